@@ -1,0 +1,53 @@
+# Every target sets itself up: Python 3.11 or newer, git and make are all a fresh machine needs.
+PYTHON ?= python3
+VENV   ?= .venv
+
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP   := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long check bench lock clean
+
+help:       ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: $(STAMP)       ## learn, plan and act on a small example
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)       ## run the tests, without those marked long
+	$(BIN)/python -m pytest
+
+test-long: $(STAMP)  ## run the tests marked long
+	$(BIN)/python -m pytest -m long
+
+check: $(STAMP)      ## lint, formatting, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+bench: $(STAMP)      ## run the benchmarks
+	$(BIN)/python benchmarks/run.py
+
+# uv comes from an environment of its own, so that a lock that no longer installs can still be remade.
+lock:       ## resolve requirements.lock anew from pyproject.toml
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip --disable-pip-version-check install --quiet uv
+	$(VENV)-lock/bin/uv pip compile --quiet --all-extras --python-version 3.11 --upgrade \
+	    --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml --output-file $(VENV)-lock/resolved
+	{ echo '# Everything the targets install, extras included. Made by `make lock`; do not edit.'; \
+	  cat $(VENV)-lock/resolved; } > requirements.lock
+	rm -rf $(VENV)-lock
+
+clean:      ## remove the environment, caches and build output
+	test ! -f $(STAMP) || rm -rf $(VENV)
+	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "suffice needs Python 3.11 or newer; name one: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --requirement requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,5 @@
+"""suffice: learn the memory that suffices to act."""
+
+from suffice.version import __version__
+
+__all__ = ["__version__"]

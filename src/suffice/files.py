@@ -1,0 +1,26 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from suffice.errors import SufficeError
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path` that takes its place once it is complete, so that no reader ever sees half."""
+    if not path.parent.is_dir():
+        raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise SufficeError(f"{path}: the file cannot be written ({reason})") from error
+    finally:
+        temporary.unlink(missing_ok=True)
