@@ -1,0 +1,199 @@
+"""The data D: episodes `(a_0 o_0 / r_0) … (a_H o_H / r_H)` as one small integer per step.
+
+A *letter* is a whole step, action, observation and reward together; a *symbol* is its `ao` part, which is all that
+histories and policies may read. Letters and symbols are numbered in the alphabet's order: special symbols first,
+numbers numerically, strings by code point, features in column order. Step 0 has the dummy action and reward 0; the
+observation of an episode's own last step is o_⊥; after an early end the pad letter repeats up to the horizon.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.errors import SufficeError
+
+Value = bool | int | float | str
+Codes = NDArray[np.integer]
+Int64 = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+DUMMY, PAD = 0, 1  # action codes; the logged actions follow
+STOP = 0  # observation code of o_⊥; the logged observations follow
+
+MAX_LETTERS = 1 << 20  # beyond this a "finite alphabet" means somebody logged a real number
+
+
+def smallest_uint(size: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest unsigned type that holds the codes 0..size−1."""
+    return np.dtype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Distinct values in the alphabet's order: numbers numerically, then strings by code point."""
+    return tuple(sorted({plain(value) for value in values}, key=_order_key))
+
+
+def _order_key(value: Value) -> tuple[bool, float, str]:
+    return (True, 0, value) if isinstance(value, str) else (False, value, "")
+
+
+def plain(value: Value) -> Value:
+    """Integral floats are integers, so that every file format gives the same symbols."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+@dataclass(frozen=True, slots=True)
+class Alphabet:
+    """What can be seen: actions, whole observations (tuples of features) and rewards, each in order.
+
+    Codes are positions, shifted by the special symbols: action `i` has code `i + 2`, observation `i` code `i + 1`,
+    reward `i` code `i`. Rewards always contain 0, the reward of step 0 and of padding.
+    """
+
+    actions: tuple[Value, ...]
+    features: tuple[str, ...]  # m column names
+    observations: tuple[tuple[Value, ...], ...]  # each of length m
+    rewards: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rewards", tuple(sorted({0.0, *(float(r) for r in self.rewards)})))
+        object.__setattr__(self, "actions", in_order(self.actions))
+        whole = {tuple(plain(value) for value in o) for o in self.observations}
+        observations = sorted(whole, key=lambda o: [_order_key(value) for value in o])
+        object.__setattr__(self, "observations", tuple(observations))
+        if any(len(o) != len(self.features) for o in self.observations):
+            raise SufficeError(f"every observation needs {len(self.features)} features: {', '.join(self.features)}")
+
+    @property
+    def n_actions(self) -> int:
+        """Action codes, the two special ones included."""
+        return len(self.actions) + 2
+
+    @property
+    def n_observations(self) -> int:
+        """Observation codes, o_⊥ included."""
+        return len(self.observations) + 1
+
+    def action(self, code: int) -> Value | None:
+        """The logged action of a code: null for the dummy, "pad" for padding."""
+        return None if code == DUMMY else "pad" if code == PAD else self.actions[code - 2]
+
+    def observation(self, code: int) -> tuple[Value, ...] | None:
+        """The features of an observation code: null for o_⊥."""
+        return None if code == STOP else self.observations[code - 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Episodes:
+    """N episodes of H+1 steps, one letter code per step, time-major so that a layer is one contiguous row."""
+
+    alphabet: Alphabet
+    letters: Codes  # [X, 3] action, observation and reward codes of each letter, in lexicographic order
+    word: Codes  # [H+1, N] the letter of each step
+    follows: Mask  # [X] whether a letter occurs in steps 1..H of the whole log, so that a suffix can hold it
+    weight: Int64 | None = None  # [N] how many episodes each column stands for; None: one each
+    declared: bool = False  # the alphabet was declared, not read off the data
+
+    def __post_init__(self) -> None:
+        for array in (self.letters, self.word, self.follows, self.weight):
+            if array is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def from_steps(
+        cls,
+        alphabet: Alphabet,
+        action: Codes,
+        observation: Codes,
+        reward: Codes,
+        weight: Int64 | None = None,
+        declared: bool = False,
+    ) -> Episodes:
+        """Episodes from three [H+1, N] arrays of codes, special symbols already in their places."""
+        if action.shape[1] == 0:
+            raise SufficeError("there are no episodes")
+        keys = _step_keys(alphabet, action, observation, reward)
+        present, word = _dense_codes(keys, alphabet.n_actions * alphabet.n_observations * len(alphabet.rewards))
+        if len(present) > MAX_LETTERS:
+            raise SufficeError(f"{len(present):,} distinct steps are no finite alphabet; bin the observations")
+        shape = (alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards))
+        letters = np.stack(np.unravel_index(present, shape), axis=1).astype(np.int32)
+        follows = np.zeros(len(letters), dtype=bool)
+        for row in word[1:]:
+            follows[row] = True
+        return cls(alphabet, letters, word, follows, weight, declared)
+
+    @property
+    def horizon(self) -> int:
+        """H: the steps run from 0 to H."""
+        return int(self.word.shape[0]) - 1
+
+    @property
+    def n(self) -> int:
+        """Columns; with weights each stands for several episodes."""
+        return int(self.word.shape[1])
+
+    @property
+    def total(self) -> int:
+        """N, the number of episodes."""
+        return self.n if self.weight is None else int(self.weight.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the encoded log."""
+        return int(self.word.nbytes + self.letters.nbytes + (0 if self.weight is None else self.weight.nbytes))
+
+    def symbols(self) -> tuple[Codes, Codes]:
+        """The symbols `ao` in order, [Y, 2], and the symbol of each letter, [X]."""
+        pairs, of_letter = np.unique(self.letters[:, :2], axis=0, return_inverse=True)
+        return pairs, of_letter.reshape(-1).astype(smallest_uint(len(pairs)))
+
+    def columns(self, part: slice) -> Episodes:
+        """A shard: some of the episodes, with the same letters."""
+        weight = None if self.weight is None else self.weight[part]
+        return Episodes(self.alphabet, self.letters, self.word[:, part], self.follows, weight, self.declared)
+
+    def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
+        """Codes A, O, R of what can follow a history: what occurs in steps 1..H, or all that was declared."""
+        action, observation, reward = (np.unique(column) for column in self.letters[self.follows].T)
+        if self.declared:
+            action = np.union1d(action, np.arange(2, self.alphabet.n_actions))
+            observation = np.union1d(observation, np.arange(1, self.alphabet.n_observations))
+            reward = np.arange(len(self.alphabet.rewards))
+        return action, observation, reward
+
+    def digest(self) -> str:
+        """A hash of the content: equal for a CSV and a Parquet file with the same episodes."""
+        h = hashlib.blake2b(digest_size=16)
+        h.update(repr((self.alphabet, self.declared, self.word.shape)).encode())
+        for array in (self.letters, self.word, self.weight):
+            if array is not None:
+                h.update(np.ascontiguousarray(array, dtype=np.int64 if array is self.weight else None).tobytes())
+        return h.hexdigest()
+
+
+def _step_keys(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> Iterator[Int64]:
+    """One integer per whole step, row by row, in lexicographic order of (action, observation, reward)."""
+    for a, o, r in zip(action, observation, reward, strict=True):
+        key = a.astype(np.int64) * alphabet.n_observations + o
+        yield key * len(alphabet.rewards) + r
+
+
+def _dense_codes(keys: Iterable[Int64], size: int) -> tuple[Int64, Codes]:
+    """The distinct keys in order, and each key's place among them: by table while one fits, else by sorting."""
+    rows = list(keys)
+    if size > max(1 << 24, 4 * sum(row.size for row in rows)):
+        present, place = np.unique(np.concatenate(rows), return_inverse=True)
+        return present, place.reshape(len(rows), -1).astype(smallest_uint(len(present)))
+    seen = np.zeros(size, dtype=bool)
+    for row in rows:
+        seen[row] = True
+    present = np.flatnonzero(seen)
+    code = np.zeros(size, dtype=smallest_uint(len(present)))
+    code[present] = np.arange(len(present))
+    return present, np.stack([code[row] for row in rows])

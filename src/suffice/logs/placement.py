@@ -1,0 +1,180 @@
+"""Where each row of a log belongs: its episode, its step, and its cell in the grid of decisions.
+
+Nothing is sorted. Episodes are numbered through a hash table, and n rows of an episode at n different steps below n
+fill it exactly, in whatever order they come; only to explain what is wrong are the rows put in order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from suffice.episodes import Codes, Int64
+from suffice.logs.tables import Bools, Coded, Table, V
+from suffice.logs.values import EXACT, MISSING, flag, integer
+
+NOT_A_WEIGHT = "a weight is the number of episodes one stands for; list an observation of that name with --observations"
+
+MAX_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The episode and step of each row, and the length of each episode."""
+
+    episode: Codes  # [rows] place of the episode among the sorted ids
+    step: Codes  # [rows] from 0
+    ids: pa.Array  # [episodes]
+    length: Int64  # [episodes] in rows
+    sorted: bool  # the rows were out of order
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is kept of a log, and the cell of each kept row in the [H, N] grid of decisions."""
+
+    horizon: int  # H
+    episodes: Bools  # [episodes] which are kept: N of them
+    rows: Bools | None  # [rows] which are kept; None: all
+    cell: Int64  # [kept rows] step · N + episode
+
+    @property
+    def n(self) -> int:
+        """N: how many episodes are kept."""
+        return int(np.count_nonzero(self.episodes))
+
+    def select(self, codes: Codes) -> Codes:
+        """What the kept rows have of a column."""
+        return codes if self.rows is None else codes[self.rows]
+
+    def used(self, column: Coded[V]) -> list[int]:
+        """The codes of a column that occur in the kept rows, in order."""
+        if self.rows is None:
+            return list(range(len(column.values)))
+        occurs = np.zeros(len(column.values), dtype=bool)
+        occurs[self.select(column.codes)] = True
+        return [int(code) for code in np.flatnonzero(occurs)]
+
+    def spread(self, codes: Codes, of_code: Codes, elsewhere: int, later: int) -> Codes:
+        """[H+1, N] what each row says about its step or, with `later` = 1, the next; `elsewhere` in all other cells."""
+        steps = np.full((self.horizon + 1, self.n), elsewhere, dtype=of_code.dtype)
+        steps[later : later + self.horizon].reshape(-1)[self.cell] = of_code[self.select(codes)]
+        return steps
+
+
+def place_rows(table: Table, episode_column: str, step_column: str) -> Rows:
+    """Number episodes and steps; refuse a step that is there twice or not at all."""
+    episode, ids = _number_episodes(table, episode_column)
+    coded = table.encode(step_column, integer)
+    steps = np.array(coded.values, dtype=np.int64)
+    first = int(steps.min())
+    if first not in (0, 1):
+        text = f"the first step of the log is {first}; count the steps of each episode from 0 or 1"
+        table.refuse_any(steps[coded.codes] == first, step_column, text)
+    step = np.minimum(steps - first, table.rows).astype(np.int32)[coded.codes]
+    length = np.bincount(episode)
+    slot = (np.cumsum(length) - length)[episode]
+    slot += step
+    filled = np.zeros(table.rows, dtype=bool)
+    filled[np.minimum(slot, table.rows - 1)] = True
+    if not filled.all() or (step >= length.astype(np.int32)[episode]).any():
+        _refuse_steps(table, step_column, episode, steps[coded.codes], ids)
+    return Rows(episode, step, ids, length, sorted=bool((slot[1:] < slot[:-1]).any()))
+
+
+def _number_episodes(table: Table, name: str) -> tuple[Codes, pa.Array]:
+    """The place of each row's episode among the sorted ids, and the ids: integers, or else text by code point."""
+    raw, ids = table.distinct(name)
+    if pa.types.is_floating(ids.type) or pa.types.is_decimal(ids.type):
+        floats = ids.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        exact = (floats == np.floor(floats)) & (np.abs(floats) < EXACT)
+        table.refuse_any(
+            ~exact[raw], name, "an episode id is an integer or text; write long or fractional ones as text"
+        )
+        ids = ids.cast(pa.int64())
+    elif not pa.types.is_integer(ids.type):
+        try:
+            ids = ids.cast(pa.string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            table.refuse(f"column {name!r} has type {ids.type}; an episode id is an integer or UTF-8 text")
+        table.refuse_any(pc.equal(ids, "").to_numpy(zero_copy_only=False)[raw], name, MISSING)
+    order = pc.sort_indices(ids)
+    place = np.empty(len(ids), dtype=np.int32)
+    place[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
+    return place[raw], ids.take(order)
+
+
+def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.Array) -> NoReturn:
+    """Say what is wrong with the steps of the first episode in which they are."""
+    order = np.lexsort((step, episode))
+    first, episode, step = int(step.min()), episode[order], step[order]
+    begins = np.diff(episode, prepend=-1) != 0
+    before = np.where(begins, first - 1, np.roll(step, 1))
+    at = int(np.argmax(step != before + 1))
+    who, here, last = f"episode {ids[int(episode[at])].as_py()!r}", int(step[at]), int(before[at])
+    if begins[at]:
+        text = f"{who} begins with step {here}, not {first}; restore its first row, or count each episode from {first}"
+    elif here == last:
+        text = f"{who} has step {here} twice, first in row {table.line(int(order[at - 1]))}; remove one or renumber"
+    else:
+        text = f"{who} jumps from step {last} to step {here}; restore the lost rows, or remove the episode"
+    table.refuse_row(int(order[at]), name, text)
+
+
+def lay_out(table: Table, rows: Rows, horizon: int | None, truncated_column: str | None, drop: bool) -> Layout:
+    """Cut to the horizon; drop or refuse the episodes that were truncated before it."""
+    longest = int(rows.length.max())
+    horizon = longest if horizon is None else horizon
+    early = np.zeros(len(rows.length), dtype=bool)
+    if truncated_column is not None:
+        early = _truncated(table, truncated_column, rows) & (rows.length < horizon)
+    if early.any() and not drop:
+        table.refuse(
+            f"{np.count_nonzero(early):,} of {len(early):,} episodes are truncated before the horizon {horizon}, "
+            f"no early end; cut all with --horizon {rows.length[early].min()} or leave them out with --drop-truncated"
+        )
+    if early.all():
+        table.refuse(f"every episode is truncated before the horizon {horizon}; say --horizon {longest}")
+    if (cells := (horizon + 1) * np.count_nonzero(~early)) > MAX_CELLS:
+        table.refuse(
+            f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding; say --horizon"
+        )
+    kept = (rows.step < horizon) & ~early[rows.episode] if early.any() or longest > horizon else None
+    step, episode = (rows.step, rows.episode) if kept is None else (rows.step[kept], rows.episode[kept])
+    column = np.cumsum(~early) - 1
+    return Layout(horizon, ~early, kept, step.astype(np.int64) * (column[-1] + 1) + column[episode])
+
+
+def _truncated(table: Table, name: str, rows: Rows) -> Bools:
+    """[episodes] whether the logger cut it off."""
+    column = table.encode(name, flag)
+    marked = np.array(column.values)[column.codes]
+    wrong = marked & (rows.step + 1 < rows.length[rows.episode])
+    table.refuse_any(wrong, name, "true before the last row of the episode; mark the last row only")
+    truncated = np.zeros(len(rows.length), dtype=bool)
+    truncated[rows.episode[marked]] = True
+    return truncated
+
+
+def read_weights(table: Table, name: str, rows: Rows) -> Int64:
+    """[episodes] how many each stands for."""
+    column = table.encode(name, _positive)
+    of_episode = np.empty(len(rows.length), dtype=column.codes.dtype)
+    of_episode[rows.episode[::-1]] = column.codes[::-1]  # backwards, so that the first row's is the one that stays
+    wrong = of_episode[rows.episode] != column.codes
+    if wrong.any():
+        who = rows.ids[int(rows.episode[np.argmax(wrong)])].as_py()
+        table.refuse_any(wrong, name, f"the weight varies within episode {who!r}; {NOT_A_WEIGHT}")
+    return np.array(column.values, dtype=np.int64)[of_episode]
+
+
+def _positive(value: object) -> int:
+    with contextlib.suppress(ValueError):
+        if (result := integer(value)) > 0:
+            return result
+    raise ValueError(f"{value!r} is not a positive integer; {NOT_A_WEIGHT}")

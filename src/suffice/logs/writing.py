@@ -1,0 +1,101 @@
+"""From Episodes to a log, so that reading it gives the same Episodes back.
+
+What a log cannot say has to be said again when it is read: a horizon that no episode reaches, a declared alphabet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from suffice.episodes import PAD, STOP, Episodes, Int64, Value, in_order
+from suffice.errors import SufficeError
+from suffice.files import replacing
+from suffice.logs.tables import format_of, parse_csv
+from suffice.logs.values import plain
+
+ROLES = ("episode", "step", "action", "reward", "weight", "truncated")
+BLOCK_ROWS = 1 << 20  # of a row group, which never divides an episode
+
+
+def write_log(episodes: Episodes, path: str | Path) -> None:
+    """Write a log, Parquet or CSV by suffix, with ids 0..N−1; the file appears whole or not at all."""
+    path = Path(path)
+    kind = format_of(path)
+    lengths = _lengths(episodes)
+    columns = _value_columns(episodes, kind)
+    block = max(1, BLOCK_ROWS // episodes.horizon)
+    with replacing(path) as temporary:
+        compression = "gzip" if path.name.lower().endswith(".gz") else None
+        with pa.output_stream(str(temporary), compression=compression) as sink:
+            first = _rows(episodes, lengths, columns, slice(0, block))
+            with _writer(sink, first.schema, kind) as writer:
+                writer.write_table(first)
+                for start in range(block, episodes.n, block):
+                    writer.write_table(_rows(episodes, lengths, columns, slice(start, start + block)))
+
+
+def _writer(sink: Any, schema: pa.Schema, kind: str) -> Any:
+    return pq.ParquetWriter(sink, schema, compression="zstd") if kind == "parquet" else pacsv.CSVWriter(sink, schema)
+
+
+def _lengths(episodes: Episodes) -> Int64:
+    """[N] decisions of each episode: the step of its first o_⊥."""
+    stops = episodes.letters[:, 1] == STOP
+    length = np.full(episodes.n, -1, dtype=np.int64)
+    for t in reversed(range(episodes.horizon + 1)):
+        length[stops[episodes.word[t]]] = t
+    if length.min() < 1:
+        raise SufficeError("an episode without a decision, or without o_⊥ at its end, has no place in a log; remove it")
+    return length
+
+
+def _value_columns(episodes: Episodes, kind: str) -> dict[str, pa.Array]:
+    """What each letter says in each column; what it says for a special symbol is never written."""
+    alphabet, (action, observation, reward) = episodes.alphabet, episodes.letters.T.astype(np.int64)
+    if clash := [name for name in alphabet.features if name in ROLES]:
+        raise SufficeError(f"an observation cannot be called {clash[0]!r} in a log; rename it")
+    columns = {}
+    for j, name in enumerate(alphabet.features):
+        values = _as_column(name, [features[j] for features in alphabet.observations], kind)
+        columns[name] = values.take(pa.array(np.maximum(observation - STOP - 1, 0)))
+    columns["action"] = _as_column("action", alphabet.actions, kind).take(pa.array(np.maximum(action - PAD - 1, 0)))
+    columns["reward"] = pa.array(alphabet.rewards, pa.float64()).take(pa.array(reward))
+    return columns
+
+
+def _as_column(name: str, values: Sequence[Value], kind: str) -> pa.Array:
+    """The values in one type, if they can be told apart again when they are read."""
+    distinct = in_order(values)
+    try:
+        written = pa.table({name: pa.array(distinct)})
+        if kind == "csv":
+            buffer = pa.BufferOutputStream()
+            pacsv.write_csv(written, buffer)
+            written = parse_csv(lambda: pa.BufferReader(buffer.getvalue()))
+        if tuple(plain(value) for value in written.column(0).to_pylist()) == distinct:
+            return pa.array(values)
+    except (pa.ArrowException, OverflowError, ValueError):
+        pass
+    if kind == "csv":
+        raise SufficeError(f"column {name!r} would not be read back from a CSV as it is; write a .parquet file")
+    raise SufficeError(f"column {name!r} mixes values that no one type holds; write its numbers as text")
+
+
+def _rows(episodes: Episodes, lengths: Int64, columns: dict[str, pa.Array], part: slice) -> pa.Table:
+    """The decisions of some episodes, one after the other."""
+    length, word = lengths[part], episodes.word[:, part]
+    episode = np.repeat(np.arange(len(length)), length)
+    step = np.arange(len(episode)) - np.repeat(np.cumsum(length) - length, length)
+    here, after = pa.array(word[step, episode]), pa.array(word[step + 1, episode])
+    table = {"episode": pa.array(episode + part.start), "step": pa.array(step)}
+    table |= {name: values.take(after if name in ROLES else here) for name, values in columns.items()}
+    if episodes.weight is not None:
+        table["weight"] = pa.array(episodes.weight[part][episode])
+    return pa.table(table)
