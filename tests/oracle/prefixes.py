@@ -1,0 +1,28 @@
+"""Exact prefixes by definition (theory.md §2, §5): the events "the suffix begins with e" for e of length 0..ℓ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .languages import Members, Suffix, SuffixAlphabet
+
+
+@dataclass(frozen=True)
+class Prefixes:
+    """The statistic of L_∞ on prefixes."""
+
+
+def log_size(gamma: SuffixAlphabet, ell: int) -> float:
+    """ln |X| with |X| = 2(ARO)^ℓ, which gives the paper its constant 8 (theory.md §4); nothing to see at ℓ = 0."""
+    letters = len(gamma.actions) * len(gamma.rewards) * len(gamma.observations)
+    return math.log(2 * letters**ell) if ell else -math.inf
+
+
+def prefix_events(suffixes: Sequence[Suffix]) -> Counter[Members]:
+    """What every prefix selects among `suffixes`; prefixes that begin exactly the same suffixes are one event."""
+    prefixes = dict.fromkeys(x[:u] for x in suffixes for u in range(len(x) + 1))
+    selections = {frozenset(s for s, x in enumerate(suffixes) if x[: len(e)] == e) for e in prefixes}
+    return Counter(selections)

@@ -1,0 +1,73 @@
+"""Episodes of small random regular decision processes, to compare learners on."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
+
+SKEW = 0.4  # concentration of the output distributions: well below 1, so that states differ visibly
+
+
+def random_alphabet(
+    rng: np.random.Generator, n_actions: int, n_observations: int, n_rewards: int, n_features: int
+) -> Alphabet:
+    """Distinct observations drawn from the smallest cube of feature values that holds them; rewards 0, 1, …"""
+    side = next(v for v in range(1, n_observations + 1) if v**n_features >= n_observations)
+    cube = list(product(range(side), repeat=n_features))
+    chosen = rng.choice(len(cube), size=n_observations, replace=False)
+    return Alphabet(
+        actions=tuple(f"a{i}" for i in range(n_actions)),
+        features=tuple(f"f{i}" for i in range(n_features)),
+        observations=tuple(cube[c] for c in chosen),
+        rewards=tuple(float(r) for r in range(n_rewards)),
+    )
+
+
+def random_episodes(
+    rng: np.random.Generator,
+    horizon: int,
+    n_actions: int,
+    n_observations: int,
+    n_rewards: int,
+    n_states: int,
+    n: int,
+    *,
+    n_features: int = 1,
+    early_end: float = 0.0,
+    weighted: bool = False,
+    declared: bool = False,
+) -> Episodes:
+    """n episodes of a random automaton under the uniform policy.
+
+    q, a ↦ skewed distributions of o and r; q, a, o ↦ the next q. `n_observations` counts whole observations, o_⊥ not
+    among them. An episode ends in state q after action a with a random probability of at most `early_end`, and is
+    padded; `weighted` gives each a weight of 1 to 3; `declared` marks the alphabet as declared.
+    """
+    alphabet = random_alphabet(rng, n_actions, n_observations, n_rewards, n_features)
+    start = rng.dirichlet(np.full(n_observations, 2.0))
+    observe = rng.dirichlet(np.full(n_observations, SKEW), size=(n_states, n_actions))
+    pay = rng.dirichlet(np.full(n_rewards, SKEW), size=(n_states, n_actions))
+    end = early_end * rng.random((n_states, n_actions))
+    after_start = rng.integers(n_states, size=n_observations)
+    after = rng.integers(n_states, size=(n_states, n_actions, n_observations))
+
+    action = np.full((horizon + 1, n), PAD)
+    observation = np.full((horizon + 1, n), STOP)
+    reward = np.zeros((horizon + 1, n), dtype=np.int64)
+    for e in range(n):
+        o = rng.choice(n_observations, p=start)
+        action[0, e], observation[0, e] = DUMMY, o + 1 if horizon else STOP
+        q = after_start[o]
+        for t in range(1, horizon + 1):
+            a = rng.integers(n_actions)
+            o = rng.choice(n_observations, p=observe[q, a])
+            action[t, e], reward[t, e] = a + 2, rng.choice(n_rewards, p=pay[q, a])
+            if t == horizon or rng.random() < end[q, a]:
+                break  # o_⊥, then padding
+            observation[t, e] = o + 1
+            q = after[q, a, o]
+    weight = rng.integers(1, 4, size=n) if weighted else None
+    return Episodes.from_steps(alphabet, action, observation, reward, weight, declared)
