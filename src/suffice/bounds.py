@@ -1,0 +1,104 @@
+"""When are two samples of futures distinct? And what may a run promise? (theory.md §4)
+
+Each bound compares the counts (k₁ of n₁, k₂ of n₂) of every event X of a family and is wrong about two equal
+distributions with probability at most δ, by a union bound over |X| events:
+
+`paper`             |p̂₁ − p̂₂| ≥ √(2 ln(4|X|/δ) / min(n₁, n₂)), twice that with ln(8|X|/δ) where counts are estimates
+`two-sample`        |p̂₁ − p̂₂| ≥ √(½ ln(2|X|/δ) (1/n₁ + 1/n₂)), Hoeffding's inequality for the difference itself
+`likelihood-ratio`  G = n₁ kl(p̂₁, p̄) + n₂ kl(p̂₂, p̄) ≥ x*, the larger root of 4(1 + x − 2 ln 2)e^{−x} = δ/|X|
+`fisher`            −ln p ≥ ln(κ/δ), p of Fisher's exact test; Tarone's κ counts only events that could reach it
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD
+
+Float = NDArray[np.float64]
+Sizes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A valid test of "same distribution of futures"."""
+
+    name: str
+    kind: int
+    allows_estimates: bool = False  # the paper's Theorem 1 covers sketched counts; the others need true ones
+
+    def threshold(self, n1: int, n2: Sizes, size: int, delta: float, estimates: bool = False) -> Float:
+        """The evidence from which samples of n₁ and n₂ suffixes are distinct, for |X| = size ≥ 1 events."""
+        ln_size = math.log(size)
+        if self is PAPER:
+            constant, factor = (8, 2.0) if estimates else (4, 1.0)
+            return np.asarray(factor * np.sqrt(2 * (math.log(constant / delta) + ln_size) / np.minimum(n1, n2)))
+        if self is TWO_SAMPLE:
+            return np.asarray(np.sqrt(0.5 * (math.log(2 / delta) + ln_size) * (1 / n1 + 1 / n2)))
+        if self is LIKELIHOOD_RATIO:
+            return np.full(len(n2), larger_root(math.log(delta) - ln_size))
+        return np.full(len(n2), ln_size - math.log(delta))
+
+    def detectable(self, threshold: float, n1: int, n2: int) -> float:
+        """A difference of frequencies that certainly passes the threshold (for `fisher`: nearly so).
+
+        By Pinsker's inequality G ≥ 2 (p̂₁ − p̂₂)² n₁n₂/(n₁+n₂); −ln p approaches G as samples grow.
+        """
+        if self.kind == DIFFERENCE:
+            return min(threshold, 1.0)
+        return min(math.sqrt(threshold * (n1 + n2) / (2 * n1 * n2)), 1.0)
+
+
+PAPER = Bound("paper", DIFFERENCE, allows_estimates=True)
+TWO_SAMPLE = Bound("two-sample", DIFFERENCE)
+LIKELIHOOD_RATIO = Bound("likelihood-ratio", LIKELIHOOD)
+FISHER_EXACT = Bound("fisher", FISHER)
+BOUNDS = {bound.name: bound for bound in (PAPER, TWO_SAMPLE, LIKELIHOOD_RATIO, FISHER_EXACT)}
+
+
+@lru_cache(maxsize=1024)
+def larger_root(ln_level: float) -> float:
+    """x* with ln 4 + ln(1 + x − 2 ln 2) − x = ln_level ≤ 0, x ≥ 2 ln 2.
+
+    Each n·kl(p̂, p) exceeds x with probability at most 2e^{−x} (Chernoff), so the sum of two is dominated by
+    2 ln 2 + Gamma(2, 1), whose tail is 4(1 + x − 2 ln 2)e^{−x}. Iterating x ← ln 4 + ln(1 + x − 2 ln 2) − ln_level
+    contracts, since its slope 1/(1 + x − 2 ln 2) is below 1.
+    """
+    x = 2 * math.log(2) + 1 - ln_level
+    for _ in range(200):
+        following = math.log(4) + math.log(1 + x - 2 * math.log(2)) - ln_level
+        if abs(following - x) <= 1e-15 * x:
+            break
+        x = following
+    return x
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a run guarantees, in numbers and in a sentence."""
+
+    split: float  # P(some candidate was split off from its true state) is at most this, whatever N
+    tests: int  # candidates that were compared
+    detectable: float  # half of the merged data was merged although a difference of this size would have been noticed
+    detectable_worst: float
+    paper: float  # the paper's 1 − 4AOQδ, which further needs N and μ₀ that nobody knows
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        kept = (
+            f"With probability at least {1 - self.split:.4g} no true state was split ({self.tests:,} tests)."
+            if self.split < 1
+            else f"No bound on false splits: {self.tests:,} tests at this δ add up to {self.split:.3g}; lower --delta."
+        )
+        if not self.tests:
+            return "Nothing was compared: every layer has a single candidate."
+        return (
+            f"{kept} Where histories were merged, a difference of {self.detectable:.2g} in the frequency of some event "
+            f"would have been noticed for half of the merged data ({self.detectable_worst:.2g} in the worst case)."
+        )

@@ -1,0 +1,1 @@
+"""Where the counting runs: the one seam below the learner."""

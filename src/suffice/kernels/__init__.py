@@ -1,0 +1,52 @@
+"""The loops that numpy cannot express, compiled: arrays in, arrays out, nothing else.
+
+Every kernel releases the GIL and is single-threaded; parallelism is a matter of giving each thread its own shard.
+The plain counterparts live in `tests/oracle` and must agree exactly.
+"""
+
+from suffice.kernels.comparing import (
+    DIFFERENCE,
+    FISHER,
+    LIKELIHOOD,
+    attainable,
+    attainable_in_tree,
+    compare_rows,
+    compare_trees,
+    nearest,
+    tarone,
+)
+from suffice.kernels.patterns import add_hits, count_bits
+from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
+from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
+from suffice.kernels.walking import advance, cross_count, tally
+from suffice.kernels.words import ID_BITS, member_row, rehash_pairs, rehash_rows, walk_back
+
+__all__ = [
+    "DIFFERENCE",
+    "FISHER",
+    "ID_BITS",
+    "LIKELIHOOD",
+    "add_hits",
+    "add_paths",
+    "advance",
+    "attainable",
+    "attainable_in_tree",
+    "compare_rows",
+    "compare_sketch",
+    "compare_trees",
+    "count_bits",
+    "cross_count",
+    "hash_prefixes",
+    "leaves_of",
+    "member_row",
+    "nearest",
+    "prefix_tree",
+    "rehash_pairs",
+    "rehash_rows",
+    "sketch_add",
+    "sketch_query_all",
+    "sort_by_letter",
+    "tally",
+    "tarone",
+    "walk_back",
+]

@@ -1,0 +1,307 @@
+"""Two samples: how different are they on one event, and on which of many events most?"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from suffice.kernels.jit import TIE, jit
+
+# How two samples' counts of one event are compared (see bounds.py).
+DIFFERENCE, LIKELIHOOD, FISHER = 0, 1, 2
+
+_TABLE = np.array([math.lgamma(i + 1.0) for i in range(1 << 16)])
+
+
+@jit
+def ln_factorial(x):
+    """ln x!: a table for small x, Stirling's series (error below 1e-19) beyond."""
+    if x < _TABLE.size:
+        return _TABLE[x]
+    return x * math.log(x) - x + 0.5 * math.log(2.0 * math.pi * x) + 1.0 / (12.0 * x) - 1.0 / (360.0 * x * x * x)
+
+
+@jit
+def likelihood_ratio(k1, n1, k2, n2):
+    """G = n₁ kl(p̂₁, p̄) + n₂ kl(p̂₂, p̄), p̄ the pooled frequency; written so that equal frequencies give exactly 0."""
+    n, k = float(n1 + n2), k1 + k2
+    g = 0.0
+    if k1 > 0:
+        g += k1 * math.log(k1 * n / (float(n1) * k))
+    if k2 > 0:
+        g += k2 * math.log(k2 * n / (float(n2) * k))
+    if k1 < n1:
+        g += (n1 - k1) * math.log((n1 - k1) * n / (n1 * (n - k)))
+    if k2 < n2:
+        g += (n2 - k2) * math.log((n2 - k2) * n / (n2 * (n - k)))
+    return max(g, 0.0)
+
+
+@jit
+def ln_table(k1, n1, k2, n2):
+    """ln of the hypergeometric probability of a 2×2 table given its margins."""
+    return (
+        (ln_factorial(n1) - ln_factorial(k1) - ln_factorial(n1 - k1))
+        + (ln_factorial(n2) - ln_factorial(k2) - ln_factorial(n2 - k2))
+        - (ln_factorial(n1 + n2) - ln_factorial(k1 + k2) - ln_factorial(n1 + n2 - k1 - k2))
+    )
+
+
+_TIE = 1e-7  # tables whose probabilities differ by less than this factor count as equally probable
+
+
+@jit
+def _tail(x, up, n1, n2, k, enough):
+    """Σ of table probabilities from x outward, as a multiple of that of x, or `enough` of it."""
+    total, term = 1.0, 1.0
+    while total < enough:
+        if up:
+            term *= (n1 - x) * float(k - x) / ((x + 1.0) * (n2 - k + x + 1.0))
+            x += 1
+        else:
+            term *= x * float(n2 - k + x) / ((n1 - x + 1.0) * (k - x + 1.0))
+            x -= 1
+        total += term
+        if term < 1e-18 * total:
+            break
+    return total
+
+
+@jit
+def fisher(k1, n1, k2, n2, seen, worth):
+    """−ln p of Fisher's exact test, two-sided: all tables no more probable than the one seen, of ln-probability
+    `seen`; 0 as soon as it is clear that the value is at most `worth`.
+    """
+    k = k1 + k2
+    low, high = max(0, k - n2), min(k, n1)
+    mode = ((n1 + 1) * (k + 1)) // (n1 + n2 + 2)
+    if k1 == mode or seen >= ln_table(mode, n1, k - mode, n2) - _TIE:
+        return 0.0
+    up = k1 > mode
+    enough = math.exp(min(-seen - worth, 700.0))  # a sum this large means p ≥ e^−worth
+    total = _tail(k1, up, n1, n2, k, enough)
+    if total >= enough:
+        return 0.0
+    # the far side: bisect for the table nearest to the mode that is no more probable than the one seen
+    inner, outer = mode, (low if up else high)
+    if ln_table(outer, n1, k - outer, n2) <= seen + _TIE:
+        while abs(outer - inner) > 1:
+            middle = (inner + outer) // 2
+            if ln_table(middle, n1, k - middle, n2) <= seen + _TIE:
+                outer = middle
+            else:
+                inner = middle
+        total += math.exp(ln_table(outer, n1, k - outer, n2) - seen) * _tail(outer, not up, n1, n2, k, math.inf)
+    return max(-seen - math.log(total), 0.0)
+
+
+@jit
+def most_evidence(n1, n2, k):
+    """−ln of the smallest p-value Fisher's test can attain given the margins (for Tarone's correction)."""
+    low, high = max(0, k - n2), min(k, n1)
+    if low == high:
+        return 0.0
+    left, right = ln_table(low, n1, k - low, n2), ln_table(high, n1, k - high, n2)
+    least = min(left, right)
+    return max(-least - (math.log(2.0) if abs(left - right) <= _TIE else 0.0), 0.0)
+
+
+@jit
+def _most_likelihood_ratio(k1, n1, k2, n2):
+    """An upper bound of G without logarithms.
+
+    kl(p, q) = ∫ (p−u)/(u(1−u)) du from q to p is at most (p−q)²/(2v) with v the least u(1−u) in between, which is at an
+    end, and at most (p−q)²/(q(1−q)).
+    """
+    p1, p2, pooled = k1 / n1, k2 / n2, (k1 + k2) / (n1 + n2)
+    v = pooled * (1 - pooled)
+    d1, d2 = (p1 - pooled) * (p1 - pooled), (p2 - pooled) * (p2 - pooled)
+    v1, v2 = min(p1 * (1 - p1), v), min(p2 * (1 - p2), v)
+    first = d1 / v if 2 * v1 <= v else d1 / (2 * v1)
+    second = d2 / v if 2 * v2 <= v else d2 / (2 * v2)
+    return (n1 * first + n2 * second) * (1 + 1e-9)
+
+
+@jit
+def _most_table_evidence(k1, n1, k2, n2, g):
+    """An upper bound of −ln P(table) from one of G: Stirling's formula, with the error terms 1/12x at their largest."""
+    k, n = float(k1 + k2), float(n1 + n2)
+    least = 0.5 / math.pi  # an empty cell has no factor √(2πx)
+    cells = max(float(k1), least) * max(float(n1 - k1), least) * max(float(k2), least) * max(float(n2 - k2), least)
+    return g + 0.5 * math.log(2 * math.pi * cells / (float(n1) * n2) * n / (k * (n - k))) + 5 / 12
+
+
+@jit
+def evidence(kind, k1, n1, k2, n2, worth, ceiling):
+    """How different two samples are on one event: 0 where a cheap bound shows that it is at most `worth`, and perhaps
+    less than it is, but at least `ceiling`, where a cheap bound shows that it reaches that.
+    """
+    if kind == DIFFERENCE:
+        return abs(k1 / n1 - k2 / n2)
+    k, n = k1 + k2, n1 + n2
+    if k == 0 or k == n:
+        return 0.0
+    g = _most_likelihood_ratio(k1, n1, k2, n2)
+    if kind == LIKELIHOOD:
+        return 0.0 if g <= worth else likelihood_ratio(k1, n1, k2, n2)
+    if _most_table_evidence(k1, n1, k2, n2, g) <= worth:
+        return 0.0
+    seen = ln_table(k1, n1, k2, n2)
+    if -seen * (1 + 1e-9) <= worth:  # p is at least the probability of the table seen
+        return 0.0
+    least = -seen - math.log(min(k, n1) - max(0, k - n2) + 1.0)  # and at most that of so many such tables
+    return least if least >= ceiling else fisher(k1, n1, k2, n2, seen, worth)
+
+
+@jit
+def subtree_bound(kind, k1, n1, k2, n2):
+    """No event with counts at most k₁ and k₂ shows more evidence than this (theory.md §5).
+
+    The difference and G are convex, and the probability of a table has a single mode along each axis, so over the box
+    [0, k₁] × [0, k₂] the extremes lie at the corners (k₁, 0) and (0, k₂).
+    """
+    if kind == DIFFERENCE:
+        return max(k1 / n1, k2 / n2)
+    if kind == LIKELIHOOD:
+        return max(likelihood_ratio(k1, n1, 0, n2), likelihood_ratio(0, n1, k2, n2)) * (1 + 1e-9)
+    return -min(ln_table(k1, n1, 0, n2), ln_table(0, n1, k2, n2)) * (1 + 1e-9)
+
+
+# ---------------------------------------------------------------- rows of events
+
+
+@jit
+def _compare_row(kind, row, n1, other, n2, first, floor, ceiling):
+    """The largest evidence above `floor`, and its event; the events are tried in order from `first` on."""
+    most, where = floor, -1
+    for i in range(row.size):
+        j = first + i if first + i < row.size else first + i - row.size
+        value = evidence(kind, row[j], n1, other[j], n2, most, ceiling)
+        if value > most:
+            most, where = value, j
+            if most >= ceiling:
+                break
+    return most, where
+
+
+@jit
+def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
+    """The largest evidence over events between one row and each of several, and the event that attains it.
+
+    Exact where it matters for the nearest of the states below `low`: the search stops where evidence reaches `high`,
+    or that of a nearer state. It first looks above `low`, which most events can be seen to miss at once, and begins
+    with the event on which the last candidate differed most from the state.
+    """
+    least = math.inf
+    for q in range(sizes.size):
+        hint = max(event[q], 0)
+        if low[q] < math.inf:
+            best[q], event[q] = _compare_row(kind, row, n1, rows[q], sizes[q], hint, low[q], high[q])
+            if event[q] >= 0 and best[q] >= high[q]:
+                continue
+        best[q], event[q] = _compare_row(kind, row, n1, rows[q], sizes[q], hint, 0.0, least + 2 * TIE)
+        if best[q] < low[q]:
+            least = min(least, best[q])
+
+
+@jit
+def nearest(distances, low, high):
+    """The oldest of the nearest states among those below their thresholds, which lie between `low` and `high`.
+
+    −1: all are distinct; −2: that depends on some threshold.
+    """
+    least, between = math.inf, False
+    for q in range(distances.size):
+        if distances[q] < low[q]:
+            least = min(least, distances[q])
+        elif distances[q] < high[q]:
+            between = True
+    for q in range(distances.size):
+        if distances[q] < low[q] and distances[q] <= least + TIE:
+            return q
+    return -2 if between else -1
+
+
+@jit
+def attainable(row, n1, other, n2):
+    """The most evidence each event could have shown given its margins."""
+    out = np.empty(row.size)
+    for j in range(row.size):
+        out[j] = most_evidence(n1, n2, np.int64(row[j]) + other[j])
+    return out
+
+
+@jit
+def tarone(attainable, multiplicity, ln_delta):
+    """The smallest κ ≥ 1 such that at most κ events could reach −ln p ≥ ln(κ/δ)."""
+    low, high = 1, max(1, math.ceil(multiplicity.sum()))
+    while low < high:
+        middle = (low + high) // 2
+        reach, testable = math.log(middle) - ln_delta - 1e-12, 0.0
+        for j in range(attainable.size):
+            if attainable[j] >= reach:
+                testable += multiplicity[j]
+        if testable <= middle:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+# ---------------------------------------------------------------- nodes of a prefix tree
+
+
+@jit
+def _compare_tree(kind, row, n1, other, n2, end, floor, ceiling):
+    most, where, v = floor, -1, 1
+    while v < end.size and most < ceiling:
+        k1, k2 = np.int64(row[v]), np.int64(other[v])
+        value = evidence(kind, k1, n1, k2, n2, most, ceiling)
+        if value > most:
+            most, where = value, v
+        if end[v] > v + 1 and subtree_bound(kind, k1, n1, k2, n2) > most:
+            v += 1
+        else:
+            v = end[v]
+    return most, where
+
+
+@jit
+def compare_trees(kind, row, n1, other, n2, end, low, high, least):
+    """As `compare_rows` for one state, the events being the nodes of the prefix tree: a preorder scan that skips
+    subtrees which cannot show more. `least` is the evidence of the nearest state so far.
+    """
+    if low < math.inf:
+        most, where = _compare_tree(kind, row, n1, other, n2, end, low, high)
+        if where >= 0 and most >= high:
+            return most, where
+    return _compare_tree(kind, row, n1, other, n2, end, 0.0, least + 2 * TIE)
+
+
+@jit
+def attainable_in_tree(row, n1, other, n2, end, ln_delta):
+    """The most evidence each node could have shown, for the nodes where that can be as much as −ln δ at all.
+
+    It grows with the node's count up to min(n₁, n₂), so small counts cannot matter, and counts shrink along a path.
+    """
+    low, high = 0, min(n1, n2)
+    if most_evidence(n1, n2, high) < -ln_delta:
+        return np.zeros(0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if most_evidence(n1, n2, middle) < -ln_delta:
+            low = middle
+        else:
+            high = middle
+    out = np.empty(end.size)
+    m, v = 0, 1
+    while v < end.size:
+        k = np.int64(row[v]) + other[v]
+        if k < high:
+            v = end[v]
+        else:
+            out[m] = most_evidence(n1, n2, k)
+            m += 1
+            v += 1
+    return out[:m].copy()

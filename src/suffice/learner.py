@@ -1,0 +1,184 @@
+"""AdaCT-H: from logged episodes to the layered automaton (paper, Appendix A; order as in theory.md §2).
+
+Layer by layer, every pair of a state and a symbol `ao` is a candidate, with the suffixes that follow it. Candidates in
+descending size either join the nearest state of the new layer that they are not distinct from, or become states of
+their own. Every decision is returned with the evidence for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
+from suffice.engines.local import LocalEngine
+from suffice.episodes import Episodes
+from suffice.errors import SufficeError
+from suffice.merging import Candidates, Merger, Verdict
+from suffice.rdp import RDP, UNSEEN
+from suffice.statistics import Plan, Statistic
+from suffice.statistics.language_counts import LanguageCounts
+
+Int64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests."""
+
+    statistic: Statistic = field(default_factory=LanguageCounts)
+    bound: Bound | None = None  # None: the sharpest valid one that is fast for the statistic
+    delta: float = 1e-3
+    confidence: float | None = None
+    cut: float = 0.0  # AdaCT-H-A: candidates with a smaller share of the episodes found no states
+    threads: int = 1
+    memory: int = 0  # bytes that tables may take; 0: half of what the machine has
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise SufficeError(f"--delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
+        if self.confidence is not None and not 0 < self.confidence < 1:
+            raise SufficeError(f"--confidence is a probability between 0 and 1, not {self.confidence:g}; try 0.95")
+        if not 0 <= self.cut < 1:
+            raise SufficeError(f"--cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
+        if self.threads < 1:
+            raise SufficeError(f"--threads must be at least 1, not {self.threads}")
+        if self.memory == 0:
+            object.__setattr__(self, "memory", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+
+    @property
+    def chosen_bound(self) -> Bound:
+        """See docs/decisions/0002: fisher, but the paper's for sketches, whose estimates only it allows for."""
+        return self.bound or (PAPER if self.statistic.name == "sketch" else FISHER_EXACT)
+
+    def delta_at(self, horizon: int, candidates: int) -> float:
+        """δ of one test in a layer with so many candidates."""
+        return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of one candidate, and why."""
+
+    layer: int  # t+1: the layer the candidate would belong to
+    state: int  # place in layer t of the state it comes from
+    symbol: int  # and the symbol that leads on
+    n: int  # |Z|
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """The automaton, and everything one may want to know about how it came about."""
+
+    rdp: RDP
+    decisions: tuple[Decision, ...]
+    promise: Promise
+    candidates: tuple[int, ...]  # layers 1..H+1
+    languages: tuple[int, ...]  # |X| in layers 1..H+1
+    deltas: tuple[float, ...]  # δ of each test in layers 1..H+1
+    forced_share: float  # of the candidates' data, what joined a state only because it was rare
+    settings: Settings
+
+
+def adact_h(
+    episodes: Episodes, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
+) -> Learned:
+    """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A."""
+    settings = settings or Settings()
+    plan = settings.statistic.plan(episodes, settings.chosen_bound, settings.memory)
+    with LocalEngine.running(plan, episodes, settings.threads) as engine:
+        return _Run(episodes, settings, plan, engine).learn(progress)
+
+
+class _Run:
+    """One run over the layers: what has been built so far."""
+
+    def __init__(self, episodes: Episodes, settings: Settings, plan: Plan, engine: LocalEngine) -> None:
+        self._episodes, self._settings, self._plan, self._engine = episodes, settings, plan, engine
+        self._symbols, self._of_letter = episodes.symbols()
+        self._tau: list[Int64] = []  # per layer [Q_t, Y], places in the next layer
+        self._counts: list[Int64] = []  # per layer [Q_t, X]
+        self._decisions: list[Decision] = []
+        self._candidates: list[int] = []
+        self._languages: list[int] = []
+        self._deltas: list[float] = []
+
+    def learn(self, progress: Callable[[int, int], None]) -> Learned:
+        horizon, letters = self._episodes.horizon, len(self._episodes.letters)
+        first = np.bincount(self._episodes.word[0], self._episodes.weight, minlength=letters)
+        following, join, n_states = first.astype(np.int64)[None], np.zeros(1, np.int64), 1
+        for t in range(horizon + 1):
+            counts = np.zeros((n_states, letters), np.int64)
+            np.add.at(counts, join, following)
+            candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
+            following = self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes))
+            join = self._merge(t + 1, candidates)
+            n_states = int(join.max()) + 1
+            tau = np.full((len(counts), len(self._symbols)), UNSEEN, np.int64)
+            tau[candidates.states, candidates.symbols] = join
+            self._tau.append(tau)
+            self._counts.append(counts)
+            progress(t + 1, horizon + 1)
+        return self._result()
+
+    def _merge(self, t: int, candidates: Candidates) -> Int64:
+        """The place in layer t of the state that each candidate becomes or joins."""
+        settings, sizes = self._settings, candidates.sizes
+        length = self._episodes.horizon - t + 1
+        delta = settings.delta_at(self._episodes.horizon, len(sizes))
+        size = self._plan.size(length, delta) if length else 0
+        self._candidates.append(len(sizes))
+        self._languages.append(size)
+        self._deltas.append(delta)
+        if length == 0:  # nothing follows, so nothing differs: one final state
+            verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
+        else:
+            layer = self._plan.layer(t, self._engine.count(t), sizes, delta)
+            rare = settings.cut * self._episodes.total
+            merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, rare)
+            verdicts = [merger.place(int(c)) for c in candidates.order]
+        join = np.zeros(len(sizes), np.int64)
+        for c, verdict in zip(candidates.order, verdicts, strict=True):
+            join[c] = verdict.target
+            state, symbol, n = (int(column[c]) for column in (candidates.states, candidates.symbols, sizes))
+            self._decisions.append(Decision(t, state, symbol, n, verdict))
+        return join
+
+    def _result(self) -> Learned:
+        layers = np.array([len(tau) for tau in self._tau] + [1], np.int64)
+        offsets = np.concatenate([[0], np.cumsum(layers)])
+        tau = np.full((int(layers.sum()), len(self._symbols)), UNSEEN, np.int32)
+        counts = np.zeros((len(tau), len(self._episodes.letters)), np.int64)
+        for t, rows in enumerate(self._tau):
+            tau[offsets[t] : offsets[t + 1]] = np.where(rows == UNSEEN, UNSEEN, rows + offsets[t + 1])
+            counts[offsets[t] : offsets[t + 1]] = self._counts[t]
+        forced = sum(d.n for d in self._decisions if d.verdict.forced)
+        return Learned(
+            rdp=RDP(self._episodes.alphabet, self._episodes.letters, self._symbols, layers, tau, counts),
+            decisions=tuple(self._decisions),
+            promise=self._promise(int(layers.sum())),
+            candidates=tuple(self._candidates),
+            languages=tuple(self._languages),
+            deltas=tuple(self._deltas),
+            forced_share=forced / (self._episodes.total * max(1, self._episodes.horizon)),
+            settings=self._settings,
+        )
+
+    def _promise(self, n_states: int) -> Promise:
+        tested = [d for d in self._decisions if d.verdict.threshold is not None]
+        merged = sorted((d.verdict.detectable or 0.0, d.n) for d in tested if not d.verdict.promoted)
+        reach = np.cumsum([n for _, n in merged])
+        actions, observations, _ = self._episodes.suffix_alphabet()
+        most = max(self._deltas)
+        return Promise(
+            split=sum(self._deltas[d.layer - 1] for d in tested),
+            tests=len(tested),
+            detectable=merged[int(np.searchsorted(reach, reach[-1] / 2))][0] if merged else 1.0,
+            detectable_worst=merged[-1][0] if merged else 1.0,
+            paper=1 - 4 * len(actions) * len(observations) * n_states * most,
+        )

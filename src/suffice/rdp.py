@@ -1,0 +1,208 @@
+"""The transducer of a Regular Decision Process: ⟨Q, AO, τ, θ_o, θ_r, q_0⟩, layered by time.
+
+States are numbered layer by layer, q_0 = 0 first, within a layer in the order of promotion. Instead of the output
+functions θ the automaton keeps what they are estimated from: how often each state met each letter.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import reduce
+from math import gcd
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.episodes import Alphabet, Codes, Episodes, Value
+from suffice.errors import SufficeError
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+UNSEEN = -1
+
+Symbol = tuple[
+    Value | None, tuple[Value, ...] | None
+]  # action and observation as logged; see Alphabet for the specials
+History = tuple[Symbol, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RDP:
+    """An automaton over action-observation pairs and what its states were seen to do."""
+
+    alphabet: Alphabet
+    letters: Codes  # [X, 3] action, observation and reward codes
+    symbols: Codes  # [Y, 2] action and observation codes
+    layers: Int64  # [H+2] states per layer, q_0 first, the one final state last
+    tau: Int32  # [Q, Y] successor, UNSEEN where the log has none
+    counts: Int64  # [Q, X] how often each state met each letter
+
+    def __post_init__(self) -> None:
+        n = int(self.layers.sum())
+        if self.tau.shape != (n, len(self.symbols)) or self.counts.shape != (n, len(self.letters)):
+            raise SufficeError("an RDP needs one row of transitions and of counts for each state")
+        layer = self.layer_of()
+        sources, symbols = np.nonzero(self.tau != UNSEEN)
+        targets = self.tau[sources, symbols]
+        if np.any((targets < 0) | (targets >= n)) or np.any(layer[targets] != layer[sources] + 1):
+            raise SufficeError("a transition of an RDP must lead to a state of the next layer")
+        for array in (self.letters, self.symbols, self.layers, self.tau, self.counts):
+            array.setflags(write=False)
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return len(self.layers) - 2
+
+    @property
+    def n_states(self) -> int:
+        """Q, all layers together."""
+        return int(self.layers.sum())
+
+    def offsets(self) -> Int64:
+        """[H+3] the first state of each layer."""
+        return np.concatenate([[0], np.cumsum(self.layers)])
+
+    def layer_of(self) -> Int64:
+        """[Q] the layer of each state."""
+        return np.repeat(np.arange(len(self.layers)), self.layers)
+
+    def symbol(self, y: int) -> Symbol:
+        """A symbol as it was logged."""
+        a, o = (int(code) for code in self.symbols[y])
+        return self.alphabet.action(a), self.alphabet.observation(o)
+
+    def symbol_of_letter(self) -> NDArray[np.intp]:
+        """[X] the symbol of each letter."""
+        wide = int(self.letters[:, 1].max()) + 1
+        return np.searchsorted(
+            self.symbols[:, 0] * wide + self.symbols[:, 1], self.letters[:, 0] * wide + self.letters[:, 1]
+        )
+
+    def run(self, history: History) -> int:
+        """τ̄: the state after a history of (action, observation) pairs, UNSEEN if the log never took it."""
+        index = {self.symbol(y): y for y in range(len(self.symbols))}
+        q = 0
+        for symbol in history:
+            y = index.get(symbol, UNSEEN)
+            q = int(self.tau[q, y]) if y != UNSEEN else UNSEEN
+            if q == UNSEEN:
+                return UNSEEN
+        return q
+
+    def run_all(self, episodes: Episodes) -> Int32:
+        """The states of every episode, [H+2, N], UNSEEN from where a history was never logged; any log will do."""
+        index = {self.symbol(y): y for y in range(len(self.symbols))}
+        alphabet = episodes.alphabet
+        seen = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
+        symbol = np.array([index.get(s, len(self.symbols)) for s in seen])
+        steps = min(len(episodes.word), self.horizon + 1)
+        # an extra column for unknown symbols and an extra row to stay unseen in
+        tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
+        tau[:-1, :-1] = self.tau
+        states = np.zeros((steps + 1, episodes.n), np.int32)
+        for t in range(steps):
+            states[t + 1] = tau[states[t], symbol[episodes.word[t]]]
+        return states
+
+    def minimise(self) -> RDP:
+        """The smallest automaton with the same outputs: merge states of a layer whose counts are, action by action,
+        proportional, and whose successors are merged; from the last layer backwards.
+        """
+        of_letter = self.symbol_of_letter()
+        offsets = self.offsets()
+        merged = np.zeros(self.n_states, np.int32)  # place in the smaller layer
+        layers = np.ones_like(self.layers)
+        for t in range(self.horizon, -1, -1):
+            found: dict[tuple[object, ...], int] = {}
+            for q in range(offsets[t], offsets[t + 1]):
+                merged[q] = found.setdefault(self._behaviour(q, of_letter, merged), len(found))
+            layers[t] = len(found)
+        place = merged + np.concatenate([[0], np.cumsum(layers)])[self.layer_of()]
+        tau = np.full((int(layers.sum()), len(self.symbols)), UNSEEN, np.int32)
+        sources, symbols = np.nonzero(self.tau != UNSEEN)
+        tau[place[sources], symbols] = place[self.tau[sources, symbols]]
+        counts = np.zeros((len(tau), len(self.letters)), np.int64)
+        np.add.at(counts, place, self.counts)
+        return RDP(self.alphabet, self.letters, self.symbols, layers, tau, counts)
+
+    def _behaviour(self, q: int, of_letter: NDArray[np.intp], merged: Int32) -> tuple[object, ...]:
+        """θ(q, ·) in lowest terms with the successor of each letter."""
+        seen = np.flatnonzero(self.counts[q])
+        by_action: dict[int, list[tuple[int, int, int]]] = {}
+        for x in seen:
+            successor = int(merged[self.tau[q, of_letter[x]]])
+            by_action.setdefault(int(self.letters[x, 0]), []).append((int(x), int(self.counts[q, x]), successor))
+        shares: list[object] = []
+        for rows in by_action.values():
+            unit = reduce(gcd, (k for _, k, _ in rows))
+            shares.append(tuple((x, k // unit, s) for x, k, s in rows))
+        return tuple(shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Why two automata are not the same: the shortest history that shows it."""
+
+    history: History
+    reason: str
+
+
+def compare(first: RDP, second: RDP) -> Difference | None:
+    """None where the automata are equal up to renaming of states, else the shortest history that tells them apart.
+
+    Both are walked together, breadth first. They differ where only one has seen a history, or where one leads two
+    histories to the same state and the other does not.
+    """
+    if first.horizon != second.horizon:
+        return Difference((), f"horizons {first.horizon} and {second.horizon}")
+    index = {second.symbol(y): y for y in range(len(second.symbols))}
+    translate = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]
+    partner = ({0: 0}, {0: 0})  # states of one automaton → state of the other
+    arrived: dict[tuple[int, int], History] = {(0, 0): ()}
+    queue = deque([(0, 0)])
+    while queue:
+        p, q = queue.popleft()
+        history = arrived[p, q]
+        for symbol, p2, q2 in _moves(first, second, translate, p, q):
+            longer = (*history, symbol)
+            if UNSEEN in (p2, q2):
+                return Difference(longer, f"only the {'second' if p2 == UNSEEN else 'first'} has seen it")
+            known = partner[0].setdefault(p2, q2), partner[1].setdefault(q2, p2)
+            if known != (q2, p2):
+                which, pair = ("first", (p2, known[0])) if known[0] != q2 else ("second", (known[1], q2))
+                return Difference(longer, f"the {which} takes it for {show(arrived[pair])}, the other does not")
+            if (p2, q2) not in arrived:
+                arrived[p2, q2] = longer
+                queue.append((p2, q2))
+    return None
+
+
+def _moves(first: RDP, second: RDP, translate: list[int], p: int, q: int) -> list[tuple[Symbol, int, int]]:
+    """Every symbol that either automaton has seen from (p, q), with both successors."""
+    moves = []
+    for y, z in enumerate(translate):
+        p2, q2 = int(first.tau[p, y]), int(second.tau[q, z]) if z != UNSEEN else UNSEEN
+        if (p2, q2) != (UNSEEN, UNSEEN):
+            moves.append((first.symbol(y), p2, q2))
+    known = set(translate)
+    moves += [
+        (second.symbol(z), UNSEEN, int(second.tau[q, z]))
+        for z in range(len(second.symbols))
+        if z not in known and second.tau[q, z] != UNSEEN
+    ]
+    return moves
+
+
+def show(history: History) -> str:
+    """A history as a person reads it: "(0, 1, 1) · E → (1, 0, 1)"."""
+    return " · ".join(show_symbol(symbol) for symbol in history) or "the empty history"
+
+
+def show_symbol(symbol: Symbol) -> str:
+    """An action and what was seen after it."""
+    action, observation = symbol
+    seen = "end" if observation is None else ", ".join(str(v) for v in observation)
+    return f"({seen})" if action is None else "pad" if action == "pad" else f"{action} → ({seen})"

@@ -1,0 +1,153 @@
+"""Counting language membership without ever simulating a language per episode.
+
+Where j = k = 1 three facts decide every language: the next letter, the set of patterns met ahead, the last letter. The
+set is a bit per pattern, gathered backwards, 64 patterns to a machine word; a layer's counting sorts the words by
+candidate and adds them up lane by lane. Memory: 8 bytes per step for every 64 patterns.
+
+Words of several patterns and Boolean levels are counted in `word_counts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice import kernels
+from suffice.bounds import Bound
+from suffice.episodes import Episodes
+from suffice.errors import SufficeError
+from suffice.languages import CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
+from suffice.statistics import Candidates, Int64, weights
+from suffice.statistics.rows import RowLayer
+from suffice.statistics.word_counts import WordShard, word_layer
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCounts:
+    """The statistic of the paper's contribution: how often suffixes lie in each language of a family."""
+
+    family: Family = CONJUNCTIONS
+
+    @property
+    def name(self) -> str:
+        """See `Statistic`."""
+        return "languages"
+
+    def plan(self, episodes: Episodes, bound: Bound, memory: int) -> LanguagePlan:
+        """See `Statistic`."""
+        patterns = patterns_of(self.family, episodes)
+        plan = LanguagePlan(self.family, patterns, episodes.horizon, memory)
+        plan.refuse_if_too_large(episodes.n)
+        return plan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LanguagePlan:
+    """The patterns of a family on one log."""
+
+    family: Family
+    patterns: Patterns
+    horizon: int
+    memory: int
+    divides = True
+    estimates = False
+
+    def size(self, length: int, delta: float) -> int:
+        """See `Plan`."""
+        return self.family.size(self.patterns.formal, length)
+
+    @property
+    def words(self) -> Words:
+        """The words of the family; unused where j = k = 1."""
+        return Words(self.patterns.count, self.family.j)
+
+    def refuse_if_too_large(self, episodes: int) -> None:
+        """Say beforehand that a family will not fit: at least the rows of two samples must."""
+        if _least_bytes(self.family, self.patterns.count, self.horizon, episodes) <= self.memory:
+            return
+        i, j, k = self.family.i, self.family.j, self.family.k
+        smaller = [Family(i, j, k - 1)] if k > 1 else [Family(i, n, 1) for n in range(j - 1, 0, -1)]
+        fits = [f for f in smaller if _least_bytes(f, self.patterns.count, self.horizon, episodes) <= self.memory]
+        hint = "--family 1,1,1"
+        if fits:
+            hint = f"--family {fits[0]} (|X| = {_brief(fits[0].size(self.patterns.formal, self.horizon))})"
+        raise SufficeError(
+            f"family {self.family} has |X| = {_brief(self.size(self.horizon, 1.0))} languages on this log, which does "
+            f"not fit into {self.memory / 1e9:.1f} GB; try {hint}, or raise --memory"
+        )
+
+    def shard(self, episodes: Episodes) -> SimpleShard | WordShard:
+        """See `Plan`."""
+        if self.family.is_simple:
+            return SimpleShard(self.patterns, episodes)
+        return WordShard(self.patterns.member, self.words, episodes)
+
+    def layer(self, t: int, parts: list[Any], sizes: Int64, delta: float) -> RowLayer:
+        """See `Plan`."""
+        length = self.horizon - t + 1
+        if self.family.is_simple:
+            counts = sum(parts[1:], parts[0])
+            describe = _simple_describer(self.patterns, length)
+            return RowLayer(lambda c: counts[c], sizes, np.ones(counts.shape[1]), describe)
+        return word_layer(self.patterns, self.words, self.family.k, length, parts, sizes, self.memory)
+
+
+def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> int:
+    """Two rows of counts, and the bits of every suffix, or where words are spelt out the rows of a thousand."""
+    rows = 16 * family.size(patterns, horizon)
+    if family.is_simple:
+        return rows + 8 * -(-patterns // 64) * (horizon + 2) * episodes
+    return rows + min(episodes, 1000) * Words(patterns, family.j).columns
+
+
+def _brief(size: int) -> str:
+    return f"{size:,}" if size < 10**15 else f"10^{len(str(size)) - 1}"
+
+
+# ---------------------------------------------------------------- j = k = 1
+
+
+class SimpleShard:
+    """Next letter, set of patterns ahead, last letter."""
+
+    def __init__(self, patterns: Patterns, episodes: Episodes) -> None:
+        self._member = patterns.member
+        self._weight = weights(episodes)
+        self._last = episodes.word[-1]
+        self._horizon = episodes.horizon
+        hits = _packed(patterns.member)
+        self._ahead = np.zeros((episodes.horizon + 2, hits.shape[1], episodes.n), np.uint64)  # [H+2, W, N]
+        for t in range(episodes.horizon, 0, -1):
+            self._ahead[t] = self._ahead[t + 1]
+            kernels.add_hits(episodes.word[t], hits, self._ahead[t])
+
+    def count(self, t: int, candidate: Candidates, following: Int64) -> Int64:
+        """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
+        member = self._member.astype(np.int64)
+        following_in = following @ member
+        if t == self._horizon:
+            return following_in
+        n = len(following)
+        last_in = kernels.cross_count(candidate, self._last, self._weight, n, len(member)) @ member
+        ahead_in = kernels.count_bits(candidate, self._ahead[t], self._weight, n, member.shape[1])
+        return np.concatenate([ahead_in, following_in, last_in], axis=1)
+
+
+def _packed(member: Bits) -> NDArray[np.uint64]:
+    """Membership bits as machine words, [X, W]: pattern g is bit g mod 64 of word g div 64."""
+    padded = np.zeros((len(member), -(-member.shape[1] // 64) * 64), np.uint8)
+    padded[:, : member.shape[1]] = member
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def _simple_describer(patterns: Patterns, length: int) -> Callable[[int], str]:
+    def describe(event: int) -> str:
+        where, g = divmod(event, patterns.count)
+        when = (f"within {length} steps", "at the next step", "at the last step")[where if length > 1 else 2]
+        return f"{when}, {patterns.name(g)}"
+
+    return describe

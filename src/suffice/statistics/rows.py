@@ -1,0 +1,73 @@
+"""A layer whose events are columns: one row of counts per candidate and state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from suffice import kernels
+from suffice.statistics import Float, Int64
+
+
+class RowLayer:
+    """Candidates and states as rows of counts over the same events."""
+
+    def __init__(
+        self,
+        row_of: Callable[[int], Int64],  # candidate → [E]
+        sizes: Int64,  # [C]
+        multiplicity: Float,  # [E] how many languages each event stands for
+        describe: Callable[[int], str],
+    ) -> None:
+        self._row_of = row_of
+        self._sizes = sizes
+        self._multiplicity = multiplicity
+        self.describe = describe
+        self.events = float(multiplicity.sum())
+        self._row = np.zeros(0, np.int64)
+        self._current = -1
+        self._states = np.zeros((0, len(multiplicity)), np.int64)  # [capacity, E]
+        self._state_sizes = np.zeros(0, np.int64)  # [Q]
+        self._events = np.zeros(0, np.int64)  # [≥ Q] the events found last, where the next search begins
+
+    def _candidate(self, c: int) -> Int64:
+        if c != self._current:
+            self._row, self._current = self._row_of(c), c
+        return self._row
+
+    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
+        """See `Layer`."""
+        n_states = len(self._state_sizes)
+        if n_states > len(self._events):
+            self._events = np.append(self._events, np.zeros(n_states, np.int64))
+        best, event = np.zeros(n_states), self._events[:n_states]
+        states, row = self._states[:n_states], self._candidate(c)
+        kernels.compare_rows(kind, row, self._sizes[c], states, self._state_sizes, low, high, best, event)
+        return best, event
+
+    def testable(self, c: int, q: int, delta: float) -> int:
+        """See `Layer`."""
+        most = kernels.attainable(self._candidate(c), self._sizes[c], self._states[q], self._state_sizes[q])
+        return int(kernels.tarone(most, self._multiplicity, math.log(delta)))
+
+    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+        """See `Layer`."""
+        k1, k2 = self._candidate(c)[event], self._states[q, event]
+        return float(k1 / self._sizes[c]), float(k2 / self._state_sizes[q])
+
+    def promote(self, c: int) -> None:
+        """See `Layer`."""
+        q = len(self._state_sizes)
+        if q == len(self._states):
+            grown = np.zeros((max(4, 2 * q), self._states.shape[1]), np.int64)
+            grown[:q] = self._states
+            self._states = grown
+        self._states[q] = self._candidate(c)
+        self._state_sizes = np.append(self._state_sizes, self._sizes[c])
+
+    def absorb(self, c: int, q: int) -> None:
+        """See `Layer`."""
+        self._states[q] += self._candidate(c)
+        self._state_sizes[q] += self._sizes[c]

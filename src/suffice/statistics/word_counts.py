@@ -1,0 +1,191 @@
+"""Counting words of several patterns, and unions and intersections of languages: any j and k.
+
+Membership of a suffix in every word follows from its first letter and the memberships of the rest, so the suffixes of a
+log run backwards through one deterministic automaton whose states are the distinct membership rows: one id per step,
+and a layer's counting is a histogram over (candidate, id). Level k = 2 needs only joint counts, since
+|u ∪ v| = |u| + |v| − |u ∩ v|; deeper levels are spelt out. Memory: 4 bytes per step, and the distinct rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice import kernels
+from suffice.episodes import Codes, Episodes
+from suffice.errors import SufficeError
+from suffice.languages import Bits, Patterns, Words, first_of_each
+from suffice.statistics import Candidates, Float, Int64, weights
+from suffice.statistics.rows import RowLayer
+
+
+class BackwardAutomaton:
+    """Ids for the membership rows that occur, and the transitions (letter, id of the rest) → id met so far."""
+
+    def __init__(self, member: Bits, words: Words) -> None:
+        self._member, self._words = member, words.j
+        self.rows: Bits = np.zeros((256, words.columns), np.uint8)  # [ids, L]
+        self.rows[0, :2] = 1  # of the empty suffix: λ and Γ* hold, nothing else does
+        self._filled = np.array([0, 1], np.int64)
+        self._row_slots = np.full(1024, -1, np.int64)
+        kernels.rehash_rows(self.rows, 1, self._row_slots)
+        self._pairs = np.full(4096, -1, np.int64)
+
+    def ids(self, word: Codes) -> NDArray[np.uint32]:
+        """The id of every suffix from step t, [H+2, N]; row H+1 is the empty suffix's."""
+        ids = np.zeros((word.shape[0] + 1, word.shape[1]), np.uint32)
+        for t in range(word.shape[0] - 1, 0, -1):
+            ids[t] = ids[t + 1]
+            begin = 0
+            while (begin := self._walk(word[t], ids[t], begin)) < word.shape[1]:
+                self._grow()
+        return ids
+
+    def _walk(self, word: Codes, ids: NDArray[np.uint32], begin: int) -> int:
+        tables = (self._pairs, self._row_slots, self.rows, self._filled)
+        return int(kernels.walk_back(word, ids, begin, self._member, self._words, *tables))
+
+    def _grow(self) -> None:
+        pairs, rows = self._filled
+        if 2 * pairs >= len(self._pairs):
+            old, self._pairs = self._pairs, np.full(4 * len(self._pairs), -1, np.int64)
+            kernels.rehash_pairs(old, self._pairs)
+        if rows >= len(self.rows):
+            if 2 * rows > 1 << kernels.ID_BITS:
+                raise SufficeError("this family tells more futures apart than can be numbered; try conjunctions")
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+        if 2 * rows >= len(self._row_slots):
+            self._row_slots = np.full(4 * len(self._row_slots), -1, np.int64)
+            kernels.rehash_rows(self.rows, rows, self._row_slots)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordPart:
+    """How often each candidate has suffixes of each membership row."""
+
+    start: Int64  # [C+1]
+    value: NDArray[np.uint32]
+    count: Int64
+    rows: Bits  # [ids, words]
+
+
+class WordShard:
+    """Suffixes by their membership in every word of up to j patterns."""
+
+    def __init__(self, member: Bits, words: Words, episodes: Episodes) -> None:
+        self._weight = weights(episodes)
+        automaton = BackwardAutomaton(member, words)
+        self._ids, self._rows = automaton.ids(episodes.word), automaton.rows
+
+    def count(self, t: int, candidate: Candidates, following: Int64) -> WordPart:
+        """See `Shard`."""
+        start, value, count = kernels.tally(candidate, self._ids[t], self._weight, len(following), len(self._rows))
+        used, value = np.unique(value, return_inverse=True)
+        return WordPart(start, value.astype(np.uint32), count, self._rows[used])
+
+
+def word_layer(
+    patterns: Patterns, words: Words, k: int, length: int, parts: list[WordPart], sizes: Int64, memory: int
+) -> RowLayer:
+    """Languages that hold for the same suffixes of the layer become one event, with their number."""
+    columns = words.languages(length)
+    rows = np.concatenate([part.rows[:, columns] for part in parts])
+    level = _Level.of(rows, columns)
+    for _ in range(k - 2):
+        _refuse_if_over(memory, len(rows) * level.width**2)
+        level = level.deepen()
+    pairs = k > 1
+    _refuse_if_over(memory, 8 * len(sizes) * (level.width**2 if pairs else level.width))
+    offsets = np.cumsum([0] + [len(part.rows) for part in parts])
+    counts = [_candidate_counts(parts, offsets, c, level, pairs) for c in range(len(sizes))]
+
+    def describe(event: int) -> str:
+        return level.describe(event, lambda column: words.describe(column, patterns.name))
+
+    return RowLayer(lambda c: counts[c], sizes, level.multiplicities(pairs), describe)
+
+
+def _refuse_if_over(memory: int, needed: int) -> None:
+    if needed > memory:
+        raise SufficeError(
+            f"this language family needs {needed / 1e9:.1f} GB of counts in one layer, more than the "
+            f"{memory / 1e9:.1f} GB allowed; try a smaller --family, or raise --memory"
+        )
+
+
+def _candidate_counts(parts: list[WordPart], offsets: Int64, c: int, level: _Level, pairs: bool) -> Int64:
+    """Counts of one candidate; with pairs also |u ∪ v| = |u| + |v| − |u ∩ v| from the joint counts."""
+    mine = [slice(part.start[c], part.start[c + 1]) for part in parts]
+    ids = np.concatenate([part.value[s] + o for part, s, o in zip(parts, mine, offsets[:-1], strict=True)])
+    count = np.concatenate([part.count[s] for part, s in zip(parts, mine, strict=True)])
+    # doubles hold these integers exactly (below 2⁵³) and multiply fast
+    rows = level.rows[ids].astype(np.float64)
+    single = count @ rows
+    if not pairs:
+        return np.asarray(single, np.int64)
+    u, v = np.triu_indices(level.width, 1)
+    joint = ((rows * count[:, None]).T @ rows)[u, v]
+    return np.concatenate([single, single[u] + single[v] - joint, joint]).astype(np.int64)
+
+
+_Made = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Level:
+    """Languages of one Boolean level, one for each distinct set of suffixes, and how many it stands for."""
+
+    rows: Bits  # [ids, L]
+    made: list[_Made]  # a word's column, or how two languages of the level below are joined
+    multiplicity: Float  # [L]
+    below: _Level | None = None
+
+    @property
+    def width(self) -> int:
+        return int(self.rows.shape[1])
+
+    @classmethod
+    def of(cls, rows: Bits, columns: Int64) -> _Level:
+        return cls._distinct(rows, [("", int(c), 0) for c in columns], np.ones(len(columns)), None)
+
+    @classmethod
+    def _distinct(cls, rows: Bits, made: list[_Made], multiplicity: Float, below: _Level | None) -> _Level:
+        keep = first_of_each(rows.T)
+        place = {rows[:, i].tobytes(): p for p, i in enumerate(keep)}
+        total = np.zeros(len(keep))
+        np.add.at(total, [place[column.tobytes()] for column in rows.T], multiplicity)
+        return cls(np.ascontiguousarray(rows[:, keep]), [made[i] for i in keep], total, below)
+
+    def deepen(self) -> _Level:
+        """All pairwise unions and intersections, spelt out."""
+        u, v = np.triu_indices(self.width, 1)
+        rows = np.concatenate([self.rows, self.rows[:, u] | self.rows[:, v], self.rows[:, u] & self.rows[:, v]], axis=1)
+        pairs = list(zip(u.tolist(), v.tolist(), strict=True))
+        made = [("", i, 0) for i in range(self.width)] + [("or", *p) for p in pairs] + [("and", *p) for p in pairs]
+        return _Level._distinct(rows, made, self.multiplicities(True), self)
+
+    def multiplicities(self, pairs: bool) -> Float:
+        """With pairs: m languages that coincide give m² that coincide with them, and mᵤ·mᵥ of each mixed kind."""
+        m = self.multiplicity
+        if not pairs:
+            return m
+        u, v = np.triu_indices(self.width, 1)
+        return np.concatenate([m**2, m[u] * m[v], m[u] * m[v]])
+
+    def describe(self, event: int, word: Callable[[int], str]) -> str:
+        """An event of this level, or of the pairs of its languages, in words."""
+        if event < self.width:
+            op, a, b = self.made[event]
+            if self.below is None:
+                return word(a)
+            return self.below.describe(a, word) if not op else self.below._joined(op, a, b, word)
+        u, v = np.triu_indices(self.width, 1)
+        half, pair = divmod(event - self.width, len(u))
+        return self._joined("and" if half else "or", int(u[pair]), int(v[pair]), word)
+
+    def _joined(self, op: str, a: int, b: int, word: Callable[[int], str]) -> str:
+        left, right = self.describe(a, word), self.describe(b, word)
+        return f"either ({left}) or ({right})" if op == "or" else f"both ({left}) and ({right})"
