@@ -1,0 +1,254 @@
+"""Model files: an automaton, how it came about, and nothing that could run.
+
+A file is a zip archive of a JSON header, a JSON list of witnesses and plain arrays; reading it executes nothing. Equal
+results give equal bytes. What differs from run to run although the result does not (seconds, memory) is no part of the
+model and stands in a small file beside it.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from suffice.episodes import Alphabet, Episodes, Value
+from suffice.errors import SufficeError
+from suffice.files import replacing
+from suffice.learner import Decision, Learned
+from suffice.merging import Verdict
+from suffice.rdp import RDP
+from suffice.statistics.language_counts import LanguageCounts
+from suffice.version import __version__
+
+FORMAT = "suffice-rdp"
+FORMAT_VERSION = 1
+EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
+
+
+class Promised(msgspec.Struct, frozen=True):
+    """`bounds.Promise`, written down."""
+
+    sentence: str
+    false_split: float
+    tests: int
+    detectable: float
+    detectable_worst: float
+    paper: float
+
+
+class About(msgspec.Struct, frozen=True):
+    """Where a model comes from and what it promises."""
+
+    format: str
+    format_version: int
+    version: str  # of suffice
+    log_hash: str
+    episodes: int
+    metric: str
+    family: str | None
+    bound: str
+    delta: float  # of one test; with a confidence the largest of all layers
+    confidence: float | None
+    cut: float
+    seed: int | None
+    layers: list[int]  # [H+2]
+    candidates: list[int]  # [H+2]
+    languages: list[int | float]  # [H+2] |X|
+    forced_share: float
+    promise: Promised
+    actions: list[Value]
+    features: list[str]
+    observations: list[list[Value]]
+    rewards: list[float]
+
+
+class RunNotes(msgspec.Struct, frozen=True):
+    """What a run took."""
+
+    seconds: float
+    bytes: int  # peak memory of the process
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A learned automaton as it is kept in a file."""
+
+    rdp: RDP
+    about: About
+    decisions: tuple[Decision, ...]
+
+    @classmethod
+    def of(cls, learned: Learned, episodes: Episodes) -> Model:
+        """A model of what was learned from a log."""
+        return cls(learned.rdp, _about(learned, episodes), learned.decisions)
+
+    def save(self, path: str | Path) -> None:
+        """Write the file, whole or not at all."""
+        entries = {"header.json": msgspec.json.format(msgspec.json.encode(self.about), indent=1)}
+        entries["witnesses.json"] = msgspec.json.encode([d.verdict.witness for d in self.decisions])
+        for name, array in (_arrays_of(self.rdp) | _columns_of(self.decisions)).items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+            entries[f"{name}.npy"] = buffer.getvalue()
+        with replacing(Path(path)) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in entries.items():
+                archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)  # ZipInfo: no time of day
+
+    @classmethod
+    def load(cls, path: str | Path) -> Model:
+        """Read a model file; a damaged or foreign one is refused in one line."""
+        entries = _read_entries(Path(path))
+        try:
+            about = _read_header(entries)
+            arrays = {name[:-4]: _array(data) for name, data in entries.items() if name.endswith(".npy")}
+            alphabet = Alphabet(
+                tuple(about.actions), tuple(about.features), tuple(map(tuple, about.observations)), tuple(about.rewards)
+            )
+            rdp = RDP(alphabet, *(arrays[name] for name in _RDP_ARRAYS))
+            witnesses = msgspec.json.decode(entries["witnesses.json"], type=list[str])
+            return cls(rdp, about, _decisions_of(arrays, witnesses))
+        except (SufficeError, ValueError, KeyError, IndexError, TypeError, msgspec.DecodeError) as error:
+            raise SufficeError(f"{path}: this model file is damaged ({error}); learn or copy it again") from error
+        except _NewerError as error:
+            raise SufficeError(f"{path}: {error}") from error
+
+
+class _NewerError(Exception):
+    """A file of a format that this version cannot know."""
+
+
+def _about(learned: Learned, episodes: Episodes) -> About:
+    settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
+    statistic = settings.statistic
+    return About(
+        format=FORMAT,
+        format_version=FORMAT_VERSION,
+        version=__version__,
+        log_hash=episodes.digest(),
+        episodes=episodes.total,
+        metric=statistic.name,
+        family=str(statistic.family) if isinstance(statistic, LanguageCounts) else None,
+        bound=settings.chosen_bound.name,
+        delta=max(learned.deltas),
+        confidence=settings.confidence,
+        cut=settings.cut,
+        seed=getattr(statistic, "seed", None),
+        layers=learned.rdp.layers.tolist(),
+        candidates=[1, *learned.candidates],
+        languages=[0, *(size if size < EXACT else float(size) for size in learned.languages)],
+        forced_share=learned.forced_share,
+        promise=Promised(
+            promise.sentence,
+            promise.split,
+            promise.tests,
+            promise.detectable,
+            promise.detectable_worst,
+            promise.paper,
+        ),
+        actions=list(alphabet.actions),
+        features=list(alphabet.features),
+        observations=[list(o) for o in alphabet.observations],
+        rewards=list(alphabet.rewards),
+    )
+
+
+# ---------------------------------------------------------------- arrays in the archive
+
+_RDP_ARRAYS = ("letters", "symbols", "layers", "tau", "counts")
+_PLACES = ("layer", "state", "symbol", "n")
+_VERDICT = ("target", "promoted", "forced", "nearest", "distance", "threshold", "detectable")
+
+
+def _arrays_of(rdp: RDP) -> dict[str, Any]:
+    return {name: getattr(rdp, name) for name in _RDP_ARRAYS}
+
+
+def _columns_of(decisions: tuple[Decision, ...]) -> dict[str, Any]:
+    """Decisions as columns; −1 and NaN stand for none."""
+    places = {f"decision_{name}": np.array([getattr(d, name) for d in decisions], np.int64) for name in _PLACES}
+    for name in _VERDICT:
+        kind, none = (np.float64, math.nan) if name in ("distance", "threshold", "detectable") else (np.int64, -1)
+        values = [getattr(d.verdict, name) for d in decisions]
+        places[f"decision_{name}"] = np.array([none if v is None else v for v in values], kind)
+    return places
+
+
+def _decisions_of(arrays: dict[str, Any], witnesses: list[str]) -> tuple[Decision, ...]:
+    columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_VERDICT)} | {"witness": witnesses}
+    if len({len(column) for column in columns.values()}) > 1:
+        raise ValueError("its decisions are incomplete")
+    decisions = []
+    for i in range(len(witnesses)):
+        row = {name: column[i] for name, column in columns.items()}
+        row |= {name: None for name in ("distance", "threshold", "detectable") if math.isnan(row[name])}
+        row |= {"promoted": bool(row["promoted"]), "forced": bool(row["forced"])}
+        row["nearest"] = None if row["nearest"] < 0 else row["nearest"]
+        verdict = Verdict(**{name: row[name] for name in (*_VERDICT, "witness")})
+        decisions.append(Decision(**{name: row[name] for name in _PLACES}, verdict=verdict))
+    return tuple(decisions)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _read_entries(path: Path) -> dict[str, bytes]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except FileNotFoundError:
+        raise SufficeError(f"{path}: there is no such file; make one with: suffice learn LOG -o {path}") from None
+    except OSError as error:
+        raise SufficeError(f"{path}: the file cannot be read ({error.strerror or error})") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+        text = "this is no model file, or a damaged one"
+        raise SufficeError(f"{path}: {text} ({error}); learn or copy it again") from error
+
+
+class _Kind(msgspec.Struct):
+    format: str
+    format_version: int
+    version: str = "?"
+
+
+def _read_header(entries: dict[str, bytes]) -> About:
+    kind = msgspec.json.decode(entries["header.json"], type=_Kind)
+    if kind.format != FORMAT:
+        raise ValueError(f"its format is {kind.format!r}, not {FORMAT!r}")
+    if kind.format_version > FORMAT_VERSION:
+        raise _NewerError(
+            f"written by suffice {kind.version} in format {kind.format_version}, newer than the {FORMAT_VERSION} that "
+            f"suffice {__version__} reads; upgrade suffice"
+        )
+    return msgspec.json.decode(entries["header.json"], type=About)
+
+
+def _array(data: bytes) -> Any:
+    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+
+
+# ---------------------------------------------------------------- what a run took
+
+
+def save_run_notes(path: str | Path, seconds: float, peak_bytes: int) -> None:
+    """Write the small file beside a model."""
+    with replacing(_notes_path(path)) as temporary:
+        temporary.write_bytes(msgspec.json.encode(RunNotes(round(seconds, 4), peak_bytes)))
+
+
+def load_run_notes(path: str | Path) -> RunNotes | None:
+    """What the run took, if the small file is still beside the model."""
+    try:
+        return msgspec.json.decode(_notes_path(path).read_bytes(), type=RunNotes)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _notes_path(path: str | Path) -> Path:
+    return Path(f"{path}.run.json")
