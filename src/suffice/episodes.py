@@ -117,8 +117,7 @@ class Episodes:
         """Episodes from three [H+1, N] arrays of codes, special symbols already in their places."""
         if action.shape[1] == 0:
             raise SufficeError("there are no episodes")
-        keys = _step_keys(alphabet, action, observation, reward)
-        present, word = _dense_codes(keys, alphabet.n_actions * alphabet.n_observations * len(alphabet.rewards))
+        present, word = _number_steps(alphabet, action, observation, reward)
         if len(present) > MAX_LETTERS:
             raise SufficeError(f"{len(present):,} distinct steps are no finite alphabet; bin the observations")
         shape = (alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards))
@@ -177,23 +176,29 @@ class Episodes:
         return h.hexdigest()
 
 
-def _step_keys(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> Iterator[Int64]:
-    """One integer per whole step, row by row, in lexicographic order of (action, observation, reward)."""
-    for a, o, r in zip(action, observation, reward, strict=True):
-        key = a.astype(np.int64) * alphabet.n_observations + o
-        yield key * len(alphabet.rewards) + r
+def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[Int64, Codes]:
+    """The distinct steps in lexicographic order, as mixed-radix numbers, and each step's place among them.
 
+    By table while one fits, row by row so that only one row of wide numbers exists at a time; else by sorting.
+    """
 
-def _dense_codes(keys: Iterable[Int64], size: int) -> tuple[Int64, Codes]:
-    """The distinct keys in order, and each key's place among them: by table while one fits, else by sorting."""
-    rows = list(keys)
-    if size > max(1 << 24, 4 * sum(row.size for row in rows)):
-        present, place = np.unique(np.concatenate(rows), return_inverse=True)
-        return present, place.reshape(len(rows), -1).astype(smallest_uint(len(present)))
+    def keys() -> Iterator[Int64]:
+        for a, o, r in zip(action, observation, reward, strict=True):
+            key = a.astype(np.int64) * alphabet.n_observations + o
+            yield key * len(alphabet.rewards) + r
+
+    size = alphabet.n_actions * alphabet.n_observations * len(alphabet.rewards)
+    if size > max(1 << 24, 4 * action.size):
+        present, place = np.unique(np.concatenate(list(keys())), return_inverse=True)
+        codes: Codes = place.astype(smallest_uint(len(present)))
+        return present, codes.reshape(action.shape)
     seen = np.zeros(size, dtype=bool)
-    for row in rows:
-        seen[row] = True
+    for key in keys():
+        seen[key] = True
     present = np.flatnonzero(seen)
     code = np.zeros(size, dtype=smallest_uint(len(present)))
     code[present] = np.arange(len(present))
-    return present, np.stack([code[row] for row in rows])
+    word = np.empty(action.shape, dtype=code.dtype)
+    for t, key in enumerate(keys()):
+        word[t] = code[key]
+    return present, word

@@ -22,6 +22,7 @@ from suffice.errors import SufficeError
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 
+BEYOND = 10**300  # sizes are not told apart from here on: nothing that large is ever counted
 MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets of Γ
 
 
@@ -59,8 +60,14 @@ class Family:
 
     def size(self, patterns: int, length: int) -> int:
         """|X| for suffixes of a length: Σ_n |G|^n · (2^{n+1} − 1, or 1 where n = ℓ), squared k − 1 times."""
-        words = sum(patterns**n * (2 ** (n + 1) - 1 if n < length else 1) for n in range(1, min(self.j, length) + 1))
-        return int(words ** (2 ** (self.k - 1)))
+        size: int = sum(
+            patterns**n * (2 ** (n + 1) - 1 if n < length else 1) for n in range(1, min(self.j, length) + 1)
+        )
+        for _ in range(self.k - 1):
+            if not 1 < size < BEYOND:
+                break
+            size = size * size
+        return min(size, BEYOND)
 
 
 CONJUNCTIONS = Family(conjunctions=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +61,7 @@ class Settings:
         return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What became of one candidate, and why."""
 
     layer: int  # t+1: the layer the candidate would belong to

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Codes
 from suffice.kernels import FISHER
@@ -41,9 +40,8 @@ class Candidates:
         return cls(states, symbols, sizes, number[:, symbol_of_letter].ravel(), np.argsort(-sizes, kind="stable"))
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What becomes of a candidate."""
+class Verdict(NamedTuple):
+    """What becomes of a candidate; a tuple, because there is one for every candidate."""
 
     target: int  # the state it becomes or joins
     promoted: bool = False
@@ -71,32 +69,20 @@ class Merger:
         """Promote candidate c or let it join the nearest state it is not distinct from."""
         if not len(self._state_sizes):
             return self._promote(c)
-        low, high = self._thresholds(c)
-        distances, events = self._layer.compare(self._bound.kind, c, low, high)
-        nearest = kernels.nearest(distances, low, high)
-        if nearest == -2:  # Tarone's correction decides
-            between = np.flatnonzero((distances >= low) & (distances < high))
-            exact = high.copy()
-            exact[between] = [self._threshold(c, int(q)) for q in between]
-            nearest = kernels.nearest(distances, exact, exact)
-        alone = nearest < 0
-        if alone:  # which state is nearest is still of interest
-            infinite = np.full(len(high), math.inf)
-            distances, events = self._layer.compare(self._bound.kind, c, infinite, infinite)
-            nearest = kernels.nearest(distances, infinite, infinite)
-        threshold = self._threshold(c, nearest)
+        found = self._layer.judge(self._bound.kind, c, *self._thresholds(c), self._delta)
+        sizes = int(self._sizes[c]), int(self._state_sizes[found.nearest])
         known: dict[str, Any] = {
-            "nearest": nearest,
-            "distance": float(distances[nearest]),
-            "threshold": threshold,
-            "detectable": self._bound.detectable(threshold, int(self._sizes[c]), int(self._state_sizes[nearest])),
-            "witness": self._witness(c, nearest, int(events[nearest])),
+            "nearest": found.nearest,
+            "distance": found.distance,
+            "threshold": found.threshold,
+            "detectable": self._bound.detectable(found.threshold, *sizes),
+            "witness": self._witness(c, found.nearest, found.event),
         }
-        if alone and self._sizes[c] >= self._rare:
+        if found.alone and sizes[0] >= self._rare:
             return self._promote(c, **known)
-        self._layer.absorb(c, nearest)
-        self._state_sizes[nearest] += self._sizes[c]
-        return Verdict(nearest, forced=alone, **known)
+        self._layer.absorb(c, found.nearest)
+        self._state_sizes[found.nearest] += sizes[0]
+        return Verdict(found.nearest, forced=found.alone, **known)
 
     def _promote(self, c: int, **known: Any) -> Verdict:
         self._layer.promote(c)
@@ -113,16 +99,10 @@ class Merger:
         exact = self._bound.threshold(int(self._sizes[c]), self._state_sizes, self._size, self._delta, self._estimates)
         return exact, exact
 
-    def _threshold(self, c: int, q: int) -> float:
-        if self._bound.kind == FISHER:
-            return math.log(self._layer.testable(c, q, self._delta)) - math.log(self._delta)
-        sizes = self._state_sizes[q : q + 1]
-        return float(self._bound.threshold(int(self._sizes[c]), sizes, self._size, self._delta, self._estimates)[0])
-
     def _witness(self, c: int, q: int, event: int) -> str:
         if event < 0:
             return ""
         p1, p2 = self._layer.frequencies(c, q, event)
         # two decimals, or as many as it takes to see the difference
-        digits = next((d for d in range(2, 7) if f"{p1:.{d}f}" != f"{p2:.{d}f}"), 6)
+        digits = 2 if abs(p1 - p2) >= 0.01 else 2 + sum(abs(p1 - p2) < 10.0**-d for d in range(2, 6))
         return f"{self._layer.describe(event)}: {p1:.{digits}f} against {p2:.{digits}f}"

@@ -12,6 +12,7 @@ from suffice.kernels.comparing import (
     attainable_in_tree,
     compare_rows,
     compare_trees,
+    judge_rows,
     nearest,
     tarone,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "count_bits",
     "cross_count",
     "hash_prefixes",
+    "judge_rows",
     "leaves_of",
     "member_row",
     "nearest",

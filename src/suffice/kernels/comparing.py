@@ -102,7 +102,12 @@ def most_evidence(n1, n2, k):
     low, high = max(0, k - n2), min(k, n1)
     if low == high:
         return 0.0
-    left, right = ln_table(low, n1, k - low, n2), ln_table(high, n1, k - high, n2)
+    if k <= min(n1, n2):  # the common case: all of the event's suffixes on one side
+        rest = ln_factorial(n1 + n2 - k) - ln_factorial(n1 + n2)
+        left = rest + ln_factorial(n2) - ln_factorial(n2 - k)
+        right = rest + ln_factorial(n1) - ln_factorial(n1 - k)
+    else:
+        left, right = ln_table(low, n1, k - low, n2), ln_table(high, n1, k - high, n2)
     least = min(left, right)
     return max(-least - (math.log(2.0) if abs(left - right) <= _TIE else 0.0), 0.0)
 
@@ -186,6 +191,19 @@ def _compare_row(kind, row, n1, other, n2, first, floor, ceiling):
 
 
 @jit
+def _most_promising(kind, row, n1, other, n2):
+    """The event with the largest cheap bound: found first, it spares the others the dear sums."""
+    most, where = -1.0, 0
+    for j in range(row.size if kind != DIFFERENCE else 0):
+        k = row[j] + other[j]
+        if 0 < k < n1 + n2:
+            g = _most_likelihood_ratio(row[j], n1, other[j], n2)
+            if g > most:
+                most, where = g, j
+    return where
+
+
+@jit
 def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
     """The largest evidence over events between one row and each of several, and the event that attains it.
 
@@ -195,11 +213,12 @@ def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
     """
     least = math.inf
     for q in range(sizes.size):
-        hint = max(event[q], 0)
         if low[q] < math.inf:
+            hint = max(event[q], 0)
             best[q], event[q] = _compare_row(kind, row, n1, rows[q], sizes[q], hint, low[q], high[q])
             if event[q] >= 0 and best[q] >= high[q]:
                 continue
+        hint = _most_promising(kind, row, n1, rows[q], sizes[q])
         best[q], event[q] = _compare_row(kind, row, n1, rows[q], sizes[q], hint, 0.0, least + 2 * TIE)
         if best[q] < low[q]:
             least = min(least, best[q])
@@ -247,6 +266,33 @@ def tarone(attainable, multiplicity, ln_delta):
         else:
             low = middle + 1
     return low
+
+
+@jit
+def judge_rows(kind, row, n1, rows, sizes, low, high, multiplicity, ln_delta, best, event):
+    """`judging.judge` for rows in one call: (nearest state, distinct from all, distance, threshold, event)."""
+    compare_rows(kind, row, n1, rows, sizes, low, high, best, event)
+    q = nearest(best, low, high)
+    if q == -2:
+        exact = high.copy()
+        for i in range(sizes.size):
+            if low[i] <= best[i] < high[i]:
+                exact[i] = _tarone_threshold(row, n1, rows[i], sizes[i], multiplicity, ln_delta)
+        q = nearest(best, exact, exact)
+    alone = q < 0
+    if alone:
+        infinite = np.full(sizes.size, math.inf)
+        compare_rows(kind, row, n1, rows, sizes, infinite, infinite, best, event)
+        q = nearest(best, infinite, infinite)
+    threshold = low[q]
+    if kind == FISHER:
+        threshold = _tarone_threshold(row, n1, rows[q], sizes[q], multiplicity, ln_delta)
+    return q, alone, best[q], threshold, event[q]
+
+
+@jit
+def _tarone_threshold(row, n1, other, n2, multiplicity, ln_delta):
+    return math.log(tarone(attainable(row, n1, other, n2), multiplicity, ln_delta)) - ln_delta
 
 
 # ---------------------------------------------------------------- nodes of a prefix tree

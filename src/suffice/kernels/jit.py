@@ -5,6 +5,6 @@ A kernel calls only kernels of its own file, because the compiled cache notices 
 
 from numba import njit
 
-jit = njit(cache=True, nogil=True)
+jit = njit(cache=True, nogil=True, error_model="numpy")  # no test for zero at every division
 
 TIE = 1e-12  # distances closer than this are equal; the oldest state wins

@@ -8,11 +8,11 @@ from suffice.kernels.jit import jit
 
 
 @jit
-def add_hits(word, hits, bits):
-    """bits[w, e] |= hits[word[e], w]: the patterns that each suffix meets, one step further back."""
+def add_hits(word, hits, following, bits):
+    """The patterns that each suffix meets, from those that the rest of it meets: bits of both are [W, N]."""
     for w in range(bits.shape[0]):
         for e in range(word.size):
-            bits[w, e] |= hits[word[e], w]
+            bits[w, e] = following[w, e] | hits[word[e], w]
 
 
 @jit
@@ -52,8 +52,11 @@ def _count_lanes(words, out):
 
 
 @jit
-def count_bits(candidate, bits, weight, n_candidates, n_columns):
-    """How often each candidate's suffixes have each bit set, [C, columns], from bits [W, N]."""
+def count_bits(candidate, bits, weight, n_candidates, n_columns, grouped):
+    """How often each candidate's suffixes have each bit set, [C, columns], from bits [W, N].
+
+    `grouped` [N] is room to sort a word of every suffix by candidate.
+    """
     counts = np.zeros((n_candidates, 64 * bits.shape[0]), dtype=np.int64)
     if weight.size > 0:
         for w in range(bits.shape[0]):
@@ -67,7 +70,6 @@ def count_bits(candidate, bits, weight, n_candidates, n_columns):
         start[candidate[e] + 1] += 1
     for c in range(n_candidates):
         start[c + 1] += start[c]
-    grouped = np.empty(candidate.size, dtype=np.uint64)
     for w in range(bits.shape[0]):
         place = start[:-1].copy()
         for e in range(candidate.size):

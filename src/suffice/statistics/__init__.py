@@ -11,7 +11,7 @@ one time step, ready to be compared, promoted and absorbed.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +31,23 @@ def weights(episodes: Episodes) -> Int64:
     return UNWEIGHTED if episodes.weight is None else episodes.weight
 
 
+class Judgement(NamedTuple):
+    """How a candidate compares with the states of its layer."""
+
+    nearest: int  # among the states it is not distinct from, or if there is none among all; the oldest of equals
+    alone: bool  # distinct from all
+    distance: float
+    threshold: float
+    event: int  # on which they differ most; −1: none
+
+
 class Layer(Protocol):
     """The candidates of one layer and the states promoted among them so far."""
 
-    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
-        """Evidence between candidate c and each state, and the event that shows it (−1: none at all).
-
-        Thresholds lie between `low` and `high` [Q]. Evidence is exact for the nearest of the states below `low`, and
-        for those between; where it reaches `high`, or that of a nearer state, the search may stop.
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
+        """Compare candidate c with every state. Thresholds lie between `low` and `high` [Q], which are equal but for
+        Fisher's test, where Tarone's correction decides between them.
         """
-
-    def testable(self, c: int, q: int, delta: float) -> int:
-        """Tarone's κ for Fisher's test between candidate c and state q."""
 
     @property
     def events(self) -> float:

@@ -20,7 +20,7 @@ from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
-from suffice.languages import CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
+from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
 from suffice.statistics import Candidates, Int64, weights
 from suffice.statistics.rows import RowLayer
 from suffice.statistics.word_counts import WordShard, word_layer
@@ -63,7 +63,7 @@ class LanguagePlan:
     @property
     def words(self) -> Words:
         """The words of the family; unused where j = k = 1."""
-        return Words(self.patterns.count, self.family.j)
+        return Words(self.patterns.count, min(self.family.j, self.horizon))
 
     def refuse_if_too_large(self, episodes: int) -> None:
         """Say beforehand that a family will not fit: at least the rows of two samples must."""
@@ -101,11 +101,11 @@ def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> 
     rows = 16 * family.size(patterns, horizon)
     if family.is_simple:
         return rows + 8 * -(-patterns // 64) * (horizon + 2) * episodes
-    return rows + min(episodes, 1000) * Words(patterns, family.j).columns
+    return rows + min(episodes, 1000) * Words(patterns, min(family.j, horizon)).columns
 
 
 def _brief(size: int) -> str:
-    return f"{size:,}" if size < 10**15 else f"10^{len(str(size)) - 1}"
+    return f"{size:,}" if size < 10**15 else f"10^{len(str(size)) - 1}" if size < BEYOND else "over 10^300"
 
 
 # ---------------------------------------------------------------- j = k = 1
@@ -122,8 +122,8 @@ class SimpleShard:
         hits = _packed(patterns.member)
         self._ahead = np.zeros((episodes.horizon + 2, hits.shape[1], episodes.n), np.uint64)  # [H+2, W, N]
         for t in range(episodes.horizon, 0, -1):
-            self._ahead[t] = self._ahead[t + 1]
-            kernels.add_hits(episodes.word[t], hits, self._ahead[t])
+            kernels.add_hits(episodes.word[t], hits, self._ahead[t + 1], self._ahead[t])
+        self._grouped = np.zeros(episodes.n, np.uint64)
 
     def count(self, t: int, candidate: Candidates, following: Int64) -> Int64:
         """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
@@ -133,7 +133,8 @@ class SimpleShard:
             return following_in
         n = len(following)
         last_in = kernels.cross_count(candidate, self._last, self._weight, n, len(member)) @ member
-        ahead_in = kernels.count_bits(candidate, self._ahead[t], self._weight, n, member.shape[1])
+        columns = member.shape[1]
+        ahead_in = kernels.count_bits(candidate, self._ahead[t], self._weight, n, columns, self._grouped)
         return np.concatenate([ahead_in, following_in, last_in], axis=1)
 
 

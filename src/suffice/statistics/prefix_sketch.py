@@ -23,7 +23,8 @@ from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes
 from suffice.sketch import CountMinSketch, Shape
-from suffice.statistics import Float, Int64
+from suffice.statistics import Float, Int64, Judgement
+from suffice.statistics.judging import judge
 from suffice.statistics.prefix_tree import PrefixPlan, PrefixShard, PrefixTree
 from suffice.statistics.rows import RowLayer
 
@@ -171,8 +172,12 @@ class SketchLayer:
             return nodes[:0], np.zeros(1, np.int64), self._sketcher.cells(nodes, counts)
         return nodes, np.concatenate([[0], np.cumsum(counts)]), _NO_CELLS
 
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
+        """See `Layer`."""
+        return judge(self, kind, c, low, high, delta)
+
     def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
-        """See `Layer`; an event is a node and a length of prefix on its edge."""
+        """See `Comparable`; an event is a node and a length of prefix on its edge."""
         s, tree, row = self._sketcher, self._sketcher.tree, self._candidate(c)
         best, event = np.zeros(len(self._states)), np.full(len(self._states), -1, np.int64)
         shape = (tree.end, tree.parent, tree.depth, tree.first_leaf)
@@ -188,7 +193,7 @@ class SketchLayer:
         return best, event
 
     def testable(self, c: int, q: int, delta: float) -> int:
-        """See `Layer`; never asked, since Fisher's test takes the cells for its events."""
+        """See `Comparable`; never asked, since Fisher's test takes the cells for its events."""
         return 1
 
     def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:

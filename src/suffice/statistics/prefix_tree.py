@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import PAD, STOP, Codes, Episodes
-from suffice.statistics import UNWEIGHTED, Candidates, Float, Int64, weights
+from suffice.statistics import UNWEIGHTED, Candidates, Float, Int64, Judgement, weights
+from suffice.statistics.judging import judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +167,12 @@ class TreeLayer:
             self._current = c
         return self._row
 
-    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
         """See `Layer`."""
+        return judge(self, kind, c, low, high, delta)
+
+    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
+        """See `Comparable`."""
         best, event, least = np.zeros(len(self._states)), np.zeros(len(self._states), np.int64), math.inf
         row, n = self._candidate(c), self._sizes[c]
         for q, (other, size) in enumerate(zip(self._states, self._state_sizes, strict=True)):
@@ -176,7 +181,7 @@ class TreeLayer:
         return best, event
 
     def testable(self, c: int, q: int, delta: float) -> int:
-        """See `Layer`; one event for each node, since the prefixes of one edge begin the same suffixes."""
+        """See `Comparable`; one event for each node, since the prefixes of one edge begin the same suffixes."""
         row, other, sizes = self._candidate(c), self._states[q], (self._sizes[c], self._state_sizes[q])
         most = kernels.attainable_in_tree(row, sizes[0], other, sizes[1], self._tree.end, math.log(delta))
         return int(kernels.tarone(most, np.ones(len(most)), math.log(delta)))

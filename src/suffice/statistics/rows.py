@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
 from suffice import kernels
-from suffice.statistics import Float, Int64
+from suffice.statistics import Float, Int64, Judgement
 
 
 class RowLayer:
@@ -24,31 +25,42 @@ class RowLayer:
         self._row_of = row_of
         self._sizes = sizes
         self._multiplicity = multiplicity
-        self.describe = describe
+        self.describe = cache(describe)
         self.events = float(multiplicity.sum())
         self._row = np.zeros(0, np.int64)
         self._current = -1
         self._states = np.zeros((0, len(multiplicity)), np.int64)  # [capacity, E]
         self._state_sizes = np.zeros(0, np.int64)  # [Q]
-        self._events = np.zeros(0, np.int64)  # [≥ Q] the events found last, where the next search begins
+        self._events = np.zeros(0, np.int64)  # [≥ Q]
 
     def _candidate(self, c: int) -> Int64:
         if c != self._current:
             self._row, self._current = self._row_of(c), c
         return self._row
 
-    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
         """See `Layer`."""
+        arrays = (low, high, self._multiplicity, math.log(delta), *self._room())
+        return Judgement(*kernels.judge_rows(kind, self._candidate(c), self._sizes[c], *self._rows(), *arrays))
+
+    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
+        """See `Comparable`."""
+        best, event = self._room()
+        kernels.compare_rows(kind, self._candidate(c), self._sizes[c], *self._rows(), low, high, best, event)
+        return best, event
+
+    def _rows(self) -> tuple[Int64, Int64]:
+        return self._states[: len(self._state_sizes)], self._state_sizes
+
+    def _room(self) -> tuple[Float, Int64]:
+        """For distances and events; the events found last are where the next search begins."""
         n_states = len(self._state_sizes)
         if n_states > len(self._events):
             self._events = np.append(self._events, np.zeros(n_states, np.int64))
-        best, event = np.zeros(n_states), self._events[:n_states]
-        states, row = self._states[:n_states], self._candidate(c)
-        kernels.compare_rows(kind, row, self._sizes[c], states, self._state_sizes, low, high, best, event)
-        return best, event
+        return np.zeros(n_states), self._events[:n_states]
 
     def testable(self, c: int, q: int, delta: float) -> int:
-        """See `Layer`."""
+        """See `Comparable`."""
         most = kernels.attainable(self._candidate(c), self._sizes[c], self._states[q], self._state_sizes[q])
         return int(kernels.tarone(most, self._multiplicity, math.log(delta)))
 

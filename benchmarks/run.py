@@ -1,0 +1,189 @@
+"""Speed and memory against peers, a yardstick and the data's size; `make bench` writes benchmarks/RESULTS.md.
+
+Machines are noisy, so every claim is a ratio of two things measured in this run, each at its best of several tries.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from baselines import BEST_EPS, learn_with_alergia
+from measure import cpu_seconds, peak_bytes, wall_seconds
+
+from suffice.bounds import PAPER
+from suffice.domains import MiniHall, TMaze
+from suffice.episodes import Episodes
+from suffice.learner import Settings
+from suffice.statistics.language_counts import LanguageCounts
+from suffice.statistics.prefix_sketch import PrefixSketches
+from suffice.statistics.prefix_tree import PrefixCounts
+
+HERE = Path(__file__).parent
+HORIZON = 15
+DOMAINS = {"t-maze (length 5)": TMaze(length=5), "mini-hall": MiniHall()}
+PEER_EPS = {"t-maze (length 5)": BEST_EPS["t-maze"], "mini-hall": BEST_EPS["mini-hall"]}
+LANGUAGES = Settings(LanguageCounts())
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One claim, what was measured, and the limit it must keep."""
+
+    claim: str
+    domain: str
+    measured: float
+    limit: str
+    kept: bool
+    detail: str
+
+
+def episodes_of(domain: str, n: int) -> Episodes:
+    """The same episodes for everybody."""
+    return DOMAINS[domain].simulate(n, HORIZON, np.random.default_rng(1))
+
+
+def against_alergia(domain: str) -> Iterator[Result]:
+    """The peer on the same traces, at the setting that serves it best (see baselines.py)."""
+    episodes = episodes_of(domain, 100_000)
+    ours, learned = cpu_seconds(episodes, LANGUAGES)
+    theirs, states = learn_with_alergia(episodes, eps=PEER_EPS[domain])
+    ratio = theirs / ours
+    detail = f"{ours:.3f} s, {learned.rdp.n_states} states; AALpy {theirs:.2f} s, {states} states"
+    yield Result("times faster than AALpy's run_Alergia, 10⁵ episodes", domain, ratio, "≥ 50", ratio >= 50, detail)
+
+
+def against_yardstick(domain: str) -> Iterator[Result]:
+    """np.bincount over N ids once per layer is what a histogram costs; and a second thread."""
+    episodes = episodes_of(domain, 1_000_000)
+    ids = np.random.default_rng(0).integers(0, 100, episodes.n)
+    start = time.process_time()
+    for _ in range(5 * (HORIZON + 1)):
+        np.bincount(ids)
+    yardstick = (time.process_time() - start) / 5
+    ours, _ = cpu_seconds(episodes, LANGUAGES)
+    detail = f"{ours:.3f} s of {yardstick:.4f} s, {1e9 * ours / episodes.word.size:.1f} ns a step"
+    ratio = ours / yardstick
+    yield Result("times the yardstick, 10⁶ episodes, one thread", domain, ratio, "≤ 20", ratio <= 20, detail)
+    one, two = (wall_seconds(episodes, Settings(LanguageCounts(), threads=threads)) for threads in (1, 2))
+    detail = f"{one:.3f} s and {two:.3f} s by the wall"
+    yield Result("times faster with two threads, 10⁶ episodes", domain, one / two, "≥ 1.5", one / two >= 1.5, detail)
+
+
+def scaling(domain: str) -> Iterator[Result]:
+    """Slope of log time over log episodes, by least squares."""
+    sizes = [10**4, 10**5, 10**6, 10**7]
+    times = [cpu_seconds(episodes_of(domain, n), LANGUAGES, 5 if n < 10**7 else 2)[0] for n in sizes]
+    slope = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+    detail = ", ".join(f"{t:.3f} s" for t in times)
+    yield Result("slope of log–log time from 10⁴ to 10⁷ episodes", domain, slope, "≤ 1.05", slope <= 1.05, detail)
+
+
+def memory(domain: str) -> Iterator[Result]:
+    """Peak above the encoded log, in bytes a step."""
+    episodes = episodes_of(domain, 1_000_000)
+    peak = peak_bytes(episodes, LANGUAGES) / episodes.word.size
+    detail = f"the log itself has {episodes.nbytes / episodes.word.size:.2f}"
+    yield Result("bytes a step above the encoded log, 10⁶ episodes", domain, peak, "≤ 40", peak <= 40, detail)
+
+
+def prefixes(domain: str) -> Iterator[Result]:
+    """Exact prefixes against languages, the sketch against exact prefixes, each with its default bound and `paper`."""
+    episodes = episodes_of(domain, 100_000)
+    languages, _ = cpu_seconds(episodes, LANGUAGES)
+    exact, _ = cpu_seconds(episodes, Settings(PrefixCounts()))
+    exact_paper, _ = cpu_seconds(episodes, Settings(PrefixCounts(), PAPER))
+    sketch, _ = cpu_seconds(episodes, Settings(PrefixSketches()))
+    detail = f"{exact:.3f} s of {languages:.3f} s"
+    ratio = exact / languages
+    yield Result("times the languages' time: exact prefixes, 10⁵ episodes", domain, ratio, "≤ 10", ratio <= 10, detail)
+    ratio, detail = sketch / exact_paper, f"{sketch:.3f} s of {exact_paper:.3f} s, both with the paper's bound"
+    yield Result("times exact prefixes' time: sketch, 10⁵ episodes", domain, ratio, "≤ 5", ratio <= 5, detail)
+
+
+def prefix_memory(domain: str) -> Iterator[Result]:
+    """How the memories of exact prefixes and sketch compare as the data grow."""
+    for n in (10**4, 10**5, 10**6):
+        episodes = episodes_of(domain, n)
+        exact, sketch = (peak_bytes(episodes, Settings(s, PAPER)) for s in (PrefixCounts(), PrefixSketches()))
+        detail = f"{exact / 1e6:.0f} MB exact, {sketch / 1e6:.0f} MB sketch"
+        claim = f"sketch's peak memory over exact prefixes', {n:,} episodes"
+        yield Result(claim, domain, sketch / exact if exact else math.nan, "reported", True, detail)
+
+
+def help_time(domain: str) -> Iterator[Result]:
+    """Of the command as users call it."""
+    del domain
+    times = []
+    for _ in range(10):
+        start = time.perf_counter()
+        subprocess.run([Path(sys.executable).parent / "suffice", "--help"], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    best = min(times)
+    yield Result("seconds until `suffice --help` has answered", "–", best, "≤ 0.3", best <= 0.3, "best of 10, wall")
+
+
+SUITES: dict[str, tuple[Callable[[str], Iterator[Result]], list[str]]] = {
+    "alergia": (against_alergia, list(DOMAINS)),
+    "yardstick": (against_yardstick, list(DOMAINS)),
+    "scaling": (scaling, list(DOMAINS)),
+    "memory": (memory, list(DOMAINS)),
+    "prefixes": (prefixes, list(DOMAINS)),
+    "prefix-memory": (prefix_memory, list(DOMAINS)),
+    "help": (help_time, ["–"]),
+}
+
+
+def in_fresh_process(suite: str, domain: str) -> list[Result]:
+    """Peak memory and caches of one measurement must not colour the next."""
+    done = subprocess.run([sys.executable, __file__, suite, domain], check=True, capture_output=True, text=True)
+    return [Result(**row) for row in json.loads(done.stdout)]
+
+
+def write_results(results: list[Result]) -> None:
+    """A table for people, the numbers for machines."""
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Made by `make bench` on {os.cpu_count()} cores, Python {platform.python_version()}; horizon {HORIZON}, "
+        "uniform policy, default settings, compiler warm. CPU time unless it says wall.",
+        "",
+        "| claim | domain | measured | limit | |",
+        "|---|---|---|---|---|",
+    ]
+    for r in results:
+        missed = "" if r.kept else "**missed** "
+        lines.append(f"| {r.claim} | {r.domain} | {r.measured:.3g} | {r.limit} | {missed}{r.detail} |")
+    (HERE / "RESULTS.md").write_text("\n".join(lines) + "\n")
+    (HERE / "results.json").write_text(json.dumps([asdict(r) for r in results], ensure_ascii=False, indent=1) + "\n")
+
+
+def main() -> None:
+    """Run everything, or with a suite and a domain only that, as JSON."""
+    if len(sys.argv) == 3:
+        print(json.dumps([asdict(r) for r in SUITES[sys.argv[1]][0](sys.argv[2])]))
+        return
+    wanted = sys.argv[1:] or list(SUITES)
+    results = []
+    for suite in wanted:
+        for domain in SUITES[suite][1]:
+            for result in in_fresh_process(suite, domain):
+                results.append(result)
+                mark, what = "  " if result.kept else "✗ ", f"{result.claim} · {result.domain}"
+                print(f"{mark}{result.measured:8.3g}  {result.limit:9} {what} ({result.detail})")
+    if wanted == list(SUITES):
+        write_results(results)
+    sys.exit(not all(r.kept for r in results))
+
+
+if __name__ == "__main__":
+    main()
