@@ -12,7 +12,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 help:       ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(STAMP)       ## learn, plan and act on a small example
+demo: $(STAMP)       ## make T-maze episodes, learn their automaton, see what it found
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)       ## run the tests, without those marked long

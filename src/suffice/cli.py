@@ -187,13 +187,15 @@ def check(
 
 
 @app.command
-def info(model: str, /, *, decisions: int = 0, json: Flag = False) -> None:
+def info(model: str, /, *, states: Flag = False, decisions: int = 0, json: Flag = False) -> None:
     """Show a model: its states, what it promises, and why states were told apart.
 
     Parameters
     ----------
     model
         Model file.
+    states
+        Also show every state with its share of the episodes and a typical history.
     decisions
         Also show so many of the decisions to promote, with their witnesses.
     json
@@ -208,6 +210,8 @@ def info(model: str, /, *, decisions: int = 0, json: Flag = False) -> None:
     print(_summary(loaded))
     _print_table({k: v for k, v in _info(loaded, model).items() if k not in ("promise", "states")})
     print(loaded.about.promise.sentence)
+    if states:
+        _print_states(loaded)
     _print_witnesses(loaded, decisions)
     print(f"Next: suffice export {model} --format json -o FILE   or   suffice compare {model} OTHER")
 
@@ -456,21 +460,34 @@ def _contents(log: str, episodes: Episodes, report: Report) -> dict[str, Any]:
 
 
 def _cost(episodes: Episodes) -> dict[str, Any]:
-    """Languages per layer, and seconds extrapolated from a sample: the time is linear in the episodes."""
+    """|X| per layer, memory, and seconds extrapolated from a sample: the time is linear in the episodes."""
     from time import perf_counter
 
     from suffice.learner import Settings, adact_h
+    from suffice.statistics.language_counts import LanguageCounts
 
+    settings = Settings()
+    plan = LanguageCounts().plan(episodes, settings.chosen_bound, settings.memory)
     sample = episodes.columns(slice(0, 10_000))
     adact_h(episodes.columns(slice(0, 100)))  # compile first
     start = perf_counter()
-    learned = adact_h(sample, Settings())
+    adact_h(sample)
     seconds = (perf_counter() - start) * max(1.0, episodes.n / sample.n)
     return {
-        "languages": [0, *learned.languages],
-        "seconds": round(seconds, 3),
-        "bytes": episodes.nbytes + 16 * episodes.n * (episodes.horizon + 2),
+        "languages": [0, *(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)), 0],
+        "learning_seconds": round(seconds, 3),
+        "learning_bytes": plan.least_bytes(episodes.n) + 12 * episodes.n,
     }
+
+
+def _print_states(model: Model) -> None:
+    from suffice.rdp import show
+
+    rdp = model.rdp
+    layer, offsets, histories = rdp.layer_of(), rdp.offsets(), rdp.typical_histories()
+    for q in range(rdp.n_states - 1):
+        share = rdp.counts[q].sum() / model.about.episodes
+        print(f"  layer {layer[q]} state {q - offsets[layer[q]]}  {share:6.1%}  {show(histories[q])}")
 
 
 def _print_witnesses(model: Model, most: int) -> None:

@@ -189,16 +189,16 @@ def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward:
 
     size = alphabet.n_actions * alphabet.n_observations * len(alphabet.rewards)
     if size > max(1 << 24, 4 * action.size):
-        present, place = np.unique(np.concatenate(list(keys())), return_inverse=True)
-        codes: Codes = place.astype(smallest_uint(len(present)))
-        return present, codes.reshape(action.shape)
+        distinct, place = np.unique(np.concatenate(list(keys())), return_inverse=True)
+        codes: Codes = place.astype(smallest_uint(len(distinct)))
+        return distinct, codes.reshape(action.shape)
     seen = np.zeros(size, dtype=bool)
     for key in keys():
         seen[key] = True
     present = np.flatnonzero(seen)
-    code = np.zeros(size, dtype=smallest_uint(len(present)))
+    code: Codes = np.zeros(size, dtype=smallest_uint(len(present)))
     code[present] = np.arange(len(present))
-    word = np.empty(action.shape, dtype=code.dtype)
+    word: Codes = np.empty(action.shape, code.dtype)
     for t, key in enumerate(keys()):
         word[t] = code[key]
     return present, word

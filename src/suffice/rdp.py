@@ -81,6 +81,29 @@ class RDP:
             self.symbols[:, 0] * wide + self.symbols[:, 1], self.letters[:, 0] * wide + self.letters[:, 1]
         )
 
+    def outputs(self, q: int, action: Value | None) -> list[tuple[tuple[Value, ...] | None, float, int]]:
+        """θ(q, a) as counts: which observation and reward followed the action, and how often."""
+        rows = [
+            (int(a), int(o), int(r), int(k)) for (a, o, r), k in zip(self.letters, self.counts[q], strict=True) if k
+        ]
+        alphabet = self.alphabet
+        return [
+            (alphabet.observation(o), alphabet.rewards[r], k) for a, o, r, k in rows if alphabet.action(a) == action
+        ]
+
+    def typical_histories(self) -> list[History]:
+        """For each state a history that leads to it, going back along its most frequent transitions."""
+        taken = np.zeros(self.tau.shape, np.int64)
+        np.add.at(taken.T, self.symbol_of_letter(), self.counts.T)
+        histories: list[History] = [()] * self.n_states
+        most = np.zeros(self.n_states, np.int64)
+        for q, y in zip(*np.nonzero(self.tau != UNSEEN), strict=True):  # layer by layer, so sources come first
+            target = self.tau[q, y]
+            if taken[q, y] > most[target]:
+                most[target] = taken[q, y]
+                histories[target] = (*histories[q], self.symbol(int(y)))
+        return histories
+
     def run(self, history: History) -> int:
         """τ̄: the state after a history of (action, observation) pairs, UNSEEN if the log never took it."""
         index = {self.symbol(y): y for y in range(len(self.symbols))}

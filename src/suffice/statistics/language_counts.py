@@ -65,9 +65,13 @@ class LanguagePlan:
         """The words of the family; unused where j = k = 1."""
         return Words(self.patterns.count, min(self.family.j, self.horizon))
 
+    def least_bytes(self, episodes: int) -> int:
+        """Memory that counting takes at least."""
+        return _least_bytes(self.family, self.patterns.count, self.horizon, episodes)
+
     def refuse_if_too_large(self, episodes: int) -> None:
-        """Say beforehand that a family will not fit: at least the rows of two samples must."""
-        if _least_bytes(self.family, self.patterns.count, self.horizon, episodes) <= self.memory:
+        """Say beforehand that a family will not fit."""
+        if self.least_bytes(episodes) <= self.memory:
             return
         i, j, k = self.family.i, self.family.j, self.family.k
         smaller = [Family(i, j, k - 1)] if k > 1 else [Family(i, n, 1) for n in range(j - 1, 0, -1)]

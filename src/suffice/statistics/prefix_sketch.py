@@ -25,7 +25,7 @@ from suffice.episodes import Codes, Episodes
 from suffice.sketch import CountMinSketch, Shape
 from suffice.statistics import Float, Int64, Judgement
 from suffice.statistics.judging import judge
-from suffice.statistics.prefix_tree import PrefixPlan, PrefixShard, PrefixTree
+from suffice.statistics.prefix_tree import PrefixPlan, PrefixShard, PrefixTree, refuse_if_too_large
 from suffice.statistics.rows import RowLayer
 
 BYTES_PER_SUFFIX = 12  # leaf and cumulative count
@@ -44,6 +44,7 @@ class PrefixSketches:
 
     def plan(self, episodes: Episodes, bound: Bound, memory: int) -> SketchPlan:
         """See `Statistic`."""
+        refuse_if_too_large(episodes, memory)
         return SketchPlan(episodes, self.seed, cells_are_events=not bound.allows_estimates)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import PAD, STOP, Codes, Episodes
+from suffice.errors import SufficeError
 from suffice.statistics import UNWEIGHTED, Candidates, Float, Int64, Judgement, weights
 from suffice.statistics.judging import judge
 
@@ -34,7 +35,21 @@ class PrefixCounts:
 
     def plan(self, episodes: Episodes, bound: Bound, memory: int) -> PrefixPlan:
         """See `Statistic`."""
+        refuse_if_too_large(episodes, memory)
         return PrefixPlan(episodes)
+
+
+def refuse_if_too_large(episodes: Episodes, memory: int) -> None:
+    """Say beforehand that orders and one tree will not fit."""
+    needed = (4 * (episodes.horizon + 2) + BYTES_PER_LEAF) * episodes.n
+    if needed > memory:
+        raise SufficeError(
+            f"sorting the suffixes of {episodes.n:,} episodes needs {needed / 1e9:.1f} GB, more than the "
+            f"{memory / 1e9:.1f} GB allowed; use --metric languages, or raise --memory"
+        )
+
+
+BYTES_PER_LEAF = 64  # tree, tally and one row of counts, if all suffixes differ
 
 
 class PrefixPlan:
