@@ -89,6 +89,15 @@ class Promise:
     paper: float  # the paper's 1 − 4AOQδ, which further needs N and μ₀ that nobody knows
 
     @property
+    def paper_sentence(self) -> str:
+        """The paper's claim, with what it takes."""
+        vacuous = " (vacuous)" if self.paper <= 0 else ""
+        return (
+            f"The paper's 1 − 4AOQδ = {self.paper:.3g}{vacuous} for the minimal automaton holds only if all states "
+            "differ by some μ₀ > 0 and N is as large as its theorem asks for that μ₀, which no log tells."
+        )
+
+    @property
     def sentence(self) -> str:
         """For a person."""
         kept = (

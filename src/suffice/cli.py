@@ -210,6 +210,7 @@ def info(model: str, /, *, states: Flag = False, decisions: int = 0, json: Flag 
     print(_summary(loaded))
     _print_table({k: v for k, v in _info(loaded, model).items() if k not in ("promise", "states")})
     print(loaded.about.promise.sentence)
+    print(loaded.about.promise.paper_sentence)
     if states:
         _print_states(loaded)
     _print_witnesses(loaded, decisions)

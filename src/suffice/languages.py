@@ -90,6 +90,7 @@ class Patterns:
 def patterns_of(family: Family, episodes: Episodes) -> Patterns:
     """The patterns G_i, or the conjunctions, over what occurs after step 0 of a log (or was declared)."""
     action, observation, reward = episodes.suffix_alphabet()
+    _refuse_if_too_many(family, _forms(family, episodes.alphabet, (action, observation, reward)), episodes)
     options = _options(episodes.alphabet, action, observation, reward)
     rectangles = _conjunctions(options) if family.conjunctions else _single_components(options)
     occurs = episodes.follows
@@ -98,7 +99,6 @@ def patterns_of(family: Family, episodes: Episodes) -> Patterns:
         for codes, column in zip((action, observation, reward), episodes.letters.T, strict=True)
     ]
     if family.i == 1:
-        _refuse_if_too_many(family, len(rectangles), int(occurs.sum()))
         member = np.stack([_on_letters(rectangle, places, occurs) for rectangle in rectangles], axis=1)
         return _distinct_on_log(len(rectangles), member, lambda g: rectangles[g].text)
     closure = _Closure(rectangles, (len(action), len(observation), len(reward)))
@@ -134,8 +134,9 @@ def _options(alphabet: Alphabet, action: Codes, observation: Codes, reward: Code
     features = [(observation == STOP, "the episode is over")] if STOP in observation else []
     seen = [alphabet.observation(int(o)) for o in observation]
     for f, name in enumerate(alphabet.features):
-        for value in dict.fromkeys(o[f] for o in seen if o is not None):
-            features.append((np.array([o is not None and o[f] == value for o in seen]), f"{name} = {_show(value)}"))
+        number: dict[Value, int] = {}
+        of = np.array([-1 if o is None else number.setdefault(o[f], len(number)) for o in seen])
+        features += [(of == i, f"{name} = {_show(value)}") for value, i in number.items()]
     wholes = [
         (observation == code, f"observation = ({', '.join(_show(v) for v in o)})")
         for code, o in zip(observation, seen, strict=True)
@@ -232,11 +233,25 @@ def _distinct_on_log(formal: int, member: Mask, name: Callable[[int], str]) -> P
     return Patterns(formal, member[:, keep].astype(np.uint8), lambda g: name(int(keep[g])))
 
 
-def _refuse_if_too_many(family: Family, patterns: int, letters: int) -> None:
-    if patterns * letters > MAX_PATTERN_BYTES:
+def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]) -> int:
+    """How many patterns are looked at, coinciding ones included."""
+    action, observation, reward = (len(c) for c in codes)
+    features = sum(len({o[f] for o in alphabet.observations}) for f in range(len(alphabet.features)))
+    if family.conjunctions:
+        return (action + 1) * (features + observation + 1) * (reward + 1)
+    return action + features + 1 + reward
+
+
+def _refuse_if_too_many(family: Family, forms: int, episodes: Episodes) -> None:
+    """Before they are made: each is a set of letters."""
+    letters = int(episodes.follows.sum())
+    if forms * letters > MAX_PATTERN_BYTES:
+        smaller = (
+            "--family 1,1,1, or bin the observations" if family.conjunctions else "to bin the observations (--bin)"
+        )
         raise SufficeError(
-            f"family {family} has {patterns:,} patterns on {letters:,} distinct steps, which does not fit; "
-            "try --family 1,1,1, or bin the observations"
+            f"family {family} has up to {forms:,} patterns on {letters:,} distinct steps, which does not fit; "
+            f"try {smaller}"
         )
 
 

@@ -109,14 +109,13 @@ class _Run:
         self._deltas: list[float] = []
 
     def learn(self, progress: Callable[[int, int], None]) -> Learned:
-        horizon, letters = self._episodes.horizon, len(self._episodes.letters)
-        first = np.bincount(self._episodes.word[0], self._episodes.weight, minlength=letters)
-        following, join, n_states = first.astype(np.int64)[None], np.zeros(1, np.int64), 1
+        horizon = self._episodes.horizon
+        join, n_states = np.zeros(1, np.int64), 1
         for t in range(horizon + 1):
-            counts = np.zeros((n_states, letters), np.int64)
-            np.add.at(counts, join, following)
+            self._refuse_if_too_large(n_states)
+            counts = self._engine.letters(t, join, n_states)
             candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
-            following = self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes))
+            self._engine.advance(t, join, candidates.of_letter)
             join = self._merge(t + 1, candidates)
             n_states = int(join.max()) + 1
             tau = np.full((len(counts), len(self._symbols)), UNSEEN, np.int64)
@@ -125,6 +124,16 @@ class _Run:
             self._counts.append(counts)
             progress(t + 1, horizon + 1)
         return self._result()
+
+    def _refuse_if_too_large(self, n_states: int) -> None:
+        """Counts and transitions of states are dense tables."""
+        letters = len(self._episodes.letters)
+        n_states += sum(map(len, self._tau))
+        if 24 * n_states * letters > self._settings.memory:
+            raise SufficeError(
+                f"there are {n_states:,} states so far and {letters:,} distinct steps in the log, which does not fit "
+                f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
+            )
 
     def _merge(self, t: int, candidates: Candidates) -> Int64:
         """The place in layer t of the state that each candidate becomes or joins."""
@@ -138,7 +147,7 @@ class _Run:
         if length == 0:  # nothing follows, so nothing differs: one final state
             verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
-            layer = self._plan.layer(t, self._engine.count(t), sizes, delta)
+            layer = self._plan.layer(t, self._engine.count(t, len(sizes)), sizes, delta)
             rare = settings.cut * self._episodes.total
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, rare)
             verdicts = [merger.place(int(c)) for c in candidates.order]

@@ -36,6 +36,7 @@ class Promised(msgspec.Struct, frozen=True):
     """`bounds.Promise`, written down."""
 
     sentence: str
+    paper_sentence: str
     false_split: float
     tests: int
     detectable: float
@@ -146,6 +147,7 @@ def _about(learned: Learned, episodes: Episodes) -> About:
         forced_share=learned.forced_share,
         promise=Promised(
             promise.sentence,
+            promise.paper_sentence,
             promise.split,
             promise.tests,
             promise.detectable,

@@ -32,18 +32,17 @@ class _Worker:
         self._candidate: Candidates = np.zeros(episodes.n, np.uint32)
         self._shard: Shard = plan.shard(episodes)
 
-    def advance(self, t: int, join: Int64, candidate_of: Int64, n_candidates: int) -> Int64:
-        word = self._episodes.word
-        following = word[t + 1] if t + 1 < len(word) else word[0, :0]
+    def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         letters = len(self._episodes.letters)
-        return np.asarray(
-            kernels.advance(
-                self._candidate, join, candidate_of, letters, word[t], following, self._weight, n_candidates
-            )
-        )
+        word = self._episodes.word[t]
+        return np.asarray(kernels.cross_count(self._candidate, join, word, self._weight, n_states, letters))
 
-    def count(self, t: int, following: Int64) -> Any:
-        return self._shard.count(t, self._candidate, following)
+    def advance(self, t: int, join: Int64, candidate_of: Int64) -> None:
+        letters = len(self._episodes.letters)
+        kernels.advance(self._candidate, join, candidate_of, letters, self._episodes.word[t])
+
+    def count(self, t: int, n_candidates: int) -> Any:
+        return self._shard.count(t, self._candidate, n_candidates)
 
 
 class LocalEngine:
@@ -55,7 +54,6 @@ class LocalEngine:
         edges = np.linspace(0, episodes.n, shards + 1).astype(int)
         parts = [episodes.columns(slice(a, b)) for a, b in pairwise(edges)]
         self._workers = list(pool.map(lambda part: _Worker(plan, part), parts))
-        self._following: list[Int64] = []
 
     @classmethod
     @contextmanager
@@ -64,20 +62,20 @@ class LocalEngine:
         with ThreadPoolExecutor(max_workers=threads) as pool:
             yield cls(plan, episodes, pool, threads)
 
-    def advance(self, t: int, join: Int64, candidate_of: Int64, n_candidates: int) -> Int64:
-        """Read step t: candidates of the last layer `join` states, and (state, letter) gives the next candidate.
+    def letters(self, t: int, join: Int64, n_states: int) -> Int64:
+        """How often each state of layer t meets each letter, [Q, X]; candidates of the last layer `join` states."""
+        parts = self._each(lambda worker: worker.letters(t, join, n_states))
+        return np.asarray(sum(parts[1:], parts[0]))
 
-        Returns how often each candidate is followed by each letter, [C, X].
-        """
-        self._following = self._each(lambda w, _: w.advance(t, join, candidate_of, n_candidates))
-        return np.asarray(sum(self._following[1:], self._following[0]))
+    def advance(self, t: int, join: Int64, candidate_of: Int64) -> None:
+        """Read step t: a state and a letter give the next candidate."""
+        self._each(lambda worker: worker.advance(t, join, candidate_of))
 
-    def count(self, t: int) -> list[Any]:
+    def count(self, t: int, n_candidates: int) -> list[Any]:
         """The statistic's parts for the suffixes from step t, one per shard."""
-        return self._each(lambda worker, following: worker.count(t, following))
+        return self._each(lambda worker: worker.count(t, n_candidates))
 
-    def _each(self, task: Callable[[_Worker, Int64], T]) -> list[T]:
-        following = self._following or [np.zeros((0, 0), np.int64)] * len(self._workers)
+    def _each(self, task: Callable[[_Worker], T]) -> list[T]:
         if len(self._workers) == 1:
-            return [task(self._workers[0], following[0])]
-        return list(self._pool.map(task, self._workers, following))
+            return [task(self._workers[0])]
+        return list(self._pool.map(task, self._workers))

@@ -3,8 +3,20 @@
 A kernel calls only kernels of its own file, because the compiled cache notices a change only in the file it is of.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from numba import njit
 
-jit = njit(cache=True, nogil=True, error_model="numpy")  # no test for zero at every division
+
+def jit(kernel: Callable[..., Any]) -> Any:
+    """Compile when first called, and keep the result on disk where there is a place for it."""
+    # this error model spares every division a test for zero
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return njit(cache=True, **options)(kernel)
+    except RuntimeError:  # neither the package nor the user's cache can be written
+        return njit(**options)(kernel)
+
 
 TIE = 1e-12  # distances closer than this are equal; the oldest state wins

@@ -8,28 +8,19 @@ from suffice.kernels.jit import jit
 
 
 @jit
-def advance(candidate, join, candidate_of, letters, word, following, weight, n_candidates):
-    """One step of every episode: candidate of the last layer → state → candidate of this layer.
-
-    Returns how often each candidate is followed by each letter, [C, X]. `following` is empty after the last step;
-    then every episode counts under letter 0, so that row sums are sample sizes all the same.
-    """
-    counts = np.zeros((n_candidates, letters), dtype=np.int64)
-    last, weighted = following.size == 0, weight.size > 0
+def advance(candidate, join, candidate_of, letters, word):
+    """One step of every episode: candidate of the last layer → state → candidate of this layer."""
     for e in range(candidate.size):
-        c = candidate_of[join[candidate[e]] * letters + word[e]]
-        candidate[e] = c
-        counts[c, 0 if last else following[e]] += weight[e] if weighted else 1
-    return counts
+        candidate[e] = candidate_of[join[candidate[e]] * letters + word[e]]
 
 
 @jit
-def cross_count(candidate, value, weight, n_candidates, n_values):
-    """How often each candidate meets each value, [C, V]."""
-    counts = np.zeros((n_candidates, n_values), dtype=np.int64)
+def cross_count(group, of_group, value, weight, n_groups, n_values):
+    """How often each group meets each value, [G, V]; episode e is in the group of_group[group[e]]."""
+    counts = np.zeros((n_groups, n_values), dtype=np.int64)
     weighted = weight.size > 0
-    for e in range(candidate.size):
-        counts[candidate[e], value[e]] += weight[e] if weighted else 1
+    for e in range(group.size):
+        counts[of_group[group[e]], value[e]] += weight[e] if weighted else 1
     return counts
 
 

@@ -69,8 +69,8 @@ class Layer(Protocol):
 class Shard(Protocol):
     """Some of the episodes, prepared for counting."""
 
-    def count(self, t: int, candidate: Candidates, following: Int64) -> Any:
-        """The additive part of this shard: suffixes from step t by candidate; `following` [C, X] counts letter t."""
+    def count(self, t: int, candidate: Candidates, n_candidates: int) -> Any:
+        """The additive part of this shard: suffixes from step t by candidate."""
 
 
 class Plan(Protocol):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.bounds import Bound
-from suffice.episodes import Episodes
+from suffice.episodes import Codes, Episodes
 from suffice.errors import SufficeError
 from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
 from suffice.statistics import Candidates, Int64, weights
@@ -119,27 +119,44 @@ class SimpleShard:
     """Next letter, set of patterns ahead, last letter."""
 
     def __init__(self, patterns: Patterns, episodes: Episodes) -> None:
-        self._member = patterns.member
+        self._member = patterns.member.astype(np.int64)
+        self._hits = _packed(patterns.member)
         self._weight = weights(episodes)
-        self._last = episodes.word[-1]
-        self._horizon = episodes.horizon
-        hits = _packed(patterns.member)
-        self._ahead = np.zeros((episodes.horizon + 2, hits.shape[1], episodes.n), np.uint64)  # [H+2, W, N]
+        self._word = episodes.word
+        shape = (episodes.horizon + 2, self._hits.shape[1], episodes.n)
+        self._ahead = np.zeros(shape, np.uint64)  # [H+2, W, N] patterns that the suffix from step t meets
         for t in range(episodes.horizon, 0, -1):
-            kernels.add_hits(episodes.word[t], hits, self._ahead[t + 1], self._ahead[t])
+            kernels.add_hits(self._word[t], self._hits, self._ahead[t + 1], self._ahead[t])
         self._grouped = np.zeros(episodes.n, np.uint64)
 
-    def count(self, t: int, candidate: Candidates, following: Int64) -> Int64:
+    def count(self, t: int, candidate: Candidates, n_candidates: int) -> Int64:
         """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
-        member = self._member.astype(np.int64)
-        following_in = following @ member
-        if t == self._horizon:
+        following_in = self._count_letter(self._word[t], candidate, n_candidates)
+        if t == len(self._word) - 1:
             return following_in
-        n = len(following)
-        last_in = kernels.cross_count(candidate, self._last, self._weight, n, len(member)) @ member
-        columns = member.shape[1]
-        ahead_in = kernels.count_bits(candidate, self._ahead[t], self._weight, n, columns, self._grouped)
-        return np.concatenate([ahead_in, following_in, last_in], axis=1)
+        last_in = self._count_letter(self._word[-1], candidate, n_candidates)
+        return np.concatenate(
+            [self._count_bits(self._ahead[t], candidate, n_candidates), following_in, last_in], axis=1
+        )
+
+    def _count_bits(self, bits: NDArray[np.uint64], candidate: Candidates, n_candidates: int) -> Int64:
+        columns = self._member.shape[1]
+        return np.asarray(kernels.count_bits(candidate, bits, self._weight, n_candidates, columns, self._grouped))
+
+    def _count_letter(self, word: Codes, candidate: Candidates, n_candidates: int) -> Int64:
+        """Patterns of one letter: by a histogram over letters where that is small, else by bits like the others."""
+        letters, columns = self._member.shape
+        if n_candidates * letters * columns > HISTOGRAM * len(candidate):
+            bits = np.zeros_like(self._ahead[0])
+            kernels.add_hits(word, self._hits, bits, bits)
+            return self._count_bits(bits, candidate, n_candidates)
+        itself = np.arange(n_candidates)
+        return np.asarray(
+            kernels.cross_count(candidate, itself, word, self._weight, n_candidates, letters) @ self._member
+        )
+
+
+HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is the cheaper way
 
 
 def _packed(member: Bits) -> NDArray[np.uint64]:

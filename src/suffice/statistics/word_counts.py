@@ -80,9 +80,9 @@ class WordShard:
         automaton = BackwardAutomaton(member, words)
         self._ids, self._rows = automaton.ids(episodes.word), automaton.rows
 
-    def count(self, t: int, candidate: Candidates, following: Int64) -> WordPart:
+    def count(self, t: int, candidate: Candidates, n_candidates: int) -> WordPart:
         """See `Shard`."""
-        start, value, count = kernels.tally(candidate, self._ids[t], self._weight, len(following), len(self._rows))
+        start, value, count = kernels.tally(candidate, self._ids[t], self._weight, n_candidates, len(self._rows))
         used, value = np.unique(value, return_inverse=True)
         return WordPart(start, value.astype(np.uint32), count, self._rows[used])
 
