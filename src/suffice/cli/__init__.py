@@ -1,0 +1,40 @@
+"""The command line: parsing and printing only.
+
+Exit code 0 is success, 2 a mistake in the input (one clear line on stderr), 1 a fault of ours. Results go to stdout,
+progress to stderr and only to a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+from cyclopts import CycloptsError
+
+from suffice.cli.commands import app
+from suffice.errors import SufficeError
+
+__all__ = ["app", "main"]
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    try:
+        app(exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+    except (SufficeError, CycloptsError) as error:
+        _fail(str(error), 2)
+    except KeyboardInterrupt:
+        _fail("interrupted; nothing was written", 130)
+    except BrokenPipeError:  # the reader of our output has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        _fail("out of memory; try a smaller --family or --horizon, or fewer episodes", 1)
+    sys.exit(0)
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    print(f"suffice: {' '.join(text.split())}", file=sys.stderr)
+    sys.exit(code)

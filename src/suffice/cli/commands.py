@@ -1,0 +1,261 @@
+"""The commands. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, pair, read, refuse_missing_folder, settings_of
+from suffice.cli.saying import contents, cost, describe, print_json, print_states, print_table, print_witnesses, summary
+from suffice.cli.waiting import peak_bytes, progress_bar, waiting
+from suffice.errors import SufficeError
+from suffice.version import __version__
+
+app = App(
+    name="suffice",
+    version=__version__,
+    help_format="markdown",
+    help="""Learn the memory that suffices to act.
+
+From logged episodes of observations, actions and rewards, learn the hidden automaton that decides what happens next,
+with a guarantee. A first session:
+
+1. suffice simulate t-maze --episodes 100000 -o log.parquet
+2. suffice learn log.parquet -o maze.model
+3. suffice info maze.model --states
+""",
+)
+
+
+@app.command
+def learn(
+    log: str,
+    /,
+    *,
+    output: Output,
+    metric: Literal["languages", "prefixes", "sketch"] = "languages",
+    family: str | None = None,
+    bound: Literal["paper", "two-sample", "likelihood-ratio", "fisher"] | None = None,
+    delta: float | None = None,
+    confidence: float | None = None,
+    cut: float = 0.0,
+    seed: int = 0,
+    threads: int | None = None,
+    memory: str | None = None,
+    json: Flag = False,
+    options: LogOptions = DEFAULT_LOG,
+) -> None:
+    """Learn the automaton behind a log.
+
+    Histories end up in the same state unless their futures differ significantly. How futures are compared is the
+    metric: by languages ("north and reward 4 within 5 steps"), by exact prefixes, or by a sketch of prefixes.
+
+    Parameters
+    ----------
+    log
+        Parquet or CSV file; one row per decision.
+    output
+        Model file to write.
+    metric
+        How futures are compared.
+    family
+        Languages to compare by: conjunctions (the default) or I,J,K, such as 1,1,1 (the paper's hierarchy).
+    bound
+        Statistical test. Default: fisher, the sharpest; for sketches paper, the one proved for them.
+    delta
+        Failure probability of each test. Default: 0.001.
+    confidence
+        Instead of --delta: keep all true states whole with this probability, dividing it among the tests.
+    cut
+        Share of the episodes below which a candidate founds no state but joins the nearest (AdaCT-H-A).
+    seed
+        Seed of the sketch's hash functions.
+    threads
+        Default: all cores. The result is the same to the bit.
+    memory
+        Limit for tables, such as 4GB. Default: half of the machine's.
+    json
+        Print JSON and nothing else.
+    """
+    from time import perf_counter
+
+    from suffice.learner import adact_h
+    from suffice.model import Model, save_run_notes
+
+    settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
+    refuse_missing_folder(output)
+    with waiting(f"Reading {log}"):
+        episodes, _ = read(log, options)
+    start = perf_counter()
+    with progress_bar("Learning") as progress:
+        learned = adact_h(episodes, settings, progress)
+    seconds = perf_counter() - start
+    model = Model.of(learned, episodes)
+    model.save(output)
+    save_run_notes(output, seconds, peak_bytes())
+    if json:
+        print_json(describe(model, output))
+        return
+    print(summary(model), f"in {seconds:.2f} s")
+    print(model.about.promise.sentence)
+    if model.about.forced_share:
+        print(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
+    print_witnesses(model, 3)
+    print(f"Saved to {output}. Next: suffice info {output}   or   suffice export {output} --format dot -o FILE")
+
+
+@app.command
+def check(
+    log: str, /, *, write_schema: str | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
+) -> None:
+    """Say what is in a log, what is wrong with it, and what learning would cost.
+
+    Parameters
+    ----------
+    log
+        Parquet or CSV file; one row per decision.
+    write_schema
+        Write the log's alphabet to this JSON file, for --schema.
+    json
+        Print JSON and nothing else.
+    """
+    from suffice.logs import write_schema as save_schema
+
+    with waiting(f"Reading {log}"):
+        episodes, report = read(log, options)
+    if write_schema:
+        save_schema(episodes.alphabet, write_schema)
+    with waiting("Trying a sample"):
+        found = contents(log, episodes, report) | cost(episodes)
+    if json:
+        print_json(found)
+        return
+    print_table(found)
+    print(f"Nothing is wrong with it. Next: suffice learn {log} -o MODEL")
+
+
+@app.command
+def info(model: str, /, *, states: Flag = False, decisions: int = 0, json: Flag = False) -> None:
+    """Show a model: its states, what it promises, and why states were told apart.
+
+    Parameters
+    ----------
+    model
+        Model file.
+    states
+        Also show every state with its share of the episodes and a typical history.
+    decisions
+        Also show so many of the decisions to promote, with their witnesses.
+    json
+        Print JSON and nothing else.
+    """
+    from suffice.model import Model
+
+    loaded = Model.load(model)
+    if json:
+        print_json(describe(loaded, model))
+        return
+    print(summary(loaded))
+    print_table({k: v for k, v in describe(loaded, model).items() if k not in ("promise", "states")})
+    print(loaded.about.promise.sentence)
+    print(loaded.about.promise.paper_sentence)
+    if states:
+        print_states(loaded)
+    print_witnesses(loaded, decisions)
+    print(f"Next: suffice export {model} --format json -o FILE   or   suffice compare {model} OTHER")
+
+
+@app.command
+def export(model: str, /, *, format: Literal["json", "dot"], output: Output) -> None:
+    """Write a model for other programs.
+
+    Parameters
+    ----------
+    model
+        Model file.
+    format
+        json: every transition with counts and rewards. dot: a picture for Graphviz.
+    output
+        File to write.
+    """
+    from suffice.export import to_dot, to_json
+    from suffice.files import replacing
+    from suffice.model import Model
+
+    text = {"json": to_json, "dot": to_dot}[format](Model.load(model))
+    with replacing(Path(output)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    hint = f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}" if format == "dot" else f"suffice info {model}"
+    print(f"Wrote {output}. Next: {hint}")
+
+
+@app.command
+def compare(first: str, second: str, /, *, json: Flag = False) -> None:
+    """Say whether two models are equal up to renaming of states, or the shortest history that tells them apart.
+
+    Parameters
+    ----------
+    first
+        Model file.
+    second
+        Model file.
+    json
+        Print JSON and nothing else.
+    """
+    from suffice.model import Model
+    from suffice.rdp import compare as compare_rdps
+    from suffice.rdp import show
+
+    difference = compare_rdps(Model.load(first).rdp, Model.load(second).rdp)
+    if json:
+        told = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
+        print_json({"equal": difference is None, "difference": told})
+    elif difference is None:
+        print("Equal up to renaming of states.")
+    else:
+        print(f"Different. After {show(difference.history)}: {difference.reason}.")
+
+
+@app.command
+def simulate(
+    domain: str,
+    /,
+    *,
+    episodes: int,
+    output: Output,
+    horizon: int | None = None,
+    seed: int = 0,
+    set: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+) -> None:
+    """Write a log of simulated episodes under the uniform policy.
+
+    Parameters
+    ----------
+    domain
+        t-maze or mini-hall.
+    episodes
+        How many.
+    output
+        Log to write, .parquet or .csv.
+    horizon
+        Decisions per episode. Default: the domain's.
+    seed
+        Same seed, same log.
+    set
+        OPTION=VALUE of the domain, such as length=5. May be repeated.
+    """
+    import numpy as np
+
+    from suffice.domains import make
+    from suffice.logs import write_log
+
+    if episodes < 1:
+        raise SufficeError(f"--episodes must be at least 1, not {episodes}")
+    made = make(domain, dict(pair(text, "--set", "OPTION=VALUE") for text in set))
+    refuse_missing_folder(output)
+    with waiting("Simulating"):
+        log = made.simulate(episodes, horizon or made.DEFAULT_HORIZON, np.random.default_rng(seed))
+        write_log(log, output)
+    print(f"Wrote {episodes:,} episodes of {domain} to {output}. Next: suffice learn {output} -o MODEL")

@@ -1,0 +1,145 @@
+"""From words to objects: the options of the command line and what they stand for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from suffice.errors import SufficeError
+
+if TYPE_CHECKING:
+    from suffice.episodes import Episodes
+    from suffice.learner import Settings
+    from suffice.logs import Report
+
+Output = Annotated[str, Parameter(name=["--output", "-o"])]
+Flag = Annotated[bool, Parameter(negative=())]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class LogOptions:
+    """How to read a log: one row per decision with episode, step, observations, action, reward."""
+
+    horizon: int | None = None
+    "Cut longer episodes to so many decisions. Default: the longest episode."
+    episode_column: str = "episode"
+    "Column of the episode's id."
+    step_column: str = "step"
+    "Column that counts the decisions of an episode, from 0 or 1."
+    action_column: str = "action"
+    "Column of the action taken."
+    reward_column: str = "reward"
+    "Column of the reward it brought."
+    observations: str | None = None
+    "Observation columns, separated by commas. Default: all others, in file order."
+    weight_column: str | None = None
+    "Column that says how many episodes one stands for. Default: 'weight' if there is one."
+    truncated_column: str | None = None
+    "Column that is true where the logger cut an episode off. Default: 'truncated' if there is one."
+    drop_truncated: Flag = False
+    "Leave truncated episodes out."
+    bin: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    "COLUMN=K: replace a numeric column by K quantile bins. May be repeated."
+    max_values: int = 1000
+    "Refuse columns with more distinct values."
+    schema: str | None = None
+    "JSON file that declares the alphabet; write one with: suffice check LOG --write-schema FILE."
+
+
+DEFAULT_LOG = LogOptions()
+
+
+def settings_of(
+    metric: str, family: str | None, bound: str | None, delta: float | None, confidence: float | None, cut: float,
+    seed: int, threads: int | None, memory: str | None,
+) -> Settings:  # fmt: skip
+    """How to learn, from the words of the command line."""
+    from suffice.bounds import BOUNDS
+    from suffice.languages import CONJUNCTIONS, Family
+    from suffice.learner import Settings
+    from suffice.statistics import Statistic
+    from suffice.statistics.language_counts import LanguageCounts
+    from suffice.statistics.prefix_sketch import PrefixSketches
+    from suffice.statistics.prefix_tree import PrefixCounts
+
+    if delta is not None and confidence is not None:
+        raise SufficeError("--delta and --confidence both fix the level of the tests; give one of them")
+    if family is not None and metric == "sketch":
+        raise SufficeError(
+            "--family does not go with --metric sketch: languages overlap, so their counts add up to more than the "
+            "sample and the sketch's error bound fails (paper, §4.2); use --metric languages"
+        )
+    if family is not None and metric == "prefixes":
+        raise SufficeError("--family goes with --metric languages only; leave one of them out")
+    statistics: dict[str, Statistic] = {
+        "languages": LanguageCounts(Family.parse(family) if family else CONJUNCTIONS),
+        "prefixes": PrefixCounts(),
+        "sketch": PrefixSketches(seed),
+    }
+    return Settings(
+        statistic=statistics[metric],
+        bound=BOUNDS[bound] if bound else None,
+        delta=1e-3 if delta is None else delta,
+        confidence=confidence,
+        cut=cut,
+        threads=len(os.sched_getaffinity(0)) if threads is None else threads,
+        memory=_bytes(memory) if memory else 0,
+    )
+
+
+def _bytes(text: str) -> int:
+    number = text.upper().removesuffix("B").removesuffix("I")
+    factor = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.get(number[-1:], 1)
+    try:
+        size = int(float(number.rstrip("KMGT")) * factor)
+    except ValueError:
+        raise SufficeError(f"--memory {text} is no size; write it like 500MB or 4GB") from None
+    if size <= 0:
+        raise SufficeError(f"--memory {text} leaves no room; try 1GB")
+    return size
+
+
+def pair(text: str, option: str, form: str) -> tuple[str, str]:
+    """NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise SufficeError(f"{option} {text} should read {option} {form}")
+    return name, value
+
+
+def read(log: str, options: LogOptions) -> tuple[Episodes, Report]:
+    """The episodes of a log, read as the options say."""
+    from suffice.logs import Columns, read_log, read_schema
+
+    bins = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
+    if bad := [f"{name}={k}" for name, k in bins.items() if not k.isdecimal()]:
+        raise SufficeError(f"--bin {bad[0]} needs a whole number of bins, such as --bin {bad[0].partition('=')[0]}=8")
+    columns = Columns(
+        episode=options.episode_column,
+        step=options.step_column,
+        action=options.action_column,
+        reward=options.reward_column,
+        observations=None if options.observations is None else tuple(options.observations.split(",")),
+        weight=options.weight_column,
+        truncated=options.truncated_column,
+    )
+    return read_log(
+        log,
+        columns,
+        horizon=options.horizon,
+        schema=None if options.schema is None else read_schema(options.schema),
+        drop_truncated=options.drop_truncated,
+        max_values=options.max_values,
+        bins={name: int(k) for name, k in bins.items()},
+    )
+
+
+def refuse_missing_folder(output: str) -> None:
+    """Before the work, not after it."""
+    if not Path(output).parent.is_dir():
+        raise SufficeError(f"{output}: there is no folder {Path(output).parent}; create it first")
