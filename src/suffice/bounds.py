@@ -45,13 +45,12 @@ class Bound:
         return np.full(len(n2), ln_size - math.log(delta))
 
     def detectable(self, threshold: float, n1: int, n2: int) -> float:
-        """A difference of frequencies that certainly passes the threshold (for `fisher`: nearly so).
+        """An observed difference of frequencies that certainly passes the threshold (for `fisher`: nearly so); above
+        1 none does, as the samples are too small.
 
         By Pinsker's inequality G ≥ 2 (p̂₁ − p̂₂)² n₁n₂/(n₁+n₂); −ln p approaches G as samples grow.
         """
-        if self.kind == DIFFERENCE:
-            return min(threshold, 1.0)
-        return min(math.sqrt(threshold * (n1 + n2) / (2 * n1 * n2)), 1.0)
+        return threshold if self.kind == DIFFERENCE else math.sqrt(threshold * (n1 + n2) / (2 * n1 * n2))
 
 
 PAPER = Bound("paper", DIFFERENCE, allows_estimates=True)
@@ -80,12 +79,17 @@ def larger_root(ln_level: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a run guarantees, in numbers and in a sentence."""
+    """What a run guarantees, in numbers and in a sentence.
 
-    split: float  # P(some candidate was split off from its true state) is at most this, whatever N
+    A false split is a candidate judged distinct from a state all of whose histories have the candidate's own future.
+    Their number is bounded whatever N is. Where a *merge* was wrong, what comes after is compared with a mixture, and
+    nothing is promised about that: only how large a difference can have gone unnoticed.
+    """
+
+    split: float  # P(some false split) is at most this
     tests: int  # candidates that were compared
-    detectable: float  # half of the merged data was merged although a difference of this size would have been noticed
-    detectable_worst: float
+    detectable: float | None  # observed differences of this size were noticed for half of the merged data
+    detectable_worst: float | None  # and for all of it; None: nothing merged; above 1: no difference was
     paper: float  # the paper's 1 − 4AOQδ, which further needs N and μ₀ that nobody knows
 
     @property
@@ -100,14 +104,21 @@ class Promise:
     @property
     def sentence(self) -> str:
         """For a person."""
-        kept = (
-            f"With probability at least {1 - self.split:.4g} no true state was split ({self.tests:,} tests)."
-            if self.split < 1
-            else f"No bound on false splits: {self.tests:,} tests at this δ add up to {self.split:.3g}; lower --delta."
-        )
         if not self.tests:
             return "Nothing was compared: every layer has a single candidate."
+        tests = f"{self.tests:,} test{'s' if self.tests > 1 else ''}"
+        kept = (
+            f"With probability at least {1 - self.split:.4g} there is no false split ({tests}): no history was kept "
+            "apart from a state whose histories all share its future."
+            if self.split < 1
+            else f"No bound on false splits: {tests} at this δ add up to {self.split:.3g}; lower --delta."
+        )
+        if self.detectable is None or self.detectable_worst is None:
+            return kept
+        if self.detectable > 1:
+            return f"{kept} Most merges rest on too few episodes to notice any difference."
+        worst = "none, for the rarest" if self.detectable_worst > 1 else f"{self.detectable_worst:.2g} for the rarest"
         return (
-            f"{kept} Where histories were merged, a difference of {self.detectable:.2g} in the frequency of some event "
-            f"would have been noticed for half of the merged data ({self.detectable_worst:.2g} in the worst case)."
+            f"{kept} Where histories were merged, an observed difference of {self.detectable:.2g} in the frequency of "
+            f"some event would have been noticed for half of the data ({worst})."
         )

@@ -25,6 +25,7 @@ Mask = NDArray[np.bool_]
 DUMMY, PAD = 0, 1  # action codes; the logged actions follow
 STOP = 0  # observation code of o_⊥; the logged observations follow
 
+MAX_EPISODES = (1 << 31) - 1  # products of two counts must fit 64 bits
 MAX_LETTERS = 1 << 20  # beyond this a "finite alphabet" means somebody logged a real number
 
 
@@ -66,6 +67,8 @@ class Alphabet:
         whole = {tuple(plain(value) for value in o) for o in self.observations}
         observations = sorted(whole, key=lambda o: [_order_key(value) for value in o])
         object.__setattr__(self, "observations", tuple(observations))
+        if "pad" in self.actions:
+            raise SufficeError("an action cannot be called 'pad', which stands for padding; rename it")
         if any(len(o) != len(self.features) for o in self.observations):
             raise SufficeError(f"every observation needs {len(self.features)} features: {', '.join(self.features)}")
 
@@ -88,7 +91,7 @@ class Alphabet:
         return None if code == STOP else self.observations[code - 1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Episodes:
     """N episodes of H+1 steps, one letter code per step, time-major so that a layer is one contiguous row."""
 
@@ -100,6 +103,8 @@ class Episodes:
     declared: bool = False  # the alphabet was declared, not read off the data
 
     def __post_init__(self) -> None:
+        if self.weight is not None and self.weight.sum(dtype=np.float64) > MAX_EPISODES:
+            raise SufficeError(f"the weights add up to more than {MAX_EPISODES:,} episodes; divide them by a factor")
         for array in (self.letters, self.word, self.follows, self.weight):
             if array is not None:
                 array.setflags(write=False)
@@ -126,6 +131,9 @@ class Episodes:
         for row in word[1:]:
             follows[row] = True
         return cls(alphabet, letters, word, follows, weight, declared)
+
+    def __repr__(self) -> str:
+        return f"<Episodes: {self.total:,} of up to {self.horizon} decisions, {len(self.letters)} distinct steps>"
 
     @property
     def horizon(self) -> int:

@@ -8,7 +8,6 @@ action, a feature or whole observation, and a reward, because "north *and* rewar
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -89,6 +88,8 @@ class Patterns:
 
 def patterns_of(family: Family, episodes: Episodes) -> Patterns:
     """The patterns G_i, or the conjunctions, over what occurs after step 0 of a log (or was declared)."""
+    if not episodes.follows.any():  # episodes of a single observation
+        return Patterns(0, np.zeros((len(episodes.letters), 0), np.uint8), str)
     action, observation, reward = episodes.suffix_alphabet()
     _refuse_if_too_many(family, _forms(family, episodes.alphabet, (action, observation, reward)), episodes)
     options = _options(episodes.alphabet, action, observation, reward)
@@ -298,8 +299,3 @@ class Words:
 
 
 _GAPS = (("at the next step", "at some point"), ("directly followed by", "later"))
-
-
-def suffix_sizes(episodes: Episodes) -> float:
-    """ln(ARO): the logarithm of the number of letters in Γ."""
-    return sum(math.log(len(codes)) for codes in episodes.suffix_alphabet())

@@ -40,6 +40,8 @@ class Settings:
     memory: int = 0  # bytes that tables may take; 0: half of what the machine has
 
     def __post_init__(self) -> None:
+        if self.bound is not None and not isinstance(self.bound, Bound):
+            raise SufficeError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
         if not 0 < self.delta < 1:
             raise SufficeError(f"--delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
         if self.confidence is not None and not 0 < self.confidence < 1:
@@ -71,7 +73,7 @@ class Decision(NamedTuple):
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Learned:
     """The automaton, and everything one may want to know about how it came about."""
 
@@ -84,11 +86,18 @@ class Learned:
     forced_share: float  # of the candidates' data, what joined a state only because it was rare
     settings: Settings
 
+    def __repr__(self) -> str:
+        return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"
+
 
 def adact_h(
     episodes: Episodes, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
 ) -> Learned:
-    """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A."""
+    """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A.
+
+    Other ways of comparing futures are objects: `Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"])`,
+    `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer.
+    """
     settings = settings or Settings()
     plan = settings.statistic.plan(episodes, settings.chosen_bound, settings.memory)
     with LocalEngine.running(plan, episodes, settings.threads) as engine:
@@ -148,8 +157,7 @@ class _Run:
             verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
             layer = self._plan.layer(t, self._engine.count(t, len(sizes)), sizes, delta)
-            rare = settings.cut * self._episodes.total
-            merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, rare)
+            merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
             verdicts = [merger.place(int(c)) for c in candidates.order]
         join = np.zeros(len(sizes), np.int64)
         for c, verdict in zip(candidates.order, verdicts, strict=True):
@@ -187,7 +195,7 @@ class _Run:
         return Promise(
             split=sum(self._deltas[d.layer - 1] for d in tested),
             tests=len(tested),
-            detectable=merged[int(np.searchsorted(reach, reach[-1] / 2))][0] if merged else 1.0,
-            detectable_worst=merged[-1][0] if merged else 1.0,
+            detectable=merged[int(np.searchsorted(reach, reach[-1] / 2))][0] if merged else None,
+            detectable_worst=merged[-1][0] if merged else None,
             paper=1 - 4 * len(actions) * len(observations) * n_states * most,
         )

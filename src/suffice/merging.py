@@ -57,11 +57,11 @@ class Merger:
     """Places the candidates of a layer in the order given."""
 
     def __init__(
-        self, layer: Layer, bound: Bound, sizes: Int64, size: int, delta: float, estimates: bool, rare: float
+        self, layer: Layer, bound: Bound, sizes: Int64, size: int, delta: float, estimates: bool, cut: float
     ) -> None:
         self._layer, self._bound, self._sizes = layer, bound, sizes
         self._size, self._delta, self._estimates = size, delta, estimates  # |X|, δ
-        self._rare = rare  # smaller candidates found no states
+        self._cut, self._total = cut, int(sizes.sum())  # candidates with a smaller share found no states
         self._state_sizes = np.zeros(0, np.int64)
         self._low = self._high = np.zeros(0)
 
@@ -78,7 +78,7 @@ class Merger:
             "detectable": self._bound.detectable(found.threshold, *sizes),
             "witness": self._witness(c, found.nearest, found.event),
         }
-        if found.alone and sizes[0] >= self._rare:
+        if found.alone and sizes[0] / self._total >= self._cut:
             return self._promote(c, **known)
         self._layer.absorb(c, found.nearest)
         self._state_sizes[found.nearest] += sizes[0]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ import numpy as np
 from suffice.episodes import Alphabet, Episodes, Value
 from suffice.errors import SufficeError
 from suffice.files import replacing
+from suffice.languages import BEYOND
 from suffice.learner import Decision, Learned
 from suffice.merging import Verdict
 from suffice.rdp import RDP
@@ -29,6 +30,7 @@ from suffice.version import __version__
 
 FORMAT = "suffice-rdp"
 FORMAT_VERSION = 1
+MAX_BYTES = 1 << 33  # of a model in memory: no more is unpacked
 EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
 
 
@@ -39,8 +41,8 @@ class Promised(msgspec.Struct, frozen=True):
     paper_sentence: str
     false_split: float
     tests: int
-    detectable: float
-    detectable_worst: float
+    detectable: float | None
+    detectable_worst: float | None
     paper: float
 
 
@@ -113,10 +115,13 @@ class Model:
                 tuple(about.actions), tuple(about.features), tuple(map(tuple, about.observations)), tuple(about.rewards)
             )
             rdp = RDP(alphabet, *(arrays[name] for name in _RDP_ARRAYS))
+            if about.layers != rdp.layers.tolist():
+                raise ValueError("its header is of another automaton")
             witnesses = msgspec.json.decode(entries["witnesses.json"], type=list[str])
             return cls(rdp, about, _decisions_of(arrays, witnesses))
-        except (SufficeError, ValueError, KeyError, IndexError, TypeError, msgspec.DecodeError) as error:
-            raise SufficeError(f"{path}: this model file is damaged ({error}); learn or copy it again") from error
+        except (SufficeError, ValueError, KeyError, TypeError, MemoryError, SyntaxError, TokenError) as error:
+            reason = " ".join(str(error).split())
+            raise SufficeError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
         except _NewerError as error:
             raise SufficeError(f"{path}: {error}") from error
 
@@ -143,7 +148,7 @@ def _about(learned: Learned, episodes: Episodes) -> About:
         seed=getattr(statistic, "seed", None),
         layers=learned.rdp.layers.tolist(),
         candidates=[1, *learned.candidates],
-        languages=[0, *(size if size < EXACT else float(size) for size in learned.languages)],
+        languages=[0, *(size if size < EXACT else float(min(size, BEYOND)) for size in learned.languages)],
         forced_share=learned.forced_share,
         promise=Promised(
             promise.sentence,
@@ -186,6 +191,8 @@ def _decisions_of(arrays: dict[str, Any], witnesses: list[str]) -> tuple[Decisio
     columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_VERDICT)} | {"witness": witnesses}
     if len({len(column) for column in columns.values()}) > 1:
         raise ValueError("its decisions are incomplete")
+    if any(arrays[f"decision_{name}"].dtype.kind not in "iuf" for name in (*_PLACES, *_VERDICT)):
+        raise ValueError("its decisions are no numbers")
     decisions = []
     for i in range(len(witnesses)):
         row = {name: column[i] for name, column in columns.items()}
@@ -203,12 +210,16 @@ def _decisions_of(arrays: dict[str, Any], witnesses: list[str]) -> tuple[Decisio
 def _read_entries(path: Path) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
+                raise SufficeError(f"{path}: this is no model file: it would unpack to over {MAX_BYTES >> 30} GiB")
             return {name: archive.read(name) for name in archive.namelist()}
     except FileNotFoundError:
         raise SufficeError(f"{path}: there is no such file; make one with: suffice learn LOG -o {path}") from None
     except OSError as error:
         raise SufficeError(f"{path}: the file cannot be read ({error.strerror or error})") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+    except SufficeError:
+        raise
+    except Exception as error:  # a damaged archive sets off whatever its decompressors raise
         text = "this is no model file, or a damaged one"
         raise SufficeError(f"{path}: {text} ({error}); learn or copy it again") from error
 

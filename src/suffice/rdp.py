@@ -28,7 +28,7 @@ Symbol = tuple[
 History = tuple[Symbol, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RDP:
     """An automaton over action-observation pairs and what its states were seen to do."""
 
@@ -40,16 +40,43 @@ class RDP:
     counts: Int64  # [Q, X] how often each state met each letter
 
     def __post_init__(self) -> None:
+        self._check_shapes()
+        self._check_codes()
+        self._check_transitions()
+        for array in (self.letters, self.symbols, self.layers, self.tau, self.counts):
+            array.setflags(write=False)
+
+    def _check_shapes(self) -> None:
+        arrays = (self.letters, self.symbols, self.layers, self.tau, self.counts)
+        if any(array.dtype.kind not in "iu" for array in arrays):
+            raise SufficeError("letters, symbols, layers, transitions and counts of an RDP must be integers")
+        if self.layers.ndim != 1 or len(self.layers) < 2 or self.layers.min() < 1:
+            raise SufficeError("an RDP needs at least two layers, each with a state")
+        if self.layers[0] != 1 or self.layers[-1] != 1:
+            raise SufficeError("an RDP has one first and one final state")
         n = int(self.layers.sum())
         if self.tau.shape != (n, len(self.symbols)) or self.counts.shape != (n, len(self.letters)):
             raise SufficeError("an RDP needs one row of transitions and of counts for each state")
+
+    def _check_codes(self) -> None:
+        alphabet = self.alphabet
+        limits = np.array([alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards)])
+        if self.letters.shape[1:] != (3,) or np.any((self.letters < 0) | (self.letters >= limits)):
+            raise SufficeError("the letters of an RDP must be codes of its alphabet")
+        if not np.array_equal(self.symbols, np.unique(self.letters[:, :2], axis=0)):
+            raise SufficeError("the symbols of an RDP must be those of its letters, in order")
+
+    def _check_transitions(self) -> None:
         layer = self.layer_of()
         sources, symbols = np.nonzero(self.tau != UNSEEN)
         targets = self.tau[sources, symbols]
-        if np.any((targets < 0) | (targets >= n)) or np.any(layer[targets] != layer[sources] + 1):
+        if np.any((targets < 0) | (targets >= len(layer))) or np.any(layer[targets] != layer[sources] + 1):
             raise SufficeError("a transition of an RDP must lead to a state of the next layer")
-        for array in (self.letters, self.symbols, self.layers, self.tau, self.counts):
-            array.setflags(write=False)
+        if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
+            raise SufficeError("an RDP has counts where it has transitions, and none below 0")
+
+    def __repr__(self) -> str:
+        return f"<RDP: {self.n_states} states in layers {' '.join(map(str, self.layers))}>"
 
     @property
     def horizon(self) -> int:
@@ -76,10 +103,9 @@ class RDP:
 
     def symbol_of_letter(self) -> NDArray[np.intp]:
         """[X] the symbol of each letter."""
-        wide = int(self.letters[:, 1].max()) + 1
-        return np.searchsorted(
-            self.symbols[:, 0] * wide + self.symbols[:, 1], self.letters[:, 0] * wide + self.letters[:, 1]
-        )
+        wide = self.alphabet.n_observations
+        keys, pairs = (a[:, 0].astype(np.int64) * wide + a[:, 1] for a in (self.symbols, self.letters))
+        return np.searchsorted(keys, pairs)
 
     def outputs(self, q: int, action: Value | None) -> list[tuple[tuple[Value, ...] | None, float, int]]:
         """θ(q, a) as counts: which observation and reward followed the action, and how often."""
@@ -90,6 +116,10 @@ class RDP:
         return [
             (alphabet.observation(o), alphabet.rewards[r], k) for a, o, r, k in rows if alphabet.action(a) == action
         ]
+
+    def rewards_seen(self, q: int, symbol: Symbol) -> set[float]:
+        """The rewards that came with a symbol."""
+        return {reward for observation, reward, _ in self.outputs(q, symbol[0]) if observation == symbol[1]}
 
     def typical_histories(self) -> list[History]:
         """For each state a history that leads to it, going back along its most frequent transitions."""
@@ -176,8 +206,8 @@ class Difference:
 def compare(first: RDP, second: RDP) -> Difference | None:
     """None where the automata are equal up to renaming of states, else the shortest history that tells them apart.
 
-    Both are walked together, breadth first. They differ where only one has seen a history, or where one leads two
-    histories to the same state and the other does not.
+    Both are walked together, breadth first. They differ where only one has seen a history, or a reward after it, or
+    where one leads two histories to the same state and the other does not. How often things happened does not matter.
     """
     if first.horizon != second.horizon:
         return Difference((), f"horizons {first.horizon} and {second.horizon}")
@@ -197,6 +227,10 @@ def compare(first: RDP, second: RDP) -> Difference | None:
             if known != (q2, p2):
                 which, pair = ("first", (p2, known[0])) if known[0] != q2 else ("second", (known[1], q2))
                 return Difference(longer, f"the {which} takes it for {show(arrived[pair])}, the other does not")
+            rewards = first.rewards_seen(p, symbol), second.rewards_seen(q, symbol)
+            if lone := sorted(rewards[0] ^ rewards[1]):
+                only = "first" if lone[0] in rewards[0] else "second"
+                return Difference(longer, f"only the {only} has seen reward {lone[0]:g} there")
             if (p2, q2) not in arrived:
                 arrived[p2, q2] = longer
                 queue.append((p2, q2))

@@ -2,8 +2,8 @@
 
 d = ⌈ln 1/δ_c⌉ rows of w = ⌈e/ε⌉ cells; a key adds to one cell per row and is estimated by the least of its cells. With
 probability 1 − δ_c an estimate exceeds the truth by at most ε times the total. Rows hash by vector multiply-shift, a
-pairwise independent family; the seed fixes it, so sketches of the same seed and shape add up cell by cell. While few
-keys were added, an exact table of them is smaller and is kept instead.
+family that is pairwise independent up to a bias of w/2³²; the seed fixes it, so sketches of the same seed and shape add
+up cell by cell. While few keys were added, an exact table of them is smaller and is kept instead.
 """
 
 from __future__ import annotations

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, pair, read, refuse_missing_folder, settings_of
+from suffice.cli.options import (
+    DEFAULT_LOG,
+    Flag,
+    LogOptions,
+    Output,
+    Whole,
+    pair,
+    read,
+    refuse_output,
+    refuse_seed,
+    settings_of,
+)
 from suffice.cli.saying import contents, cost, describe, print_json, print_states, print_table, print_witnesses, summary
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
 from suffice.errors import SufficeError
@@ -17,6 +29,7 @@ app = App(
     name="suffice",
     version=__version__,
     help_format="markdown",
+    suppress_keyboard_interrupt=False,  # main() says what became of the work
     help="""Learn the memory that suffices to act.
 
 From logged episodes of observations, actions and rewards, learn the hidden automaton that decides what happens next,
@@ -41,8 +54,8 @@ def learn(
     delta: float | None = None,
     confidence: float | None = None,
     cut: float = 0.0,
-    seed: int = 0,
-    threads: int | None = None,
+    seed: Whole = 0,
+    threads: Whole | None = None,
     memory: str | None = None,
     json: Flag = False,
     options: LogOptions = DEFAULT_LOG,
@@ -63,11 +76,12 @@ def learn(
     family
         Languages to compare by: conjunctions (the default) or I,J,K, such as 1,1,1 (the paper's hierarchy).
     bound
-        Statistical test. Default: fisher, the sharpest; for sketches paper, the one proved for them.
+        Statistical test. Default: fisher, the sharpest; for sketches paper, whose proof covers estimated counts
+        (the others then compare cell by cell: sharper, and slower).
     delta
         Failure probability of each test. Default: 0.001.
     confidence
-        Instead of --delta: keep all true states whole with this probability, dividing it among the tests.
+        Instead of --delta: make no false split at all with this probability, dividing the rest among the tests.
     cut
         Share of the episodes below which a candidate founds no state but joins the nearest (AdaCT-H-A).
     seed
@@ -85,7 +99,7 @@ def learn(
     from suffice.model import Model, save_run_notes
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
-    refuse_missing_folder(output)
+    refuse_output(output, log)
     with waiting(f"Reading {log}"):
         episodes, _ = read(log, options)
     start = perf_counter()
@@ -123,6 +137,10 @@ def check(
     """
     from suffice.logs import write_schema as save_schema
 
+    if write_schema:
+        refuse_output(write_schema, log)
+        if options.bin:
+            raise SufficeError("--write-schema does not go with --bin: a schema cannot declare bins; bin the log first")
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
     if write_schema:
@@ -133,11 +151,12 @@ def check(
         print_json(found)
         return
     print_table(found)
-    print(f"Nothing is wrong with it. Next: suffice learn {log} -o MODEL")
+    again = f" {options.words()}" if options.words() else ""
+    print(f"Nothing is wrong with it. Next: suffice learn {shlex.quote(log)}{again} -o MODEL")
 
 
 @app.command
-def info(model: str, /, *, states: Flag = False, decisions: int = 0, json: Flag = False) -> None:
+def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
     """Show a model: its states, what it promises, and why states were told apart.
 
     Parameters
@@ -184,6 +203,7 @@ def export(model: str, /, *, format: Literal["json", "dot"], output: Output) -> 
     from suffice.files import replacing
     from suffice.model import Model
 
+    refuse_output(output, model)
     text = {"json": to_json, "dot": to_dot}[format](Model.load(model))
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -194,6 +214,9 @@ def export(model: str, /, *, format: Literal["json", "dot"], output: Output) -> 
 @app.command
 def compare(first: str, second: str, /, *, json: Flag = False) -> None:
     """Say whether two models are equal up to renaming of states, or the shortest history that tells them apart.
+
+    They are equal if the same histories were seen, lead to the same states, and brought the same rewards; how often
+    does not matter, so models of different samples can be compared. The exit code is 0 either way; scripts use --json.
 
     Parameters
     ----------
@@ -223,10 +246,10 @@ def simulate(
     domain: str,
     /,
     *,
-    episodes: int,
+    episodes: Whole,
     output: Output,
-    horizon: int | None = None,
-    seed: int = 0,
+    horizon: Whole | None = None,
+    seed: Whole = 0,
     set: Annotated[tuple[str, ...], Parameter(negative=())] = (),
 ) -> None:
     """Write a log of simulated episodes under the uniform policy.
@@ -253,9 +276,10 @@ def simulate(
 
     if episodes < 1:
         raise SufficeError(f"--episodes must be at least 1, not {episodes}")
+    refuse_seed(seed)
     made = make(domain, dict(pair(text, "--set", "OPTION=VALUE") for text in set))
-    refuse_missing_folder(output)
+    refuse_output(output)
     with waiting("Simulating"):
-        log = made.simulate(episodes, horizon or made.DEFAULT_HORIZON, np.random.default_rng(seed))
+        log = made.simulate(episodes, made.DEFAULT_HORIZON if horizon is None else horizon, np.random.default_rng(seed))
         write_log(log, output)
     print(f"Wrote {episodes:,} episodes of {domain} to {output}. Next: suffice learn {output} -o MODEL")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from suffice.errors import SufficeError
 
@@ -20,12 +23,24 @@ Output = Annotated[str, Parameter(name=["--output", "-o"])]
 Flag = Annotated[bool, Parameter(negative=())]
 
 
+def _whole(kind: object, tokens: Sequence[Token]) -> int:
+    """cyclopts would round 5.5 to 5."""
+    del kind
+    try:
+        return int(tokens[0].value)
+    except ValueError:
+        raise ValueError(f"{tokens[0].keyword} needs a whole number, not {tokens[0].value}") from None
+
+
+Whole = Annotated[int, Parameter(converter=_whole)]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class LogOptions:
     """How to read a log: one row per decision with episode, step, observations, action, reward."""
 
-    horizon: int | None = None
+    horizon: Whole | None = None
     "Cut longer episodes to so many decisions. Default: the longest episode."
     episode_column: str = "episode"
     "Column of the episode's id."
@@ -42,13 +57,24 @@ class LogOptions:
     truncated_column: str | None = None
     "Column that is true where the logger cut an episode off. Default: 'truncated' if there is one."
     drop_truncated: Flag = False
-    "Leave truncated episodes out."
+    "Leave out episodes that were truncated before the horizon."
     bin: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     "COLUMN=K: replace a numeric column by K quantile bins. May be repeated."
-    max_values: int = 1000
+    max_values: Whole = 1000
     "Refuse columns with more distinct values."
     schema: str | None = None
     "JSON file that declares the alphabet; write one with: suffice check LOG --write-schema FILE."
+
+    def words(self) -> str:
+        """As they were given, to be given again."""
+        given = []
+        for field in fields(self):
+            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
+            if value == field.default:
+                continue
+            values = value if isinstance(value, tuple) else (value,)
+            given += [option] if value is True else [word for v in values for word in (option, str(v))]
+        return shlex.join(given)
 
 
 DEFAULT_LOG = LogOptions()
@@ -67,6 +93,7 @@ def settings_of(
     from suffice.statistics.prefix_sketch import PrefixSketches
     from suffice.statistics.prefix_tree import PrefixCounts
 
+    refuse_seed(seed)
     if delta is not None and confidence is not None:
         raise SufficeError("--delta and --confidence both fix the level of the tests; give one of them")
     if family is not None and metric == "sketch":
@@ -93,12 +120,11 @@ def settings_of(
 
 
 def _bytes(text: str) -> int:
-    number = text.upper().removesuffix("B").removesuffix("I")
-    factor = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}.get(number[-1:], 1)
-    try:
-        size = int(float(number.rstrip("KMGT")) * factor)
-    except ValueError:
-        raise SufficeError(f"--memory {text} is no size; write it like 500MB or 4GB") from None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(I?)B?", text.strip().upper())
+    if not found:
+        raise SufficeError(f"--memory {text} is no size; write it like 500MB or 4GB")
+    number, unit, binary = found.groups()
+    size = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
     if size <= 0:
         raise SufficeError(f"--memory {text} leaves no room; try 1GB")
     return size
@@ -139,7 +165,18 @@ def read(log: str, options: LogOptions) -> tuple[Episodes, Report]:
     )
 
 
-def refuse_missing_folder(output: str) -> None:
+def refuse_output(output: str, *inputs: str) -> None:
     """Before the work, not after it."""
-    if not Path(output).parent.is_dir():
-        raise SufficeError(f"{output}: there is no folder {Path(output).parent}; create it first")
+    path = Path(output)
+    if not output or path.is_dir():
+        raise SufficeError(f"-o {output!r} names no file; give a file to write")
+    if not path.parent.is_dir():
+        raise SufficeError(f"{output}: there is no folder {path.parent}; create it first")
+    if any(Path(name).exists() and path.exists() and path.samefile(name) for name in inputs):
+        raise SufficeError(f"{output}: this would replace the file that is read; give another name to -o")
+
+
+def refuse_seed(seed: int) -> None:
+    """Generators take no negative seeds."""
+    if seed < 0:
+        raise SufficeError(f"--seed must be 0 or more, not {seed}")

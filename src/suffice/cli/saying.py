@@ -66,6 +66,8 @@ def contents(log: str, episodes: Episodes, report: Report) -> dict[str, Any]:
         "bins",
     )
     found: dict[str, Any] = {name: getattr(report, name) for name in names}
+    if episodes.weight is not None:
+        found["total"] = episodes.total
     return {"log": log} | found | {"letters": len(episodes.letters), "notes": list(report.notes)}
 
 
@@ -103,6 +105,7 @@ def print_states(model: Model) -> None:
 
 def print_witnesses(model: Model, most: int) -> None:
     """Some of the reasons why states were told apart."""
+    most = max(most, 0)
     told = [d for d in model.decisions if d.verdict.promoted and d.verdict.witness]
     if most and told:
         print("Told apart, for example, by:")
@@ -115,12 +118,29 @@ def print_json(content: dict[str, Any]) -> None:
     print(json.dumps(content, ensure_ascii=False, indent=1))
 
 
+LABELS = {  # where the name for machines does not explain itself
+    "bytes": "peak memory, bytes",
+    "cut": "episodes cut",
+    "dropped": "episodes dropped",
+    "languages": "|X| per layer",
+    "learning_bytes": "learning needs, bytes",
+    "learning_seconds": "learning takes, s",
+    "lengths": "rows per episode",
+    "letters": "distinct steps",
+    "padded": "episodes padded",
+    "sorted": "rows out of order",
+    "total": "weights add up to",
+    "values": "distinct values",
+}
+
+
 def print_table(content: dict[str, Any]) -> None:
     """For people: what is empty is left out."""
-    width = max(map(len, content))
-    for name, value in content.items():
+    rows = {LABELS.get(name, name.replace("_", " ")): value for name, value in content.items()}
+    width = max(map(len, rows))
+    for name, value in rows.items():
         if value not in (None, [], {}):
-            print(f"  {name.replace('_', ' '):<{width}}  {_shown(value)}")
+            print(f"  {name:<{width}}  {_shown(value)}")
 
 
 def _shown(value: Any) -> str:

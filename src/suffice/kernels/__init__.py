@@ -8,9 +8,7 @@ from suffice.kernels.comparing import (
     DIFFERENCE,
     FISHER,
     LIKELIHOOD,
-    attainable,
     attainable_in_tree,
-    compare_rows,
     compare_trees,
     judge_rows,
     nearest,
@@ -20,7 +18,7 @@ from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
 from suffice.kernels.walking import advance, cross_count, tally
-from suffice.kernels.words import ID_BITS, member_row, rehash_pairs, rehash_rows, walk_back
+from suffice.kernels.words import ID_BITS, rehash_pairs, rehash_rows, walk_back
 
 __all__ = [
     "DIFFERENCE",
@@ -30,9 +28,7 @@ __all__ = [
     "add_hits",
     "add_paths",
     "advance",
-    "attainable",
     "attainable_in_tree",
-    "compare_rows",
     "compare_sketch",
     "compare_trees",
     "count_bits",
@@ -40,7 +36,6 @@ __all__ = [
     "hash_prefixes",
     "judge_rows",
     "leaves_of",
-    "member_row",
     "nearest",
     "prefix_tree",
     "rehash_pairs",

@@ -16,7 +16,7 @@ _TABLE = np.array([math.lgamma(i + 1.0) for i in range(1 << 16)])
 
 @jit
 def ln_factorial(x):
-    """ln x!: a table for small x, Stirling's series (error below 1e-19) beyond."""
+    """ln x!: a table for small x, Stirling's series beyond, which is cut off far below the rounding of the result."""
     if x < _TABLE.size:
         return _TABLE[x]
     return x * math.log(x) - x + 0.5 * math.log(2.0 * math.pi * x) + 1.0 / (12.0 * x) - 1.0 / (360.0 * x * x * x)

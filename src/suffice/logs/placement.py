@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from suffice.episodes import Codes, Int64
+from suffice.episodes import MAX_EPISODES, Codes, Int64
 from suffice.logs.tables import Bools, Coded, Table, V
 from suffice.logs.values import EXACT, MISSING, flag, integer
 
@@ -170,7 +170,10 @@ def read_weights(table: Table, name: str, rows: Rows) -> Int64:
     if wrong.any():
         who = rows.ids[int(rows.episode[np.argmax(wrong)])].as_py()
         table.refuse_any(wrong, name, f"the weight varies within episode {who!r}; {NOT_A_WEIGHT}")
-    return np.array(column.values, dtype=np.int64)[of_episode]
+    weight = np.array(column.values, dtype=np.int64)[of_episode]
+    if weight.sum(dtype=np.float64) > MAX_EPISODES:
+        table.refuse(f"column {name!r} adds up to more than {MAX_EPISODES:,} episodes; divide the weights by a factor")
+    return weight
 
 
 def _positive(value: object) -> int:

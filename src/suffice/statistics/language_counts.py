@@ -39,9 +39,10 @@ class LanguageCounts:
 
     def plan(self, episodes: Episodes, bound: Bound, memory: int) -> LanguagePlan:
         """See `Statistic`."""
-        patterns = patterns_of(self.family, episodes)
-        plan = LanguagePlan(self.family, patterns, episodes.horizon, memory)
-        plan.refuse_if_too_large(episodes.n)
+        # G_1 is part of every G_i and quick to make: what it already rules out need not be built
+        for family in dict.fromkeys((Family(1, self.family.j, self.family.k, self.family.conjunctions), self.family)):
+            plan = LanguagePlan(self.family, patterns_of(family, episodes), episodes.horizon, memory)
+            plan.refuse_if_too_large(episodes.n)
         return plan
 
 
@@ -88,7 +89,7 @@ class LanguagePlan:
         """See `Plan`."""
         if self.family.is_simple:
             return SimpleShard(self.patterns, episodes)
-        return WordShard(self.patterns.member, self.words, episodes)
+        return WordShard(self.patterns.member, self.words, self.memory, episodes)
 
     def layer(self, t: int, parts: list[Any], sizes: Int64, delta: float) -> RowLayer:
         """See `Plan`."""

@@ -43,12 +43,6 @@ class RowLayer:
         arrays = (low, high, self._multiplicity, math.log(delta), *self._room())
         return Judgement(*kernels.judge_rows(kind, self._candidate(c), self._sizes[c], *self._rows(), *arrays))
 
-    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
-        """See `Comparable`."""
-        best, event = self._room()
-        kernels.compare_rows(kind, self._candidate(c), self._sizes[c], *self._rows(), low, high, best, event)
-        return best, event
-
     def _rows(self) -> tuple[Int64, Int64]:
         return self._states[: len(self._state_sizes)], self._state_sizes
 
@@ -58,11 +52,6 @@ class RowLayer:
         if n_states > len(self._events):
             self._events = np.append(self._events, np.zeros(n_states, np.int64))
         return np.zeros(n_states), self._events[:n_states]
-
-    def testable(self, c: int, q: int, delta: float) -> int:
-        """See `Comparable`."""
-        most = kernels.attainable(self._candidate(c), self._sizes[c], self._states[q], self._state_sizes[q])
-        return int(kernels.tarone(most, self._multiplicity, math.log(delta)))
 
     def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
         """See `Layer`."""

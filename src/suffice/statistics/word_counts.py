@@ -25,8 +25,8 @@ from suffice.statistics.rows import RowLayer
 class BackwardAutomaton:
     """Ids for the membership rows that occur, and the transitions (letter, id of the rest) → id met so far."""
 
-    def __init__(self, member: Bits, words: Words) -> None:
-        self._member, self._words = member, words.j
+    def __init__(self, member: Bits, words: Words, memory: int) -> None:
+        self._member, self._words, self._memory = member, words.j, memory
         self.rows: Bits = np.zeros((256, words.columns), np.uint8)  # [ids, L]
         self.rows[0, :2] = 1  # of the empty suffix: λ and Γ* hold, nothing else does
         self._filled = np.array([0, 1], np.int64)
@@ -54,7 +54,8 @@ class BackwardAutomaton:
             old, self._pairs = self._pairs, np.full(4 * len(self._pairs), -1, np.int64)
             kernels.rehash_pairs(old, self._pairs)
         if rows >= len(self.rows):
-            if 2 * rows > 1 << kernels.ID_BITS:
+            refuse_if_over(self._memory, 3 * self.rows.nbytes)  # the old table and one twice as large
+            if 2 * rows > 1 << kernels.ID_BITS or 2 * rows * len(self._member) >= 1 << (63 - kernels.ID_BITS):
                 raise SufficeError("this family tells more futures apart than can be numbered; try conjunctions")
             self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
         if 2 * rows >= len(self._row_slots):
@@ -75,9 +76,9 @@ class WordPart:
 class WordShard:
     """Suffixes by their membership in every word of up to j patterns."""
 
-    def __init__(self, member: Bits, words: Words, episodes: Episodes) -> None:
+    def __init__(self, member: Bits, words: Words, memory: int, episodes: Episodes) -> None:
         self._weight = weights(episodes)
-        automaton = BackwardAutomaton(member, words)
+        automaton = BackwardAutomaton(member, words, memory)
         self._ids, self._rows = automaton.ids(episodes.word), automaton.rows
 
     def count(self, t: int, candidate: Candidates, n_candidates: int) -> WordPart:
@@ -95,10 +96,10 @@ def word_layer(
     rows = np.concatenate([part.rows[:, columns] for part in parts])
     level = _Level.of(rows, columns)
     for _ in range(k - 2):
-        _refuse_if_over(memory, len(rows) * level.width**2)
+        refuse_if_over(memory, len(rows) * level.width**2)
         level = level.deepen()
     pairs = k > 1
-    _refuse_if_over(memory, 8 * len(sizes) * (level.width**2 if pairs else level.width))
+    refuse_if_over(memory, 8 * len(sizes) * (level.width**2 if pairs else level.width))
     offsets = np.cumsum([0] + [len(part.rows) for part in parts])
     counts = [_candidate_counts(parts, offsets, c, level, pairs) for c in range(len(sizes))]
 
@@ -108,10 +109,11 @@ def word_layer(
     return RowLayer(lambda c: counts[c], sizes, level.multiplicities(pairs), describe)
 
 
-def _refuse_if_over(memory: int, needed: int) -> None:
+def refuse_if_over(memory: int, needed: int) -> None:
+    """Where the need shows only on the way."""
     if needed > memory:
         raise SufficeError(
-            f"this language family needs {needed / 1e9:.1f} GB of counts in one layer, more than the "
+            f"this language family needs {needed / 1e9:.1f} GB on this log, more than the "
             f"{memory / 1e9:.1f} GB allowed; try a smaller --family, or raise --memory"
         )
 
