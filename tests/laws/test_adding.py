@@ -1,0 +1,183 @@
+"""Counts add up, so shards, order and repetition do not matter; and nothing is read into names but their order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from laws.logs import labels, logs, small_logs
+from samples import DELTA, KINDS, MEMORY, STATISTICS, everything, from_values, layer_at, parts_at, to_values
+from suffice.bounds import BOUNDS, FISHER_EXACT, PAPER
+from suffice.engines import local
+from suffice.episodes import Episodes
+from suffice.kernels import DIFFERENCE
+from suffice.learner import Learned, Settings, adact_h
+from suffice.statistics import language_counts
+from suffice.statistics.prefix_sketch import PrefixSketches, SketchPlan
+from suffice.statistics.prefix_tree import PrefixPart, PrefixPlan
+from suffice.statistics.word_counts import WordPart
+
+FEW = settings(deadline=None, max_examples=25)
+every_statistic = pytest.mark.parametrize("name", STATISTICS)
+bounds = st.sampled_from(list(BOUNDS.values()))
+
+
+def counts(part: Any, n: int) -> Counter[Any]:
+    """What a part has counted for n candidates, whatever its form."""
+    if isinstance(part, WordPart):
+        places = [(c, i) for c in range(n) for i in range(part.start[c], part.start[c + 1])]
+        return +Counter({(c, part.rows[part.value[i]].tobytes()): int(part.count[i]) for c, i in places})
+    if isinstance(part, PrefixPart):
+        weight = part.weight if len(part.weight) else np.ones(len(part.candidate), np.int64)
+        found: Counter[Any] = Counter()
+        for c, column, w in zip(part.candidate, part.word.T, weight, strict=True):
+            found[int(c), tuple(column)] += int(w)
+        return found
+    return +Counter({place: int(count) for place, count in np.ndenumerate(part)})
+
+
+@every_statistic
+@FEW
+@given(st.data())
+def test_the_counts_of_shards_add_up_to_the_counts_of_the_whole(name: str, data: st.DataObject) -> None:
+    episodes = data.draw(small_logs())
+    candidate = data.draw(labels(episodes.n))
+    cuts, t = data.draw(st.lists(st.integers(0, episodes.n))), data.draw(st.integers(1, episodes.horizon))
+    plan, n = STATISTICS[name].plan(episodes, PAPER, MEMORY), int(candidate.max()) + 1
+    (whole,), parts = parts_at(t, plan, episodes, candidate), parts_at(t, plan, episodes, candidate, cuts)
+    assert len(parts) == len(cuts) + 1
+    assert sum((counts(part, n) for part in parts), Counter()) == counts(whole, n)
+
+
+@pytest.mark.parametrize("name", ["conjunctions", "1,1,1"])
+@FEW
+@given(st.data())
+def test_letters_are_counted_alike_by_histogram_and_by_bits(name: str, data: st.DataObject) -> None:
+    episodes = data.draw(small_logs())
+    candidate, t = data.draw(labels(episodes.n)), data.draw(st.integers(1, episodes.horizon))
+    plan, found = STATISTICS[name].plan(episodes, PAPER, MEMORY), []
+    for operations in (0, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(language_counts, "HISTOGRAM", operations)
+            found.append(parts_at(t, plan, episodes, candidate)[0])
+    assert found[0].tolist() == found[1].tolist()
+
+
+def answers(layer: Any, n: int, kinds: tuple[int, ...]) -> list[Any]:
+    """All that can be asked of a layer while candidates are promoted and absorbed in turn."""
+    found: list[Any] = [layer.events]
+    layer.promote(0)
+    states = 1
+    for c in range(1, n):
+        for kind in kinds:
+            never = np.full(states, np.inf)
+            judgement = layer.judge(kind, c, never, never, DELTA)
+            found.append(judgement)
+            if judgement.event >= 0:
+                found.append(layer.describe(judgement.event))
+                found.append(layer.frequencies(c, judgement.nearest, judgement.event))
+        if c % 2:
+            layer.absorb(c, judgement.nearest)
+        else:
+            layer.promote(c)
+            states += 1
+    return found
+
+
+CASES = [(name, FISHER_EXACT, KINDS) for name in STATISTICS] + [("sketch", PAPER, (DIFFERENCE,))]
+
+
+@pytest.mark.parametrize(("name", "bound", "kinds"), CASES, ids=[f"{c[0]} {c[1].name}" for c in CASES])
+@FEW
+@given(st.data())
+def test_a_layer_answers_the_same_however_it_was_sharded(
+    name: str, bound: Any, kinds: tuple[int, ...], data: st.DataObject
+) -> None:
+    episodes = data.draw(small_logs())
+    candidate, t = data.draw(labels(episodes.n)), data.draw(st.integers(1, episodes.horizon))
+    cuts = data.draw(st.lists(st.integers(1, episodes.n - 1), max_size=4) if episodes.n > 1 else st.just([]))
+    n = int(candidate.max()) + 1
+    layers = [layer_at(t, STATISTICS[name], episodes, candidate, bound=bound, cuts=c) for c in ([], cuts)]
+    whole, sharded = (answers(layer, n, kinds) for layer in layers)
+    assert whole == sharded
+
+
+@every_statistic
+@settings(deadline=None, max_examples=12)
+@given(logs(), bounds, st.sampled_from([0.02, 0.3]))
+def test_threads_do_not_matter_to_the_bit(name: str, episodes: Episodes, bound: Any, delta: float) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "LEAST_SHARD", 1)
+        for plan in (PrefixPlan, SketchPlan):
+            patch.setattr(plan, "divides", True)
+        runs = [adact_h(episodes, Settings(STATISTICS[name], bound, delta, threads=n)) for n in (1, 2, 3)]
+    assert everything(runs[0]) == everything(runs[1]) == everything(runs[2])
+
+
+@every_statistic
+@settings(deadline=None, max_examples=12)
+@given(logs(), bounds, st.sampled_from([0.02, 0.3]), st.randoms(use_true_random=False))
+def test_the_order_of_episodes_does_not_matter(
+    name: str, episodes: Episodes, bound: Any, delta: float, random: Any
+) -> None:
+    order = list(range(episodes.n))
+    random.shuffle(order)
+    weight = None if episodes.weight is None else episodes.weight[order]
+    shuffled = Episodes(episodes.alphabet, episodes.letters, episodes.word[:, order], episodes.follows, weight)
+    one, other = (adact_h(e, Settings(STATISTICS[name], bound, delta)) for e in (episodes, shuffled))
+    assert everything(one) == everything(other)
+
+
+@every_statistic
+@settings(deadline=None, max_examples=12)
+@given(logs(weighted=True), bounds, st.sampled_from([0.02, 0.3]))
+def test_a_weight_is_a_repetition(name: str, light: Episodes, bound: Any, delta: float) -> None:
+    assert light.weight is not None
+    heavy = Episodes(light.alphabet, light.letters, np.repeat(light.word, light.weight, axis=1), light.follows)
+    one, other = (adact_h(e, Settings(STATISTICS[name], bound, delta)) for e in (light, heavy))
+    assert everything(one) == everything(other)
+
+
+def without_words(learned: Learned) -> tuple[Any, ...]:
+    """All but the witnesses, which name symbols."""
+    arrays, decisions, *rest = everything(learned)
+    return arrays, [d._replace(verdict=d.verdict._replace(witness="")) for d in decisions], *rest
+
+
+@every_statistic
+@settings(deadline=None, max_examples=12)
+@given(logs(weighted=False), bounds, st.integers(1, 9))
+def test_names_do_not_matter_but_for_their_order(name: str, episodes: Episodes, bound: Any, k: int) -> None:
+    actions = {a: f"act{chr(65 + k + i)}" for i, a in enumerate(episodes.alphabet.actions)} | {None: None, "pad": "pad"}
+    feature = {v: (v - 5) / k if k % 2 else f"v{v}" for o in episodes.alphabet.observations for v in o}
+    rewards = {r: r * k for r in episodes.alphabet.rewards}
+
+    def renamed(o: Any) -> Any:
+        return None if o is None else tuple(feature[v] for v in o)
+
+    values = to_values(episodes)
+    other = [[(actions[a], renamed(o), rewards[r]) for a, o, r in episode] for episode in values]
+    one, two = (adact_h(from_values(e), Settings(STATISTICS[name], bound, 0.3)) for e in (values, other))
+    assert without_words(one) == without_words(two)
+    assert [two.rdp.symbol(y) for y in range(len(two.rdp.symbols))] == [
+        (actions[a], renamed(o)) for a, o in (one.rdp.symbol(y) for y in range(len(one.rdp.symbols)))
+    ]
+
+
+def test_the_logs_of_these_laws_lead_to_states() -> None:
+    """Or else the laws would say little."""
+    sizes: list[int] = []
+
+    @settings(deadline=None, max_examples=30, database=None)
+    @given(logs())
+    def learn(episodes: Episodes) -> None:
+        for statistic in (STATISTICS["conjunctions"], STATISTICS["prefixes"], PrefixSketches()):
+            sizes.append(int(adact_h(episodes, Settings(statistic, FISHER_EXACT, 0.3)).rdp.layers.max()))
+
+    learn()
+    assert sum(size > 1 for size in sizes) > len(sizes) // 3
