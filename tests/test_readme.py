@@ -48,6 +48,10 @@ def test_the_python_example_prints_what_it_shows(session):
     assert done.stdout == block("text", "0.053")
 
 
+def test_nothing_in_it_waits_to_be_filled_in():
+    assert not re.findall(r"\b[A-Z]+_[A-Z_]+\b|TODO", README)
+
+
 def test_every_option_the_readme_names_exists():
     """Options of suffice, that is: those of its commands and those in the tables and the text."""
     helped = "".join(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,8 +124,8 @@ class _Run:
             self._refuse_if_too_large(n_states)
             counts = self._engine.letters(t, join, n_states)
             candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
-            self._engine.advance(t, join, candidates.of_letter)
-            join = self._merge(t + 1, candidates)
+            parts = self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes))
+            join = self._merge(t + 1, candidates, parts)
             n_states = int(join.max()) + 1
             tau = np.full((len(counts), len(self._symbols)), UNSEEN, np.int64)
             tau[candidates.states, candidates.symbols] = join
@@ -144,7 +144,7 @@ class _Run:
                 f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
             )
 
-    def _merge(self, t: int, candidates: Candidates) -> Int64:
+    def _merge(self, t: int, candidates: Candidates, parts: list[Any]) -> Int64:
         """The place in layer t of the state that each candidate becomes or joins."""
         settings, sizes = self._settings, candidates.sizes
         length = self._episodes.horizon - t + 1
@@ -156,7 +156,7 @@ class _Run:
         if length == 0:  # nothing follows, so nothing differs: one final state
             verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
-            layer = self._plan.layer(t, self._engine.count(t, len(sizes)), sizes, delta)
+            layer = self._plan.layer(t, parts, sizes, delta)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
             verdicts = [merger.place(int(c)) for c in candidates.order]
         join = np.zeros(len(sizes), np.int64)

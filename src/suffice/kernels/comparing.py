@@ -14,12 +14,16 @@ DIFFERENCE, LIKELIHOOD, FISHER = 0, 1, 2
 _TABLE = np.array([math.lgamma(i + 1.0) for i in range(1 << 16)])
 
 
+_HALF_LN_2PI = 0.5 * math.log(2 * math.pi)
+
+
 @jit
 def ln_factorial(x):
     """ln x!: a table for small x, Stirling's series beyond, which is cut off far below the rounding of the result."""
     if x < _TABLE.size:
         return _TABLE[x]
-    return x * math.log(x) - x + 0.5 * math.log(2.0 * math.pi * x) + 1.0 / (12.0 * x) - 1.0 / (360.0 * x * x * x)
+    inverse = 1.0 / x
+    return (x + 0.5) * math.log(x) - x + _HALF_LN_2PI + inverse * (1 / 12 - inverse * inverse / 360)
 
 
 @jit
@@ -55,14 +59,14 @@ _TIE = 1e-7  # tables whose probabilities differ by less than this factor count 
 def _tail(x, up, n1, n2, k, enough):
     """Σ of table probabilities from x outward, as a multiple of that of x, or `enough` of it."""
     total, term = 1.0, 1.0
+    if up:
+        a, b, c, d = float(n1 - x), float(k - x), x + 1.0, n2 - k + x + 1.0
+    else:
+        a, b, c, d = float(x), float(n2 - k + x), n1 - x + 1.0, k - x + 1.0
     while total < enough:
-        if up:
-            term *= (n1 - x) * float(k - x) / ((x + 1.0) * (n2 - k + x + 1.0))
-            x += 1
-        else:
-            term *= x * float(n2 - k + x) / ((n1 - x + 1.0) * (k - x + 1.0))
-            x -= 1
+        term *= a * b / (c * d)
         total += term
+        a, b, c, d = a - 1.0, b - 1.0, c + 1.0, d + 1.0
         if term < 1e-18 * total:
             break
     return total
@@ -102,12 +106,7 @@ def most_evidence(n1, n2, k):
     low, high = max(0, k - n2), min(k, n1)
     if low == high:
         return 0.0
-    if k <= min(n1, n2):  # the common case: all of the event's suffixes on one side
-        rest = ln_factorial(n1 + n2 - k) - ln_factorial(n1 + n2)
-        left = rest + ln_factorial(n2) - ln_factorial(n2 - k)
-        right = rest + ln_factorial(n1) - ln_factorial(n1 - k)
-    else:
-        left, right = ln_table(low, n1, k - low, n2), ln_table(high, n1, k - high, n2)
+    left, right = ln_table(low, n1, k - low, n2), ln_table(high, n1, k - high, n2)
     least = min(left, right)
     return max(-least - (math.log(2.0) if abs(left - right) <= _TIE else 0.0), 0.0)
 
@@ -246,8 +245,16 @@ def nearest(distances, low, high):
 def attainable(row, n1, other, n2):
     """The most evidence each event could have shown given its margins."""
     out = np.empty(row.size)
+    all1, all2, both = ln_factorial(n1), ln_factorial(n2), ln_factorial(n1 + n2)
     for j in range(row.size):
-        out[j] = most_evidence(n1, n2, np.int64(row[j]) + other[j])
+        k = np.int64(row[j]) + other[j]
+        if 0 < k <= min(n1, n2):  # the common case, all of the event's suffixes on one side: half of the terms cancel
+            rest = ln_factorial(n1 + n2 - k) - both
+            left, right = rest + all2 - ln_factorial(n2 - k), rest + all1 - ln_factorial(n1 - k)
+            tie = math.log(2.0) if abs(left - right) <= _TIE else 0.0
+            out[j] = max(-min(left, right) - tie, 0.0)
+        else:
+            out[j] = most_evidence(n1, n2, k)
     return out
 
 
@@ -269,7 +276,7 @@ def tarone(attainable, multiplicity, ln_delta):
 
 
 @jit
-def judge_rows(kind, row, n1, rows, sizes, low, high, multiplicity, ln_delta, best, event):
+def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity, ln_delta):
     """`judging.judge` for rows in one call: (nearest state, distinct from all, distance, threshold, event)."""
     compare_rows(kind, row, n1, rows, sizes, low, high, best, event)
     q = nearest(best, low, high)

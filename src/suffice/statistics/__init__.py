@@ -69,8 +69,11 @@ class Layer(Protocol):
 class Shard(Protocol):
     """Some of the episodes, prepared for counting."""
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int) -> Any:
-        """The additive part of this shard: suffixes from step t by candidate."""
+    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> Any:
+        """The additive part of this shard: suffixes from step t by candidate.
+
+        `following` [C, X] is how often each candidate meets each letter at step t, if that happens to be known.
+        """
 
 
 class Plan(Protocol):

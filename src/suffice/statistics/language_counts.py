@@ -125,14 +125,15 @@ class SimpleShard:
         self._weight = weights(episodes)
         self._word = episodes.word
         shape = (episodes.horizon + 2, self._hits.shape[1], episodes.n)
-        self._ahead = np.zeros(shape, np.uint64)  # [H+2, W, N] patterns that the suffix from step t meets
+        self._ahead = np.empty(shape, np.uint64)  # [H+2, W, N] patterns that the suffix from step t ≥ 1 meets
+        self._ahead[-1] = 0
         for t in range(episodes.horizon, 0, -1):
             kernels.add_hits(self._word[t], self._hits, self._ahead[t + 1], self._ahead[t])
-        self._grouped = np.zeros(episodes.n, np.uint64)
+        self._grouped = np.empty(episodes.n, np.uint64)
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int) -> Int64:
+    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> Int64:
         """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
-        following_in = self._count_letter(self._word[t], candidate, n_candidates)
+        following_in = self._count_letter(self._word[t], candidate, n_candidates, following)
         if t == len(self._word) - 1:
             return following_in
         last_in = self._count_letter(self._word[-1], candidate, n_candidates)
@@ -144,17 +145,19 @@ class SimpleShard:
         columns = self._member.shape[1]
         return np.asarray(kernels.count_bits(candidate, bits, self._weight, n_candidates, columns, self._grouped))
 
-    def _count_letter(self, word: Codes, candidate: Candidates, n_candidates: int) -> Int64:
+    def _count_letter(
+        self, word: Codes, candidate: Candidates, n_candidates: int, counted: Int64 | None = None
+    ) -> Int64:
         """Patterns of one letter: by a histogram over letters where that is small, else by bits like the others."""
         letters, columns = self._member.shape
         if n_candidates * letters * columns > HISTOGRAM * len(candidate):
-            bits = np.zeros_like(self._ahead[0])
-            kernels.add_hits(word, self._hits, bits, bits)
+            bits = np.empty_like(self._ahead[-1])
+            kernels.add_hits(word, self._hits, self._ahead[-1], bits)
             return self._count_bits(bits, candidate, n_candidates)
-        itself = np.arange(n_candidates)
-        return np.asarray(
-            kernels.cross_count(candidate, itself, word, self._weight, n_candidates, letters) @ self._member
-        )
+        if counted is None:
+            itself = np.arange(n_candidates)
+            counted = kernels.cross_count(candidate, itself, word, self._weight, n_candidates, letters)
+        return np.asarray(counted @ self._member)
 
 
 HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is the cheaper way

@@ -105,7 +105,7 @@ class PrefixShard:
         self._word, self._weight = episodes.word, weights(episodes)
         self._orders = suffix_orders(episodes.word, letters)
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int) -> PrefixPart:
+    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> PrefixPart:
         """See `Shard`."""
         return PrefixPart(candidate, self._word[t:], self._weight, self._orders[t])
 

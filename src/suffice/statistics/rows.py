@@ -31,7 +31,7 @@ class RowLayer:
         self._current = -1
         self._states = np.zeros((0, len(multiplicity)), np.int64)  # [capacity, E]
         self._state_sizes = np.zeros(0, np.int64)  # [Q]
-        self._events = np.zeros(0, np.int64)  # [≥ Q]
+        self._room = self._make_room()
 
     def _candidate(self, c: int) -> Int64:
         if c != self._current:
@@ -40,18 +40,8 @@ class RowLayer:
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
         """See `Layer`."""
-        arrays = (low, high, self._multiplicity, math.log(delta), *self._room())
-        return Judgement(*kernels.judge_rows(kind, self._candidate(c), self._sizes[c], *self._rows(), *arrays))
-
-    def _rows(self) -> tuple[Int64, Int64]:
-        return self._states[: len(self._state_sizes)], self._state_sizes
-
-    def _room(self) -> tuple[Float, Int64]:
-        """For distances and events; the events found last are where the next search begins."""
-        n_states = len(self._state_sizes)
-        if n_states > len(self._events):
-            self._events = np.append(self._events, np.zeros(n_states, np.int64))
-        return np.zeros(n_states), self._events[:n_states]
+        row, n = self._candidate(c), self._sizes[c]
+        return Judgement(*kernels.judge_rows(kind, row, n, *self._room, low, high, self._multiplicity, math.log(delta)))
 
     def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
         """See `Layer`."""
@@ -67,6 +57,12 @@ class RowLayer:
             self._states = grown
         self._states[q] = self._candidate(c)
         self._state_sizes = np.append(self._state_sizes, self._sizes[c])
+        self._room = self._make_room()
+
+    def _make_room(self) -> tuple[Int64, Int64, Float, Int64]:
+        """States and their sizes, and room for distances and events; a search begins at the event found last."""
+        n_states = len(self._state_sizes)
+        return self._states[:n_states], self._state_sizes, np.zeros(n_states), np.zeros(n_states, np.int64)
 
     def absorb(self, c: int, q: int) -> None:
         """See `Layer`."""

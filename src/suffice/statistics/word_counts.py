@@ -81,7 +81,7 @@ class WordShard:
         automaton = BackwardAutomaton(member, words, memory)
         self._ids, self._rows = automaton.ids(episodes.word), automaton.rows
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int) -> WordPart:
+    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> WordPart:
         """See `Shard`."""
         start, value, count = kernels.tally(candidate, self._ids[t], self._weight, n_candidates, len(self._rows))
         used, value = np.unique(value, return_inverse=True)
