@@ -163,7 +163,6 @@ def test_a_family_too_large_is_refused_with_its_size_and_a_smaller_one_that_work
     assert adact_h(log(), Settings(languages(proposed), memory=memory)).rdp.horizon == 3
 
 
-@pytest.mark.xfail(reason="what G_1 rules out is reported with the size and the proposals of G_1, not of G_i")
 @pytest.mark.parametrize("family", ["2,3,1", "2,2,2", "2,1,3"])
 def test_so_is_one_with_deeper_patterns(family: str) -> None:
     size = Family.parse(family).size(patterns_of(Family.parse(family), log()).formal, 3)

@@ -73,6 +73,29 @@ def _tail(x, up, n1, n2, k, enough):
 
 
 @jit
+def _opposite(k1, mode, outer, n1, n2, k, limit):
+    """Across the mode, the table nearest to it whose ln-probability is at most `limit`, as that of `outer` is.
+
+    It is close to the mirror image of k₁: from there steps double until it is enclosed, then it is bisected.
+    """
+    inner, step = mode, 1
+    x = 2 * mode - k1
+    while min(inner, outer) < x < max(inner, outer):
+        if ln_table(x, n1, k - x, n2) <= limit:
+            outer, x = x, (x - step if outer > inner else x + step)
+        else:
+            inner, x = x, (x + step if outer > inner else x - step)
+        step *= 2
+    while abs(outer - inner) > 1:
+        x = (inner + outer) // 2
+        if ln_table(x, n1, k - x, n2) <= limit:
+            outer = x
+        else:
+            inner = x
+    return outer
+
+
+@jit
 def fisher(k1, n1, k2, n2, seen, worth):
     """−ln p of Fisher's exact test, two-sided: all tables no more probable than the one seen, of ln-probability
     `seen`; 0 as soon as it is clear that the value is at most `worth`.
@@ -87,15 +110,9 @@ def fisher(k1, n1, k2, n2, seen, worth):
     total = _tail(k1, up, n1, n2, k, enough)
     if total >= enough:
         return 0.0
-    # the far side: bisect for the table nearest to the mode that is no more probable than the one seen
-    inner, outer = mode, (low if up else high)
+    outer = low if up else high
     if ln_table(outer, n1, k - outer, n2) <= seen + _TIE:
-        while abs(outer - inner) > 1:
-            middle = (inner + outer) // 2
-            if ln_table(middle, n1, k - middle, n2) <= seen + _TIE:
-                outer = middle
-            else:
-                inner = middle
+        outer = _opposite(k1, mode, outer, n1, n2, k, seen + _TIE)
         total += math.exp(ln_table(outer, n1, k - outer, n2) - seen) * _tail(outer, not up, n1, n2, k, math.inf)
     return max(-seen - math.log(total), 0.0)
 

@@ -10,7 +10,7 @@ Words of several patterns and Boolean levels are counted in `word_counts`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,10 @@ class LanguageCounts:
     def plan(self, episodes: Episodes, bound: Bound, memory: int) -> LanguagePlan:
         """See `Statistic`."""
         # G_1 is part of every G_i and quick to make: what it already rules out need not be built
-        for family in dict.fromkeys((Family(1, self.family.j, self.family.k, self.family.conjunctions), self.family)):
-            plan = LanguagePlan(self.family, patterns_of(family, episodes), episodes.horizon, memory)
-            plan.refuse_if_too_large(episodes.n)
+        shallow = replace(self.family, i=1)
+        for family in dict.fromkeys((shallow, self.family)):
+            plan = LanguagePlan(family, patterns_of(family, episodes), episodes.horizon, memory)
+            plan.refuse_if_too_large(episodes.n, self.family)
         return plan
 
 
@@ -70,18 +71,18 @@ class LanguagePlan:
         """Memory that counting takes at least."""
         return _least_bytes(self.family, self.patterns.count, self.horizon, episodes)
 
-    def refuse_if_too_large(self, episodes: int) -> None:
-        """Say beforehand that a family will not fit."""
+    def refuse_if_too_large(self, episodes: int, asked: Family) -> None:
+        """Say beforehand that the family asked for, of which this one is a part, will not fit."""
         if self.least_bytes(episodes) <= self.memory:
             return
         i, j, k = self.family.i, self.family.j, self.family.k
         smaller = [Family(i, j, k - 1)] if k > 1 else [Family(i, n, 1) for n in range(j - 1, 0, -1)]
         fits = [f for f in smaller if _least_bytes(f, self.patterns.count, self.horizon, episodes) <= self.memory]
-        hint = "--family 1,1,1"
+        hint, least = "--family 1,1,1", "" if asked == self.family else "at least "
         if fits:
             hint = f"--family {fits[0]} (|X| = {_brief(fits[0].size(self.patterns.formal, self.horizon))})"
         raise SufficeError(
-            f"family {self.family} has |X| = {_brief(self.size(self.horizon, 1.0))} languages on this log, which does "
+            f"family {asked} has |X| = {least}{_brief(self.size(self.horizon, 1.0))} languages on this log, which does "
             f"not fit into {self.memory / 1e9:.1f} GB; try {hint}, or raise --memory"
         )
 
@@ -129,7 +130,6 @@ class SimpleShard:
         self._ahead[-1] = 0
         for t in range(episodes.horizon, 0, -1):
             kernels.add_hits(self._word[t], self._hits, self._ahead[t + 1], self._ahead[t])
-        self._grouped = np.empty(episodes.n, np.uint64)
 
     def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> Int64:
         """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
@@ -143,7 +143,7 @@ class SimpleShard:
 
     def _count_bits(self, bits: NDArray[np.uint64], candidate: Candidates, n_candidates: int) -> Int64:
         columns = self._member.shape[1]
-        return np.asarray(kernels.count_bits(candidate, bits, self._weight, n_candidates, columns, self._grouped))
+        return np.asarray(kernels.count_bits(candidate, bits, self._weight, n_candidates, columns))
 
     def _count_letter(
         self, word: Codes, candidate: Candidates, n_candidates: int, counted: Int64 | None = None
