@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,47 +62,44 @@ class Merger:
         self._layer, self._bound, self._sizes = layer, bound, sizes
         self._size, self._delta, self._estimates = size, delta, estimates  # |X|, δ
         self._cut, self._total = cut, int(sizes.sum())  # candidates with a smaller share found no states
-        self._state_sizes = np.zeros(0, np.int64)
-        self._low = self._high = np.zeros(0)
+        self._n_states = 0
+        self._state_sizes = np.zeros_like(sizes)  # room for as many states as there are candidates
+        self._low = np.full(len(sizes), -math.log(delta))
+        self._high = self._low + math.log(max(1.0, layer.events))
 
     def place(self, c: int) -> Verdict:
         """Promote candidate c or let it join the nearest state it is not distinct from."""
-        if not len(self._state_sizes):
-            return self._promote(c)
+        if not self._n_states:
+            return Verdict(self._promote(c), True)
         found = self._layer.judge(self._bound.kind, c, *self._thresholds(c), self._delta)
-        sizes = int(self._sizes[c]), int(self._state_sizes[found.nearest])
-        known: dict[str, Any] = {
-            "nearest": found.nearest,
-            "distance": found.distance,
-            "threshold": found.threshold,
-            "detectable": self._bound.detectable(found.threshold, *sizes),
-            "witness": self._witness(c, found.nearest, found.event),
-        }
-        if found.alone and sizes[0] / self._total >= self._cut:
-            return self._promote(c, **known)
-        self._layer.absorb(c, found.nearest)
-        self._state_sizes[found.nearest] += sizes[0]
-        return Verdict(found.nearest, forced=found.alone, **known)
+        q, size = found.nearest, int(self._sizes[c])
+        detectable = self._bound.detectable(found.threshold, size, int(self._state_sizes[q]))
+        why = q, found.distance, found.threshold, detectable, self._witness(c, q, found.event)
+        if found.alone and size / self._total >= self._cut:
+            return Verdict(self._promote(c), True, False, *why)
+        self._layer.absorb(c, q)
+        self._state_sizes[q] += size
+        return Verdict(q, False, found.alone, *why)
 
-    def _promote(self, c: int, **known: Any) -> Verdict:
+    def _promote(self, c: int) -> int:
         self._layer.promote(c)
-        self._state_sizes = np.append(self._state_sizes, self._sizes[c])
-        if self._bound.kind == FISHER:
-            self._low = np.full(len(self._state_sizes), -math.log(self._delta))
-            self._high = self._low + math.log(max(1.0, self._layer.events))
-        return Verdict(len(self._state_sizes) - 1, promoted=True, **known)
+        self._state_sizes[self._n_states] = self._sizes[c]
+        self._n_states += 1
+        return self._n_states - 1
 
     def _thresholds(self, c: int) -> tuple[Float, Float]:
         """Between which values each state's threshold lies: Tarone's correction is worked out only where it matters."""
         if self._bound.kind == FISHER:
-            return self._low, self._high
-        exact = self._bound.threshold(int(self._sizes[c]), self._state_sizes, self._size, self._delta, self._estimates)
+            return self._low[: self._n_states], self._high[: self._n_states]
+        sizes = int(self._sizes[c]), self._state_sizes[: self._n_states]
+        exact = self._bound.threshold(*sizes, self._size, self._delta, self._estimates)
         return exact, exact
 
     def _witness(self, c: int, q: int, event: int) -> str:
         if event < 0:
             return ""
         p1, p2 = self._layer.frequencies(c, q, event)
-        # two decimals, or as many as it takes to see the difference
-        digits = 2 if abs(p1 - p2) >= 0.01 else 2 + sum(abs(p1 - p2) < 10.0**-d for d in range(2, 6))
+        difference, digits = abs(p1 - p2), 2
+        while digits < 6 and difference < 10.0**-digits:  # as many as it takes to see it
+            digits += 1
         return f"{self._layer.describe(event)}: {p1:.{digits}f} against {p2:.{digits}f}"

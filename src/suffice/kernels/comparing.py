@@ -96,6 +96,24 @@ def _opposite(k1, mode, outer, n1, n2, k, limit):
 
 
 @jit
+def _least_tail(x, n1, n2, k):
+    """A cheap lower bound of `_tail`: the ratios of successive terms fall, so those up to the m-th are at least ρ, that
+    of the m-th; the sum up to there is at least (1 − ρ^{m+1}) / (1 − ρ). About m = σ/(1 + z) says most.
+    """
+    n = n1 + n2
+    mean = k * (n1 / n)
+    variance = mean * (n2 / n) * (1 - k / n)
+    m = math.floor(variance / (math.sqrt(variance) + abs(x - mean)))
+    if x > mean:
+        y = float(x + m)
+        ratio = (n1 - y) * (k - y) / ((y + 1.0) * (n2 - k + y + 1.0))
+    else:
+        y = float(x - m)
+        ratio = y * (n2 - k + y) / ((n1 - y + 1.0) * (k - y + 1.0))
+    return (1 - ratio ** (m + 1)) / (1 - ratio) if 0 < ratio < 1 else 1.0
+
+
+@jit
 def fisher(k1, n1, k2, n2, seen, worth):
     """−ln p of Fisher's exact test, two-sided: all tables no more probable than the one seen, of ln-probability
     `seen`; 0 as soon as it is clear that the value is at most `worth`.
@@ -103,10 +121,10 @@ def fisher(k1, n1, k2, n2, seen, worth):
     k = k1 + k2
     low, high = max(0, k - n2), min(k, n1)
     mode = ((n1 + 1) * (k + 1)) // (n1 + n2 + 2)
-    if k1 == mode or seen >= ln_table(mode, n1, k - mode, n2) - _TIE:
-        return 0.0
     up = k1 > mode
     enough = math.exp(min(-seen - worth, 700.0))  # a sum this large means p ≥ e^−worth
+    if k1 == mode or seen >= ln_table(mode, n1, k - mode, n2) - _TIE:
+        return 0.0
     total = _tail(k1, up, n1, n2, k, enough)
     if total >= enough:
         return 0.0
@@ -146,11 +164,14 @@ def _most_likelihood_ratio(k1, n1, k2, n2):
 
 @jit
 def _most_table_evidence(k1, n1, k2, n2, g):
-    """An upper bound of −ln P(table) from one of G: Stirling's formula, with the error terms 1/12x at their largest."""
+    """An upper bound of −ln P(table) from one of G: Stirling's formula, whose error for x! is between 0 and 1/12x."""
     k, n = float(k1 + k2), float(n1 + n2)
-    least = 0.5 / math.pi  # an empty cell has no factor √(2πx)
-    cells = max(float(k1), least) * max(float(n1 - k1), least) * max(float(k2), least) * max(float(n2 - k2), least)
-    return g + 0.5 * math.log(2 * math.pi * cells / (float(n1) * n2) * n / (k * (n - k))) + 5 / 12
+    scale, error = n / (k * (n - k) * n1 * n2), 1 / n
+    for cell in (k1, n1 - k1, k2, n2 - k2):
+        if cell > 0:  # an empty one has neither the factor √(2πx) nor an error
+            scale *= 2 * math.pi * cell
+            error += 1.0 / cell
+    return g + 0.5 * math.log(scale / (2 * math.pi) ** 3) + error / 12
 
 
 @jit
@@ -166,7 +187,8 @@ def evidence(kind, k1, n1, k2, n2, worth, ceiling):
     g = _most_likelihood_ratio(k1, n1, k2, n2)
     if kind == LIKELIHOOD:
         return 0.0 if g <= worth else likelihood_ratio(k1, n1, k2, n2)
-    if _most_table_evidence(k1, n1, k2, n2, g) <= worth:
+    most = _most_table_evidence(k1, n1, k2, n2, g)
+    if most <= worth or most - math.log(_least_tail(k1, n1, n2, k)) * (1 - 1e-9) <= worth:
         return 0.0
     seen = ln_table(k1, n1, k2, n2)
     if -seen * (1 + 1e-9) <= worth:  # p is at least the probability of the table seen
@@ -224,18 +246,18 @@ def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
     """The largest evidence over events between one row and each of several, and the event that attains it.
 
     Exact where it matters for the nearest of the states below `low`: the search stops where evidence reaches `high`,
-    or that of a nearer state. It first looks above `low`, which most events can be seen to miss at once, and begins
-    with the event on which the last candidate differed most from the state.
+    or that of a nearer state. It begins with the event on which the last candidate differed most from the state.
     """
     least = math.inf
     for q in range(sizes.size):
-        if low[q] < math.inf:
-            hint = max(event[q], 0)
-            best[q], event[q] = _compare_row(kind, row, n1, rows[q], sizes[q], hint, low[q], high[q])
-            if event[q] >= 0 and best[q] >= high[q]:
+        ceiling = min(high[q], least + 2 * TIE)
+        hint = max(event[q], 0)
+        if hint < row.size:
+            best[q], event[q] = evidence(kind, row[hint], n1, rows[q, hint], sizes[q], 0.0, ceiling), hint
+            if best[q] >= ceiling:
                 continue
         hint = _most_promising(kind, row, n1, rows[q], sizes[q])
-        best[q], event[q] = _compare_row(kind, row, n1, rows[q], sizes[q], hint, 0.0, least + 2 * TIE)
+        best[q], event[q] = _compare_row(kind, row, n1, rows[q], sizes[q], hint, 0.0, ceiling)
         if best[q] < low[q]:
             least = min(least, best[q])
 
@@ -259,19 +281,18 @@ def nearest(distances, low, high):
 
 
 @jit
-def attainable(row, n1, other, n2):
-    """The most evidence each event could have shown given its margins."""
+def attainable(row, n1, other, n2, enough):
+    """The most evidence each event could have shown given its margins, or `enough` where it is at least that.
+
+    With m = min(n₁, n₂) and h = min(k, n − k, m) it is at least (h − 1) ln 2: if k ≤ m, the k suffixes of an event all
+    lie on the smaller side with probability at most (m/n)^k ≤ 2^−k, and likewise for the n − k others; if both are
+    more than m, one of them fills the smaller side with probability at most 2^−m. Two such tables at most count.
+    """
     out = np.empty(row.size)
-    all1, all2, both = ln_factorial(n1), ln_factorial(n2), ln_factorial(n1 + n2)
+    smaller, surely = min(n1, n2), enough / math.log(2.0) + 1
     for j in range(row.size):
         k = np.int64(row[j]) + other[j]
-        if 0 < k <= min(n1, n2):  # the common case, all of the event's suffixes on one side: half of the terms cancel
-            rest = ln_factorial(n1 + n2 - k) - both
-            left, right = rest + all2 - ln_factorial(n2 - k), rest + all1 - ln_factorial(n1 - k)
-            tie = math.log(2.0) if abs(left - right) <= _TIE else 0.0
-            out[j] = max(-min(left, right) - tie, 0.0)
-        else:
-            out[j] = most_evidence(n1, n2, k)
+        out[j] = enough if min(k, n1 + n2 - k, smaller) >= surely else most_evidence(n1, n2, k)
     return out
 
 
@@ -316,7 +337,8 @@ def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity,
 
 @jit
 def _tarone_threshold(row, n1, other, n2, multiplicity, ln_delta):
-    return math.log(tarone(attainable(row, n1, other, n2), multiplicity, ln_delta)) - ln_delta
+    enough = math.log(max(1.0, multiplicity.sum())) - ln_delta + 1  # whatever κ is
+    return math.log(tarone(attainable(row, n1, other, n2, enough), multiplicity, ln_delta)) - ln_delta
 
 
 # ---------------------------------------------------------------- nodes of a prefix tree

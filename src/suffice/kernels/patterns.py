@@ -99,5 +99,7 @@ def _count_unweighted(candidate, words, counts):
             first = end[c]
     for c in range(n_candidates):
         for level in range(LEVELS):
+            if slices[c, level] == np.uint64(0):
+                continue
             for b in range(64):
                 counts[c, b] += np.int64((slices[c, level] >> np.uint64(b)) & np.uint64(1)) << level

@@ -29,8 +29,10 @@ class RowLayer:
         self.events = float(multiplicity.sum())
         self._row = np.zeros(0, np.int64)
         self._current = -1
+        self._n_states = 0
         self._states = np.zeros((0, len(multiplicity)), np.int64)  # [capacity, E]
-        self._state_sizes = np.zeros(0, np.int64)  # [Q]
+        self._state_sizes = np.zeros_like(sizes)
+        self._best, self._event = np.zeros(len(sizes)), np.zeros(len(sizes), np.int64)
         self._room = self._make_room()
 
     def _candidate(self, c: int) -> Int64:
@@ -50,19 +52,20 @@ class RowLayer:
 
     def promote(self, c: int) -> None:
         """See `Layer`."""
-        q = len(self._state_sizes)
+        q = self._n_states
         if q == len(self._states):
             grown = np.zeros((max(4, 2 * q), self._states.shape[1]), np.int64)
             grown[:q] = self._states
             self._states = grown
         self._states[q] = self._candidate(c)
-        self._state_sizes = np.append(self._state_sizes, self._sizes[c])
+        self._state_sizes[q] = self._sizes[c]
+        self._n_states += 1
         self._room = self._make_room()
 
     def _make_room(self) -> tuple[Int64, Int64, Float, Int64]:
         """States and their sizes, and room for distances and events; a search begins at the event found last."""
-        n_states = len(self._state_sizes)
-        return self._states[:n_states], self._state_sizes, np.zeros(n_states), np.zeros(n_states, np.int64)
+        n = self._n_states
+        return self._states[:n], self._state_sizes[:n], self._best[:n], self._event[:n]
 
     def absorb(self, c: int, q: int) -> None:
         """See `Layer`."""
