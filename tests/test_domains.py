@@ -1,28 +1,90 @@
-"""The simulators against their definitions: literal walks, hand-traced episodes, frequencies within five sigma."""
+"""The domains against their definitions.
+
+Literal walks, hand-traced episodes and second definitions, the same in law to the last fraction; and what is sampled
+against what the model says, by chi-square and within five sigma.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
-from suffice.domains import DOMAINS, Domain, MiniHall, TMaze, make
+from oracle.domains import LAWS, F, Law, Next
+from suffice.domains import (
+    DOMAINS,
+    CheatMAB,
+    Cheese,
+    Cookie,
+    Corridor,
+    Domain,
+    EnemyCorridor,
+    FlickeringGrid,
+    MalfunctionMAB,
+    MemoryLength,
+    MiniHall,
+    PassiveTMaze,
+    RepeatFirst,
+    ResetRotatingMAB,
+    RotatingMAB,
+    RotatingMaze,
+    Symbol,
+    TMaze,
+    TwoKeys,
+    make,
+)
+from suffice.domains.environment import DomainEnv
 from suffice.episodes import DUMMY, PAD, STOP, Codes, Episodes
 from suffice.errors import SufficeError
+from suffice.finite import ENDED, FiniteModel, Outcomes
+from suffice.logs import read_log, write_log
 
 EVERY_DOMAIN: list[Domain] = [
+    Corridor(),
+    Corridor(columns=2, enemy=Fraction(7, 10)),
     TMaze(),
     TMaze(length=2),
     TMaze(length=40),
     TMaze(length=3, cue_visible=True, noise=True),
     TMaze(length=2, actions="east"),
     TMaze(length=2, noise=True, actions="forward"),
+    Cookie(),
+    Cookie(actions="sensible"),
+    Cheese(),
+    Cheese(reset="immediate"),
     MiniHall(),
     MiniHall(observations="classic", wall=True),
     MiniHall(reset="immediate"),
+    RotatingMAB(),
+    RotatingMAB(arms=3),
+    ResetRotatingMAB(),
+    ResetRotatingMAB(arms=2),
+    MalfunctionMAB(),
+    MalfunctionMAB(limit=1),
+    CheatMAB(),
+    CheatMAB(code="10"),
+    RotatingMaze(),
+    RotatingMaze(period=1),
+    EnemyCorridor(),
+    EnemyCorridor(columns=3),
+    FlickeringGrid(),
+    Symbol(),
+    TwoKeys(),
+    RepeatFirst(),
+    RepeatFirst(answers=3),
+    MemoryLength(),
+    MemoryLength(length=3),
+    PassiveTMaze(),
+    PassiveTMaze(length=2),
 ]
 T_MAZES = [domain for domain in EVERY_DOMAIN if isinstance(domain, TMaze)]
 MINI_HALLS = [domain for domain in EVERY_DOMAIN if isinstance(domain, MiniHall)]
@@ -49,10 +111,11 @@ def steps(episodes: Episodes, i: int) -> list[tuple[object, object, float]]:
     return out
 
 
-def doing(episodes: Episodes, actions: str, first: tuple[int, ...]) -> list[int]:
+def doing(episodes: Episodes, actions: str, first: tuple[object, ...]) -> list[int]:
     """The episodes that begin with these actions after this first observation."""
     action, observation, _ = codes(episodes)
-    wanted = [episodes.alphabet.actions.index(name) + 2 for name in actions.split()]
+    names = [str(name) for name in episodes.alphabet.actions]
+    wanted = [names.index(name) + 2 for name in actions.split()]
     same = (action[1 : len(wanted) + 1] == np.array(wanted)[:, None]).all(axis=0)
     same &= observation[0] == episodes.alphabet.observations.index(first) + 1
     return [int(i) for i in np.flatnonzero(same)]
@@ -84,21 +147,44 @@ def test_special_symbols_stand_in_their_places(domain: Domain, horizon: int) -> 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
 def test_alphabet_does_not_depend_on_the_sample(domain: Domain) -> None:
-    assert run(domain, 1, 2).alphabet == run(domain, 3_000, 9).alphabet == domain.alphabet
+    assert run(domain, 1, 9).alphabet == run(domain, 3_000, 9).alphabet == domain.model(9).alphabet
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
 def test_every_observation_and_reward_of_the_alphabet_occurs(domain: Domain) -> None:
     domain = dataclasses.replace(domain, length=2) if isinstance(domain, TMaze) else domain
-    letters = run(domain, 20_000, 12).letters
-    assert set(letters[:, 1]) == set(range(domain.alphabet.n_observations))
-    assert set(letters[:, 2]) == set(range(len(domain.alphabet.rewards)))
+    episodes = run(domain, 2_000, 150)
+    assert set(episodes.letters[:, 1]) == set(range(episodes.alphabet.n_observations))
+    assert set(episodes.letters[:, 2]) == set(range(len(episodes.alphabet.rewards)))
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
 def test_same_seed_same_bytes(domain: Domain) -> None:
     assert run(domain, 1_000, 6, seed=1).digest() == run(domain, 1_000, 6, seed=1).digest()
     assert run(domain, 1_000, 6, seed=1).digest() != run(domain, 1_000, 6, seed=2).digest()
+
+
+@pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
+def test_probabilities_are_exact_and_states_can_be_drawn(domain: Domain) -> None:
+    model = domain.model()
+    for table, rows in ((model.first, 1), (model.after, len(model.states) * len(model.alphabet.actions))):
+        sums = [sum(table.probability[a:b]) for a, b in itertools.pairwise(table.begin)]
+        assert sums == [1] * rows and all(isinstance(p, Fraction) and p > 0 for p in table.probability)
+    pictures = [domain.for_horizon(domain.default_horizon).render(state) for state in model.states]
+    assert all(isinstance(picture, str) and picture for picture in pictures)
+    if ENDED in model.after.state:
+        assert domain.for_horizon(domain.default_horizon).render(None) == "the end"
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_a_log_of_every_domain_can_be_read_again(name: str, tmp_path: Path) -> None:
+    domain = DOMAINS[name]()
+    horizon = domain.default_horizon
+    episodes = run(domain, 200, horizon)
+    for kind in ("csv", "parquet"):
+        write_log(episodes, tmp_path / f"log.{kind}")
+        read, _ = read_log(tmp_path / f"log.{kind}", horizon=horizon)
+        assert [steps(read, i) for i in range(200)] == [steps(episodes, i) for i in range(200)]
 
 
 @pytest.mark.parametrize("domain", [TMaze(length=1), TMaze(), MiniHall()], ids=repr)
@@ -108,7 +194,102 @@ def test_a_horizon_without_actions_is_refused(domain: Domain) -> None:
 
 
 def test_default_horizons() -> None:
-    assert (TMaze.DEFAULT_HORIZON, MiniHall.DEFAULT_HORIZON) == (5, 15)
+    horizons = [5, 5, 9, 6, 15, 10, 10, 10, 10, 15, 10, 10, 6, 12, 8, 6, 7]
+    assert [domain().default_horizon for domain in DOMAINS.values()] == horizons
+    assert (MemoryLength(length=8).default_horizon, PassiveTMaze(length=3).default_horizon) == (8, 4)
+
+
+# What is sampled has the model's distribution
+
+Letter = tuple[int, int, int]  # codes of action, observation, reward
+Fold = Callable[[Any, Letter], Hashable]  # what is kept of an episode after one more step
+
+
+def distribution(model: FiniteModel, horizon: int, fold: Fold, steps: int) -> dict[Hashable, float]:
+    """The exact distribution, under the usual policy, of what `fold` keeps after so many steps."""
+    policy, nothing = model.usual, model.alphabet.rewards.index(0.0)
+    now: dict[Any, float] = defaultdict(float)
+    for share, s, o in zip(model.first.probability, model.first.state, model.first.observation, strict=True):
+        now[int(s), int(policy.first[o]), fold((), (DUMMY, int(o), nothing))] += float(share)
+    for t in range(1, steps + 1):
+        after: dict[Any, float] = defaultdict(float)
+        for (s, memory, kept), p in now.items():
+            if s == ENDED:
+                after[s, memory, fold(kept, (PAD, STOP, nothing))] += p
+                continue
+            for a, chance in enumerate(policy.chances[memory]):
+                row = s * len(model.alphabet.actions) + a
+                for k in range(model.after.begin[row], model.after.begin[row + 1]) if chance else ():
+                    seen = int(model.after.observation[k])
+                    letter = a + 2, STOP if t == horizon else seen, int(model.after.reward[k])
+                    key = int(model.after.state[k]), int(policy.after[memory, a, seen]), fold(kept, letter)
+                    after[key] += p * float(chance) * float(model.after.probability[k])
+        now = after
+    total: dict[Hashable, float] = defaultdict(float)
+    for (_, _, kept), p in now.items():
+        total[kept] += p
+    return total
+
+
+def assert_fits(counts: Counter[Hashable], expected: dict[Hashable, float]) -> None:
+    """Pearson's chi-square at level 1e-4; cells with fewer than five expected are taken together."""
+    n = counts.total()
+    assert set(counts) <= set(expected), "something impossible happened"
+    assert math.isclose(sum(expected.values()), 1)
+    cells = [(counts[cell], n * p) for cell, p in expected.items() if n * p >= 5]
+    rest = n - sum(seen for seen, _ in cells), n - sum(mean for _, mean in cells)
+    cells += [rest] if rest[1] >= 5 else []
+    if len(cells) > 1:
+        assert chi2.sf(sum((seen - mean) ** 2 / mean for seen, mean in cells), len(cells) - 1) > 1e-4
+
+
+def by_simulation(domain: Domain, horizon: int) -> list[list[Letter]]:
+    """Episodes as letters."""
+    action, observation, reward = (code.T.tolist() for code in codes(run(domain, 4_000, horizon)))
+    return [list(zip(*episode, strict=True)) for episode in zip(action, observation, reward, strict=True)]
+
+
+def by_playing(domain: Domain, horizon: int) -> list[list[Letter]]:
+    """Episodes of the environment under the usual policy, as letters."""
+    env, rng = DomainEnv(domain, horizon), np.random.default_rng(3)
+    alphabet, policy = env.alphabet, env.model.usual
+    nothing, table = alphabet.rewards.index(0.0), policy.table.cumsum(axis=1)
+    env.reset(seed=5)
+    episodes = []
+    for _ in range(400):
+        _, info = env.reset()
+        code = alphabet.observations.index(tuple(info["observation"].values())) + 1
+        episode, memory, over = [(DUMMY, code, nothing)], policy.first[code], False
+        while not over:
+            action = min(int(np.searchsorted(table[memory], rng.random(), side="right")), len(alphabet.actions) - 1)
+            _, reward, terminated, truncated, info = env.step(np.int64(action))
+            code = alphabet.observations.index(tuple(info["observation"].values())) + 1
+            memory, over = policy.after[memory, action, code], terminated or truncated
+            episode.append((action + 2, STOP if over else code, alphabet.rewards.index(reward)))
+        episodes.append(episode + [(PAD, STOP, nothing)] * (horizon + 1 - len(episode)))
+    return episodes
+
+
+@pytest.mark.parametrize("sample", [by_simulation, by_playing])
+@pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
+def test_frequencies_agree_with_the_model(domain: Domain, sample: Callable[[Domain, int], list[list[Letter]]]) -> None:
+    horizon = domain.default_horizon
+    model, episodes = domain.model(horizon), sample(domain, horizon)
+
+    def history(kept: tuple[Letter, ...], letter: Letter) -> tuple[Letter, ...]:
+        return (*kept, letter)
+
+    def latest(kept: object, letter: Letter) -> Letter:
+        return letter
+
+    def total(kept: Any, letter: Letter) -> Fraction:
+        return (kept or Fraction(0)) + model.rewards[letter[2]]
+
+    assert_fits(Counter(tuple(e[:3]) for e in episodes), distribution(model, horizon, history, 2))
+    for t in (1, horizon // 2, horizon):
+        assert_fits(Counter(e[t] for e in episodes), distribution(model, horizon, latest, t))
+    returns: Counter[Hashable] = Counter(sum(model.rewards[r] for *_, r in e) for e in episodes)
+    assert_fits(returns, distribution(model, horizon, total, horizon))
 
 
 # T-maze
@@ -169,7 +350,7 @@ def test_t_maze_early_end_is_padded() -> None:
 def test_t_maze_draws_are_uniform() -> None:
     n = 100_000
     action, observation, _ = codes(run(TMaze(length=2, noise=True), n, 3))
-    alphabet = TMaze(noise=True).alphabet
+    alphabet = TMaze(noise=True).model().alphabet
     assert near((observation[0] == alphabet.observations.index(NORTH_CUE) + 1).mean(), 1 / 2, n)
     for a in range(2, 6):
         assert near((action[1] == a).mean(), 1 / 4, n)
@@ -275,6 +456,151 @@ def test_mini_hall_immediate_reset_is_uniform() -> None:
         assert near((observation[1][won] == view + 1).mean(), PAPER[:12].count(view) / 12, int(won.sum()))
 
 
+# The other domains, defined a second time
+
+Belief = frozenset[tuple[Any, Fraction]]
+Events = dict[Any, tuple[Fraction, Belief]]  # what is seen and paid: how probably, and what is then believed
+
+
+def split(belief: Iterable[tuple[Fraction, Next]]) -> Events:
+    """What may happen, from weighted outcomes."""
+    mass: dict[Any, dict[Any, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for weight, (p, state, seen, reward) in belief:
+        mass[seen, Fraction(reward)][state] += weight * p
+    totals = {event: sum(states.values(), Fraction()) for event, states in mass.items()}
+    return {
+        event: (totals[event], frozenset((state, p / totals[event]) for state, p in states.items()))
+        for event, states in mass.items()
+    }
+
+
+def tabled(model: FiniteModel, table: Outcomes, row: int) -> list[Next]:
+    """A row of a model's tables in words."""
+    return [
+        (
+            table.probability[k],
+            None if table.state[k] == ENDED else int(table.state[k]),
+            model.alphabet.observation(int(table.observation[k])),
+            model.rewards[table.reward[k]],
+        )
+        for k in range(table.begin[row], table.begin[row + 1])
+    ]
+
+
+def assert_same_law(model: FiniteModel, start: list[Next], law: Law, depth: int) -> None:
+    """After every history of at most so many actions, the model and the law expect the same, to the last fraction."""
+    actions = model.alphabet.actions
+
+    def children(ours: Events, theirs: Events) -> list[tuple[Belief, Belief]]:
+        assert {event: p for event, (p, _) in ours.items()} == {event: p for event, (p, _) in theirs.items()}
+        return [(ours[event][1], theirs[event][1]) for event in ours if event[0] is not None]
+
+    def split_first(outcomes: list[Next]) -> Events:
+        return split((Fraction(1), outcome) for outcome in outcomes)
+
+    layer = dict.fromkeys(children(split_first(tabled(model, model.first, 0)), split_first(start)))
+    for _ in range(depth):
+        following: dict[tuple[Belief, Belief], None] = {}
+        for ours, theirs in layer:
+            for i, action in enumerate(actions):
+                rows = ((p, tabled(model, model.after, s * len(actions) + i)) for s, p in ours)
+                mine = split((p, outcome) for p, row in rows for outcome in row)
+                other = split((p, outcome) for s, p in theirs for outcome in law(s, action))
+                following |= dict.fromkeys(children(mine, other))
+        layer = following
+
+
+@pytest.mark.parametrize("domain", [d for d in EVERY_DOMAIN if type(d) in LAWS], ids=repr)
+def test_a_second_definition_has_the_same_law(domain: Domain) -> None:
+    assert_same_law(domain.model(), *LAWS[type(domain)](domain), depth=9)
+
+
+def test_every_domain_has_a_second_definition_or_a_literal_walk() -> None:
+    assert {*LAWS, TMaze, MiniHall} == set(DOMAINS.values()) == {type(domain) for domain in EVERY_DOMAIN}
+
+
+# Traced by hand
+
+BLANKS = "blue:blankblank left:blankblank green:blankblank"  # waiting
+
+
+@pytest.mark.parametrize(
+    ("domain", "trace", "probability"),
+    [
+        (Corridor(), "00clear 0:01enemy 1:12enemy 1:13clear/1", F(1, 2)),
+        (Corridor(), "00clear 1:11clear/1 1:12clear/1 1:13clear/1 1:14clear/1 0:05enemy 0:01clear/1", F(1, 2)),
+        (Corridor(enemy=F(9, 10)), "00clear 1:11enemy 1:12clear/1", F(1, 2) * F(1, 10) * F(1, 10)),
+        (Cookie(), "white up:red press:red down:white left:blue-cookie eat:blue/1 eat:blue", F(1, 2)),
+        (Cookie(), "white up:red press:red press:red down:white right:green eat:green left:white", F(1, 2)),
+        (Cookie(), "white press:white eat:white down:white left:blue left:blue up:blue right:white", F(1)),
+        (Cheese(), "c S:e S:g/1 N:a", F(1, 10) * F(1, 10)),
+        (Cheese(), "e S:f", F(2, 10)),
+        (Cheese(), "d S:e S:f S:f W:f N:e E:e N:d N:d E:d W:b", F(1, 10)),
+        (Cheese(reset="immediate"), "c S:e S:b/1", F(1, 10) * F(2, 10)),
+        (RotatingMAB(), "no 0:yes/1 1:yes/1 0:yes/1", F(9, 10) ** 3),
+        (RotatingMAB(), "no 0:yes/1 0:yes/1 0:no", F(9, 10) * F(2, 10) * F(1, 10)),
+        (RotatingMAB(arms=3), "no 0:yes/1 1:yes/1 1:no 2:yes/1 0:yes/1", F(9, 10) ** 4 * F(8, 10)),
+        (ResetRotatingMAB(), "no 0:yes/1 1:yes/1 0:no 0:yes/1", F(9, 10) ** 3 * F(8, 10)),
+        (MalfunctionMAB(), "none 0:0/1 0:0/1 0:0/1 0:0/1", F(0)),
+        (MalfunctionMAB(limit=2), "none 0:0/1 1:1/1 0:0 0:0 0:0/1", F(8, 10) * F(2, 10) * F(2, 10) * F(8, 10)),
+        (MalfunctionMAB(limit=2), "none 0:0/1 0:0/1 1:1/1 0:0/1", F(8, 10) ** 3 * F(2, 10)),
+        (CheatMAB(), "no 0:no 0:no 1:no 1:yes/1 0:yes/1", F(8, 10) ** 3),
+        (CheatMAB(), "no 0:no 0:no 0:no 1:no 1:no", F(8, 10) ** 5),
+        (CheatMAB(), "no 0:no 0:no 1:no 0:no", F(0)),
+        (RotatingMaze(), "00 N:01 N:02 N:12 S:02 S:03 W:13 S:-/1", F(9, 10) ** 7),
+        (RotatingMaze(), "00 S:01 N:00", F(1, 10) ** 2),
+        (RotatingMaze(), "00 W:10 W:20 W:21", F(1, 10) ** 2 * F(9, 10)),  # then west is north
+        (RotatingMaze(period=1), "00 N:01 N:11 N:10 N:00 E:10", F(9, 10) ** 5),
+        (RotatingMaze(), "00 N:00 E:00", F(1, 10) ** 2),
+        (EnemyCorridor(), "0clear 0:1enemy 1:2clear/1 1:3enemy 0:4enemy", F(2, 10) * F(8, 10) * F(2, 10) * F(9, 10)),
+        (EnemyCorridor(columns=3), "0clear 0:1clear/1 0:2clear/1 0:0clear/1", F(8, 10) * F(1, 10) * F(8, 10)),
+        (FlickeringGrid(), "0,0 W:hidden E:1,0 N:hidden", F(8, 10) * F(2, 10) * F(8, 10) * F(2, 10)),
+        (FlickeringGrid(), "0,0 N:0,1 N:0,2 N:0,3 N:0,4 E:1,4 E:2,4 E:-/1", F(8, 10) ** 7),
+        (Symbol(), f"redleft {BLANKS} red:blankblank left:-/1", F(1, 6)),
+        (Symbol(), f"redleft {BLANKS} red:blankblank right:-", F(1, 6)),
+        (Symbol(), f"redleft {BLANKS} left:-", F(1, 6)),
+        (
+            TwoKeys(),
+            "hallnono west:westyesno take:westyesyes take:westyesyes hall:hallnoyes open:hallnono "
+            "west:westyesno take:westnoyes open:westnoyes hall:hallnoyes open:-/1",
+            F(1, 3),
+        ),
+        (
+            TwoKeys(),
+            "hallnono take:hallnono west:westyesno take:westnoyes east:eastyesyes hall:hallnoyes open:hallnono "
+            "open:hallnono east:eastyesno take:eastnoyes hall:hallnoyes open:-/1",
+            F(1, 3),
+        ),
+        (RepeatFirst(), "hearts hearts:clubs/0.125 clubs:hearts hearts:spades/0.125", F(1, 4) ** 4),
+        (MemoryLength(length=3), "1 0:blank 0:blank 1:-/1", F(1, 2)),
+        (MemoryLength(length=3), "1 1:blank 1:blank 0:-", F(1, 2)),
+        (PassiveTMaze(length=2), "011 W:101 N:010 E:010/-1 N:-/4", F(1, 2)),
+        (PassiveTMaze(length=2), "110 S:101 S:010 N:-/-1", F(1, 2)),
+    ],
+    ids=repr,
+)
+def test_traced_by_hand(domain: Domain, trace: str, probability: Fraction) -> None:
+    """The first observation, then action:observation/reward, where - is the end and a reward of 0 is not written."""
+    model = domain.model()
+    names = [str(action) for action in model.alphabet.actions]
+    first, *moves = trace.split()
+    belief = [(p, state) for p, state, seen, _ in tabled(model, model.first, 0) if word(seen) == first]
+    for move in moves:
+        action, _, rest = move.partition(":")
+        wanted, _, paid = rest.partition("/")
+        belief = [
+            (p * q, after)
+            for p, state in belief
+            for q, after, seen, reward in tabled(model, model.after, state * len(names) + names.index(action))
+            if word(seen) == wanted and reward == Fraction(paid or 0)
+        ]
+    assert sum(p for p, _ in belief) == probability
+
+
+def word(seen: tuple[object, ...] | None) -> str:
+    return "-" if seen is None else "".join(str(value) for value in seen)
+
+
 # Options as text
 
 
@@ -285,17 +611,20 @@ def test_make_converts_text_by_field_type() -> None:
     assert make("mini-hall", {"observations": "classic", "reset": "immediate", "wall": "true"}) == MiniHall(
         observations="classic", reset="immediate", wall=True
     )
+    assert make("corridor", {"enemy": "0.9", "columns": "3"}) == Corridor(columns=3, enemy=Fraction(9, 10))
+    assert make("cheat-mab", {"code": "001"}) == CheatMAB()
     assert all(make(name, {}) == domain() for name, domain in DOMAINS.items())
 
 
 T_MAZE_OPTIONS = "known: length, cue_visible, noise, actions"
+ALL_DOMAINS = "known: " + ", ".join(DOMAINS)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("tmaze", {}, "unknown domain: 'tmaze'; did you mean 't-maze'? known: t-maze, mini-hall"),
-        ("chess", {}, "unknown domain: 'chess'; known: t-maze, mini-hall"),
+        ("tmaze", {}, f"unknown domain: 'tmaze'; did you mean 't-maze'? {ALL_DOMAINS}"),
+        ("poker", {}, f"unknown domain: 'poker'; {ALL_DOMAINS}"),
         ("t-maze", {"lenght": "5"}, f"unknown option of t-maze: 'lenght'; did you mean 'length'? {T_MAZE_OPTIONS}"),
         ("t-maze", {"horizon": "5"}, f"unknown option of t-maze: 'horizon'; {T_MAZE_OPTIONS}"),
         ("t-maze", {"DEFAULT_HORIZON": "5"}, f"unknown option of t-maze: 'DEFAULT_HORIZON'; {T_MAZE_OPTIONS}"),
@@ -307,6 +636,24 @@ T_MAZE_OPTIONS = "known: length, cue_visible, noise, actions"
         ("t-maze", {"noise": "ture"}, "unknown value of noise: 'ture'; did you mean 'true'? known: true, false"),
         ("t-maze", {"length": "four"}, "length needs a whole number, not 'four'"),
         ("mini-hall", {"reset": "now"}, "unknown value of reset: 'now'; known: next, immediate"),
+        ("corridor", {"enemy": "often"}, "enemy needs a number such as 0.9 or 9/10, not 'often'"),
+        ("corridor", {"enemy": "1/0"}, "enemy needs a number such as 0.9 or 9/10, not '1/0'"),
+        ("corridor", {"enemy": "1.5"}, "enemy=3/2 is no probability; use a number from 0 to 1"),
+        ("corridor", {"enemy": "-0.1"}, "enemy=-1/10 is no probability; use a number from 0 to 1"),
+        ("corridor", {"columns": "0"}, "a corridor of 0 columns has no place to go; use columns=1 or more"),
+        ("cookie", {"actions": "silly"}, "unknown value of actions: 'silly'; known: all, sensible"),
+        ("cheese", {"reset": "later"}, "unknown value of reset: 'later'; known: next, immediate"),
+        ("rotating-mab", {"arms": "1"}, "a bandit with arms=1 leaves no choice; use arms=2 or more"),
+        ("reset-rotating-mab", {"arms": "0"}, "a bandit with arms=0 leaves no choice; use arms=2 or more"),
+        ("malfunction-mab", {"limit": "0"}, "with limit=0 arm 0 would never work; use limit=1 or more"),
+        ("cheat-mab", {"code": "012"}, "code=012 does not spell the arms 0 and 1; use a code such as 001"),
+        ("cheat-mab", {"code": ""}, "code= does not spell the arms 0 and 1; use a code such as 001"),
+        ("rotating-maze", {"period": "0"}, "a compass cannot turn after every 0 actions; use period=1 or more"),
+        ("enemy-corridor", {"columns": "1"}, "columns=1 cannot be halved; use columns=2 or more"),
+        ("flickering-grid", {"hidden": "0.2"}, "unknown option of flickering-grid: 'hidden'; known: none"),
+        ("repeat-first", {"answers": "0"}, "answers=0 cannot add up to a reward of 1; use answers=1 or more"),
+        ("memory-length", {"length": "0"}, "an episode of length=0 has no last action; use length=1 or more"),
+        ("passive-t-maze", {"length": "0"}, "a t-maze of length 0 has no corridor; use length=1 or more"),
     ],
 )
 def test_make_says_what_is_wrong(name: str, options: dict[str, str], message: str) -> None:

@@ -162,7 +162,7 @@ def minimal_t_maze(horizon: int) -> RDP:
     """The minimal automaton of T-maze, straight from its definition: reachable (goal, cell) per layer, merged from the
     last layer backwards where action → (observation, reward, successor's class) is the same.
     """
-    length, alphabet = horizon - 1, TMaze().alphabet
+    length, alphabet = horizon - 1, TMaze().model(horizon).alphabet
     seen = {bits: alphabet.observations.index(bits) + 1 for bits in alphabet.observations}
     names = {a: i + 2 for i, a in enumerate(alphabet.actions)}
 

@@ -1,22 +1,44 @@
-"""The README's examples are run, and say what the README says they say."""
+"""The README's examples are run, and say what the README says they say.
+
+`python tests/test_readme.py` puts what they say now into the README.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-import pytest
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+BIN = Path(sys.executable).parent
+SHOWN = re.compile(r"```console\n(\$ suffice .*?)```|```python\n([^`]*?)```\n\n```text\n(.*?)```", re.S)
 
 
-def block(language: str, containing: str) -> str:
-    """The one code block of that language that contains a text."""
-    (found,) = (b for b in re.findall(rf"```{language}\n(.*?)```", README, re.S) if containing in b)
-    return found
+def printed(*command: object, folder: Path) -> str:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def with_outputs(readme: str, folder: Path) -> str:
+    """The README with every example run, in order and in one folder, and its output put in its place."""
+
+    def run(found: re.Match[str]) -> str:
+        commands, code, _ = found.groups()
+        if code:
+            return f"```python\n{code}```\n\n```text\n{printed(sys.executable, '-c', code, folder=folder)}```"
+        if "visits.csv" in commands:  # the reader's own
+            return found[0]
+        told = re.findall(r"^\$ suffice (.*)$", commands, re.M)
+        outputs = [f"$ suffice {c}\n{printed(BIN / 'suffice', *shlex.split(c), folder=folder)}" for c in told]
+        return f"```console\n{''.join(outputs)}```"
+
+    return SHOWN.sub(run, readme)
 
 
 def steady(text: str) -> str:
@@ -24,28 +46,10 @@ def steady(text: str) -> str:
     return re.sub(r"in \d+\.\d\d s", "in … s", text)
 
 
-@pytest.fixture(scope="module")
-def session(tmp_path_factory):
-    """A folder in which the first screen's commands were run, and what they printed."""
-    folder = tmp_path_factory.mktemp("readme")
-    shown, printed = block("console", "simulate"), ""
-    for command in re.findall(r"^\$ suffice (.*)$", shown, re.M):
-        script = Path(sys.executable).parent / "suffice"
-        done = subprocess.run([script, *shlex.split(command)], cwd=folder, capture_output=True, text=True, check=True)
-        printed += f"$ suffice {command}\n{done.stdout}"
-    return folder, shown, printed
-
-
-def test_the_first_screen_prints_what_it_shows(session):
-    _, shown, printed = session
-    assert steady(printed) == steady(shown)
-
-
-def test_the_python_example_prints_what_it_shows(session):
-    folder, _, _ = session
-    code = block("python", "adact_h")
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stdout == block("text", "0.053")
+def test_the_examples_print_what_they_show(tmp_path: Path) -> None:
+    assert len(SHOWN.findall(README)) >= 6
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    assert steady(with_outputs(README, tmp_path)) == steady(README)
 
 
 def test_nothing_in_it_waits_to_be_filled_in():
@@ -58,8 +62,13 @@ def test_every_option_the_readme_names_exists():
         subprocess.run(
             [Path(sys.executable).parent / "suffice", command, "--help"], capture_output=True, text=True, check=True
         ).stdout
-        for command in ("simulate", "check", "learn", "info", "export", "compare")
+        for command in ("simulate", "exact", "check", "learn", "info", "export", "compare")
     )
     options = set(re.findall(r"(--[a-z][a-z-]+)", README)) - {"--help"}
     assert options
     assert not {option for option in options if option not in helped}
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        (ROOT / "README.md").write_text(with_outputs(README, Path(name)), encoding="utf-8")

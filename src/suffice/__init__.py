@@ -9,6 +9,7 @@
 Names are imported when they are first used, so that the command line answers at once.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,18 @@ from suffice.version import __version__
 
 if TYPE_CHECKING:
     from suffice.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, Promise
+    from suffice.domains import Domain, make
     from suffice.episodes import Alphabet, Episodes
+    from suffice.exact import Minimal, Truth, evaluate, minimal_rdp, truth_of
+    from suffice.finite import FiniteModel, Outcome
     from suffice.languages import CONJUNCTIONS, Family
     from suffice.learner import Decision, Learned, Settings, adact_h
     from suffice.logs import Columns, read_log, read_schema, write_log, write_schema
     from suffice.merging import Verdict
     from suffice.model import Model
+    from suffice.policy import Policy
     from suffice.rdp import RDP, UNSEEN, compare
+    from suffice.simulation import simulate
     from suffice.sketch import CountMinSketch
     from suffice.statistics.language_counts import LanguageCounts
     from suffice.statistics.prefix_sketch import PrefixSketches
@@ -31,13 +37,18 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
+    "domains": ("Domain", "make"),
     "episodes": ("Alphabet", "Episodes"),
+    "exact": ("Minimal", "Truth", "evaluate", "minimal_rdp", "truth_of"),
+    "finite": ("FiniteModel", "Outcome"),
     "languages": ("CONJUNCTIONS", "Family"),
     "learner": ("Decision", "Learned", "Settings", "adact_h"),
     "logs": ("Columns", "read_log", "read_schema", "write_log", "write_schema"),
     "merging": ("Verdict",),
     "model": ("Model",),
+    "policy": ("Policy",),
     "rdp": ("RDP", "UNSEEN", "compare"),
+    "simulation": ("simulate",),
     "sketch": ("CountMinSketch",),
     "statistics.language_counts": ("LanguageCounts",),
     "statistics.prefix_sketch": ("PrefixSketches",),
@@ -59,22 +70,33 @@ __all__ = [
     "Columns",
     "CountMinSketch",
     "Decision",
+    "Domain",
     "Episodes",
     "Family",
+    "FiniteModel",
     "LanguageCounts",
     "Learned",
+    "Minimal",
     "Model",
+    "Outcome",
+    "Policy",
     "PrefixCounts",
     "PrefixSketches",
     "Promise",
     "Settings",
     "SufficeError",
+    "Truth",
     "Verdict",
     "__version__",
     "adact_h",
     "compare",
+    "evaluate",
+    "make",
+    "minimal_rdp",
     "read_log",
     "read_schema",
+    "simulate",
+    "truth_of",
     "write_log",
     "write_schema",
 ]
@@ -88,3 +110,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+if "gymnasium" in sys.modules:  # importing it takes time, so it is left to those who use it
+    import_module("suffice.domains.registration").register()

@@ -12,10 +12,11 @@ from typing import NoReturn
 
 from cyclopts import CycloptsError
 
-from suffice.cli.commands import app
+from suffice.cli import commands, domain_commands
+from suffice.cli.app import app
 from suffice.errors import SufficeError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "commands", "domain_commands", "main"]
 
 
 def main() -> NoReturn:

@@ -4,42 +4,22 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import App, Parameter
-
+from suffice.cli.app import app
 from suffice.cli.options import (
     DEFAULT_LOG,
     Flag,
     LogOptions,
     Output,
     Whole,
-    pair,
     read,
     refuse_output,
-    refuse_seed,
     settings_of,
 )
 from suffice.cli.saying import contents, cost, describe, print_json, print_states, print_table, print_witnesses, summary
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
 from suffice.errors import SufficeError
-from suffice.version import __version__
-
-app = App(
-    name="suffice",
-    version=__version__,
-    help_format="markdown",
-    suppress_keyboard_interrupt=False,  # main() says what became of the work
-    help="""Learn the memory that suffices to act.
-
-From logged episodes of observations, actions and rewards, learn the hidden automaton that decides what happens next,
-with a guarantee. A first session:
-
-1. suffice simulate t-maze --episodes 100000 -o log.parquet
-2. suffice learn log.parquet -o maze.model
-3. suffice info maze.model --states
-""",
-)
 
 
 @app.command
@@ -187,7 +167,7 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
 
 
 @app.command
-def export(model: str, /, *, format: Literal["json", "dot"], output: Output) -> None:
+def export(model: str, /, *, format: Literal["json", "dot", "pomdp"], output: Output) -> None:
     """Write a model for other programs.
 
     Parameters
@@ -195,20 +175,22 @@ def export(model: str, /, *, format: Literal["json", "dot"], output: Output) -> 
     model
         Model file.
     format
-        json: every transition with counts and rewards. dot: a picture for Graphviz.
+        json: every transition with counts and rewards. dot: a picture for Graphviz. pomdp: Cassandra's format, for
+        POMDP solvers.
     output
         File to write.
     """
+    from suffice.domains.pomdp import to_pomdp
     from suffice.export import to_dot, to_json
     from suffice.files import replacing
     from suffice.model import Model
 
     refuse_output(output, model)
-    text = {"json": to_json, "dot": to_dot}[format](Model.load(model))
+    text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](Model.load(model))
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    hint = f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}" if format == "dot" else f"suffice info {model}"
-    print(f"Wrote {output}. Next: {hint}")
+    hints = {"dot": f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}", "pomdp": f"suffice exact {output}"}
+    print(f"Wrote {output}. Next: {hints.get(format, f'suffice info {model}')}")
 
 
 @app.command
@@ -239,47 +221,3 @@ def compare(first: str, second: str, /, *, json: Flag = False) -> None:
         print("Equal up to renaming of states.")
     else:
         print(f"Different. After {show(difference.history)}: {difference.reason}.")
-
-
-@app.command
-def simulate(
-    domain: str,
-    /,
-    *,
-    episodes: Whole,
-    output: Output,
-    horizon: Whole | None = None,
-    seed: Whole = 0,
-    set: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-) -> None:
-    """Write a log of simulated episodes under the uniform policy.
-
-    Parameters
-    ----------
-    domain
-        t-maze or mini-hall.
-    episodes
-        How many.
-    output
-        Log to write, .parquet or .csv.
-    horizon
-        Decisions per episode. Default: the domain's.
-    seed
-        Same seed, same log.
-    set
-        OPTION=VALUE of the domain, such as length=5. May be repeated.
-    """
-    import numpy as np
-
-    from suffice.domains import make
-    from suffice.logs import write_log
-
-    if episodes < 1:
-        raise SufficeError(f"--episodes must be at least 1, not {episodes}")
-    refuse_seed(seed)
-    made = make(domain, dict(pair(text, "--set", "OPTION=VALUE") for text in set))
-    refuse_output(output)
-    with waiting("Simulating"):
-        log = made.simulate(episodes, made.DEFAULT_HORIZON if horizon is None else horizon, np.random.default_rng(seed))
-        write_log(log, output)
-    print(f"Wrote {episodes:,} episodes of {domain} to {output}. Next: suffice learn {output} -o MODEL")

@@ -16,8 +16,10 @@ from suffice.errors import SufficeError
 
 if TYPE_CHECKING:
     from suffice.episodes import Episodes
+    from suffice.finite import FiniteModel
     from suffice.learner import Settings
     from suffice.logs import Report
+    from suffice.policy import Policy
 
 Output = Annotated[str, Parameter(name=["--output", "-o"])]
 Flag = Annotated[bool, Parameter(negative=())]
@@ -78,6 +80,60 @@ class LogOptions:
 
 
 DEFAULT_LOG = LogOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DomainOptions:
+    """Which domain exactly, and how episodes are logged in it."""
+
+    horizon: Whole | None = None
+    "Decisions per episode. Default: the domain's."
+    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    "OPTION=VALUE of the domain, such as length=5. May be repeated."
+    observe_reward: Flag = False
+    "Make the reward part of what is observed."
+    behaviour: str | None = None
+    "Behaviour policy: a table (.csv) of action probabilities by observation, or a model, whose plan is followed."
+    epsilon: str = "0.1"
+    "With a model as behaviour: how often any action is taken instead."
+
+
+DEFAULT_DOMAIN = DomainOptions()
+
+
+def domain_of(name: str, options: DomainOptions) -> tuple[FiniteModel, Policy, int]:
+    """The model of a domain or a file, its behaviour policy and the horizon."""
+    from suffice.domains import make
+
+    domain = make(name, dict(pair(text, "--set", "OPTION=VALUE") for text in options.set))
+    horizon = domain.default_horizon if options.horizon is None else options.horizon
+    model = domain.model(horizon)
+    if options.observe_reward:
+        model = model.observing_reward()
+    return model, _behaviour(model, options, horizon), horizon
+
+
+def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Policy:
+    from fractions import Fraction
+
+    from suffice.model import Model
+    from suffice.planner import backward_induction
+    from suffice.policy import Policy
+    from suffice.policy_table import read_policy_table
+
+    if options.behaviour is None:
+        return model.usual
+    if options.behaviour.lower().endswith(".csv"):
+        return read_policy_table(options.behaviour, model.alphabet, horizon)
+    try:
+        epsilon = Fraction(options.epsilon)
+    except (ValueError, ZeroDivisionError):
+        epsilon = Fraction(-1)
+    if not 0 <= epsilon <= 1:
+        raise SufficeError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
+    rdp = Model.load(options.behaviour).rdp
+    return Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, epsilon)
 
 
 def settings_of(

@@ -1,28 +1,89 @@
-"""Simulated domains, one per file: a frozen dataclass of options that simulates Episodes."""
+"""Domains, one per file: a frozen dataclass of options that defines a finite model."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from fractions import Fraction
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
+from suffice.domains.cheat_mab import CheatMAB
+from suffice.domains.cheese import Cheese
+from suffice.domains.cookie import Cookie
+from suffice.domains.corridor import Corridor
+from suffice.domains.domain import Domain
+from suffice.domains.enemy_corridor import EnemyCorridor
+from suffice.domains.flickering_grid import FlickeringGrid
+from suffice.domains.malfunction_mab import MalfunctionMAB
+from suffice.domains.memory_length import MemoryLength
 from suffice.domains.mini_hall import MiniHall
+from suffice.domains.passive_t_maze import PassiveTMaze
+from suffice.domains.pomdp import PomdpDomain
+from suffice.domains.registration import register
+from suffice.domains.repeat_first import RepeatFirst
+from suffice.domains.rotating_mab import ResetRotatingMAB, RotatingMAB
+from suffice.domains.rotating_maze import RotatingMaze
+from suffice.domains.symbol import Symbol
 from suffice.domains.t_maze import TMaze
+from suffice.domains.two_keys import TwoKeys
 from suffice.errors import SufficeError
 
-__all__ = ["DOMAINS", "Domain", "MiniHall", "TMaze", "make"]
+__all__ = [
+    "DOMAINS",
+    "CheatMAB",
+    "Cheese",
+    "Cookie",
+    "Corridor",
+    "Domain",
+    "EnemyCorridor",
+    "FlickeringGrid",
+    "MalfunctionMAB",
+    "MemoryLength",
+    "MiniHall",
+    "PassiveTMaze",
+    "PomdpDomain",
+    "RepeatFirst",
+    "ResetRotatingMAB",
+    "RotatingMAB",
+    "RotatingMaze",
+    "Symbol",
+    "TMaze",
+    "TwoKeys",
+    "make",
+    "register",
+]
 
-Domain = TMaze | MiniHall
-
-DOMAINS: Final[dict[str, type[Domain]]] = {"t-maze": TMaze, "mini-hall": MiniHall}
+DOMAINS: Final[dict[str, type[Domain]]] = {
+    "corridor": Corridor,
+    "t-maze": TMaze,
+    "cookie": Cookie,
+    "cheese": Cheese,
+    "mini-hall": MiniHall,
+    "rotating-mab": RotatingMAB,
+    "reset-rotating-mab": ResetRotatingMAB,
+    "malfunction-mab": MalfunctionMAB,
+    "cheat-mab": CheatMAB,
+    "rotating-maze": RotatingMaze,
+    "enemy-corridor": EnemyCorridor,
+    "flickering-grid": FlickeringGrid,
+    "symbol": Symbol,
+    "two-keys": TwoKeys,
+    "repeat-first": RepeatFirst,
+    "memory-length": MemoryLength,
+    "passive-t-maze": PassiveTMaze,
+}
 
 
 def make(name: str, options: Mapping[str, str]) -> Domain:
-    """The domain of that name, its options given as text, as on the command line."""
+    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file."""
+    if name.lower().endswith(".pomdp"):
+        if options:
+            raise SufficeError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")
+        return PomdpDomain.read(name)
     domain = DOMAINS[_one_of(DOMAINS, name, "domain")]
     types = get_type_hints(domain)
-    names = [field.name for field in fields(domain)]
+    names = [field.name for field in fields(domain)]  # type: ignore[arg-type]  # every domain is a dataclass
     values: dict[str, Any] = {}
     for option, text in options.items():
         values[option] = _parse(text, option, types[_one_of(names, option, f"option of {name}")])
@@ -30,15 +91,18 @@ def make(name: str, options: Mapping[str, str]) -> Domain:
 
 
 def _parse(text: str, option: str, kind: Any) -> Any:
-    """The value of an option's text: its field is a bool, a Literal of strings, or a whole number."""
+    """The value of an option's text: its field is a bool, a Literal, a text, a fraction or a whole number."""
     if kind is bool:
         return _one_of(("true", "false"), text, f"value of {option}") == "true"
     if get_origin(kind) is Literal:
         return _one_of(get_args(kind), text, f"value of {option}")
+    if kind is str:
+        return text
+    number, needed = (Fraction, "number such as 0.9 or 9/10") if kind is Fraction else (int, "whole number")
     try:
-        return int(text)
-    except ValueError:
-        raise SufficeError(f"{option} needs a whole number, not {text!r}") from None
+        return number(text)
+    except (ValueError, ZeroDivisionError):
+        raise SufficeError(f"{option} needs a {needed}, not {text!r}") from None
 
 
 def _one_of(known: Iterable[str], given: str, what: str) -> str:
@@ -47,4 +111,4 @@ def _one_of(known: Iterable[str], given: str, what: str) -> str:
         return given
     close = difflib.get_close_matches(given, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    raise SufficeError(f"unknown {what}: {given!r}; {hint}known: {', '.join(names)}")
+    raise SufficeError(f"unknown {what}: {given!r}; {hint}known: {', '.join(names) or 'none'}")

@@ -8,35 +8,32 @@ leaves the agent where it is costs 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Codes, Episodes, Value
+from suffice.domains.domain import Domain, ending, uniformly
 from suffice.errors import SufficeError
+from suffice.finite import Observation, Outcome
 
-EAST, NORTH, SOUTH, WEST = range(2, 6)  # action codes: E, N, S, W by code point
-LOSS, NONE, WIN = range(3)  # reward codes of −1, 0, 4
-
-CUES: Final = ((1, 1, 0), (0, 1, 1))  # goal south, goal north
+CUES: Final = {"N": (0, 1, 1), "S": (1, 1, 0)}  # by where the goal is
 CORRIDOR, NOISY, JUNCTION = (1, 0, 1), (1, 1, 1), (0, 1, 0)
+MOVES: Final = {"E": 1, "W": -1, "N": 0, "S": 0}
 
-EVERYWHERE = (EAST, NORTH, SOUTH, WEST)
 CHOICES: Final = {  # what the behaviour policy draws from, before the junction and at it
-    "all": (EVERYWHERE, EVERYWHERE),
-    "east": ((EAST, EAST), (NORTH, SOUTH)),
-    "forward": ((EAST, WEST), (NORTH, SOUTH)),
+    "all": (tuple("ENSW"), tuple("ENSW")),
+    "east": (("E",), ("N", "S")),
+    "forward": (("E", "W"), ("N", "S")),
 }
+
+Place = tuple[str, int]  # where the goal is, and the agent's cell
 
 
 @dataclass(frozen=True, slots=True)
-class TMaze:
+class TMaze(Domain):
     """A T-maze under the uniform policy over the actions its option leaves."""
 
     DEFAULT_HORIZON: ClassVar[int] = 5
+    features: ClassVar[tuple[str, ...]] = ("bit1", "bit2", "bit3")
 
     length: int | None = None  # None: H − 1, so that a straight run just ends in time
     cue_visible: bool = False  # cell 0 shows the cue whenever the agent is in it
@@ -48,62 +45,46 @@ class TMaze:
             raise SufficeError(f"a t-maze of length {self.length} has no corridor; use length=1 or more")
 
     @property
-    def alphabet(self) -> Alphabet:
-        """All that may be seen, whatever a sample happens to hold."""
-        observations = (*CUES, CORRIDOR, JUNCTION, *((NOISY,) if self.noise else ()))
-        return Alphabet(("E", "N", "S", "W"), ("bit1", "bit2", "bit3"), observations, (-1.0, 0.0, 4.0))
+    def all_actions(self) -> tuple[str, ...]:
+        """See `Domain`."""
+        return tuple(MOVES)
 
-    def simulate(self, n: int, horizon: int, rng: np.random.Generator) -> Episodes:
-        """`n` independent episodes of `horizon` actions, all of them advanced together, step by step."""
-        length = self._length_for(horizon)
-        alphabet = self.alphabet
-        code = {bits: np.uint8(alphabet.observations.index(bits) + 1) for bits in alphabet.observations}
-        choices = np.array(CHOICES[self.actions], dtype=np.uint8)
-        move = np.zeros(alphabet.n_actions, dtype=np.int32)
-        move[[EAST, WEST]] = 1, -1
-
-        action = np.empty((horizon + 1, n), dtype=np.uint8)
-        observation, reward = np.empty_like(action), np.empty_like(action)
-        north = rng.integers(2, size=n, dtype=np.uint8)
-        cue = np.array([code[bits] for bits in CUES])[north]
-        right = np.array([SOUTH, NORTH], dtype=np.uint8)[north]
-        action[0], observation[0], reward[0] = DUMMY, cue, NONE
-
-        cell = np.zeros(n, dtype=np.int32)
-        running = np.ones(n, dtype=bool)
-        for t in range(1, horizon + 1):
-            at_junction = cell == length
-            a = choices[at_junction.view(np.uint8), rng.integers(choices.shape[1], size=n, dtype=np.uint8)]
-            entered = np.clip(cell + move[a], 0, length)
-            # A wrong end also stays where it is, so that staying alone decides the −1.
-            r = np.where(at_junction & (a == right), WIN, np.where(entered == cell, LOSS, NONE)).astype(np.uint8)
-            action[t] = np.where(running, a, PAD)
-            reward[t] = np.where(running, r, NONE)
-            running &= ~(at_junction & ((a == NORTH) | (a == SOUTH)))
-            observation[t] = np.where(running, self._view(entered, length, cue, code, rng), STOP)
-            cell = entered
-        observation[horizon] = STOP
-        return Episodes.from_steps(alphabet, action, observation, reward)
-
-    def _length_for(self, horizon: int) -> int:
-        if horizon < 1:
-            raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+    def for_horizon(self, horizon: int) -> TMaze:
+        """See `Domain`."""
         if self.length is None and horizon == 1:
             raise SufficeError("a t-maze for a horizon of 1 has no corridor; use a horizon of 2 or more, or set length")
-        return horizon - 1 if self.length is None else self.length
+        return replace(self, length=horizon - 1) if self.length is None else self
 
-    def _view(
-        self,
-        cell: NDArray[np.int32],
-        length: int,
-        cue: Codes,
-        code: Mapping[tuple[Value, ...], np.uint8],
-        rng: np.random.Generator,
-    ) -> Codes:
-        """What each agent sees in its cell after step 0."""
-        corridor: Codes = np.array([code[CORRIDOR]])
-        if self.noise:
-            corridor = np.array([code[CORRIDOR], code[NOISY]])[rng.integers(2, size=len(cell), dtype=np.uint8)]
-        if self.cue_visible:
-            corridor = np.where(cell == 0, cue, corridor)
-        return np.where(cell == length, code[JUNCTION], corridor)
+    def start(self) -> list[Outcome]:
+        """See `Domain`."""
+        return uniformly([((goal, 0), cue, 0) for goal, cue in CUES.items()])
+
+    def step(self, state: Place, action: str) -> list[Outcome]:
+        """See `Domain`."""
+        goal, cell = state
+        if cell == self.length and not MOVES[action]:
+            return ending(4 if action == goal else -1)
+        entered = min(max(cell + MOVES[action], 0), self.length or 0)
+        reward = -1 if entered == cell else 0
+        return uniformly([((goal, entered), view, reward) for view in self._views(goal, entered)])
+
+    def _views(self, goal: str, cell: int) -> tuple[Observation, ...]:
+        """What a cell may show after step 0."""
+        if cell == self.length:
+            return (JUNCTION,)
+        if self.cue_visible and cell == 0:
+            return (CUES[goal],)
+        return (CORRIDOR, NOISY) if self.noise else (CORRIDOR,)
+
+    def choices(self, observation: Observation) -> tuple[str, ...]:
+        """See `Domain`."""
+        return CHOICES[self.actions][observation == JUNCTION]
+
+    def render(self, state: Place | None) -> str:
+        """See `Domain`."""
+        if state is None:
+            return "the end"
+        goal, cell = state
+        arms = [" " * (self.length or 0) + ("G" if goal == side else ".") for side in "NS"]
+        row = "".join("A" if c == cell else "." for c in range((self.length or 0) + 1))
+        return "\n".join((arms[0], row, arms[1]))

@@ -15,6 +15,7 @@ from suffice.kernels.comparing import (
     tarone,
 )
 from suffice.kernels.patterns import add_hits, count_bits
+from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
 from suffice.kernels.walking import advance, cross_count, tally
@@ -40,6 +41,7 @@ __all__ = [
     "prefix_tree",
     "rehash_pairs",
     "rehash_rows",
+    "roll",
     "sketch_add",
     "sketch_query_all",
     "sort_by_letter",

@@ -5,7 +5,8 @@ What a log cannot say has to be said again when it is read: a horizon that no ep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +25,39 @@ ROLES = ("episode", "step", "action", "reward", "weight", "truncated")
 BLOCK_ROWS = 1 << 20  # of a row group, which never divides an episode
 
 
-def write_log(episodes: Episodes, path: str | Path) -> None:
-    """Write a log, Parquet or CSV by suffix, with ids 0..N−1; the file appears whole or not at all."""
+def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None:
+    """Write a log, Parquet or CSV by suffix, with ids 0..N−1; the file appears whole or not at all.
+
+    Episodes may come some at a time, all with the same alphabet: then only those are in memory.
+    """
     path = Path(path)
     kind = format_of(path)
-    lengths = _lengths(episodes)
-    columns = _value_columns(episodes, kind)
-    block = max(1, BLOCK_ROWS // episodes.horizon)
     with replacing(path) as temporary:
         compression = "gzip" if path.name.lower().endswith(".gz") else None
-        with pa.output_stream(str(temporary), compression=compression) as sink:
-            first = _rows(episodes, lengths, columns, slice(0, block))
-            with _writer(sink, first.schema, kind) as writer:
-                writer.write_table(first)
-                for start in range(block, episodes.n, block):
-                    writer.write_table(_rows(episodes, lengths, columns, slice(start, start + block)))
+        with pa.output_stream(str(temporary), compression=compression) as sink, ExitStack() as stack:
+            writer = None
+            for table in _tables([episodes] if isinstance(episodes, Episodes) else episodes, kind):
+                writer = writer or stack.enter_context(_writer(sink, table.schema, kind))
+                writer.write_table(table)
+
+
+def _tables(parts: Iterable[Episodes], kind: str) -> Iterator[pa.Table]:
+    """The rows of all parts, a row group at a time."""
+    first = 0
+    for episodes in parts:
+        lengths, columns = _lengths(episodes), _value_columns(episodes, kind)
+        block = max(1, BLOCK_ROWS // episodes.horizon)
+        for start in range(0, episodes.n, block):
+            yield _rows(episodes, lengths, columns, slice(start, start + block), first)
+        first += episodes.n
 
 
 def _writer(sink: Any, schema: pa.Schema, kind: str) -> Any:
-    return pq.ParquetWriter(sink, schema, compression="zstd") if kind == "parquet" else pacsv.CSVWriter(sink, schema)
+    if kind == "csv":
+        return pacsv.CSVWriter(sink, schema)
+    counted = dict.fromkeys(("episode", "step"), "DELTA_BINARY_PACKED")  # they grow, so that differences are small
+    values = [name for name in schema.names if name not in counted]
+    return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=values, column_encoding=counted)
 
 
 def _lengths(episodes: Episodes) -> Int64:
@@ -88,13 +103,13 @@ def _as_column(name: str, values: Sequence[Value], kind: str) -> pa.Array:
     raise SufficeError(f"column {name!r} mixes values that no one type holds; write its numbers as text")
 
 
-def _rows(episodes: Episodes, lengths: Int64, columns: dict[str, pa.Array], part: slice) -> pa.Table:
-    """The decisions of some episodes, one after the other."""
+def _rows(episodes: Episodes, lengths: Int64, columns: dict[str, pa.Array], part: slice, first: int) -> pa.Table:
+    """The decisions of some episodes, one after the other; the first of all has this id."""
     length, word = lengths[part], episodes.word[:, part]
     episode = np.repeat(np.arange(len(length)), length)
     step = np.arange(len(episode)) - np.repeat(np.cumsum(length) - length, length)
     here, after = pa.array(word[step, episode]), pa.array(word[step + 1, episode])
-    table = {"episode": pa.array(episode + part.start), "step": pa.array(step)}
+    table = {"episode": pa.array(episode + (first + part.start)), "step": pa.array(step)}
     table |= {name: values.take(after if name in ROLES else here) for name, values in columns.items()}
     if episodes.weight is not None:
         table["weight"] = pa.array(episodes.weight[part][episode])

@@ -97,7 +97,7 @@ class LanguagePlan:
         length = self.horizon - t + 1
         if self.family.is_simple:
             counts = sum(parts[1:], parts[0])
-            describe = _simple_describer(self.patterns, length)
+            describe = describe_simple(self.patterns, length)
             return RowLayer(lambda c: counts[c], sizes, np.ones(counts.shape[1]), describe)
         return word_layer(self.patterns, self.words, self.family.k, length, parts, sizes, self.memory)
 
@@ -170,7 +170,9 @@ def _packed(member: Bits) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _simple_describer(patterns: Patterns, length: int) -> Callable[[int], str]:
+def describe_simple(patterns: Patterns, length: int) -> Callable[[int], str]:
+    """What the columns of `SimpleShard.count` ask, in words."""
+
     def describe(event: int) -> str:
         where, g = divmod(event, patterns.count)
         when = (f"within {length} steps", "at the next step", "at the last step")[where if length > 1 else 2]

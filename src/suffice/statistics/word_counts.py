@@ -38,10 +38,14 @@ class BackwardAutomaton:
         """The id of every suffix from step t, [H+2, N]; row H+1 is the empty suffix's."""
         ids = np.zeros((word.shape[0] + 1, word.shape[1]), np.uint32)
         for t in range(word.shape[0] - 1, 0, -1):
-            ids[t] = ids[t + 1]
-            begin = 0
-            while (begin := self._walk(word[t], ids[t], begin)) < word.shape[1]:
-                self._grow()
+            ids[t] = self.before(word[t], ids[t + 1])
+        return ids
+
+    def before(self, letters: Codes, ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """The ids of suffixes that begin with these letters and go on as those of `ids`; both [N]."""
+        ids, begin = ids.copy(), 0
+        while (begin := self._walk(letters, ids, begin)) < len(ids):
+            self._grow()
         return ids
 
     def _walk(self, word: Codes, ids: NDArray[np.uint32], begin: int) -> int:
@@ -93,20 +97,15 @@ def word_layer(
 ) -> RowLayer:
     """Languages that hold for the same suffixes of the layer become one event, with their number."""
     columns = words.languages(length)
-    rows = np.concatenate([part.rows[:, columns] for part in parts])
-    level = _Level.of(rows, columns)
-    for _ in range(k - 2):
-        refuse_if_over(memory, len(rows) * level.width**2)
-        level = level.deepen()
-    pairs = k > 1
-    refuse_if_over(memory, 8 * len(sizes) * (level.width**2 if pairs else level.width))
+    level = Level.reaching(np.concatenate([part.rows[:, columns] for part in parts]), columns, k, memory)
+    refuse_if_over(memory, 8 * len(sizes) * len(level.multiplicities))
     offsets = np.cumsum([0] + [len(part.rows) for part in parts])
-    counts = [_candidate_counts(parts, offsets, c, level, pairs) for c in range(len(sizes))]
+    counts = [level.weigh(*_rows_of(parts, offsets, c)).astype(np.int64) for c in range(len(sizes))]
 
     def describe(event: int) -> str:
         return level.describe(event, lambda column: words.describe(column, patterns.name))
 
-    return RowLayer(lambda c: counts[c], sizes, level.multiplicities(pairs), describe)
+    return RowLayer(lambda c: counts[c], sizes, level.multiplicities, describe)
 
 
 def refuse_if_over(memory: int, needed: int) -> None:
@@ -118,64 +117,85 @@ def refuse_if_over(memory: int, needed: int) -> None:
         )
 
 
-def _candidate_counts(parts: list[WordPart], offsets: Int64, c: int, level: _Level, pairs: bool) -> Int64:
-    """Counts of one candidate; with pairs also |u ∪ v| = |u| + |v| − |u ∩ v| from the joint counts."""
+def _rows_of(parts: list[WordPart], offsets: Int64, c: int) -> tuple[Int64, Int64]:
+    """Which membership rows one candidate has, in all parts, and how often."""
     mine = [slice(part.start[c], part.start[c + 1]) for part in parts]
     ids = np.concatenate([part.value[s] + o for part, s, o in zip(parts, mine, offsets[:-1], strict=True)])
-    count = np.concatenate([part.count[s] for part, s in zip(parts, mine, strict=True)])
-    # doubles hold these integers exactly (below 2⁵³) and multiply fast
-    rows = level.rows[ids].astype(np.float64)
-    single = count @ rows
-    if not pairs:
-        return np.asarray(single, np.int64)
-    u, v = np.triu_indices(level.width, 1)
-    joint = ((rows * count[:, None]).T @ rows)[u, v]
-    return np.concatenate([single, single[u] + single[v] - joint, joint]).astype(np.int64)
+    return ids, np.concatenate([part.count[s] for part, s in zip(parts, mine, strict=True)])
 
 
 _Made = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Level:
-    """Languages of one Boolean level, one for each distinct set of suffixes, and how many it stands for."""
+class Level:
+    """Languages of one Boolean level, one for each distinct set of suffixes, and how many it stands for.
+
+    With `pairs` also their pairwise unions and intersections, which need not be spelt out to be counted.
+    """
 
     rows: Bits  # [ids, L]
     made: list[_Made]  # a word's column, or how two languages of the level below are joined
     multiplicity: Float  # [L]
-    below: _Level | None = None
-
-    @property
-    def width(self) -> int:
-        return int(self.rows.shape[1])
+    pairs: bool = False
+    below: Level | None = None
 
     @classmethod
-    def of(cls, rows: Bits, columns: Int64) -> _Level:
-        return cls._distinct(rows, [("", int(c), 0) for c in columns], np.ones(len(columns)), None)
+    def reaching(cls, rows: Bits, columns: Int64, k: int, memory: int) -> Level:
+        """Level k over words, given by their columns in membership rows: the last step up is left to `pairs`."""
+        level = cls._distinct(rows, [("", int(c), 0) for c in columns], np.ones(len(columns)), None, k > 1)
+        for _ in range(k - 2):
+            refuse_if_over(memory, len(rows) * level.width**2)
+            level = level._deepen()
+        return level
 
     @classmethod
-    def _distinct(cls, rows: Bits, made: list[_Made], multiplicity: Float, below: _Level | None) -> _Level:
+    def _distinct(cls, rows: Bits, made: list[_Made], multiplicity: Float, below: Level | None, pairs: bool) -> Level:
         keep = first_of_each(rows.T)
         place = {rows[:, i].tobytes(): p for p, i in enumerate(keep)}
         total = np.zeros(len(keep))
         np.add.at(total, [place[column.tobytes()] for column in rows.T], multiplicity)
-        return cls(np.ascontiguousarray(rows[:, keep]), [made[i] for i in keep], total, below)
+        return cls(np.ascontiguousarray(rows[:, keep]), [made[i] for i in keep], total, pairs, below)
 
-    def deepen(self) -> _Level:
+    def _deepen(self) -> Level:
         """All pairwise unions and intersections, spelt out."""
-        u, v = np.triu_indices(self.width, 1)
+        u, v = self._both
         rows = np.concatenate([self.rows, self.rows[:, u] | self.rows[:, v], self.rows[:, u] & self.rows[:, v]], axis=1)
-        pairs = list(zip(u.tolist(), v.tolist(), strict=True))
-        made = [("", i, 0) for i in range(self.width)] + [("or", *p) for p in pairs] + [("and", *p) for p in pairs]
-        return _Level._distinct(rows, made, self.multiplicities(True), self)
+        both = list(zip(u.tolist(), v.tolist(), strict=True))
+        made = [("", i, 0) for i in range(self.width)] + [("or", *p) for p in both] + [("and", *p) for p in both]
+        return Level._distinct(rows, made, self.multiplicities, self, True)
 
-    def multiplicities(self, pairs: bool) -> Float:
-        """With pairs: m languages that coincide give m² that coincide with them, and mᵤ·mᵥ of each mixed kind."""
-        m = self.multiplicity
-        if not pairs:
-            return m
+    @property
+    def width(self) -> int:
+        """L."""
+        return int(self.rows.shape[1])
+
+    @property
+    def _both(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         u, v = np.triu_indices(self.width, 1)
+        return u, v
+
+    @property
+    def multiplicities(self) -> Float:
+        """[E] Of m languages that coincide m² pairs coincide with them; of two such groups mᵤ·mᵥ of each kind do."""
+        m = self.multiplicity
+        if not self.pairs:
+            return m
+        u, v = self._both
         return np.concatenate([m**2, m[u] * m[v], m[u] * m[v]])
+
+    def weigh(self, ids: Int64, weight: NDArray[np.int64] | Float) -> Float:
+        """[E] the weight of the membership rows in each event; |u ∪ v| = |u| + |v| − |u ∩ v|.
+
+        Doubles hold counts exactly (below 2⁵³) and multiply fast.
+        """
+        rows = self.rows[ids].astype(np.float64)
+        single = weight @ rows
+        if not self.pairs:
+            return np.asarray(single)
+        u, v = self._both
+        joint = ((rows * weight[:, None]).T @ rows)[u, v]
+        return np.concatenate([single, single[u] + single[v] - joint, joint])
 
     def describe(self, event: int, word: Callable[[int], str]) -> str:
         """An event of this level, or of the pairs of its languages, in words."""
@@ -184,7 +204,7 @@ class _Level:
             if self.below is None:
                 return word(a)
             return self.below.describe(a, word) if not op else self.below._joined(op, a, b, word)
-        u, v = np.triu_indices(self.width, 1)
+        u, v = self._both
         half, pair = divmod(event - self.width, len(u))
         return self._joined("and" if half else "or", int(u[pair]), int(v[pair]), word)
 

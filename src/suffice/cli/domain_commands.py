@@ -1,0 +1,243 @@
+"""The commands about domains: make episodes, know the truth. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any, Literal
+
+from suffice.cli.app import app
+from suffice.cli.options import (
+    DEFAULT_DOMAIN,
+    DomainOptions,
+    Flag,
+    Output,
+    Whole,
+    domain_of,
+    refuse_output,
+    refuse_seed,
+)
+from suffice.cli.saying import print_json, print_table
+from suffice.cli.waiting import progress_bar, waiting
+from suffice.errors import SufficeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from suffice.episodes import Episodes
+    from suffice.exact import Closest, Distinguishability, Minimal, Truth
+
+
+@app.command
+def simulate(
+    domain: str,
+    /,
+    *,
+    episodes: Whole,
+    output: Output,
+    seed: Whole = 0,
+    options: DomainOptions = DEFAULT_DOMAIN,
+) -> None:
+    """Write a log of simulated episodes.
+
+    Actions are chosen by the domain's usual behaviour (uniformly among all, unless an option of the domain says
+    otherwise), by a table, or by a saved model's plan with some randomness.
+
+    Parameters
+    ----------
+    domain
+        t-maze, corridor, cookie, cheese, mini-hall, … (a wrong name lists all), or a .POMDP file.
+    episodes
+        How many.
+    output
+        Log to write, .parquet or .csv.
+    seed
+        Same seed, same log.
+    """
+    import numpy as np
+
+    from suffice.logs import write_log
+    from suffice.simulation import stream
+
+    if episodes < 1:
+        raise SufficeError(f"--episodes must be at least 1, not {episodes}")
+    refuse_seed(seed)
+    refuse_output(output)
+    model, policy, horizon = domain_of(domain, options)
+    with progress_bar("Simulating") as progress:
+        parts = stream(model, episodes, horizon, np.random.default_rng(seed), policy)
+        write_log(_counting(parts, episodes, progress), output)
+    print(f"Wrote {episodes:,} episodes of {domain} to {output}. Next: suffice learn {output} -o MODEL")
+
+
+def _counting(parts: Iterable[Episodes], total: int, progress: Callable[[int, int], None]) -> Iterator[Episodes]:
+    done = 0
+    for part in parts:
+        yield part
+        done += part.n
+        progress(done, total)
+
+
+@app.command
+def exact(
+    domain: str,
+    /,
+    *,
+    metric: Literal["languages", "prefixes", "sketch", "L1"] = "languages",
+    family: str = "conjunctions",
+    delta: float = 1e-3,
+    json: Flag = False,
+    options: DomainOptions = DEFAULT_DOMAIN,
+) -> None:
+    """Compute the exact truth about a domain: what a learner should find, and what that takes.
+
+    The minimal automaton under the behaviour policy; the best and the behaviour's mean return; how different the
+    futures of its states are, in the two states that are hardest to tell apart; and how many episodes each bound
+    needs: sufficient by proof, and likely by the mean of the evidence.
+
+    Parameters
+    ----------
+    domain
+        A domain's name, or a .POMDP file.
+    metric
+        How futures are compared; L1 sums the differences of all prefixes.
+    family
+        With languages: conjunctions or I,J,K.
+    delta
+        Failure probability of each test.
+    json
+        Print JSON and nothing else.
+    """
+    from suffice.exact import truth_of
+
+    if not 0 < delta < 1:
+        raise SufficeError(f"--delta is a probability between 0 and 1, not {delta:g}; try 0.001")
+    if family != "conjunctions" and metric != "languages":
+        raise SufficeError("--family goes with --metric languages only; leave one of them out")
+    model, policy, horizon = domain_of(domain, options)
+    with waiting("Following beliefs"):
+        truth = truth_of(model, horizon, policy)
+    told = None
+    if not truth.minimal.telling:
+        with waiting("Comparing states"):
+            told = _distinguishability(truth.minimal, metric, family, delta)
+    if json:
+        print_json(_as_json(domain, truth, told))
+    else:
+        _print_truth(domain, truth, told, delta)
+        _print_next(domain, told, options)
+
+
+def _distinguishability(minimal: Minimal, metric: str, family: str, delta: float) -> Distinguishability:
+    from suffice.exact import by_languages, by_prefixes, by_sum
+    from suffice.languages import Family
+
+    if metric == "languages":
+        return by_languages(minimal, Family.parse(family), delta)
+    return by_sum(minimal) if metric == "L1" else by_prefixes(minimal, delta)[metric == "sketch"]
+
+
+def _as_json(domain: str, truth: Truth, told: Distinguishability | None) -> dict[str, Any]:
+    """What `suffice exact` promises, and more; null stands for no number of episodes at all."""
+    minimal = truth.minimal
+    return {
+        "domain": domain,
+        "horizon": minimal.horizon,
+        "states": minimal.n_states,
+        "layers": list(minimal.layers),
+        "optimal_value": float(truth.optimal_value),
+        "covered_value": float(truth.covered_value),
+        "behaviour_value": float(truth.behaviour.mean_return),
+        "behaviour_success_rate": float(truth.behaviour.success_rate),
+        "concentrability": float(truth.concentrability),
+        "arithmetic": "rational" if minimal.rational else "double",
+        "rewards_tell": minimal.telling and minimal.telling.sentence,
+        "statistic": told and told.statistic,
+        "distinguishability": told and float(told.value),
+        "closest": told and told.closest and _closest_as_json(minimal, told.closest),
+        "episodes_needed": told and {bound: _whole(n.sufficient) for bound, n in told.needed.items()},
+        "episodes_likely": told and {bound: _whole(n.likely) for bound, n in told.needed.items()},
+    }
+
+
+def _whole(episodes: float | None) -> int | None:
+    return None if episodes is None or math.isinf(episodes) else math.ceil(episodes)
+
+
+def _closest_as_json(minimal: Minimal, closest: Closest) -> dict[str, Any]:
+    return {
+        "layer": closest.layer,
+        "states": list(closest.states),
+        "histories": _histories(minimal, closest),
+        "event": closest.event,
+        "probabilities": closest.probabilities and [float(p) for p in closest.probabilities],
+        "distance": str(closest.distance),
+    }
+
+
+def _histories(minimal: Minimal, closest: Closest) -> list[str]:
+    """A typical history of each of the two states."""
+    from suffice.rdp import show
+
+    rdp = minimal.rdp()
+    histories, first = rdp.typical_histories(), int(rdp.offsets()[closest.layer])
+    return [show(histories[first + q]) for q in closest.states]
+
+
+def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, delta: float) -> None:
+    minimal = truth.minimal
+    widths = " ".join(map(str, minimal.layers))
+    print(
+        f"{domain}, horizon {minimal.horizon}: the minimal automaton has {minimal.n_states} states in layers {widths}"
+    )
+    values = {
+        "optimal value": _number(truth.optimal_value),
+        "covered value": _number(truth.covered_value) if truth.covered_value != truth.optimal_value else None,
+        "behaviour's value": _number(truth.behaviour.mean_return),
+        "concentrability": _number(truth.concentrability),
+        "arithmetic": "rational, exact" if minimal.rational else "doubles; numbers within 1e-9 count as equal",
+    }
+    if told:
+        values[f"distinguishability ({told.statistic})"] = _number(told.value)
+    print_table(values)
+    if minimal.telling:
+        print(minimal.telling.sentence)
+    if told and told.closest:
+        _print_closest(minimal, told.closest)
+    if told and told.needed:
+        print(f"Episodes to learn it exactly, at δ = {delta:g} for each test:")
+        print(f"  {'':<18}{'sufficient':>12}{'likely':>12}")
+        for bound, needed in told.needed.items():
+            print(f"  {bound:<18}{_episodes(needed.sufficient):>12}{_episodes(needed.likely):>12}")
+
+
+def _print_closest(minimal: Minimal, closest: Closest) -> None:
+    first, second = _histories(minimal, closest)
+    print(f"Hardest to tell apart (layer {closest.layer}): {first}   and   {second}")
+    if not closest.distance:
+        print("  Nothing that is compared differs between them.")
+    elif closest.probabilities:
+        p1, p2 = (float(p) for p in closest.probabilities)
+        print(f"  {closest.event}: {p1:.4g} against {p2:.4g}")
+
+
+def _print_next(domain: str, told: Distinguishability | None, options: DomainOptions) -> None:
+    enough = told.needed["fisher"].likely if told and "fisher" in told.needed else None
+    again = "".join(f" --set {shlex.quote(text)}" for text in options.set)
+    again += f" --horizon {options.horizon}" if options.horizon is not None else ""
+    if told is None or not told.value:
+        other = "--family conjunctions" if told else "--observe-reward"
+        print(f"Next: suffice exact {shlex.quote(domain)}{again} {other}")
+        return
+    episodes = 2 * math.ceil(enough) if enough and enough < 1e8 else 100_000
+    print(f"Next: suffice simulate {shlex.quote(domain)}{again} --episodes {episodes} -o log.parquet")
+
+
+def _number(value: Any) -> str:
+    """As a fraction where that is short, and as a decimal."""
+    exactly, decimal = str(value), f"{float(value):.6g}"
+    return f"{exactly} = {decimal}" if "/" in exactly and len(exactly) <= 15 else decimal
+
+
+def _episodes(n: float | None) -> str:
+    return "" if n is None else "never" if math.isinf(n) else f"{n:,.0f}" if n < 1e6 else f"{n:.2g}"

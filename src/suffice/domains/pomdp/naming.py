@@ -1,0 +1,63 @@
+"""Names and numbers that every reader of the `.POMDP` format takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+
+from suffice.domains.pomdp.statements import RESERVED
+
+LONGEST_NAME = 60
+DIGITS = 17  # a double needs no more
+EXACT = 10**50  # a decimal of up to 50 places is written as it is
+
+
+class Names:
+    """Distinct names: ASCII letters, digits, `-` and `_`, a letter first."""
+
+    def __init__(self, prefix: str, special: Iterable[str] = ()) -> None:
+        self._prefix = prefix  # for what does not begin with a letter
+        self._taken = dict.fromkeys((*RESERVED, *special), 1)  # and how many names have been made from each
+
+    def of(self, value: Hashable) -> str:
+        """A new name that reads like a value."""
+        parts = value if isinstance(value, tuple) else (value,)
+        name = "_".join(re.sub(r"[^A-Za-z0-9-]+", "_", str(part)).strip("_") for part in parts)[:LONGEST_NAME]
+        if not name[:1].isalpha():
+            name = self._prefix + name
+        distinct = name
+        while distinct in self._taken:
+            self._taken[name] += 1
+            distinct = f"{name}_{self._taken[name]}"
+        self._taken[distinct] = 1
+        return distinct
+
+
+def distribution(probabilities: Sequence[Fraction]) -> list[str]:
+    """Decimals that add up to exactly 1; what rounding leaves goes to the largest."""
+    if all(EXACT % p.denominator == 0 for p in probabilities):
+        return [decimal(p) for p in probabilities]
+    places = DIGITS + max(_leading_zeros(p) for p in probabilities)
+    rounded = [Fraction(round(p * 10**places), 10**places) for p in probabilities]
+    largest = max(range(len(rounded)), key=rounded.__getitem__)
+    rounded[largest] += 1 - sum(rounded)
+    return [_written(p, places) for p in rounded]
+
+
+def decimal(value: Fraction) -> str:
+    """Exactly where that takes at most 50 places, else with 17 digits; never with an exponent."""
+    if EXACT % value.denominator == 0:
+        return _written(value, 50)
+    return _written(value, DIGITS + _leading_zeros(value))
+
+
+def _leading_zeros(value: Fraction) -> int:
+    """Of the places behind the point, at least."""
+    return max(0, len(str(value.denominator)) - len(str(abs(value.numerator))))
+
+
+def _written(value: Fraction, places: int) -> str:
+    """With a digit on both sides of the point."""
+    whole, rest = divmod(abs(round(value * 10**places)), 10**places)
+    return f"{'-' if value < 0 else ''}{whole}.{str(rest).zfill(places).rstrip('0') or '0'}"

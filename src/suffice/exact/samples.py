@@ -1,0 +1,130 @@
+"""How many episodes it takes to learn a minimal RDP exactly (theory.md §4, with the paper's bound corrected).
+
+*Sufficient* is what a proof gives: every test is right with probability 1 − δ once the rarest candidate of a layer has
+as many suffixes as the bound needs for a difference of μ₀ there. With d the least share of a candidate, N ≥ 2m/d makes
+it m with room to spare (Chernoff), and m follows from asking that the threshold be at most μ₀/2:
+
+`paper`             m = 8 ln(4|X|/δ)/μ₀²; 32 ln(8|X|/δ)/μ₀² where a sketch estimates the counts
+`two-sample`        m = 4 ln(2|X|/δ)/μ₀²
+`likelihood-ratio`  m = 4 x*/μ₀², because G ≥ m (p̂₁ − p̂₂)² by Pinsker's inequality
+`fisher`            m = 4 (ln(|X|/δ) + ½ ln 2N + ln(m + 1))/μ₀², because a table has probability
+                    e^−G B(k₁; n₁) B(k₂; n₂) / B(k; n) with B a binomial's probability of its own mean, at most 1 and at
+                    least 1/√(2n), so that p, the sum over at most m + 1 tables, is at most (m + 1) √(2N) e^−G
+
+*Likely* is what to expect: the N at which the evidence between every two states, at its mean, reaches the threshold
+when the learner first meets them, that is when the largest candidate of the rarer one is compared with the candidates
+of the other that came before it; and at which everything that can happen has probably happened once. About half of all
+runs succeed there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.bounds import LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
+from suffice.exact.distances import Futures
+from suffice.exact.minimal import Minimal
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A state and a symbol of layer t − 1, as the learner meets them in layer t."""
+
+    share: float  # of the episodes
+    state: int  # of layer t that it belongs to
+
+
+def candidates(minimal: Minimal) -> list[list[Candidate]]:
+    """The candidates of each layer 0..H, largest first; layer 0 has none, and in the last nothing is compared."""
+    layers: list[list[Candidate]] = [[]]
+    for share, arrows in zip(minimal.occupancy()[:-2], minimal.arrows[:-1], strict=True):
+        found: dict[tuple[int, int, int], tuple[float, int]] = {}
+        for (q, a, o, _, target), p in zip(arrows.rows(), arrows.probability, strict=True):
+            before, _ = found.get((q, a, o), (0.0, target))
+            found[q, a, o] = (before + float(share[q] * p), target)
+        layers.append(sorted((Candidate(*c) for c in found.values()), key=lambda c: -c.share))
+    return layers
+
+
+def coverage(minimal: Minimal) -> float:
+    """Episodes in which, with probability ½, every transition and reward has been seen: Σ exp(−N p) = ln 2.
+
+    The number of those not seen is close to Poisson's distribution with that mean.
+    """
+    shares = zip(minimal.occupancy(), minimal.arrows, strict=False)
+    p = np.concatenate([(share[arrows.source] * arrows.probability).astype(float) for share, arrows in shares])
+    low, high = 0.0, math.log(len(p) / math.log(2)) / float(p.min())
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if np.exp(-middle * p).sum() <= math.log(2) else (middle, high)
+    return high
+
+
+def sufficient(bound: Bound, distance: Any, share: float, ln_size: float, delta: float, sketch: bool = False) -> float:
+    """Episodes that provably suffice; infinite where some states cannot be told apart at all."""
+    if not distance:
+        return math.inf
+    unit = 1 / float(distance) ** 2
+    if bound is PAPER:
+        m = (32 * (math.log(8 / delta) + ln_size) if sketch else 8 * (math.log(4 / delta) + ln_size)) * unit
+    elif bound is TWO_SAMPLE:
+        m = 4 * (math.log(2 / delta) + ln_size) * unit
+    elif bound is LIKELIHOOD_RATIO:
+        m = 4 * larger_root(math.log(delta) - ln_size) * unit
+    else:
+        m = unit
+        for _ in range(100):  # logarithms of m grow so slowly that this settles at once
+            m = 4 * (ln_size - math.log(delta) + 0.5 * math.log(4 * m / share) + math.log(m + 1)) * unit
+    return 2 * m / share
+
+
+def likely(bound: Bound, met: list[Candidate], futures: Futures, delta: float) -> float:
+    """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest."""
+    worst = 0.0
+    rows = futures.probabilities.astype(float)
+    for n1, n2, p1, p2 in _meetings(met, rows):
+        worst = max(worst, _episodes(bound, n1, n2, p1, p2, futures.size, delta))
+    return worst
+
+
+def _meetings(met: list[Candidate], rows: Float) -> Iterator[tuple[float, float, Float, Float]]:
+    """Shares and language probabilities of every first candidate of a state with each state that was there before."""
+    before: dict[int, float] = {}
+    for candidate in met:
+        if candidate.state not in before:
+            for other, share in before.items():
+                yield candidate.share, share, rows[candidate.state], rows[other]
+        before[candidate.state] = before.get(candidate.state, 0.0) + candidate.share
+
+
+def _episodes(bound: Bound, n1: float, n2: float, p1: Float, p2: Float, size: int, delta: float) -> float:
+    """N at which evidence that grows with N n₁ and N n₂ reaches the threshold on the best language."""
+    gap = float(np.abs(p1 - p2).max(initial=0.0))
+    if not gap:
+        return math.inf
+    if bound is PAPER:
+        return 2 * (math.log(4 / delta) + math.log(size)) / (min(n1, n2) * gap**2)
+    if bound is TWO_SAMPLE:
+        return 0.5 * (math.log(2 / delta) + math.log(size)) * (1 / n1 + 1 / n2) / gap**2
+    pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
+    evidence = float((n1 * _kl(p1, pooled) + n2 * _kl(p2, pooled)).max())
+    # Tarone leaves at most the languages that differ at all
+    threshold = (
+        larger_root(math.log(delta) - math.log(size)) if bound is LIKELIHOOD_RATIO else math.log(len(p1) / delta)
+    )
+    return threshold / evidence
+
+
+def _kl(p: Float, q: Float) -> Float:
+    """kl of Bernoulli distributions, elementwise; p = 0 and 1 are fine where q is 0 and 1 too."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        yes, no = p * np.log(p / q), (1 - p) * np.log((1 - p) / (1 - q))
+    return np.asarray(np.where(p > 0, yes, 0.0) + np.where(p < 1, no, 0.0))

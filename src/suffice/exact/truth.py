@@ -1,0 +1,127 @@
+"""Everything there is to know about a domain before any data: what `suffice exact` says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.bounds import BOUNDS, PAPER, Bound
+from suffice.exact.distances import (
+    Closest,
+    closest_by_prefixes,
+    closest_by_sum,
+    closest_in,
+    futures,
+    letters_as_log,
+)
+from suffice.exact.minimal import Minimal, minimal_rdp
+from suffice.exact.samples import candidates, coverage, likely, sufficient
+from suffice.exact.values import Evaluation, best_plan, concentrability, evaluate
+from suffice.finite import FiniteModel
+from suffice.languages import Family
+from suffice.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """The minimal RDP and what policies are worth."""
+
+    minimal: Minimal
+    optimal_value: Any  # over all policies
+    covered_value: Any  # over those that only do what the behaviour does
+    behaviour: Evaluation
+    concentrability: Any  # of the best covered plan
+
+
+def truth_of(model: FiniteModel, horizon: int, policy: Policy | None = None) -> Truth:
+    """The exact truth about a model under a behaviour policy, the usual one unless another is given."""
+    policy = policy or model.usual
+    minimal = minimal_rdp(model, horizon, policy)
+    plan = best_plan(minimal)
+    optimal = plan.value
+    if any(0 in row for row in policy.chances):
+        optimal = best_plan(minimal_rdp(model, horizon, Policy.uniform(model.alphabet))).value
+    behaviour = evaluate(model, policy, horizon)
+    return Truth(minimal, optimal, plan.value, behaviour, concentrability(minimal, plan))
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Episodes to learn the minimal RDP exactly, by one test."""
+
+    sufficient: float  # proved; infinite where some states cannot be told apart
+    likely: float | None  # where about half of all runs succeed; None: not worked out for this statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Distinguishability:
+    """How well a statistic can tell states apart."""
+
+    statistic: str
+    closest: Closest | None  # None: no layer has two states
+    needed: dict[str, Needed]  # by bound
+
+    @property
+    def value(self) -> Any:
+        """μ₀; 1 where there is nothing to tell apart."""
+        return 1 if self.closest is None else self.closest.distance
+
+
+def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguishability:
+    """μ₀ under a family of languages, and the episodes each bound needs with it."""
+    layers = {found.layer: found for found in futures(minimal, family)}
+    closest = [near for found in layers.values() if (near := closest_in(found))]
+    met = candidates(minimal)
+
+    seen = coverage(minimal)
+
+    def expected(bound: Bound) -> float:
+        return max(seen, *(likely(bound, met[t], found, delta) for t, found in layers.items()))
+
+    proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
+    needed = {bound.name: Needed(proved.episodes(bound), expected(bound)) for bound in BOUNDS.values()}
+    return Distinguishability(str(family), _least(closest), needed)
+
+
+def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Distinguishability]:
+    """μ₀ under prefixes (L∞^p), with exact counts and with a sketch."""
+    closest = closest_by_prefixes(minimal)
+    ln_steps = sum(math.log(len(codes)) for codes in letters_as_log(minimal).suffix_alphabet())  # ln ARO
+    lengths = {t: minimal.horizon - t + 1 for t in range(1, minimal.horizon + 1)}
+    sizes = {t: math.log(2) + length * ln_steps for t, length in lengths.items()}
+    proved = _Sufficient(minimal, closest, sizes, delta)
+    exact = {bound.name: Needed(proved.episodes(bound), None) for bound in BOUNDS.values()}
+    sketch = {PAPER.name: Needed(proved.episodes(PAPER, sketch=True), None)}
+    least = _least(closest)
+    return Distinguishability("prefixes", least, exact), Distinguishability("sketch", least, sketch)
+
+
+def by_sum(minimal: Minimal) -> Distinguishability:
+    """μ₀ under the sum over prefixes (L₁^p), which no test here uses."""
+    return Distinguishability("L1", _least(closest_by_sum(minimal)), {})
+
+
+def _least(closest: Iterable[Closest]) -> Closest | None:
+    return min(closest, key=lambda c: (c.distance, c.layer, c.states), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sufficient:
+    """What provably suffices for every layer."""
+
+    minimal: Minimal
+    closest: list[Closest]  # of each layer with two states or more
+    ln_sizes: dict[int, float]  # ln |X| by layer
+    delta: float
+
+    def episodes(self, bound: Bound, sketch: bool = False) -> float:
+        met = candidates(self.minimal)
+        return max(
+            (
+                sufficient(bound, c.distance, met[c.layer][-1].share, self.ln_sizes[c.layer], self.delta, sketch)
+                for c in self.closest
+            ),
+            default=0.0,
+        )

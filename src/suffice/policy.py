@@ -1,0 +1,121 @@
+"""A policy: what it remembers of a history, and how it chooses.
+
+A finite-state controller. Its memory is one number, which the first observation sets and every action with what it
+showed changes; each memory chooses among the actions with fixed probabilities. A table by observation, a table by
+observation and step, and an automaton with a choice for each state are all of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.episodes import Alphabet, Value
+from suffice.errors import SufficeError
+from suffice.rdp import RDP, UNSEEN
+
+Int32 = NDArray[np.int32]
+Float = NDArray[np.float64]
+
+Chances = tuple[Fraction, ...]  # of the alphabet's actions, in order
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Policy:
+    """A controller over the codes of an alphabet."""
+
+    alphabet: Alphabet
+    first: Int32  # [O] the memory that a first observation leaves, by observation code
+    after: Int32  # [M, A, O] the memory after an action and what it showed; A numbers the logged actions from 0
+    chances: tuple[Chances, ...]  # [M][A] how each memory chooses
+
+    def __post_init__(self) -> None:
+        actions, observations = len(self.alphabet.actions), self.alphabet.n_observations
+        memories = len(self.chances)
+        if self.first.shape != (observations,) or self.after.shape != (memories, actions, observations):
+            raise SufficeError("a policy needs a memory for every observation and every action with what it showed")
+        for table in (self.first, self.after):
+            if table.size and not 0 <= table.min() <= table.max() < memories:
+                raise SufficeError(f"a memory of a policy is a number below {memories}")
+            table.setflags(write=False)
+        for row in self.chances:
+            if len(row) != actions or min(row) < 0 or sum(row) != 1:
+                raise SufficeError(f"the chances of a policy's {actions} actions must be at least 0 and add up to 1")
+
+    def __repr__(self) -> str:
+        return f"<Policy: {len(self.chances)} memories, {len(self.alphabet.actions)} actions>"
+
+    @property
+    def table(self) -> Float:
+        """[M, A] the chances as doubles."""
+        return np.array([[float(p) for p in row] for row in self.chances])
+
+    @classmethod
+    def by_observation(cls, alphabet: Alphabet, chances: Sequence[Chances]) -> Policy:
+        """A policy that remembers only the last observation; one row for each, in the alphabet's order."""
+        n = alphabet.n_observations
+        first = np.maximum(np.arange(n, dtype=np.int32) - 1, 0)  # nothing is chosen after o_⊥, code 0
+        after = np.broadcast_to(first, (len(chances), len(alphabet.actions), n)).copy()
+        return cls(alphabet, first, after, tuple(chances))
+
+    @classmethod
+    def uniform(cls, alphabet: Alphabet) -> Policy:
+        """Every action with the same chance, whatever happened."""
+        actions, observations = len(alphabet.actions), alphabet.n_observations
+        nothing = np.zeros((1, actions, observations), np.int32)
+        return cls(alphabet, nothing[0, 0].copy(), nothing, (uniform_over(alphabet, alphabet.actions),))
+
+    @classmethod
+    def on_automaton(cls, rdp: RDP, alphabet: Alphabet, chances: Sequence[Chances]) -> Policy:
+        """A policy that remembers the state of an automaton; one row for each state.
+
+        The alphabet may be another's: what the automaton has never seen leads to a memory of its own, which chooses
+        uniformly and never finds back.
+        """
+        lost = rdp.n_states
+        known = {rdp.symbol(y): y for y in range(len(rdp.symbols))}
+        seen = [alphabet.observation(code) for code in range(alphabet.n_observations)]
+
+        def follow(action: Value | None) -> Int32:
+            """[M, O] where each state goes with an action and what it shows."""
+            tau = np.full((lost + 1, len(seen)), UNSEEN, np.int32)
+            for o, observation in enumerate(seen):
+                if (y := known.get((action, observation))) is not None:
+                    tau[:-1, o] = rdp.tau[:, y]
+            return np.where(tau == UNSEEN, np.int32(lost), tau)
+
+        after = np.stack([follow(action) for action in alphabet.actions], axis=1)
+        return cls(alphabet, follow(None)[0], after, (*chances, uniform_over(alphabet, alphabet.actions)))
+
+    @classmethod
+    def epsilon_greedy(cls, rdp: RDP, actions: Sequence[int], alphabet: Alphabet, epsilon: Fraction) -> Policy:
+        """With probability ε any action, else the one given for the automaton's state, if there is one.
+
+        `actions` are places among the actions of the automaton's alphabet, below 0 where there is none.
+        """
+        anything = uniform_over(alphabet, alphabet.actions)
+
+        def mixed(action: Value) -> Chances:
+            return tuple(
+                epsilon * u + (1 - epsilon) * p for u, p in zip(anything, uniform_over(alphabet, [action]), strict=True)
+            )
+
+        known = rdp.alphabet.actions
+        if unknown := [a for a in known if a not in alphabet.actions]:
+            raise SufficeError(f"the model's action {unknown[0]!r} is none of {', '.join(map(str, alphabet.actions))}")
+        greedy = [mixed(action) for action in known]
+        return cls.on_automaton(rdp, alphabet, [anything if a < 0 else greedy[a] for a in actions])
+
+    def reading(self, alphabet: Alphabet, known_as: Sequence[int]) -> Policy:
+        """The same choices where observations have other codes: `known_as` [O] gives those of this policy."""
+        codes = np.asarray(known_as)
+        return Policy(alphabet, self.first[codes], self.after[:, :, codes], self.chances)
+
+
+def uniform_over(alphabet: Alphabet, actions: Sequence[Value]) -> Chances:
+    """Each of these actions with the same chance; one that is named twice counts twice."""
+    return tuple(Fraction(list(actions).count(a), len(actions)) for a in alphabet.actions)

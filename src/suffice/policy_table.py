@@ -1,0 +1,112 @@
+"""A policy written as a table: which observation, perhaps at which step, chooses how.
+
+A CSV file with a column for each action, holding its probability, and columns of features, perhaps of the step (the
+first choice is step 0). An empty cell of a feature or of the step matches everything; of the rows that match, the
+first counts:
+
+    bit1,bit2,bit3,E,N,S,W
+    0,1,0,0,1/2,1/2,0
+    ,,,0.9,0,0,0.1
+"""
+
+from __future__ import annotations
+
+import csv
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from suffice.episodes import Alphabet, Value
+from suffice.errors import SufficeError
+from suffice.policy import Chances, Policy
+
+STEP = "step"
+ROUNDING = Fraction(1, 10**6)  # by which the probabilities of a row may miss 1
+
+
+def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Policy:
+    """The policy of a table for the observations and actions of an alphabet."""
+    path = Path(path)
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SufficeError(f"{path}: cannot be read as a table of probabilities: {error}") from None
+    table = _Table(path, lines, alphabet)
+    choices = [table.chances(t, o) for t, o in product(table.steps(horizon), alphabet.observations)]
+    if not table.by_step:
+        return Policy.by_observation(alphabet, choices)
+    return _by_step(alphabet, choices, horizon)
+
+
+def _by_step(alphabet: Alphabet, choices: list[Chances], horizon: int) -> Policy:
+    """Memory t·O + o; the last step's is kept, because nothing is chosen after it."""
+    n = len(alphabet.observations)
+    last_seen = np.maximum(np.arange(alphabet.n_observations) - 1, 0)
+    following = np.minimum(np.arange(horizon) + 1, horizon - 1) * n
+    after = np.repeat(following, n)[:, None, None] + last_seen
+    after = np.broadcast_to(after, (horizon * n, len(alphabet.actions), alphabet.n_observations))
+    return Policy(alphabet, last_seen.astype(np.int32), after.astype(np.int32), tuple(choices))
+
+
+class _Table:
+    """The rows of a file, checked against an alphabet."""
+
+    def __init__(self, path: Path, lines: list[list[str]], alphabet: Alphabet) -> None:
+        self._path, self._alphabet = path, alphabet
+        header = [name.strip() for name in lines[0]] if lines else []
+        actions = [str(a) for a in alphabet.actions]
+        if missing := [a for a in actions if a not in header]:
+            self._refuse(1, f"there is no column for action {missing[0]}; the actions are {', '.join(actions)}")
+        if unknown := [name for name in header if name not in (*actions, *alphabet.features, STEP)]:
+            known = ", ".join((*alphabet.features, STEP, *actions))
+            self._refuse(1, f"column {unknown[0]!r} is no feature and no action; known: {known}")
+        if twice := [name for name in header if header.count(name) > 1]:
+            self._refuse(1, f"column {twice[0]!r} occurs twice; remove one")
+        self.by_step = STEP in header and STEP not in alphabet.features
+        self._rows: list[tuple[dict[str, str], Chances]] = []
+        for number, cells in enumerate(lines[1:], start=2):
+            if cells:
+                self._rows.append(self._row(number, header, cells, actions))
+        if not self._rows:
+            self._refuse(1, "no row follows the header; add one for every observation, or one with empty cells")
+
+    def _row(
+        self, number: int, header: list[str], cells: list[str], actions: list[str]
+    ) -> tuple[dict[str, str], Chances]:
+        if len(cells) != len(header):
+            self._refuse(number, f"{len(cells)} cells under {len(header)} columns")
+        row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+        chances = [self._probability(number, name, row.pop(name)) for name in actions]
+        if abs(sum(chances, Fraction(0)) - 1) > ROUNDING:
+            self._refuse(number, f"the probabilities add up to {float(sum(chances)):g}, not 1")
+        return {name: cell for name, cell in row.items() if cell}, tuple(p / sum(chances) for p in chances)
+
+    def _probability(self, number: int, name: str, text: str) -> Fraction:
+        try:
+            p = Fraction(text or "0")
+        except (ValueError, ZeroDivisionError):
+            p = Fraction(-1)
+        if not 0 <= p <= 1:
+            self._refuse(number, f"column {name!r} says {text!r}; a probability such as 0.25 or 1/4 is needed")
+        return p
+
+    def _refuse(self, line: int, reason: str) -> NoReturn:
+        raise SufficeError(f"{self._path}: row {line}: {reason}")
+
+    def steps(self, horizon: int) -> range:
+        """The steps at which the table chooses anew."""
+        return range(horizon if self.by_step else 1)
+
+    def chances(self, step: int, observation: tuple[Value, ...]) -> Chances:
+        """How the first row that matches chooses."""
+        seen = {name: str(value) for name, value in zip(self._alphabet.features, observation, strict=True)}
+        seen.setdefault(STEP, str(step))
+        for wanted, chances in self._rows:
+            if all(seen[name] == cell for name, cell in wanted.items()):
+                return chances
+        shown = ", ".join(f"{name} = {value}" for name, value in seen.items() if name != STEP or self.by_step)
+        raise SufficeError(f"{self._path}: no row matches {shown}; add one, or a last row with empty cells")
