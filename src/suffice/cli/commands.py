@@ -16,6 +16,7 @@ from suffice.cli.options import (
     read,
     refuse_output,
     settings_of,
+    words,
 )
 from suffice.cli.saying import contents, cost, describe, print_json, print_states, print_table, print_witnesses, summary
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
@@ -131,8 +132,8 @@ def check(
         print_json(found)
         return
     print_table(found)
-    again = f" {options.words()}" if options.words() else ""
-    print(f"Nothing is wrong with it. Next: suffice learn {shlex.quote(log)}{again} -o MODEL")
+    again = shlex.quote(log) + (f" {words(options)}" if words(options) else "")
+    print(f"Nothing is wrong with it. Next: suffice learn {again} -o MODEL")
 
 
 @app.command
@@ -186,11 +187,16 @@ def export(model: str, /, *, format: Literal["json", "dot", "pomdp"], output: Ou
     from suffice.model import Model
 
     refuse_output(output, model)
-    text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](Model.load(model))
+    loaded = Model.load(model)
+    text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    hints = {"dot": f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}", "pomdp": f"suffice exact {output}"}
-    print(f"Wrote {output}. Next: {hints.get(format, f'suffice info {model}')}")
+    hints = {
+        "json": f"suffice info {model}",
+        "dot": f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}",
+        "pomdp": f"suffice exact {output} --horizon {loaded.rdp.horizon + 1}",
+    }
+    print(f"Wrote {output}. Next: {hints[format]}")
 
 
 @app.command

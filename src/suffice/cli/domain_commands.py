@@ -16,6 +16,7 @@ from suffice.cli.options import (
     domain_of,
     refuse_output,
     refuse_seed,
+    words,
 )
 from suffice.cli.saying import print_json, print_table
 from suffice.cli.waiting import progress_bar, waiting
@@ -62,7 +63,7 @@ def simulate(
     if episodes < 1:
         raise SufficeError(f"--episodes must be at least 1, not {episodes}")
     refuse_seed(seed)
-    refuse_output(output)
+    refuse_output(output, domain, options.behaviour or domain)
     model, policy, horizon = domain_of(domain, options)
     with progress_bar("Simulating") as progress:
         parts = stream(model, episodes, horizon, np.random.default_rng(seed), policy)
@@ -223,14 +224,13 @@ def _print_closest(minimal: Minimal, closest: Closest) -> None:
 
 def _print_next(domain: str, told: Distinguishability | None, options: DomainOptions) -> None:
     enough = told.needed["fisher"].likely if told and "fisher" in told.needed else None
-    again = "".join(f" --set {shlex.quote(text)}" for text in options.set)
-    again += f" --horizon {options.horizon}" if options.horizon is not None else ""
+    again = shlex.quote(domain) + (f" {words(options)}" if words(options) else "")
     if told is None or not told.value:
         other = "--family conjunctions" if told else "--observe-reward"
-        print(f"Next: suffice exact {shlex.quote(domain)}{again} {other}")
+        print(f"Next: suffice exact {again} {other}")
         return
     episodes = 2 * math.ceil(enough) if enough and enough < 1e8 else 100_000
-    print(f"Next: suffice simulate {shlex.quote(domain)}{again} --episodes {episodes} -o log.parquet")
+    print(f"Next: suffice simulate {again} --episodes {episodes} -o log.parquet")
 
 
 def _number(value: Any) -> str:

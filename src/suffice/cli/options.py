@@ -67,17 +67,6 @@ class LogOptions:
     schema: str | None = None
     "JSON file that declares the alphabet; write one with: suffice check LOG --write-schema FILE."
 
-    def words(self) -> str:
-        """As they were given, to be given again."""
-        given = []
-        for field in fields(self):
-            value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
-            if value == field.default:
-                continue
-            values = value if isinstance(value, tuple) else (value,)
-            given += [option] if value is True else [word for v in values for word in (option, str(v))]
-        return shlex.join(given)
-
 
 DEFAULT_LOG = LogOptions()
 
@@ -134,6 +123,17 @@ def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Poli
         raise SufficeError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
     rdp = Model.load(options.behaviour).rdp
     return Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, epsilon)
+
+
+def words(options: LogOptions | DomainOptions) -> str:
+    """Options as they were given, to be given again."""
+    given = []
+    for field in fields(options):
+        value, option = getattr(options, field.name), f"--{field.name.replace('_', '-')}"
+        if value != field.default:
+            values = value if isinstance(value, tuple) else (value,)
+            given += [option] if value is True else [word for v in values for word in (option, str(v))]
+    return shlex.join(given)
 
 
 def settings_of(

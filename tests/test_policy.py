@@ -1,0 +1,144 @@
+"""Policies as controllers: tables, plans on automata, and what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suffice.domains import Cheese, Cookie, TMaze
+from suffice.errors import SufficeError
+from suffice.exact import best_plan, evaluate, minimal_rdp
+from suffice.planner import backward_induction
+from suffice.policy import Policy, uniform_over
+from suffice.policy_table import read_policy_table
+
+F = Fraction
+
+
+def table(tmp_path: Path, text: str, domain=None, horizon: int = 5) -> Policy:
+    (tmp_path / "policy.csv").write_text(text)
+    return read_policy_table(tmp_path / "policy.csv", (domain or TMaze()).model(horizon).alphabet, horizon)
+
+
+def chances_after(policy: Policy, *history: object) -> dict[object, Fraction]:
+    """How a policy chooses after a first observation and pairs of an action and an observation, as they are logged."""
+    alphabet = policy.alphabet
+    code = {o: i + 1 for i, o in enumerate(alphabet.observations)}
+    memory = policy.first[code[history[0]]]
+    for action, observation in zip(history[1::2], history[2::2], strict=True):
+        memory = policy.after[memory, alphabet.actions.index(action), code[observation]]
+    return {a: p for a, p in zip(alphabet.actions, policy.chances[memory], strict=True) if p}
+
+
+CUE, CORRIDOR, JUNCTION = (0, 1, 1), (1, 0, 1), (0, 1, 0)
+
+
+def test_a_table_chooses_by_the_first_row_that_matches(tmp_path: Path) -> None:
+    policy = table(tmp_path, "bit1,bit2,bit3,E,N,S,W\n0,1,0,0,1/2,0.5,0\n0,,,1,,,\n,,,0.9,0,0,0.1\n")
+    assert chances_after(policy, CUE) == {"E": 1}
+    assert chances_after(policy, CUE, "E", CORRIDOR) == {"E": F(9, 10), "W": F(1, 10)}
+    assert chances_after(policy, CUE, "E", CORRIDOR, "E", JUNCTION) == {"N": F(1, 2), "S": F(1, 2)}
+
+
+def test_columns_of_a_table_stand_in_any_order_and_features_may_be_missing(tmp_path: Path) -> None:
+    policy = table(tmp_path, "W,bit2,S,E,N\n0,1,0,1,0\n1/3,0,1/3,1/3,0\n")
+    assert chances_after(policy, CUE) == {"E": 1}
+    assert chances_after(policy, CUE, "E", CORRIDOR) == dict.fromkeys("ESW", F(1, 3))
+
+
+def test_a_table_may_choose_by_step(tmp_path: Path) -> None:
+    policy = table(tmp_path, "step,bit2,E,N,S,W\n0,,1,0,0,0\n2,0,0,1,0,0\n,,0,0,1,0\n", horizon=4)
+    assert chances_after(policy, CUE) == {"E": 1}
+    assert chances_after(policy, CUE, "E", CORRIDOR) == {"S": 1}
+    assert chances_after(policy, CUE, "E", CORRIDOR, "S", CORRIDOR) == {"N": 1}
+    assert chances_after(policy, CUE, "E", CORRIDOR, "S", CORRIDOR, "N", CORRIDOR) == {"S": 1}
+
+
+def test_rounded_probabilities_are_scaled_to_one(tmp_path: Path) -> None:
+    policy = table(tmp_path, "E,N,S,W\n0.3333333,0.3333333,0.3333333,0\n")
+    assert chances_after(policy, CUE) == dict.fromkeys("ENS", F(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "row 1: there is no column for action E; the actions are E, N, S, W"),
+        ("E,N,S\n", "row 1: there is no column for action W"),
+        ("E,N,S,W,bits\n", "row 1: column 'bits' is no feature and no action; known: bit1, bit2, bit3, step, E, N, S"),
+        ("E,N,S,W,E\n", "row 1: column 'E' occurs twice"),
+        ("E,N,S,W\n", "no row follows the header"),
+        ("E,N,S,W\n1,0,0\n", "row 2: 3 cells under 4 columns"),
+        ("E,N,S,W\n1,0,0,0\n\n1,0,0,much\n", "row 4: column 'W' says 'much'; a probability such as 0.25 or 1/4"),
+        ("E,N,S,W\n1.5,-0.5,0,0\n", "row 2: column 'E' says '1.5'"),
+        ("E,N,S,W\n1/0,0,0,0\n", "row 2: column 'E' says '1/0'"),
+        ("E,N,S,W\n0.5,0,0,0\n", "row 2: the probabilities add up to 0.5, not 1"),
+        ("bit2,E,N,S,W\n1,1,0,0,0\n", "no row matches bit1 = 1, bit2 = 0, bit3 = 1; add one, or a last row with"),
+    ],
+)
+def test_a_table_that_cannot_be_right_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(SufficeError) as caught:
+        table(tmp_path, text)
+    assert complaint in str(caught.value) and "policy.csv" in str(caught.value)
+
+
+def test_a_table_that_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None:
+    alphabet = TMaze().model(3).alphabet
+    (tmp_path / "noise.csv").write_bytes(b"\xff\xfe\x00\x01")
+    for name in ("noise.csv", "missing.csv"):
+        with pytest.raises(SufficeError, match="cannot be read as a table"):
+            read_policy_table(tmp_path / name, alphabet, 3)
+
+
+@pytest.mark.parametrize(("domain", "horizon"), [(TMaze(), 5), (Cookie(actions="sensible"), 9), (Cheese(), 6)])
+def test_the_plan_on_the_exact_automaton_is_worth_the_optimum(domain, horizon: int) -> None:
+    """Counts of 10¹² episodes are as good as probabilities here, so that the plan is optimal."""
+    model = domain.model(horizon)
+    minimal = minimal_rdp(model, horizon)
+    rdp = minimal.rdp(10**12)
+    plan = backward_induction(rdp)
+    best = best_plan(minimal).value
+    assert plan.values[0] == pytest.approx(float(best), abs=1e-6)
+    greedy = Policy.epsilon_greedy(rdp, plan.actions.tolist(), model.alphabet, F(0))
+    assert evaluate(model, greedy, horizon).mean_return == best
+
+
+def test_epsilon_mixes_the_plan_with_anything() -> None:
+    model = TMaze().model(5)
+    rdp = minimal_rdp(model, 5).rdp()
+    policy = Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, F(1, 5))
+    assert chances_after(policy, CUE) == {"E": F(17, 20), "N": F(1, 20), "S": F(1, 20), "W": F(1, 20)}
+    everything = Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, F(1))
+    uniform = evaluate(model, Policy.uniform(model.alphabet), 5)
+    assert evaluate(model, everything, 5) == uniform
+
+
+def test_what_an_automaton_never_saw_leads_to_uniform_choices() -> None:
+    learned = minimal_rdp(TMaze(actions="east").model(3), 3).rdp()
+    noisy = TMaze(noise=True).model(5).alphabet
+    policy = Policy.epsilon_greedy(learned, backward_induction(learned).actions.tolist(), noisy, F(0))
+    assert chances_after(policy, CUE) == {"E": 1}
+    lost = chances_after(policy, CUE, "E", (1, 1, 1))
+    assert lost == dict.fromkeys("ENSW", F(1, 4)) == chances_after(policy, CUE, "E", (1, 1, 1), "E", CORRIDOR)
+    assert chances_after(policy, CUE, "W", CORRIDOR) == lost
+
+
+def test_a_plan_for_other_actions_is_refused() -> None:
+    rdp = minimal_rdp(TMaze().model(3), 3).rdp()
+    with pytest.raises(SufficeError, match="the model's action 'E' is none of"):
+        Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), Cookie().model(3).alphabet, F(0))
+
+
+def test_a_policy_is_checked() -> None:
+    alphabet = TMaze().model(3).alphabet
+    good = Policy.uniform(alphabet)
+    half = tuple(p / 2 for p in uniform_over(alphabet, "EN"))
+    with pytest.raises(SufficeError, match="add up to 1"):
+        Policy(alphabet, good.first, good.after, (half,))
+    with pytest.raises(SufficeError, match="a number below 1"):
+        Policy(alphabet, good.first + 1, good.after, good.chances)
+    with pytest.raises(SufficeError, match="a memory for every observation"):
+        Policy(alphabet, good.first[1:], good.after, good.chances)
+    assert np.allclose(good.table, 0.25)

@@ -1,0 +1,90 @@
+"""Simulation: policies are followed, chunks do not matter, logs are written some at a time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from suffice import simulation
+from suffice.domains import Cookie, Corridor, TMaze
+from suffice.episodes import Episodes
+from suffice.errors import SufficeError
+from suffice.exact import evaluate, minimal_rdp
+from suffice.logs import read_log, write_log
+from suffice.planner import backward_induction
+from suffice.policy import Policy
+from suffice.simulation import simulate, stream
+
+
+def returns(episodes: Episodes) -> np.ndarray:
+    rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
+    return rewards[episodes.word].sum(axis=0)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 3), Fraction(1)])
+@pytest.mark.parametrize(("domain", "horizon"), [(TMaze(), 5), (Cookie(), 9), (Corridor(enemy=Fraction(4, 5)), 5)])
+def test_a_simulated_policy_brings_what_it_is_worth(domain, horizon: int, epsilon: Fraction) -> None:
+    model = domain.model(horizon)
+    rdp = minimal_rdp(model, horizon).rdp()
+    policy = Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, epsilon)
+    sample = returns(simulate(model, 20_000, horizon, np.random.default_rng(5), policy))
+    exact = evaluate(model, policy, horizon)
+    assert sample.mean() == pytest.approx(float(exact.mean_return), abs=5 * sample.std() / 20_000**0.5 + 1e-12)
+    success = float(exact.success_rate)
+    assert np.mean(sample > 0) <= success + 5 * (success * (1 - success) / 20_000) ** 0.5 + 1e-12
+
+
+def test_an_impossible_action_is_never_drawn() -> None:
+    """Even where running sums of thirds round to less than one."""
+    model = TMaze().model(4)
+    third = Fraction(1, 3)
+    never = Policy(model.alphabet, *nothing_remembered(model), ((third, third, third, Fraction(0)),))
+    rng = np.random.default_rng(0)
+    episodes = simulate(model, 50_000, 4, rng, never)
+    assert "W" not in {episodes.alphabet.action(int(a)) for a in episodes.letters[:, 0]}
+
+
+def nothing_remembered(model) -> tuple[np.ndarray, np.ndarray]:
+    uniform = Policy.uniform(model.alphabet)
+    return uniform.first, uniform.after
+
+
+def test_a_stream_is_the_same_episodes_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "CHUNK_STEPS", 1000)
+    model = TMaze().model(5)
+    whole = simulate(model, 1234, 5, np.random.default_rng(3))
+    parts = list(stream(model, 1234, 5, np.random.default_rng(3)))
+    assert [part.n for part in parts] == [200] * 6 + [34]
+    read = np.concatenate([part.letters[part.word] for part in parts], axis=1)
+    assert np.array_equal(read, whole.letters[whole.word])
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.csv.gz"])
+def test_a_stream_is_written_as_the_whole_would_be(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "CHUNK_STEPS", 1000)
+    model = Cookie().model(9)
+    write_log(simulate(model, 700, 9, np.random.default_rng(3)), tmp_path / f"whole-{name}")
+    write_log(stream(model, 700, 9, np.random.default_rng(3)), tmp_path / f"parts-{name}")
+    whole, parts = (read_log(tmp_path / f"{which}-{name}")[0] for which in ("whole", "parts"))
+    assert whole.digest() == parts.digest() and parts.n == 700
+
+
+def test_row_groups_bound_the_memory_of_a_written_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "CHUNK_STEPS", 1000)
+    write_log(stream(TMaze().model(5), 1000, 5, np.random.default_rng(3)), tmp_path / "log.parquet")
+    groups = pq.ParquetFile(tmp_path / "log.parquet").metadata
+    assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) <= 1000
+
+
+def test_what_cannot_be_simulated_is_refused() -> None:
+    model, rng = TMaze().model(5), np.random.default_rng(0)
+    with pytest.raises(SufficeError, match="ask for 1 or more"):
+        simulate(model, 0, 5, rng)
+    with pytest.raises(SufficeError, match="a horizon of 0 leaves no action"):
+        simulate(model, 5, 0, rng)
+    with pytest.raises(SufficeError, match="another alphabet"):
+        simulate(model, 5, 5, rng, Policy.uniform(Cookie().model(5).alphabet))
