@@ -29,14 +29,16 @@ def cpu_seconds(episodes: Episodes, settings: Settings, repeats: int = 5) -> tup
     return best, learned
 
 
-def wall_seconds(episodes: Episodes, settings: Settings, repeats: int = 9) -> float:
-    """As `cpu_seconds`, by the clock on the wall: for threads."""
-    warm_up(episodes, settings)
-    best = float("inf")
+def wall_seconds(episodes: Episodes, alternatives: list[Settings], repeats: int = 40) -> list[float]:
+    """The best of many runs of each by the clock on the wall, taking turns: for threads, which others disturb most."""
+    for settings in alternatives:
+        warm_up(episodes, settings)
+    best = [float("inf")] * len(alternatives)
     for _ in range(repeats):
-        start = time.perf_counter()
-        adact_h(episodes, settings)
-        best = min(best, time.perf_counter() - start)
+        for i, settings in enumerate(alternatives):
+            start = time.perf_counter()
+            adact_h(episodes, settings)
+            best[i] = min(best[i], time.perf_counter() - start)
     return best
 
 

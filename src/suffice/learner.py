@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,12 +159,11 @@ class _Run:
         else:
             layer = self._plan.layer(t, parts, sizes, delta)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
-            verdicts = [merger.place(int(c)) for c in candidates.order]
+            verdicts = [merger.place(c) for c in candidates.order.tolist()]
+        columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
+        self._decisions += map(Decision, repeat(t), *columns, verdicts)
         join = np.zeros(len(sizes), np.int64)
-        for c, verdict in zip(candidates.order, verdicts, strict=True):
-            join[c] = verdict.target
-            state, symbol, n = (int(column[c]) for column in (candidates.states, candidates.symbols, sizes))
-            self._decisions.append(Decision(t, state, symbol, n, verdict))
+        join[candidates.order] = [verdict.target for verdict in verdicts]
         return join
 
     def _result(self) -> Learned:

@@ -59,7 +59,7 @@ class Merger:
     def __init__(
         self, layer: Layer, bound: Bound, sizes: Int64, size: int, delta: float, estimates: bool, cut: float
     ) -> None:
-        self._layer, self._bound, self._sizes = layer, bound, sizes
+        self._layer, self._bound, self._sizes = layer, bound, sizes.tolist()
         self._size, self._delta, self._estimates = size, delta, estimates  # |X|, δ
         self._cut, self._total = cut, int(sizes.sum())  # candidates with a smaller share found no states
         self._n_states = 0
@@ -72,7 +72,7 @@ class Merger:
         if not self._n_states:
             return Verdict(self._promote(c), True)
         found = self._layer.judge(self._bound.kind, c, *self._thresholds(c), self._delta)
-        q, size = found.nearest, int(self._sizes[c])
+        q, size = found.nearest, self._sizes[c]
         detectable = self._bound.detectable(found.threshold, size, int(self._state_sizes[q]))
         why = q, found.distance, found.threshold, detectable, self._witness(c, q, found.event)
         if found.alone and size / self._total >= self._cut:
@@ -91,8 +91,8 @@ class Merger:
         """Between which values each state's threshold lies: Tarone's correction is worked out only where it matters."""
         if self._bound.kind == FISHER:
             return self._low[: self._n_states], self._high[: self._n_states]
-        sizes = int(self._sizes[c]), self._state_sizes[: self._n_states]
-        exact = self._bound.threshold(*sizes, self._size, self._delta, self._estimates)
+        sizes = self._state_sizes[: self._n_states]
+        exact = self._bound.threshold(self._sizes[c], sizes, self._size, self._delta, self._estimates)
         return exact, exact
 
     def _witness(self, c: int, q: int, event: int) -> str:

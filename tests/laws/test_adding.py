@@ -109,10 +109,11 @@ def test_a_layer_answers_the_same_however_it_was_sharded(
 
 @every_statistic
 @settings(deadline=None, max_examples=12)
-@given(logs(), bounds, st.sampled_from([0.02, 0.3]))
-def test_threads_do_not_matter_to_the_bit(name: str, episodes: Episodes, bound: Any, delta: float) -> None:
+@given(logs(), bounds, st.sampled_from([0.02, 0.3]), st.sampled_from([0, 40, 1 << 16]))
+def test_threads_do_not_matter_to_the_bit(name: str, episodes: Episodes, bound: Any, delta: float, small: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "LEAST_SHARD", 1)
+        patch.setattr(local, "SMALL", small)  # of no table, some, or all: threads look ahead only with small ones
         for plan in (PrefixPlan, SketchPlan):
             patch.setattr(plan, "divides", True)
         runs = [adact_h(episodes, Settings(STATISTICS[name], bound, delta, threads=n)) for n in (1, 2, 3)]

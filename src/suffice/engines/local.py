@@ -1,26 +1,34 @@
 """Counting on this machine: each thread has its own shard of the episodes, and integer counts add up.
 
-The result does not depend on the number of threads, to the bit. Memory per episode: 4 bytes for its candidate, besides
-what the statistic keeps.
+Counting a layer begins with a step of every episode, which needs the states of the layer before only to tell which
+candidates are the same. So while the learner still merges a layer, idle threads already take the step, into *groups* as
+fine as the candidates before with the next symbol; once the states are known, groups turn into candidates.
+
+The result does not depend on the number of threads, to the bit. Memory per episode: 4 bytes for its group, besides what
+the statistic keeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from suffice import kernels
 from suffice.episodes import Episodes
-from suffice.statistics import Candidates, Int64, Plan, Shard, weights
+from suffice.statistics import Candidates, Int64, Meetings, Plan, Shard, weights
 
+S = TypeVar("S")
 T = TypeVar("T")
 
-FOLLOWING = 1 << 16  # cells up to which a table of the letters that follow each candidate is kept
+SMALL = 1 << 16  # cells up to which tables of the letters that groups meet are kept
+PIECES = 2  # of a shard's step, so that the thread that merges can still take its share
+ALL = slice(None)
 LEAST_SHARD = 4096  # episodes; below this a second thread costs more than it brings
 
 
@@ -30,68 +38,142 @@ class _Worker:
     def __init__(self, plan: Plan, episodes: Episodes) -> None:
         self._episodes = episodes
         self._weight = weights(episodes)
-        self._candidate: Candidates = np.zeros(episodes.n, np.uint32)
-        self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
+        self._group: Candidates = np.zeros(episodes.n, np.uint32)
+        self.met: Meetings | None = None  # of each group, if small
         self._shard: Shard = plan.shard(episodes)
 
-    @property
-    def knows_letters(self) -> bool:
-        return self._following is not None
-
-    def letters(self, t: int, join: Int64, n_states: int) -> Int64:
-        if self._following is None:
-            return self._cross_count(t, join, n_states)
-        counts = np.zeros((n_states, len(self._episodes.letters)), np.int64)
-        np.add.at(counts, join, self._following)
-        return counts
-
-    def advance(self, t: int, join: Int64, candidate_of: Int64, n_candidates: int) -> Any:
-        letters = len(self._episodes.letters)
-        kernels.advance(self._candidate, join, candidate_of, letters, self._episodes.word[t])
-        if t == self._episodes.horizon:
-            return None
-        small = n_candidates * letters <= FOLLOWING
-        self._following = self._cross_count(t + 1, np.arange(n_candidates), n_candidates) if small else None
-        return self._shard.count(t + 1, self._candidate, n_candidates, self._following)
-
-    def _cross_count(self, t: int, group_of: Int64, n_groups: int) -> Int64:
+    def cross_count(self, t: int, of_group: Int64, n: int) -> Int64:
+        """[n, X] how often each of what groups stand for meets each letter at step t."""
         word, letters = self._episodes.word[t], len(self._episodes.letters)
-        return np.asarray(kernels.cross_count(self._candidate, group_of, word, self._weight, n_groups, letters))
+        return np.asarray(kernels.cross_count(self._group, of_group, word, self._weight, n, letters))
+
+    def step(self, t: int, of_group: Int64, next_group: Int64, n_groups: int, part: slice = ALL) -> Meetings | None:
+        """Read step t: what a group stands for, and the letter, give the next group.
+
+        Says what the groups meet then, if the tables are small; in one go, because that is one wait for Python's lock.
+        """
+        group, word, letters = self._group[part], self._episodes.word[:, part], len(self._episodes.letters)
+        if n_groups * letters > SMALL:
+            kernels.advance(group, of_group, next_group, letters, word[t])
+            return None
+        weight = self._weight[part] if len(self._weight) else self._weight
+        tables = np.zeros((2, n_groups, letters), np.int64)
+        kernels.advance_and_meet(group, of_group, next_group, word[t], word[t + 1], word[-1], weight, tables)
+        return Meetings(*tables)
+
+    def pieces(self) -> list[slice]:
+        """Parts of the shard that threads can share."""
+        edges = np.linspace(0, self._episodes.n, PIECES + 1).astype(int)
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    def join(self, of_group: Int64, n: int) -> None:
+        """Let groups become what they stand for."""
+        kernels.relabel(self._group, of_group)
+        self.met = self.met and self.met.joined(of_group, n)
+
+    def count(self, t: int, n_candidates: int) -> Any:
+        """The statistic's part of the suffixes from step t on; groups are candidates now."""
+        return self._shard.count(t, self._group, n_candidates, self.met)
+
+
+Steps = list[Callable[[], Meetings | None]]
+
+
+class _Ahead(NamedTuple):
+    """A step that is taken before the states are known: a group for each candidate and symbol that occur."""
+
+    candidates: Int64  # [groups]
+    symbols: Int64  # [groups]
+    steps: Steps  # shard by shard, in pieces
+    futures: list[Future[Meetings | None]]
+
+    def finish(self) -> list[Meetings]:
+        """What the groups of each shard meet; helps with what no thread has begun."""
+        found = []
+        for step, future in zip(reversed(self.steps), reversed(self.futures), strict=True):
+            met = step() if future.cancel() else future.result()
+            assert met is not None, "only small tables are looked ahead for"
+            found.append(met)
+        shards = [found[::-1][i : i + PIECES] for i in range(0, len(found), PIECES)]
+        return [Meetings(*(_sum(list(tables)) for tables in zip(*shard, strict=True))) for shard in shards]
 
 
 class LocalEngine:
-    """Threads over shards of the episodes."""
+    """Threads over shards of the episodes; the calling thread is one of them."""
 
     def __init__(self, plan: Plan, episodes: Episodes, pool: ThreadPoolExecutor, threads: int) -> None:
-        self._pool = pool
+        self._pool, self._horizon, self._letters = pool, episodes.horizon, len(episodes.letters)
+        symbols, self._symbol_of_letter = episodes.symbols()
+        self._letter_of_symbol = np.zeros(len(symbols), np.int64)
+        self._letter_of_symbol[self._symbol_of_letter] = np.arange(self._letters)  # any of them will do
+        self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
+        self._ahead: _Ahead | None = None
         shards = min(threads, max(1, episodes.n // LEAST_SHARD)) if plan.divides else 1
         edges = np.linspace(0, episodes.n, shards + 1).astype(int)
         parts = [episodes.columns(slice(a, b)) for a, b in pairwise(edges)]
-        self._workers = list(pool.map(lambda part: _Worker(plan, part), parts))
+        self._workers = self._each(lambda part: _Worker(plan, part), parts)
 
     @classmethod
     @contextmanager
     def running(cls, plan: Plan, episodes: Episodes, threads: int) -> Iterator[LocalEngine]:
         """An engine whose threads end with the block."""
-        with ThreadPoolExecutor(max_workers=threads) as pool:
+        with ThreadPoolExecutor(max_workers=max(1, threads - 1)) as pool:
             yield cls(plan, episodes, pool, threads)
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """How often each state of layer t meets each letter, [Q, X]; candidates of the last layer `join` states."""
-        if all(worker.knows_letters for worker in self._workers):  # too little work to wake a thread for
-            parts = [worker.letters(t, join, n_states) for worker in self._workers]
-        else:
-            parts = self._each(lambda worker: worker.letters(t, join, n_states))
-        return np.asarray(sum(parts[1:], parts[0]))
+        if self._following is not None:
+            return np.asarray(kernels.add_rows(self._following, join, n_states))
+        return _sum(self._each(lambda worker: worker.cross_count(t, join, n_states), self._workers))
 
     def advance(self, t: int, join: Int64, candidate_of: Int64, n_candidates: int) -> list[Any]:
         """Read step t, where a state and a letter give the next candidate, and count what follows by candidate.
 
-        Returns the statistic's parts, one per shard; after the last step nothing follows.
+        Returns the statistic's parts, one per shard; nothing follows the last step.
         """
-        return self._each(lambda worker: worker.advance(t, join, candidate_of, n_candidates))
+        if t == self._horizon:
+            return []
+        ahead, self._ahead = self._ahead, None
+        if ahead:
+            letter = self._letter_of_symbol[ahead.symbols]
+            of_group = candidate_of[join[ahead.candidates] * self._letters + letter]
+            for worker, met in zip(self._workers, ahead.finish(), strict=True):
+                worker.met = met
 
-    def _each(self, task: Callable[[_Worker], T]) -> list[T]:
-        # this thread takes the first shard itself: waking another costs as much as a thousand episodes
-        others = [self._pool.submit(task, worker) for worker in self._workers[1:]]
-        return [task(self._workers[0]), *(other.result() for other in others)]
+        def read(worker: _Worker) -> Any:
+            if ahead:
+                worker.join(of_group, n_candidates)
+            else:
+                worker.met = worker.step(t, join, candidate_of, n_candidates)
+            return worker.count(t + 1, n_candidates)
+
+        parts = self._each(read, self._workers)
+        known = [worker.met.following for worker in self._workers if worker.met]
+        self._following = _sum(known) if len(known) == len(self._workers) else None
+        self._look_ahead(t + 1)
+        return parts
+
+    def _look_ahead(self, t: int) -> None:
+        """Begin step t where there are threads to spare: the learner has only one for the merging that comes first."""
+        if len(self._workers) == 1 or t == self._horizon or self._following is None:
+            return
+        occurs = np.zeros((len(self._following), len(self._letter_of_symbol)), bool)
+        candidates, letters = np.nonzero(self._following)
+        occurs[candidates, self._symbol_of_letter[letters]] = True
+        candidates, symbols = np.nonzero(occurs)
+        if len(candidates) * self._letters > SMALL:
+            return
+        group = np.zeros(occurs.shape, np.int64)
+        group[occurs] = np.arange(len(candidates))
+        table = np.arange(len(occurs)), group[:, self._symbol_of_letter].ravel(), len(candidates)
+        steps: Steps = [partial(worker.step, t, *table, piece) for worker in self._workers for piece in worker.pieces()]
+        self._ahead = _Ahead(candidates, symbols, steps, list(map(self._pool.submit, steps)))
+
+    def _each(self, task: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        # this thread takes the first itself: waking another costs as much as a thousand episodes
+        others = [self._pool.submit(task, item) for item in items[1:]]
+        return [task(items[0]), *(other.result() for other in others)]
+
+
+def _sum(parts: list[Int64]) -> Int64:
+    return np.asarray(sum(parts[1:], parts[0]))

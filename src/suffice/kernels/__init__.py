@@ -18,7 +18,7 @@ from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
-from suffice.kernels.walking import advance, cross_count, tally
+from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_count, relabel, tally
 from suffice.kernels.words import ID_BITS, rehash_pairs, rehash_rows, walk_back
 
 __all__ = [
@@ -28,7 +28,9 @@ __all__ = [
     "LIKELIHOOD",
     "add_hits",
     "add_paths",
+    "add_rows",
     "advance",
+    "advance_and_meet",
     "attainable_in_tree",
     "compare_sketch",
     "compare_trees",
@@ -41,6 +43,7 @@ __all__ = [
     "prefix_tree",
     "rehash_pairs",
     "rehash_rows",
+    "relabel",
     "roll",
     "sketch_add",
     "sketch_query_all",

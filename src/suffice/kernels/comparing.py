@@ -187,6 +187,10 @@ def evidence(kind, k1, n1, k2, n2, worth, ceiling):
     g = _most_likelihood_ratio(k1, n1, k2, n2)
     if kind == LIKELIHOOD:
         return 0.0 if g <= worth else likelihood_ratio(k1, n1, k2, n2)
+    difference = k1 / n1 - k2 / n2
+    surely = 2 * difference * difference * n1 * (n2 / n) - 1.5 * math.log(2.0 * n)
+    if surely >= ceiling:  # G by Pinsker's inequality; no table has more than √2n e^−G, and there are fewer than 2n
+        return surely
     most = _most_table_evidence(k1, n1, k2, n2, g)
     if most <= worth or most - math.log(_least_tail(k1, n1, n2, k)) * (1 - 1e-9) <= worth:
         return 0.0

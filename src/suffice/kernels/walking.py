@@ -15,6 +15,36 @@ def advance(candidate, join, candidate_of, letters, word):
 
 
 @jit
+def advance_and_meet(candidate, join, candidate_of, word, following, last, weight, tables):
+    """As `advance`, adding up how often each new candidate meets each letter next and last, [2, C, X]."""
+    letters = tables.shape[2]
+    weighted = weight.size > 0
+    for e in range(candidate.size):
+        c = candidate_of[join[candidate[e]] * letters + word[e]]
+        candidate[e] = c
+        w = weight[e] if weighted else 1
+        tables[0, c, following[e]] += w
+        tables[1, c, last[e]] += w
+
+
+@jit
+def relabel(group, of_group):
+    """Groups become what they stand for."""
+    for e in range(group.size):
+        group[e] = of_group[group[e]]
+
+
+@jit
+def add_rows(table, of_row, n):
+    """[n, V] the sums of the rows [R, V] that belong together."""
+    out = np.zeros((n, table.shape[1]), dtype=np.int64)
+    for r in range(table.shape[0]):
+        for v in range(table.shape[1]):
+            out[of_row[r], v] += table[r, v]
+    return out
+
+
+@jit
 def cross_count(group, of_group, value, weight, n_groups, n_values):
     """How often each group meets each value, [G, V]; episode e is in the group of_group[group[e]]."""
     counts = np.zeros((n_groups, n_values), dtype=np.int64)

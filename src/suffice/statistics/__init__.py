@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Episodes
 
@@ -66,13 +67,24 @@ class Layer(Protocol):
         """The suffixes of candidate c join those of state q."""
 
 
+class Meetings(NamedTuple):
+    """How often each candidate, or whatever episodes are grouped by, meets each letter."""
+
+    following: Int64  # [C, X] at the step after
+    last: Int64  # [C, X] at the last step
+
+    def joined(self, of_group: Int64, n: int) -> Meetings:
+        """The same for what groups stand for."""
+        return Meetings(*(np.asarray(kernels.add_rows(table, of_group, n)) for table in self))
+
+
 class Shard(Protocol):
     """Some of the episodes, prepared for counting."""
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> Any:
+    def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> Any:
         """The additive part of this shard: suffixes from step t by candidate.
 
-        `following` [C, X] is how often each candidate meets each letter at step t, if that happens to be known.
+        What candidates meet is given if it happens to be known.
         """
 
 

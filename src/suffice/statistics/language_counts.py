@@ -21,7 +21,7 @@ from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes
 from suffice.errors import SufficeError
 from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
-from suffice.statistics import Candidates, Int64, weights
+from suffice.statistics import Candidates, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
 from suffice.statistics.word_counts import WordShard, word_layer
 
@@ -131,12 +131,13 @@ class SimpleShard:
         for t in range(episodes.horizon, 0, -1):
             kernels.add_hits(self._word[t], self._hits, self._ahead[t + 1], self._ahead[t])
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> Int64:
+    def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> Int64:
         """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
+        following, last = met or (None, None)
         following_in = self._count_letter(self._word[t], candidate, n_candidates, following)
         if t == len(self._word) - 1:
             return following_in
-        last_in = self._count_letter(self._word[-1], candidate, n_candidates)
+        last_in = self._count_letter(self._word[-1], candidate, n_candidates, last)
         return np.concatenate(
             [self._count_bits(self._ahead[t], candidate, n_candidates), following_in, last_in], axis=1
         )

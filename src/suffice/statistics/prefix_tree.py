@@ -20,7 +20,7 @@ from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import PAD, STOP, Codes, Episodes
 from suffice.errors import SufficeError
-from suffice.statistics import UNWEIGHTED, Candidates, Float, Int64, Judgement, weights
+from suffice.statistics import UNWEIGHTED, Candidates, Float, Int64, Judgement, Meetings, weights
 from suffice.statistics.judging import judge
 
 
@@ -105,7 +105,7 @@ class PrefixShard:
         self._word, self._weight = episodes.word, weights(episodes)
         self._orders = suffix_orders(episodes.word, letters)
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> PrefixPart:
+    def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> PrefixPart:
         """See `Shard`."""
         return PrefixPart(candidate, self._word[t:], self._weight, self._orders[t])
 

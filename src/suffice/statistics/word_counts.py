@@ -18,7 +18,7 @@ from suffice import kernels
 from suffice.episodes import Codes, Episodes
 from suffice.errors import SufficeError
 from suffice.languages import Bits, Patterns, Words, first_of_each
-from suffice.statistics import Candidates, Float, Int64, weights
+from suffice.statistics import Candidates, Float, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
 
 
@@ -85,7 +85,7 @@ class WordShard:
         automaton = BackwardAutomaton(member, words, memory)
         self._ids, self._rows = automaton.ids(episodes.word), automaton.rows
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int, following: Int64 | None = None) -> WordPart:
+    def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> WordPart:
         """See `Shard`."""
         start, value, count = kernels.tally(candidate, self._ids[t], self._weight, n_candidates, len(self._rows))
         used, value = np.unique(value, return_inverse=True)
