@@ -47,9 +47,10 @@ def test_exact_keeps_its_promise_to_scripts() -> None:
 
 def test_exact_tells_people_the_same() -> None:
     said = ok("exact", "t-maze")
-    assert "20 states in layers 1 2 3 4 5 4 1" in said and "1/1024 = 0.000976562" in said
-    assert "Hardest to tell apart (layer 1): (0, 1, 1)   and   (1, 1, 0)" in said
-    assert said.splitlines()[-1] == "Next: suffice simulate t-maze --episodes 68784 -o log.parquet"
+    assert "20 states in layers 1 2 3 4 5 4 1" in said and "1/1024 ≈ 0.000976562" in said
+    assert "Hardest to tell apart, in layer 1, after:\n  (0, 1, 1)\n  (1, 1, 0)\n" in said
+    likely = exact("t-maze")["episodes_likely"]["fisher"]
+    assert said.splitlines()[-1] == f"Next: suffice simulate t-maze --episodes {3 * likely} -o log.parquet"
 
 
 def test_exact_follows_options() -> None:
@@ -98,6 +99,25 @@ def test_a_plan_is_simulated_and_analysed(tmp_path: Path) -> None:
     assert exact(*command[1:])["optimal_value"] == pytest.approx(4)
 
 
+def test_a_model_is_compared_with_the_truth(tmp_path: Path) -> None:
+    log, model = str(tmp_path / "log.parquet"), str(tmp_path / "corridor.model")
+    ok("simulate", "corridor", "--episodes", "1000", "-o", log)
+    ok("learn", log, "-o", model)
+    assert ok("compare", model, "corridor") == "Equal up to renaming of states.\n"
+    told = json.loads(ok("compare", model, "corridor", "--set", "enemy=0.9", "--json"))
+    assert not told["equal"] and "only the second has seen it" in told["difference"]["reason"]
+    ran = suffice("compare", model, model, "--set", "enemy=0.9")
+    assert ran.code == 2 and "--set enemy=0.9 is about a domain, and none is named" in ran.err
+
+
+def test_a_domain_is_exported_for_solvers(tmp_path: Path) -> None:
+    said = ok("export", "t-maze", "--format", "pomdp", "--set", "length=2", "-o", str(tmp_path / "maze.POMDP"))
+    assert said.endswith("maze.POMDP --horizon 6\n")
+    asked = exact(str(tmp_path / "maze.POMDP"), "--horizon", "6")
+    assert asked["behaviour_value"] == exact("t-maze", "--set", "length=2")["behaviour_value"]
+    assert asked["layers"][1:] == exact("t-maze", "--set", "length=2")["layers"]
+
+
 def test_a_table_is_followed(tmp_path: Path) -> None:
     (tmp_path / "east.csv").write_text("bit1,bit2,bit3,E,N,S,W\n0,1,0,0,1/2,1/2,0\n,,,1,0,0,0\n")
     east = exact("t-maze", "--behaviour", str(tmp_path / "east.csv"))
@@ -132,8 +152,11 @@ def test_rewards_that_tell_are_noticed_and_mended(tmp_path: Path) -> None:
         ("exact t-maze --family big", "'big' is no language family"),
         ("exact t-maze --set lenght=3", "did you mean 'length'?"),
         ("exact corridor --set enemy=2", "enemy"),
-        ("exact t-maze --behaviour nothing.csv", "nothing.csv: cannot be read as a table"),
+        ("exact t-maze --behaviour nothing.csv", "nothing.csv: the table cannot be read (No such file or directory)"),
         ("exact t-maze --behaviour nothing.model", "nothing.model: there is no such file"),
+        ("exact t-maze --epsilon 0.3", "--epsilon goes with a model as --behaviour"),
+        ("exact t-maze --set length=2 --set length=3", "--set length is given twice"),
+        ("exact t-maze --family 4,9,9", "which does not fit"),
         ("exact nothing.POMDP", "nothing.POMDP: the file cannot be read"),
         (f"exact {TIGER} --set noise=true", "a file has no options; leave out noise"),
     ],

@@ -75,6 +75,11 @@ def test_rounded_probabilities_are_scaled_to_one(tmp_path: Path) -> None:
         ("E,N,S,W\n1.5,-0.5,0,0\n", "row 2: column 'E' says '1.5'"),
         ("E,N,S,W\n1/0,0,0,0\n", "row 2: column 'E' says '1/0'"),
         ("E,N,S,W\n0.5,0,0,0\n", "row 2: the probabilities add up to 0.5, not 1"),
+        ("bit2,E,N,S,W\n2,1,0,0,0\n", "row 2: column 'bit2' says '2', which never occurs; known: 0, 1"),
+        (
+            "step,E,N,S,W\nfirst,1,0,0,0\n",
+            "row 2: column 'step' says 'first', which never occurs; known: 0, 1, 2, 3, 4",
+        ),
         ("bit2,E,N,S,W\n1,1,0,0,0\n", "no row matches bit1 = 1, bit2 = 0, bit3 = 1; add one, or a last row with"),
     ],
 )
@@ -88,7 +93,7 @@ def test_a_table_that_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None
     alphabet = TMaze().model(3).alphabet
     (tmp_path / "noise.csv").write_bytes(b"\xff\xfe\x00\x01")
     for name in ("noise.csv", "missing.csv"):
-        with pytest.raises(SufficeError, match="cannot be read as a table"):
+        with pytest.raises(SufficeError, match=f"{name}: (the table cannot be read|this is no table)"):
             read_policy_table(tmp_path / name, alphabet, 3)
 
 

@@ -18,7 +18,7 @@ from suffice.version import __version__
 
 if TYPE_CHECKING:
     from suffice.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, Promise
-    from suffice.domains import Domain, make
+    from suffice.domains import Domain, make, register
     from suffice.episodes import Alphabet, Episodes
     from suffice.exact import Minimal, Truth, evaluate, minimal_rdp, truth_of
     from suffice.finite import FiniteModel, Outcome
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
-    "domains": ("Domain", "make"),
+    "domains": ("Domain", "make", "register"),
     "episodes": ("Alphabet", "Episodes"),
     "exact": ("Minimal", "Truth", "evaluate", "minimal_rdp", "truth_of"),
     "finite": ("FiniteModel", "Outcome"),
@@ -95,6 +95,7 @@ __all__ = [
     "minimal_rdp",
     "read_log",
     "read_schema",
+    "register",
     "simulate",
     "truth_of",
     "write_log",

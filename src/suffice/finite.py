@@ -25,7 +25,8 @@ Observation = tuple[Value, ...]
 Int32 = NDArray[np.int32]
 
 ENDED = -1  # the state after an episode's end
-MAX_STATES = 1 << 20
+MANY_STATES = 10_000  # up to here a model is closed; beyond it is explored only as far as an episode reaches
+MAX_STATES = 200_000
 
 
 class Outcome(NamedTuple):
@@ -77,17 +78,20 @@ class FiniteModel:
     rewards: tuple[Fraction, ...]  # the alphabet's, exactly
     states: tuple[State, ...]  # [S] as the definition calls them
     first: Outcomes  # one row
-    after: Outcomes  # [S·A] rows, by state and action
+    after: Outcomes  # [S·A] rows, by state and action; empty where no episode of the model's horizon acts
     usual: Policy  # the behaviour policy, unless another is given
+    reach: int | None = None  # the horizon up to which the model holds; None: any
 
     def __repr__(self) -> str:
         return f"<FiniteModel: {len(self.states)} states, {len(self.alphabet.actions)} actions>"
 
     @classmethod
-    def of(cls, definition: Definition) -> FiniteModel:
-        """The closure of a definition under all its actions."""
+    def of(cls, definition: Definition, horizon: int = MAX_STATES) -> FiniteModel:
+        """The closure of a definition under all its actions; if that is large, as far as a horizon reaches."""
         actions = Alphabet(definition.all_actions, (), (), ()).actions
-        found = _closure(definition, actions)
+        if not actions:
+            raise SufficeError("a model needs at least one action")
+        found = _closure(definition, actions, horizon)
         everything = [outcome for row in found.rows for outcome in row]
         exact = sorted({Fraction(0), *(outcome.reward for outcome in everything)})
         alphabet = Alphabet(
@@ -102,15 +106,24 @@ class FiniteModel:
         usual = [uniform_over(alphabet, definition.choices(o)) for o in alphabet.observations]
         anything = uniform_over(alphabet, alphabet.actions)
         policy = Policy.uniform(alphabet) if set(usual) == {anything} else Policy.by_observation(alphabet, usual)
-        return cls(alphabet, tuple(exact), tuple(found.number), tables[0], tables[1], policy)
+        reach = None if found.closed else horizon
+        return cls(alphabet, tuple(exact), tuple(found.number), tables[0], tables[1], policy, reach)
+
+    def refuse_beyond(self, horizon: int) -> None:
+        """Where a longer episode could leave the states that are known."""
+        if horizon < 1:
+            raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+        if self.reach is not None and horizon > self.reach:
+            raise SufficeError(f"the model was made for a horizon of {self.reach}, not {horizon}; make it for that")
 
     def observing_reward(self) -> FiniteModel:
         """The same model, with the reward as a further feature of the observation."""
-        shown = FiniteModel.of(_Observing(self))
+        shown = FiniteModel.of(_Observing(self), self.reach or MAX_STATES)
         known: dict[Observation | None, int] = {o: i + 1 for i, o in enumerate(self.alphabet.observations)}
         without = [STOP, *(known[o[:-1]] for o in shown.alphabet.observations)]
         states = tuple(self.states[s] for s in cast(tuple[int, ...], shown.states))
-        return replace(shown, states=states, usual=self.usual.reading(shown.alphabet, without))
+        usual = self.usual.reading(shown.alphabet, without)
+        return replace(shown, states=states, usual=usual, reach=self.reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,32 +163,52 @@ class _Observing:
 class _Closure(NamedTuple):
     number: dict[State, int]
     rows: list[list[Outcome]]  # of the start, then of each state and action
+    closed: bool  # no state was left out
 
 
-def _closure(definition: Definition, actions: Sequence[Value]) -> _Closure:
+def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> _Closure:
     """Breadth first, so that states are numbered by how soon they can be reached."""
     number: dict[State, int] = {}
-    queue: deque[State] = deque()
+    queue: deque[tuple[State, int]] = deque()
+    depth, closed = 0, True
 
     def checked(row: Iterable[Outcome], what: str) -> list[Outcome]:
-        outcomes = [outcome for outcome in row if outcome.probability]
+        outcomes = [_exactly(outcome, what) for outcome in row if outcome.probability]
         if any(o.probability < 0 for o in outcomes) or sum(o.probability for o in outcomes) != 1:
-            raise SufficeError(f"the probabilities of {what} must be at least 0 and add up to 1")
+            raise SufficeError(f"the probabilities of {what} must be fractions from 0 on that add up to 1")
         for outcome in outcomes:
             if outcome.state is not None and outcome.state not in number:
                 number[outcome.state] = len(number)
-                queue.append(outcome.state)
+                queue.append((outcome.state, depth))
         if len(number) > MAX_STATES:
-            raise SufficeError(f"the model has more than {MAX_STATES:,} states; choose smaller options")
+            raise SufficeError(
+                f"the model has more than {MAX_STATES:,} states; choose smaller options or a shorter horizon"
+            )
         return outcomes
 
     rows = [checked(definition.start(), "the start")]
     if any(outcome.state is None for outcome in rows[0]):
         raise SufficeError("an episode cannot be over before its first action")
     while queue:
-        state = queue.popleft()
-        rows += [checked(definition.step(state, a), f"action {a} in state {state}") for a in actions]
-    return _Closure(number, rows)
+        state, before = queue.popleft()
+        depth = before + 1
+        if before >= horizon and len(number) > MANY_STATES:
+            closed = False
+            rows += [[] for _ in actions]
+        else:
+            rows += [checked(definition.step(state, a), f"action {a} in state {state}") for a in actions]
+    return _Closure(number, rows, closed)
+
+
+def _exactly(outcome: Outcome, what: str) -> Outcome:
+    """With fractions for numbers of any kind."""
+    probability, state, observation, reward = outcome
+    if (state is None) != (observation is None):
+        raise SufficeError(f"an outcome of {what} must have both a state and an observation, or at the end neither")
+    try:
+        return Outcome(Fraction(probability), state, observation, Fraction(reward))
+    except (TypeError, ValueError, OverflowError):
+        raise SufficeError(f"{what} has the probability {probability} or the reward {reward}, no number") from None
 
 
 class _Coder:

@@ -57,6 +57,8 @@ class Policy:
     @classmethod
     def by_observation(cls, alphabet: Alphabet, chances: Sequence[Chances]) -> Policy:
         """A policy that remembers only the last observation; one row for each, in the alphabet's order."""
+        if len(chances) != len(alphabet.observations):
+            raise SufficeError(f"{len(chances)} rows of chances for {len(alphabet.observations)} observations")
         n = alphabet.n_observations
         first = np.maximum(np.arange(n, dtype=np.int32) - 1, 0)  # nothing is chosen after o_⊥, code 0
         after = np.broadcast_to(first, (len(chances), len(alphabet.actions), n)).copy()

@@ -19,7 +19,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from suffice.episodes import Alphabet, Value
+from suffice.episodes import Alphabet, Value, in_order
 from suffice.errors import SufficeError
 from suffice.policy import Chances, Policy
 
@@ -31,12 +31,14 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Pol
     """The policy of a table for the observations and actions of an alphabet."""
     path = Path(path)
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:  # some programs begin with a mark
             lines = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SufficeError(f"{path}: cannot be read as a table of probabilities: {error}") from None
-    table = _Table(path, lines, alphabet)
-    choices = [table.chances(t, o) for t, o in product(table.steps(horizon), alphabet.observations)]
+    except OSError as error:
+        raise SufficeError(f"{path}: the table cannot be read ({error.strerror}); check its name") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SufficeError(f"{path}: this is no table of probabilities, or no CSV ({error})") from None
+    table = _Table(path, lines, alphabet, horizon)
+    choices = [table.chances(t, o) for t, o in product(table.steps, alphabet.observations)]
     if not table.by_step:
         return Policy.by_observation(alphabet, choices)
     return _by_step(alphabet, choices, horizon)
@@ -55,8 +57,11 @@ def _by_step(alphabet: Alphabet, choices: list[Chances], horizon: int) -> Policy
 class _Table:
     """The rows of a file, checked against an alphabet."""
 
-    def __init__(self, path: Path, lines: list[list[str]], alphabet: Alphabet) -> None:
+    def __init__(self, path: Path, lines: list[list[str]], alphabet: Alphabet, horizon: int) -> None:
         self._path, self._alphabet = path, alphabet
+        columns = zip(alphabet.features, zip(*alphabet.observations, strict=True), strict=True)
+        self._known = {STEP: [str(t) for t in range(horizon)]}
+        self._known |= {name: [str(value) for value in in_order(values)] for name, values in columns}
         header = [name.strip() for name in lines[0]] if lines else []
         actions = [str(a) for a in alphabet.actions]
         if missing := [a for a in actions if a not in header]:
@@ -67,6 +72,7 @@ class _Table:
         if twice := [name for name in header if header.count(name) > 1]:
             self._refuse(1, f"column {twice[0]!r} occurs twice; remove one")
         self.by_step = STEP in header and STEP not in alphabet.features
+        self.steps = range(horizon if self.by_step else 1)  # at which it chooses anew
         self._rows: list[tuple[dict[str, str], Chances]] = []
         for number, cells in enumerate(lines[1:], start=2):
             if cells:
@@ -83,7 +89,12 @@ class _Table:
         chances = [self._probability(number, name, row.pop(name)) for name in actions]
         if abs(sum(chances, Fraction(0)) - 1) > ROUNDING:
             self._refuse(number, f"the probabilities add up to {float(sum(chances)):g}, not 1")
-        return {name: cell for name, cell in row.items() if cell}, tuple(p / sum(chances) for p in chances)
+        wanted = {name: cell for name, cell in row.items() if cell}
+        for name, cell in wanted.items():
+            if cell not in self._known[name]:
+                known = self._known[name] if len(self._known[name]) < 20 else [*self._known[name][:19], "…"]
+                self._refuse(number, f"column {name!r} says {cell!r}, which never occurs; known: {', '.join(known)}")
+        return wanted, tuple(p / sum(chances) for p in chances)
 
     def _probability(self, number: int, name: str, text: str) -> Fraction:
         try:
@@ -96,10 +107,6 @@ class _Table:
 
     def _refuse(self, line: int, reason: str) -> NoReturn:
         raise SufficeError(f"{self._path}: row {line}: {reason}")
-
-    def steps(self, horizon: int) -> range:
-        """The steps at which the table chooses anew."""
-        return range(horizon if self.by_step else 1)
 
     def chances(self, step: int, observation: tuple[Value, ...]) -> Chances:
         """How the first row that matches chooses."""

@@ -39,8 +39,7 @@ class _Roller:
     """The tables of a model and a policy as running sums."""
 
     def __init__(self, model: FiniteModel, policy: Policy, horizon: int) -> None:
-        if horizon < 1:
-            raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+        model.refuse_beyond(horizon)
         if policy.alphabet != model.alphabet:
             raise SufficeError("the policy is for another alphabet than the model's")
         self._model, self._policy, self._horizon = model, policy, horizon

@@ -7,6 +7,7 @@ progress to stderr and only to a terminal.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -21,6 +22,7 @@ __all__ = ["app", "commands", "domain_commands", "main"]
 
 def main() -> NoReturn:
     """Run the command line."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as schedulers do: leave nothing half written behind
     try:
         app(exit_on_error=False, print_error=False)
         sys.stdout.flush()
@@ -31,6 +33,8 @@ def main() -> NoReturn:
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:  # of our own output; files that are read and written say more
+        _fail(f"cannot write what there is to say ({error.strerror})", 1)
     except MemoryError:
         _fail("out of memory; try a smaller --family or --horizon, or fewer episodes", 1)
     sys.exit(0)

@@ -8,12 +8,17 @@ from typing import Literal
 
 from suffice.cli.app import app
 from suffice.cli.options import (
+    DEFAULT_DOMAIN,
     DEFAULT_LOG,
+    DomainOptions,
     Flag,
     LogOptions,
     Output,
     Whole,
+    domain_of,
+    names_domain,
     read,
+    refuse_domain_options,
     refuse_output,
     settings_of,
     words,
@@ -168,58 +173,80 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
 
 
 @app.command
-def export(model: str, /, *, format: Literal["json", "dot", "pomdp"], output: Output) -> None:
-    """Write a model for other programs.
+def export(
+    model: str,
+    /,
+    *,
+    format: Literal["json", "dot", "pomdp"],
+    output: Output,
+    options: DomainOptions = DEFAULT_DOMAIN,
+) -> None:
+    """Write a model for other programs, or a domain for POMDP solvers.
 
     Parameters
     ----------
     model
-        Model file.
+        Model file; with --format pomdp also the name of a domain.
     format
         json: every transition with counts and rewards. dot: a picture for Graphviz. pomdp: Cassandra's format, for
         POMDP solvers.
     output
         File to write.
     """
-    from suffice.domains.pomdp import to_pomdp
+    from suffice.domains.pomdp import to_pomdp, write_pomdp
     from suffice.export import to_dot, to_json
     from suffice.files import replacing
     from suffice.model import Model
 
     refuse_output(output, model)
-    loaded = Model.load(model)
-    text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)
+    if format == "pomdp" and names_domain(model):
+        finite, _, horizon = domain_of(model, options)
+        text = write_pomdp(finite, horizon, f"The domain {model} {words(options)}".rstrip())
+    else:
+        refuse_domain_options(options)
+        loaded = Model.load(model)
+        text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)
+        horizon = loaded.rdp.horizon
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")
     hints = {
         "json": f"suffice info {model}",
         "dot": f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}",
-        "pomdp": f"suffice exact {output} --horizon {loaded.rdp.horizon + 1}",
+        "pomdp": f"suffice exact {output} --horizon {horizon + 1}",  # one step shows the first observation
     }
     print(f"Wrote {output}. Next: {hints[format]}")
 
 
 @app.command
-def compare(first: str, second: str, /, *, json: Flag = False) -> None:
+def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN) -> None:
     """Say whether two models are equal up to renaming of states, or the shortest history that tells them apart.
 
     They are equal if the same histories were seen, lead to the same states, and brought the same rewards; how often
-    does not matter, so models of different samples can be compared. The exit code is 0 either way; scripts use --json.
+    does not matter, so models of different samples can be compared. In place of the second model a domain may stand:
+    then a model is compared with the truth. The exit code is 0 either way; scripts use --json.
 
     Parameters
     ----------
     first
         Model file.
     second
-        Model file.
+        Model file, or the name of a domain or a .POMDP file.
     json
         Print JSON and nothing else.
     """
+    from suffice.exact import minimal_rdp
     from suffice.model import Model
     from suffice.rdp import compare as compare_rdps
     from suffice.rdp import show
 
-    difference = compare_rdps(Model.load(first).rdp, Model.load(second).rdp)
+    ours = Model.load(first).rdp
+    if names_domain(second):
+        finite, policy, horizon = domain_of(second, options, ours.horizon)
+        theirs = minimal_rdp(finite, horizon, policy).rdp()
+    else:
+        refuse_domain_options(options)
+        theirs = Model.load(second).rdp
+    difference = compare_rdps(ours, theirs)
     if json:
         told = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
         print_json({"equal": difference is None, "difference": told})

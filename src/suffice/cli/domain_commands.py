@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
+from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from suffice.cli.app import app
@@ -21,6 +23,8 @@ from suffice.cli.options import (
 from suffice.cli.saying import print_json, print_table
 from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError
+
+AFFORDABLE = 1e8  # episodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +51,7 @@ def simulate(
     Parameters
     ----------
     domain
-        t-maze, corridor, cookie, cheese, mini-hall, … (a wrong name lists all), or a .POMDP file.
+        Its name (suffice domains lists them all), or a .POMDP file.
     episodes
         How many.
     output
@@ -80,6 +84,38 @@ def _counting(parts: Iterable[Episodes], total: int, progress: Callable[[int, in
 
 
 @app.command
+def domains(*, json: Flag = False) -> None:
+    """List the domains with their default horizons and options.
+
+    Parameters
+    ----------
+    json
+        Print JSON and nothing else.
+    """
+    from dataclasses import fields
+
+    from suffice.domains import DOMAINS
+
+    listed = {}
+    for name, domain in DOMAINS.items():
+        made = domain()
+        options = {f.name: getattr(made, f.name) for f in fields(made)}  # type: ignore[arg-type]  # dataclasses all
+        listed[name] = {"horizon": made.default_horizon, "options": {k: _option(v) for k, v in options.items()}}
+        if not json:
+            told = " ".join(f"{option}={_option(value)}" for option, value in options.items())
+            print(f"{name:<20} horizon {made.default_horizon:<3} {told}".rstrip())
+    if json:
+        print_json(listed)
+    else:
+        print("Options are set with --set NAME=VALUE. Next: suffice exact DOMAIN   or   suffice simulate DOMAIN …")
+
+
+def _option(value: object) -> str:
+    """As it would be set."""
+    return "auto" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@app.command
 def exact(
     domain: str,
     /,
@@ -99,7 +135,7 @@ def exact(
     Parameters
     ----------
     domain
-        A domain's name, or a .POMDP file.
+        Its name (suffice domains lists them all), or a .POMDP file, whose discount is not applied.
     metric
         How futures are compared; L1 sums the differences of all prefixes.
     family
@@ -150,7 +186,7 @@ def _as_json(domain: str, truth: Truth, told: Distinguishability | None) -> dict
         "covered_value": float(truth.covered_value),
         "behaviour_value": float(truth.behaviour.mean_return),
         "behaviour_success_rate": float(truth.behaviour.success_rate),
-        "concentrability": float(truth.concentrability),
+        "concentrability": None if math.isinf(truth.concentrability) else float(truth.concentrability),
         "arithmetic": "rational" if minimal.rational else "double",
         "rewards_tell": minimal.telling and minimal.telling.sentence,
         "statistic": told and told.statistic,
@@ -187,7 +223,7 @@ def _histories(minimal: Minimal, closest: Closest) -> list[str]:
 
 def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, delta: float) -> None:
     minimal = truth.minimal
-    widths = " ".join(map(str, minimal.layers))
+    widths = _layers(minimal.layers)
     print(
         f"{domain}, horizon {minimal.horizon}: the minimal automaton has {minimal.n_states} states in layers {widths}"
     )
@@ -207,19 +243,29 @@ def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, del
         _print_closest(minimal, told.closest)
     if told and told.needed:
         print(f"Episodes to learn it exactly, at δ = {delta:g} for each test:")
-        print(f"  {'':<18}{'sufficient':>12}{'likely':>12}")
+        print(f"  {'':<18}{'sufficient':>12}{'likely' if told.likely_known else '':>12}")
         for bound, needed in told.needed.items():
             print(f"  {bound:<18}{_episodes(needed.sufficient):>12}{_episodes(needed.likely):>12}")
+        _warn_of_false_splits(minimal, delta)
+
+
+def _warn_of_false_splits(minimal: Minimal, delta: float) -> None:
+    """δ is per test: an automaton with many candidates may be found, and yet have a state too many."""
+    tests = sum(len({(q, a, o) for q, a, o, *_ in arrows.rows()}) for arrows in minimal.arrows[:-1])
+    if tests * delta > 0.1:
+        print(f"Learning makes about {tests:,} tests; to have all of them right use: suffice learn --confidence 0.95")
 
 
 def _print_closest(minimal: Minimal, closest: Closest) -> None:
-    first, second = _histories(minimal, closest)
-    print(f"Hardest to tell apart (layer {closest.layer}): {first}   and   {second}")
+    print(f"Hardest to tell apart, in layer {closest.layer}, after:")
+    for history in _histories(minimal, closest):
+        print(f"  {history}")
     if not closest.distance:
         print("  Nothing that is compared differs between them.")
     elif closest.probabilities:
         p1, p2 = (float(p) for p in closest.probabilities)
-        print(f"  {closest.event}: {p1:.4g} against {p2:.4g}")
+        digits = max(4, 2 - math.floor(math.log10(abs(p1 - p2) or 1)))  # so that the difference shows
+        print(f"  {closest.event}: {p1:.{digits}f} against {p2:.{digits}f}")
 
 
 def _print_next(domain: str, told: Distinguishability | None, options: DomainOptions) -> None:
@@ -229,15 +275,27 @@ def _print_next(domain: str, told: Distinguishability | None, options: DomainOpt
         other = "--family conjunctions" if told else "--observe-reward"
         print(f"Next: suffice exact {again} {other}")
         return
-    episodes = 2 * math.ceil(enough) if enough and enough < 1e8 else 100_000
+    if enough and enough > AFFORDABLE:
+        print("No log of ordinary size will do. Next: suffice exact with a shorter --horizon, or another --behaviour")
+        return
+    episodes = 3 * math.ceil(enough) if enough else "N"  # thrice what works half of the time
     print(f"Next: suffice simulate {again} --episodes {episodes} -o log.parquet")
 
 
 def _number(value: Any) -> str:
     """As a fraction where that is short, and as a decimal."""
     exactly, decimal = str(value), f"{float(value):.6g}"
-    return f"{exactly} = {decimal}" if "/" in exactly and len(exactly) <= 15 else decimal
+    sign = "=" if value == Fraction(decimal) else "≈"
+    return f"{exactly} {sign} {decimal}" if "/" in exactly and len(exactly) <= 15 else decimal
 
 
 def _episodes(n: float | None) -> str:
-    return "" if n is None else "never" if math.isinf(n) else f"{n:,.0f}" if n < 1e6 else f"{n:.2g}"
+    return "" if n is None else "never" if math.isinf(n) else f"{math.ceil(n):,}" if n < 1e6 else f"{n:.2g}"
+
+
+def _layers(widths: tuple[int, ...]) -> str:
+    """In full, or where there are many with repetitions folded."""
+    if len(widths) <= 30:
+        return " ".join(map(str, widths))
+    runs = [(width, len(list(same))) for width, same in groupby(widths)]
+    return " ".join(str(width) if times == 1 else f"{width} (×{times})" for width, times in runs)

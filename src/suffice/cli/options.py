@@ -28,9 +28,11 @@ Flag = Annotated[bool, Parameter(negative=())]
 def _whole(kind: object, tokens: Sequence[Token]) -> int:
     """cyclopts would round 5.5 to 5."""
     del kind
+    text = tokens[0].value
     try:
-        return int(tokens[0].value)
-    except ValueError:
+        scientific = "e" in text.lower() and float(text).is_integer()  # 1e6 is a whole number too
+        return int(float(text)) if scientific else int(text)
+    except (ValueError, OverflowError):
         raise ValueError(f"{tokens[0].keyword} needs a whole number, not {tokens[0].value}") from None
 
 
@@ -84,19 +86,36 @@ class DomainOptions:
     "Make the reward part of what is observed."
     behaviour: str | None = None
     "Behaviour policy: a table (.csv) of action probabilities by observation, or a model, whose plan is followed."
-    epsilon: str = "0.1"
-    "With a model as behaviour: how often any action is taken instead."
+    epsilon: str | None = None
+    "With a model as behaviour: how often any action is taken instead. Default: 0.1."
 
 
 DEFAULT_DOMAIN = DomainOptions()
 
 
-def domain_of(name: str, options: DomainOptions) -> tuple[FiniteModel, Policy, int]:
+def names_domain(name: str) -> bool:
+    """Whether a domain is meant rather than a model file."""
+    from suffice.domains import DOMAINS
+
+    return name.lower().endswith(".pomdp") or (name in DOMAINS and not Path(name).exists())
+
+
+def refuse_domain_options(options: DomainOptions) -> None:
+    """Where no domain is named."""
+    if words(options):
+        raise SufficeError(f"{words(options)} is about a domain, and none is named; leave it out")
+
+
+def domain_of(name: str, options: DomainOptions, usual_horizon: int | None = None) -> tuple[FiniteModel, Policy, int]:
     """The model of a domain or a file, its behaviour policy and the horizon."""
     from suffice.domains import make
 
-    domain = make(name, dict(pair(text, "--set", "OPTION=VALUE") for text in options.set))
-    horizon = domain.default_horizon if options.horizon is None else options.horizon
+    chosen = [pair(text, "--set", "OPTION=VALUE") for text in options.set]
+    if twice := [option for option, _ in chosen if sum(option == other for other, _ in chosen) > 1]:
+        raise SufficeError(f"--set {twice[0]} is given twice; leave one out")
+    domain = make(name, dict(chosen))
+    usual_horizon = domain.default_horizon if usual_horizon is None else usual_horizon
+    horizon = usual_horizon if options.horizon is None else options.horizon
     model = domain.model(horizon)
     if options.observe_reward:
         model = model.observing_reward()
@@ -111,17 +130,25 @@ def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Poli
     from suffice.policy import Policy
     from suffice.policy_table import read_policy_table
 
+    table = options.behaviour is not None and options.behaviour.lower().endswith(".csv")
+    if options.epsilon is not None and (table or options.behaviour is None):
+        raise SufficeError("--epsilon goes with a model as --behaviour; leave it out, or give a model")
     if options.behaviour is None:
         return model.usual
-    if options.behaviour.lower().endswith(".csv"):
+    if table:
         return read_policy_table(options.behaviour, model.alphabet, horizon)
     try:
-        epsilon = Fraction(options.epsilon)
+        epsilon = Fraction(options.epsilon or "0.1")
     except (ValueError, ZeroDivisionError):
         epsilon = Fraction(-1)
     if not 0 <= epsilon <= 1:
         raise SufficeError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
     rdp = Model.load(options.behaviour).rdp
+    if unknown := [a for a in rdp.alphabet.actions if a not in model.alphabet.actions]:
+        known = ", ".join(map(str, model.alphabet.actions))
+        raise SufficeError(
+            f"{options.behaviour}: its action {unknown[0]} is none of the domain's ({known}); give one of this domain"
+        )
     return Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, epsilon)
 
 

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from suffice.domains.cheat_mab import CheatMAB
@@ -75,7 +76,7 @@ DOMAINS: Final[dict[str, type[Domain]]] = {
 }
 
 
-def make(name: str, options: Mapping[str, str]) -> Domain:
+def make(name: str, options: Mapping[str, str] = MappingProxyType({})) -> Domain:
     """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file."""
     if name.lower().endswith(".pomdp"):
         if options:

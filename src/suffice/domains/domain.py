@@ -65,7 +65,7 @@ class Domain(ABC):
         horizon = self.default_horizon if horizon is None else horizon
         if horizon < 1:
             raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
-        return FiniteModel.of(self.for_horizon(horizon))
+        return FiniteModel.of(self.for_horizon(horizon), horizon)
 
     def simulate(self, n: int, horizon: int, rng: np.random.Generator) -> Episodes:
         """`n` independent episodes of `horizon` actions under the behaviour policy."""

@@ -33,7 +33,9 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
     def __init__(self, domain: Domain, horizon: int | None = None, render_mode: str | None = None) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise SufficeError(f"render_mode {render_mode!r} is unknown; use 'ansi' or None")
-        self.horizon = domain.default_horizon if horizon is None else horizon
+        if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int | np.integer)):
+            raise SufficeError(f"horizon={horizon!r} is no whole number of decisions")
+        self.horizon = domain.default_horizon if horizon is None else int(horizon)
         self.model: FiniteModel = domain.model(self.horizon)
         self.domain = domain.for_horizon(self.horizon)
         self.render_mode = render_mode

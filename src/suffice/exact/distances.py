@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.bounds import FISHER_EXACT
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.exact.minimal import Minimal, Numbers
-from suffice.languages import Family, Patterns, Words, patterns_of
-from suffice.statistics.language_counts import describe_simple
+from suffice.languages import Family, Patterns, Words
+from suffice.statistics.language_counts import LanguageCounts, describe_simple
 from suffice.statistics.word_counts import BackwardAutomaton, Level
 
 MEMORY = 2 << 30  # bytes for the membership rows of a family
-CLOSE = 1e-12  # doubles: pairs this near to the closest are computed again exactly
+CLOSE = 1e-12  # doubles: closer probabilities are equal, and pairs this near to the closest are computed again exactly
 MAX_FRONTIER = 300_000  # prefixes of two states that are followed together
 
 Letter = tuple[int, int, int]
@@ -74,7 +75,7 @@ def futures(minimal: Minimal, family: Family) -> Iterator[Futures]:
     if minimal.telling:
         raise SufficeError(minimal.telling.sentence)
     log = letters_as_log(minimal)
-    patterns = patterns_of(family, log)
+    patterns = LanguageCounts(family).plan(log, FISHER_EXACT, MEMORY).patterns  # refuses what will not fit
     letters = [letter_of(log.letters, a.action, a.observation, a.reward) for a in minimal.arrows]
     return (_simple if family.is_simple else _general)(minimal, family, patterns, letters)
 
@@ -132,6 +133,8 @@ def closest_in(found: Futures) -> Closest | None:
     best: Closest | None = None
     for q, p in np.argwhere(gaps <= gaps.min() + CLOSE):
         differences = np.abs(exact[q] - exact[p])
+        if exact.dtype != object:
+            differences[differences <= CLOSE] = 0.0
         event = int(np.argmax(differences)) if len(differences) else -1
         distance = differences[event] if event >= 0 else 0
         if best is None or distance < best.distance:

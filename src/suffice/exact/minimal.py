@@ -145,8 +145,7 @@ class Minimal:
 
 def minimal_rdp(model: FiniteModel, horizon: int, policy: Policy | None = None) -> Minimal:
     """The minimal RDP of a model under a policy, the usual one unless another is given."""
-    if horizon < 1:
-        raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+    model.refuse_beyond(horizon)
     policy = policy or model.usual
     if policy.alphabet != model.alphabet:
         raise SufficeError("the policy is for another alphabet than the model's")

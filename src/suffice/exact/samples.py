@@ -13,23 +13,25 @@ it m with room to spare (Chernoff), and m follows from asking that the threshold
 
 *Likely* is what to expect: the N at which the evidence between every two states, at its mean, reaches the threshold
 when the learner first meets them, that is when the largest candidate of the rarer one is compared with the candidates
-of the other that came before it; and at which everything that can happen has probably happened once. About half of all
-runs succeed there.
+of the other that came before it; at which the smallest candidate of every state is nearer to its own than to any other,
+which takes evidence of ln |X|, about the most that chance alone shows; and at which everything that can happen has
+probably happened once. Within a factor of about two, half of all runs succeed there.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.bounds import LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
-from suffice.exact.distances import Futures
-from suffice.exact.minimal import Minimal
+from suffice.exact.distances import CLOSE, Futures
+from suffice.exact.minimal import Minimal, Numbers
 
 Float = NDArray[np.float64]
 
@@ -43,15 +45,28 @@ class Candidate:
 
 
 def candidates(minimal: Minimal) -> list[list[Candidate]]:
-    """The candidates of each layer 0..H, largest first; layer 0 has none, and in the last nothing is compared."""
+    """The candidates of each layer 0..H, largest first; layer 0 has none, and in the last nothing is compared.
+
+    Which of two with equal shares is the larger in a log is chance; here states take turns.
+    """
     layers: list[list[Candidate]] = [[]]
     for share, arrows in zip(minimal.occupancy()[:-2], minimal.arrows[:-1], strict=True):
         found: dict[tuple[int, int, int], tuple[float, int]] = {}
         for (q, a, o, _, target), p in zip(arrows.rows(), arrows.probability, strict=True):
             before, _ = found.get((q, a, o), (0.0, target))
             found[q, a, o] = (before + float(share[q] * p), target)
-        layers.append(sorted((Candidate(*c) for c in found.values()), key=lambda c: -c.share))
+        layers.append(_taking_turns([Candidate(*c) for c in found.values()]))
     return layers
+
+
+def _taking_turns(met: list[Candidate]) -> list[Candidate]:
+    turns: Counter[tuple[float, int]] = Counter()
+    order: list[tuple[float, int, int]] = []
+    for candidate in met:
+        share = float(f"{candidate.share:.9g}")  # sums in another order are equal
+        order.append((-share, turns[share, candidate.state], len(order)))
+        turns[share, candidate.state] += 1
+    return [met[i] for _, _, i in sorted(order)]
 
 
 def coverage(minimal: Minimal) -> float:
@@ -88,39 +103,60 @@ def sufficient(bound: Bound, distance: Any, share: float, ln_size: float, delta:
 
 def likely(bound: Bound, met: list[Candidate], futures: Futures, delta: float) -> float:
     """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest."""
-    worst = 0.0
-    rows = futures.probabilities.astype(float)
-    for n1, n2, p1, p2 in _meetings(met, rows):
-        worst = max(worst, _episodes(bound, n1, n2, p1, p2, futures.size, delta))
-    return worst
+    meetings = _meetings(met, futures.probabilities)
+    return max((_episodes(bound, meeting, futures.size, delta) for meeting in meetings), default=0.0)
 
 
-def _meetings(met: list[Candidate], rows: Float) -> Iterator[tuple[float, float, Float, Float]]:
-    """Shares and language probabilities of every first candidate of a state with each state that was there before."""
+class _Meeting(NamedTuple):
+    """A candidate and a state of the layer to which it does not belong, with their shares of the episodes."""
+
+    n1: float
+    n2: float
+    p1: Float  # [E] how probable the languages are
+    p2: Float
+    gap: float  # the largest difference
+    first: bool  # of its state; or the last, which need only be nearer to its own
+
+
+def _meetings(met: list[Candidate], exact: Numbers) -> Iterator[_Meeting]:
+    """The first and the last candidate of every state with each other state that was there before."""
+    rows = exact.astype(float)
+
+    def gap(p: int, q: int) -> float:
+        difference = float(np.abs(rows[p] - rows[q]).max(initial=0.0))
+        if difference > CLOSE:
+            return difference
+        return float(np.abs(exact[p] - exact[q]).max(initial=0)) if exact.dtype == object else 0.0
+
     before: dict[int, float] = {}
-    for candidate in met:
-        if candidate.state not in before:
+    last = {candidate.state: i for i, candidate in enumerate(met)}
+    for i, (n, state) in enumerate((candidate.share, candidate.state) for candidate in met):
+        first = state not in before
+        if first or last[state] == i:
             for other, share in before.items():
-                yield candidate.share, share, rows[candidate.state], rows[other]
-        before[candidate.state] = before.get(candidate.state, 0.0) + candidate.share
+                if other != state:
+                    yield _Meeting(n, share, rows[state], rows[other], gap(state, other), first)
+        before[state] = before.get(state, 0.0) + n
 
 
-def _episodes(bound: Bound, n1: float, n2: float, p1: Float, p2: Float, size: int, delta: float) -> float:
+def _episodes(bound: Bound, meeting: _Meeting, size: int, delta: float) -> float:
     """N at which evidence that grows with N n₁ and N n₂ reaches the threshold on the best language."""
-    gap = float(np.abs(p1 - p2).max(initial=0.0))
+    n1, n2, p1, p2, gap, first = meeting
     if not gap:
         return math.inf
-    if bound is PAPER:
-        return 2 * (math.log(4 / delta) + math.log(size)) / (min(n1, n2) * gap**2)
-    if bound is TWO_SAMPLE:
-        return 0.5 * (math.log(2 / delta) + math.log(size)) * (1 / n1 + 1 / n2) / gap**2
+    noise = math.log(len(p1))
+    if bound in (PAPER, TWO_SAMPLE):
+        if first and bound is PAPER:
+            return 2 * (math.log(4 / delta) + math.log(size)) / (min(n1, n2) * gap**2)
+        return 0.5 * (math.log(2 / delta) + math.log(size) if first else noise) * (1 / n1 + 1 / n2) / gap**2
     pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
     evidence = float((n1 * _kl(p1, pooled) + n2 * _kl(p2, pooled)).max())
-    # Tarone leaves at most the languages that differ at all
-    threshold = (
-        larger_root(math.log(delta) - math.log(size)) if bound is LIKELIHOOD_RATIO else math.log(len(p1) / delta)
-    )
-    return threshold / evidence
+    evidence = max(evidence, 2 * gap**2 / (1 / n1 + 1 / n2))  # Pinsker; rounding hides less
+    if not first:
+        return noise / evidence
+    if bound is LIKELIHOOD_RATIO:
+        return larger_root(math.log(delta) - math.log(size)) / evidence
+    return (noise - math.log(delta)) / evidence  # Tarone leaves at most the languages that differ at all
 
 
 def _kl(p: Float, q: Float) -> Float:

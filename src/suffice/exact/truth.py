@@ -16,7 +16,7 @@ from suffice.exact.distances import (
     futures,
     letters_as_log,
 )
-from suffice.exact.minimal import Minimal, minimal_rdp
+from suffice.exact.minimal import TOLERANCE, Minimal, minimal_rdp
 from suffice.exact.samples import candidates, coverage, likely, sufficient
 from suffice.exact.values import Evaluation, best_plan, concentrability, evaluate
 from suffice.finite import FiniteModel
@@ -32,7 +32,7 @@ class Truth:
     optimal_value: Any  # over all policies
     covered_value: Any  # over those that only do what the behaviour does
     behaviour: Evaluation
-    concentrability: Any  # of the best covered plan
+    concentrability: Any  # of the best plan; infinite where the behaviour never does what that takes
 
 
 def truth_of(model: FiniteModel, horizon: int, policy: Policy | None = None) -> Truth:
@@ -44,7 +44,9 @@ def truth_of(model: FiniteModel, horizon: int, policy: Policy | None = None) -> 
     if any(0 in row for row in policy.chances):
         optimal = best_plan(minimal_rdp(model, horizon, Policy.uniform(model.alphabet))).value
     behaviour = evaluate(model, policy, horizon)
-    return Truth(minimal, optimal, plan.value, behaviour, concentrability(minimal, plan))
+    reached = math.isclose(plan.value, optimal, rel_tol=TOLERANCE, abs_tol=TOLERANCE)  # one of them may be a double
+    covered = concentrability(minimal, plan) if reached else math.inf
+    return Truth(minimal, optimal, plan.value, behaviour, covered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ class Distinguishability:
     statistic: str
     closest: Closest | None  # None: no layer has two states
     needed: dict[str, Needed]  # by bound
+
+    @property
+    def likely_known(self) -> bool:
+        """Whether the likely number of episodes was worked out."""
+        return any(needed.likely is not None for needed in self.needed.values())
 
     @property
     def value(self) -> Any:

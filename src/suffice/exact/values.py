@@ -90,6 +90,7 @@ RATIONAL_PAIRS = 20_000  # pairs of a state and a memory up to which arithmetic 
 
 def evaluate(model: FiniteModel, policy: Policy, horizon: int) -> Evaluation:
     """The exact value of a policy: how probable each hidden state is with each memory, step by step."""
+    model.refuse_beyond(horizon)
     if policy.alphabet != model.alphabet:
         raise SufficeError("the policy is for another alphabet than the model's")
     rational = len(model.states) * len(policy.chances) <= RATIONAL_PAIRS

@@ -1,0 +1,73 @@
+"""The fewest words that say which symbols take an arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from suffice.rdp import RDP, UNSEEN, Symbol
+
+Says = frozenset[int]  # symbols
+Words = Mapping[str, str]  # better words for some values
+
+MOST = 3  # terms in a label
+
+
+def label_arrows(rdp: RDP, words: Words) -> dict[tuple[int, int], str]:
+    """Every pair of a state and a successor, with what leads from one to the other."""
+    labels: dict[tuple[int, int], str] = {}
+    for q, row in enumerate(rdp.tau.tolist()):
+        ways: dict[int, list[int]] = {}
+        for y, target in enumerate(row):
+            if target != UNSEEN:
+                ways.setdefault(target, []).append(y)
+        symbols = {y: rdp.symbol(y) for ys in ways.values() for y in ys}
+        texts = _tell_apart([frozenset(ys) for ys in ways.values()], _terms(symbols, words))
+        labels |= {(q, target): text for target, text in zip(ways, texts, strict=True)}
+    return labels
+
+
+def _tell_apart(ways: Sequence[Says], terms: Mapping[Says, str]) -> list[str]:
+    """A label for each way; the longest that has several terms becomes "else"."""
+    if len(ways) == 1:
+        return ["any"]
+    chosen = [_shortest(way, terms) for way in ways]
+    lengths = [len(texts) or MOST + 1 for texts in chosen]
+    if lengths and max(lengths) > 1:
+        chosen[lengths.index(max(lengths))] = ("else",)
+    return [" or ".join(texts) or "other" for texts in chosen]
+
+
+def _shortest(way: Says, terms: Mapping[Says, str]) -> tuple[str, ...]:
+    """The fewest terms that together say this way and no other; none if that takes too many."""
+    inside = [says for says in terms if says <= way]
+    for count in range(1, MOST + 1):
+        for some in combinations(inside, count):
+            if frozenset().union(*some) == way:
+                return tuple(terms[says] for says in some)
+    return ()
+
+
+def _terms(symbols: Mapping[int, Symbol], words: Words) -> dict[Says, str]:
+    """What can be said in a word or two, the plainest for each set of symbols."""
+    atoms: dict[str, set[int]] = {}
+    for rank in range(3):
+        for y, symbol in symbols.items():
+            for text in _said(symbol, rank):
+                atoms.setdefault(words.get(text, text), set()).add(y)
+    terms = {frozenset(ys): text for text, ys in reversed(atoms.items())}
+    for (one, text), (other, more) in combinations(list(terms.items())[::-1], 2):
+        terms.setdefault(one & other, f"{text}, {more}")
+    return terms
+
+
+def _said(symbol: Symbol, rank: int) -> Iterator[str]:
+    """First an action that is a word, then words that were seen, then other actions; at step 0, what was seen."""
+    action, observation = symbol
+    seen = ["end"] if observation is None else [str(value) for value in observation]
+    if action is None:
+        whole = (" " if any(map(str.isalpha, seen)) else "").join(seen)
+        yield from ([whole], [], [])[rank]
+        return
+    done, spoken = [str(action)], [value for value in seen if not value.isdigit()]
+    yield from ([], spoken, done)[rank] if done[0].isdigit() else (done, spoken, [])[rank]

@@ -1,0 +1,122 @@
+"""Pictures of the domains without places: bandits, and tasks that are a row of moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from svg import Drawing
+
+from suffice.domains import cheat_mab, malfunction_mab, repeat_first, rotating_mab, symbol
+from suffice.domains.cheat_mab import CheatMAB
+from suffice.domains.malfunction_mab import MalfunctionMAB
+from suffice.domains.memory_length import MemoryLength
+from suffice.domains.repeat_first import RepeatFirst
+from suffice.domains.rotating_mab import ResetRotatingMAB, RotatingMAB
+from suffice.domains.symbol import Symbol
+
+ARM, MARGIN, TOP = 84.0, 16.0, 40.0
+
+
+def bandit(title: str, chances: Sequence[Fraction], best: int | None, note: str, wide: float = 0) -> Drawing:
+    """One machine beside the other, each with its chance to win."""
+    page = Drawing(max(len(chances) * ARM + 2 * MARGIN, wide), 140, title)
+    left = (page.width - len(chances) * ARM) / 2
+    for arm, p in enumerate(chances):
+        x = left + arm * ARM
+        page.rect(x + 10, TOP, ARM - 26, 66, "gold" if arm == best else "cell", 8)
+        page.text(x + ARM / 2 - 3, TOP + 16, f"arm {arm}", 11)
+        page.rect(x + 22, TOP + 28, ARM - 50, 24, "page", 3)
+        page.text(x + ARM / 2 - 3, TOP + 40, str(p), 13)
+        page.line((x + ARM - 16, TOP + 36), (x + ARM - 8, TOP + 36), (x + ARM - 8, TOP + 14), wide=2)
+        page.circle(x + ARM - 8, TOP + 10, 4.5, "red")
+    page.text(page.width / 2, TOP + 84, note, 11, "note")
+    return page
+
+
+def rotating(domain: RotatingMAB) -> Drawing:
+    """The best arm, and where it goes after a win or a loss."""
+    resets = isinstance(domain, ResetRotatingMAB)
+    note = "a win moves the best arm on; a loss, back to arm 0" if resets else "a win moves the best arm on"
+    chances = [rotating_mab.OTHER] * domain.arms
+    chances[0] = rotating_mab.BEST
+    page = bandit(f"{domain.arms} arms; the best one changes with every win", chances, 0, note, 300)
+    left = (page.width - domain.arms * ARM) / 2
+    xs = [left + arm * ARM + ARM / 2 - 3 for arm in range(domain.arms)]
+    for x, following in pairwise(xs):
+        page.bow((x + 8, TOP - 3), (following - 8, TOP - 3), 9)
+    page.path(f"M{xs[-1] + 8:.1f} {TOP - 3} V14 H{xs[0]:.1f} V{TOP - 6}", "hair")
+    page.head((xs[0], TOP - 2), (xs[0], TOP - 20), "shade")
+    return page
+
+
+def malfunctioning(domain: MalfunctionMAB) -> Drawing:
+    """The better arm, with a lamp for each pull it takes until it breaks."""
+    note = f"after {domain.limit} pulls of arm 0 it wins nothing, once"
+    page = bandit("Two arms; the better one breaks for a while", malfunction_mab.CHANCES, 0, note, 300)
+    x = (page.width - 2 * ARM) / 2 + ARM / 2 - 3
+    for pull in range(domain.limit + 1):
+        page.circle(x + 13 * (pull - domain.limit / 2), TOP - 14, 4.5, "red" if pull == domain.limit else "green")
+    return page
+
+
+def cheating(domain: CheatMAB) -> Drawing:
+    """Two poor arms and a code."""
+    page = bandit(
+        "Two arms and a secret code", [cheat_mab.CHANCE] * 2, None, "the code makes every later pull win", 300
+    )
+    for place, arm in enumerate(domain.code):
+        x = page.width / 2 + 24 * (place - len(domain.code) / 2)
+        page.rect(x, TOP - 28, 20, 20, "gold")
+        page.text(x + 10, TOP - 18, arm, 12)
+    return page
+
+
+Moment = tuple[str, str, str]  # what is seen, its look, and what is done there
+
+
+def moments(title: str, row: Sequence[Moment], note: str, box: float = 58) -> Drawing:
+    """What is seen at each time, and below it what the next action is for."""
+    page = Drawing(len(row) * (box + 14) + 2 * MARGIN - 14, 128, title)
+    for t, (seen, look, done) in enumerate(row):
+        x = MARGIN + t * (box + 14)
+        page.text(x + box / 2, 16, str(t), 10, "note")
+        page.rect(x, 28, box, 34, look, 5)
+        page.text(x + box / 2, 45, seen, 11)
+        page.text(x + box / 2, 76, done, 11)
+        if t:
+            page.arrow((x - 13, 45), (x - 1, 45))
+    page.text(page.width / 2, 108, note, 11, "note")
+    return page
+
+
+def symbols(domain: Symbol) -> Drawing:
+    """Shown once, asked for later."""
+    del domain
+    shown: Moment = (f"{symbol.COLOURS[0]}, {symbol.SIDES[0]}", "red", "wait")
+    waiting: list[Moment] = [("blank", "cell", "wait")] * (symbol.WAITING - 1)
+    asked: list[Moment] = [("blank", "cell", "colour?"), ("blank", "cell", "side?")]
+    note = f"{len(symbol.COLOURS)} colours and {len(symbol.SIDES)} sides, all equally likely; a mistake ends it"
+    return moments("A colour and a side, three blanks, and two questions", [shown, *waiting, *asked], note, 66)
+
+
+def suits(domain: RepeatFirst) -> Drawing:
+    """A random suit each time; the first counts."""
+    count = domain.answers or domain.DEFAULT_HORIZON
+    names, looks = repeat_first.SUITS, {"diamonds": "red", "hearts": "red"}
+    order = [2, 0, 3, 3, 1, 0, 2, 1]  # any will do
+    row: list[Moment] = [
+        (names[i], "gold" if t == 0 else looks.get(names[i], "cell"), f"{names[order[0]]}?")
+        for t, i in enumerate(order[i % len(order)] for i in range(count))
+    ]
+    return moments("A row of suits, the first marked", row, f"1/{count} each time the action names the first", 62)
+
+
+def bits(domain: MemoryLength) -> Drawing:
+    """One bit, blanks, and the last action."""
+    row: list[Moment] = [
+        ("0 or 1" if t == 0 else "blank", "gold" if t == 0 else "cell", "") for t in range(domain.length)
+    ]
+    row[-1] = (*row[-1][:2], "the bit?")
+    return moments("A bit, blanks, and a question", row, "only the last action counts")
