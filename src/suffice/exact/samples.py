@@ -69,17 +69,18 @@ def _taking_turns(met: list[Candidate]) -> list[Candidate]:
     return [met[i] for _, _, i in sorted(order)]
 
 
-def coverage(minimal: Minimal) -> float:
-    """Episodes in which, with probability ½, every transition and reward has been seen: Σ exp(−N p) = ln 2.
+def coverage(minimal: Minimal, unseen: float = math.log(2)) -> float:
+    """Episodes after which so many transitions and rewards have on average never been seen: Σ exp(−N p) = unseen.
 
-    The number of those not seen is close to Poisson's distribution with that mean.
+    Something is missing with at most that probability. With ln 2 it is about ½, because the number of those missing is
+    close to Poisson's distribution.
     """
     shares = zip(minimal.occupancy(), minimal.arrows, strict=False)
     p = np.concatenate([(share[arrows.source] * arrows.probability).astype(float) for share, arrows in shares])
-    low, high = 0.0, math.log(len(p) / math.log(2)) / float(p.min())
+    low, high = 0.0, math.log(len(p) / unseen) / float(p.min())
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if np.exp(-middle * p).sum() <= math.log(2) else (middle, high)
+        low, high = (low, middle) if np.exp(-middle * p).sum() <= unseen else (middle, high)
     return high
 
 

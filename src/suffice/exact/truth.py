@@ -85,7 +85,7 @@ def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguisha
     seen = coverage(minimal)
 
     def expected(bound: Bound) -> float:
-        return max(seen, *(likely(bound, met[t], found, delta) for t, found in layers.items()))
+        return max((seen, *(likely(bound, met[t], found, delta) for t, found in layers.items())))
 
     proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
     needed = {bound.name: Needed(proved.episodes(bound), expected(bound)) for bound in BOUNDS.values()}
@@ -116,7 +116,7 @@ def _least(closest: Iterable[Closest]) -> Closest | None:
 
 @dataclass(frozen=True, slots=True)
 class _Sufficient:
-    """What provably suffices for every layer."""
+    """What provably suffices to tell the states of every layer apart, and to have seen all there is."""
 
     minimal: Minimal
     closest: list[Closest]  # of each layer with two states or more
@@ -125,10 +125,8 @@ class _Sufficient:
 
     def episodes(self, bound: Bound, sketch: bool = False) -> float:
         met = candidates(self.minimal)
-        return max(
-            (
-                sufficient(bound, c.distance, met[c.layer][-1].share, self.ln_sizes[c.layer], self.delta, sketch)
-                for c in self.closest
-            ),
-            default=0.0,
+        told_apart = (
+            sufficient(bound, c.distance, met[c.layer][-1].share, self.ln_sizes[c.layer], self.delta, sketch)
+            for c in self.closest
         )
+        return max((coverage(self.minimal, self.delta), *told_apart))
