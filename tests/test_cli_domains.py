@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,8 @@ def test_exact_keeps_its_promise_to_scripts() -> None:
     needed = by_languages(truth.minimal, CONJUNCTIONS, 1e-3).needed
     assert set(said["episodes_needed"]) == {"paper", "two-sample", "likelihood-ratio", "fisher"}
     for bound, both in needed.items():
-        assert said["episodes_needed"][bound] - both.sufficient <= 1 > said["episodes_likely"][bound] - both.likely
+        assert said["episodes_needed"][bound] == math.ceil(both.sufficient)
+        assert said["episodes_likely"][bound] == math.ceil(both.likely)
     assert said["rewards_tell"] is None and said["arithmetic"] == "rational"
 
 
@@ -138,6 +140,10 @@ def test_rewards_that_tell_are_noticed_and_mended(tmp_path: Path) -> None:
     assert said.splitlines()[-1] == f"Next: suffice exact {secret} --horizon 3 --observe-reward"
     mended = exact(secret, "--horizon", "3", "--observe-reward")
     assert mended["rewards_tell"] is None and mended["distinguishability"] > 0
+    ok("simulate", secret, "--horizon", "3", "--episodes", "50", "-o", str(tmp_path / "blind.csv"))
+    ok("learn", str(tmp_path / "blind.csv"), "-o", str(tmp_path / "blind.model"))
+    ran = suffice("compare", str(tmp_path / "blind.model"), secret)
+    assert ran.code == 2 and "has no automaton to compare with. Rewards tell more" in ran.err
     ok("simulate", secret, "--horizon", "3", "--observe-reward", "--episodes", "9", "-o", str(tmp_path / "log.csv"))
     assert read_log(tmp_path / "log.csv")[0].alphabet.features == ("observation", "paid")
 

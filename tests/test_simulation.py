@@ -31,11 +31,14 @@ def test_a_simulated_policy_brings_what_it_is_worth(domain, horizon: int, epsilo
     model = domain.model(horizon)
     rdp = minimal_rdp(model, horizon).rdp()
     policy = Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, epsilon)
-    sample = returns(simulate(model, 20_000, horizon, np.random.default_rng(5), policy))
+    episodes = simulate(model, 20_000, horizon, np.random.default_rng(5), policy)
+    sample = returns(episodes)
     exact = evaluate(model, policy, horizon)
     assert sample.mean() == pytest.approx(float(exact.mean_return), abs=5 * sample.std() / 20_000**0.5 + 1e-12)
-    success = float(exact.success_rate)
-    assert np.mean(sample > 0) <= success + 5 * (success * (1 - success) / 20_000) ** 0.5 + 1e-12
+    success, paid = float(exact.success_rate), np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]] > 0
+    assert (
+        abs(paid[episodes.word].any(axis=0).mean() - success) <= 5 * (success * (1 - success) / 20_000) ** 0.5 + 1e-12
+    )
 
 
 def test_an_impossible_action_is_never_drawn() -> None:

@@ -27,6 +27,8 @@ Int32 = NDArray[np.int32]
 ENDED = -1  # the state after an episode's end
 MANY_STATES = 10_000  # up to here a model is closed; beyond it is explored only as far as an episode reaches
 MAX_STATES = 200_000
+MAX_ROWS = 1 << 19  # of a state and an action
+MAX_OUTCOMES = 1 << 21  # of all states and actions together: half a gigabyte of fractions
 
 
 class Outcome(NamedTuple):
@@ -187,8 +189,8 @@ def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> 
         return outcomes
 
     rows = [checked(definition.start(), "the start")]
-    if any(outcome.state is None for outcome in rows[0]):
-        raise SufficeError("an episode cannot be over before its first action")
+    if any(outcome.state is None or outcome.reward for outcome in rows[0]):
+        raise SufficeError("an episode cannot be over, or pay, before its first action")
     while queue:
         state, before = queue.popleft()
         depth = before + 1
@@ -197,6 +199,10 @@ def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> 
             rows += [[] for _ in actions]
         else:
             rows += [checked(definition.step(state, a), f"action {a} in state {state}") for a in actions]
+        if len(rows) > MAX_ROWS:
+            raise SufficeError(
+                f"the model has over {MAX_ROWS:,} pairs of a state and an action; choose smaller options"
+            )
     return _Closure(number, rows, closed)
 
 

@@ -7,6 +7,7 @@ observation and step, and an automaton with a choice for each state are all of t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -120,4 +121,5 @@ class Policy:
 
 def uniform_over(alphabet: Alphabet, actions: Sequence[Value]) -> Chances:
     """Each of these actions with the same chance; one that is named twice counts twice."""
-    return tuple(Fraction(list(actions).count(a), len(actions)) for a in alphabet.actions)
+    times = Counter(actions)
+    return tuple(Fraction(times[a], len(actions)) for a in alphabet.actions)

@@ -30,6 +30,10 @@ def main() -> NoReturn:
         _fail(str(error), 2)
     except KeyboardInterrupt:
         _fail("interrupted; nothing was written", 130)
+    except SystemError as error:  # what numpy makes of an interruption inside its loops over fractions
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | SystemExit):
+            _fail("interrupted; nothing was written", 130)
+        raise
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -242,7 +242,10 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
     ours = Model.load(first).rdp
     if names_domain(second):
         finite, policy, horizon = domain_of(second, options, ours.horizon)
-        theirs = minimal_rdp(finite, horizon, policy).rdp()
+        minimal = minimal_rdp(finite, horizon, policy)
+        if minimal.telling:
+            raise SufficeError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
+        theirs = minimal.rdp()
     else:
         refuse_domain_options(options)
         theirs = Model.load(second).rdp

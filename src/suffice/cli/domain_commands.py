@@ -272,7 +272,8 @@ def _print_next(domain: str, told: Distinguishability | None, options: DomainOpt
     enough = told.needed["fisher"].likely if told and "fisher" in told.needed else None
     again = shlex.quote(domain) + (f" {words(options)}" if words(options) else "")
     if told is None or not told.value:
-        other = "--family conjunctions" if told else "--observe-reward"
+        blind = "--metric prefixes" if told and told.statistic == "conjunctions" else "--family conjunctions"
+        other = blind if told else "--observe-reward"
         print(f"Next: suffice exact {again} {other}")
         return
     if enough and enough > AFFORDABLE:

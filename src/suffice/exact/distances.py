@@ -183,14 +183,18 @@ class _Pairs:
         """
         most, witness = 0, ((), 0, 0)
         stack: list[tuple[int, int, int, Any, Any, tuple[Any, ...]]] = [(t, q1, q2, 1, 1, ())]
+        known: set[tuple[int, int, int, Any, Any]] = set()  # what goes on the same way need be followed only once
         while stack and (enough is None or most < enough):
             u, c1, c2, w1, w2, prefix = stack.pop()
             for letter, p1, p2, d1, d2 in self.both(u, c1, c2):
                 v1, v2, longer = w1 * p1, w2 * p2, (*prefix, letter)
                 if abs(v1 - v2) > most:
                     most, witness = abs(v1 - v2), (longer, v1, v2)
-                if u < self._minimal.horizon and d1 != d2 and min(d1, d2) >= 0 and max(v1, v2) > most:
-                    stack.append((u + 1, d1, d2, v1, v2, longer))
+                key = (u + 1, d1, d2, v1, v2)
+                undecided = u < self._minimal.horizon and d1 != d2 and min(d1, d2) >= 0 and max(v1, v2) > most
+                if undecided and key not in known:
+                    known.add(key)
+                    stack.append((*key, longer))
         return most, witness
 
     def summed(self, t: int, q1: int, q2: int, enough: Any) -> Any:

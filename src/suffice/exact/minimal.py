@@ -69,8 +69,9 @@ class Telling:
         """For a person."""
         return (
             f"Rewards tell more than observations: after {show(self.history)} the reward {self.rewards[0]:g} or "
-            f"{self.rewards[1]:g} decides what may follow, and no state can remember it. Values are exact, "
-            "distinguishability is not defined; put the reward into the observation with --observe-reward."
+            f"{self.rewards[1]:g} decides what may follow, and no state can remember it. Values are exact for who does "
+            "not see rewards, but the states are too few for whole futures, and distinguishability is not defined; put "
+            "the reward into the observation with --observe-reward."
         )
 
 

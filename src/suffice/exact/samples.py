@@ -9,7 +9,8 @@ it m with room to spare (Chernoff), and m follows from asking that the threshold
 `likelihood-ratio`  m = 4 x*/μ₀², because G ≥ m (p̂₁ − p̂₂)² by Pinsker's inequality
 `fisher`            m = 4 (ln(|X|/δ) + ½ ln 2N + ln(m + 1))/μ₀², because a table has probability
                     e^−G B(k₁; n₁) B(k₂; n₂) / B(k; n) with B a binomial's probability of its own mean, at most 1 and at
-                    least 1/√(2n), so that p, the sum over at most m + 1 tables, is at most (m + 1) √(2N) e^−G
+                    least 1/√(2n), so that p, the sum over at most min(n₁, n₂) + 1 tables, is at most
+                    (min + 1) √(2N) e^−G; G grows with min faster than ln(min + 1) does, so min = m decides
 
 *Likely* is what to expect: the N at which the evidence between every two states, at its mean, reaches the threshold
 when the learner first meets them, that is when the largest candidate of the rarer one is compared with the candidates

@@ -14,10 +14,9 @@ from typing import Any, ClassVar, Self
 from suffice.domains.domain import Domain
 from suffice.domains.pomdp.reading import Pomdp, read_pomdp
 from suffice.errors import SufficeError
-from suffice.finite import FiniteModel, Observation, Outcome
+from suffice.finite import MAX_OUTCOMES, FiniteModel, Observation, Outcome
 
 NOTHING_YET: Observation = ("start",)
-MAX_OUTCOMES = 1 << 21  # of all states and actions together: half a gigabyte of fractions
 
 
 @dataclass(frozen=True, slots=True)
