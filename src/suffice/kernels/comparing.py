@@ -121,10 +121,10 @@ def fisher(k1, n1, k2, n2, seen, worth):
     k = k1 + k2
     low, high = max(0, k - n2), min(k, n1)
     mode = ((n1 + 1) * (k + 1)) // (n1 + n2 + 2)
-    up = k1 > mode
-    enough = math.exp(min(-seen - worth, 700.0))  # a sum this large means p ≥ e^−worth
     if k1 == mode or seen >= ln_table(mode, n1, k - mode, n2) - _TIE:
         return 0.0
+    up = k1 > mode
+    enough = math.exp(min(-seen - worth, 700.0))  # a sum this large means p ≥ e^−worth
     total = _tail(k1, up, n1, n2, k, enough)
     if total >= enough:
         return 0.0
