@@ -22,6 +22,7 @@ from oracle.exact import ExactOracle, History, controller, history_of, usual
 from oracle.languages import contains, log_size
 from samples import from_values
 from suffice.bounds import BOUNDS, Bound
+from suffice.controller import Controller
 from suffice.domains import (
     DOMAINS,
     CheatMAB,
@@ -66,7 +67,6 @@ from suffice.exact.samples import coverage, sufficient
 from suffice.finite import FiniteModel, Outcome
 from suffice.languages import CONJUNCTIONS, Family
 from suffice.learner import Settings, adact_h
-from suffice.policy import Policy
 from suffice.rdp import compare
 from suffice.simulation import simulate
 from suffice.statistics.language_counts import LanguageCounts
@@ -147,7 +147,7 @@ def draw(seed: int, telling: bool) -> Drawn:
     return Drawn(tuple(starts), {(s, a): tuple(row(a)) for s in range(n) for a in "ab"})
 
 
-def draw_policy(seed: int, model: FiniteModel) -> Policy:
+def draw_policy(seed: int, model: FiniteModel) -> Controller:
     """One to three memories, some of which never take an action."""
     rng = np.random.default_rng([seed, 1])
     memories = int(rng.integers(1, 4))
@@ -159,7 +159,7 @@ def draw_policy(seed: int, model: FiniteModel) -> Policy:
         chances.append(tuple(part.get(a, Fraction(0)) for a in range(actions)))
     first = rng.integers(memories, size=observations).astype(np.int32)
     after = rng.integers(memories, size=(memories, actions, observations)).astype(np.int32)
-    return Policy(model.alphabet, first, after, tuple(chances))
+    return Controller(model.alphabet, first, after, tuple(chances))
 
 
 # ---------------------------------------------------------------- agreement with the sum over all episodes
@@ -203,7 +203,7 @@ class Both:
         return found
 
 
-def compared(definition: Any, horizon: int, policy: Policy | None = None) -> Both:
+def compared(definition: Any, horizon: int, policy: Controller | None = None) -> Both:
     minimal = minimal_rdp(FiniteModel.of(definition), horizon, policy)
     assert minimal.rational
     choose = controller(policy) if policy else usual(definition)
@@ -253,7 +253,7 @@ def assert_telling(both: Both) -> None:
         assert {e: p / scales[0] for e, p in first.items()} != {e: p / scales[1] for e, p in second.items()}
 
 
-def assert_values(both: Both, definition: Any, policy: Policy | None) -> None:
+def assert_values(both: Both, definition: Any, policy: Controller | None) -> None:
     """V*, with and without what the behaviour never does; the behaviour; the best plan and how well it is covered."""
     oracle, model = both.oracle, FiniteModel.of(definition)
     known = truth_of(model, oracle.horizon, policy)
@@ -561,7 +561,7 @@ def test_a_logger_with_memory_shows_as_further_states() -> None:
     model = FiniteModel.of(definition)
     after = np.array([[[1], [2]], [[1], [1]], [[2], [2]]], np.int32).repeat(2, axis=2)
     certain = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
-    stubborn = Policy(model.alphabet, np.zeros(2, np.int32), after, ((HALF, HALF), *certain))
+    stubborn = Controller(model.alphabet, np.zeros(2, np.int32), after, ((HALF, HALF), *certain))
     both = compared(definition, 3, stubborn)
     assert both.minimal.layers == (1, 1, 2, 2, 1)
     assert_states(both)
@@ -894,9 +894,9 @@ def all_t_mazes() -> Episodes:
 # ---------------------------------------------------------------- against simulation
 
 
-def always(model: FiniteModel, action: int) -> Policy:
+def always(model: FiniteModel, action: int) -> Controller:
     chosen = tuple(Fraction(a == action) for a in range(len(model.alphabet.actions)))
-    return Policy.by_observation(model.alphabet, [chosen] * len(model.alphabet.observations))
+    return Controller.by_observation(model.alphabet, [chosen] * len(model.alphabet.observations))
 
 
 @pytest.mark.parametrize("domain", ALL_DOMAINS, ids=named)
@@ -992,7 +992,7 @@ def test_what_suffices_suffices(domain: Domain, bound: Bound) -> None:
 
 def test_what_cannot_be_right_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model = TMaze().model(3)
-    other = Policy.uniform(Corridor().model(3).alphabet)
+    other = Controller.uniform(Corridor().model(3).alphabet)
     for horizon in (0, -1):
         with pytest.raises(SufficeError, match=f"a horizon of {horizon} leaves no action; use 1 or more"):
             minimal_rdp(model, horizon)

@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from suffice import simulation
+from suffice.controller import Controller
 from suffice.domains import Cookie, Corridor, TMaze
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.exact import evaluate, minimal_rdp
 from suffice.logs import read_log, write_log
 from suffice.planner import backward_induction
-from suffice.policy import Policy
 from suffice.simulation import simulate, stream
 
 
@@ -30,7 +30,7 @@ def returns(episodes: Episodes) -> np.ndarray:
 def test_a_simulated_policy_brings_what_it_is_worth(domain, horizon: int, epsilon: Fraction) -> None:
     model = domain.model(horizon)
     rdp = minimal_rdp(model, horizon).rdp()
-    policy = Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, epsilon)
+    policy = Controller.on_automaton(rdp, model.alphabet, backward_induction(rdp).actions, epsilon)
     episodes = simulate(model, 20_000, horizon, np.random.default_rng(5), policy)
     sample = returns(episodes)
     exact = evaluate(model, policy, horizon)
@@ -51,9 +51,9 @@ class AlmostOne:
 def test_an_impossible_action_is_never_drawn() -> None:
     """Even where running sums round to less than one, as 0.2 + 0.7 + 0.1 does, and the dice fall in between."""
     model = TMaze().model(4)
-    uniform = Policy.uniform(model.alphabet)
+    uniform = Controller.uniform(model.alphabet)
     chances = (Fraction(2, 10), Fraction(7, 10), Fraction(1, 10), Fraction(0))
-    never = Policy(model.alphabet, uniform.first, uniform.after, (chances,))
+    never = Controller(model.alphabet, uniform.first, uniform.after, (chances,))
     assert np.cumsum(never.table)[-1] < 1
     episodes = simulate(model, 1, 4, AlmostOne(), never)  # type: ignore[arg-type]
     assert {episodes.alphabet.action(int(a)) for a in episodes.letters[:, 0]} == {None, "S"}
@@ -93,4 +93,4 @@ def test_what_cannot_be_simulated_is_refused() -> None:
     with pytest.raises(SufficeError, match="a horizon of 0 leaves no action"):
         simulate(model, 5, 0, rng)
     with pytest.raises(SufficeError, match="another alphabet"):
-        simulate(model, 5, 5, rng, Policy.uniform(Cookie().model(5).alphabet))
+        simulate(model, 5, 5, rng, Controller.uniform(Cookie().model(5).alphabet))

@@ -18,6 +18,7 @@ from suffice.version import __version__
 
 if TYPE_CHECKING:
     from suffice.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, Promise
+    from suffice.controller import Controller
     from suffice.domains import Domain, make, register
     from suffice.episodes import Alphabet, Episodes
     from suffice.exact import Minimal, Truth, evaluate, minimal_rdp, truth_of
@@ -27,16 +28,20 @@ if TYPE_CHECKING:
     from suffice.logs import Columns, read_log, read_schema, write_log, write_schema
     from suffice.merging import Verdict
     from suffice.model import Model
+    from suffice.planner import GREEDY, Plan, Planning, plan_on
     from suffice.policy import Policy
     from suffice.rdp import RDP, UNSEEN, compare
+    from suffice.refining import refine
     from suffice.simulation import simulate
     from suffice.sketch import CountMinSketch
+    from suffice.solution import Solution, Split, regorl
     from suffice.statistics.language_counts import LanguageCounts
     from suffice.statistics.prefix_sketch import PrefixSketches
     from suffice.statistics.prefix_tree import PrefixCounts
 
 _HOMES = {
     "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
+    "controller": ("Controller",),
     "domains": ("Domain", "make", "register"),
     "episodes": ("Alphabet", "Episodes"),
     "exact": ("Minimal", "Truth", "evaluate", "minimal_rdp", "truth_of"),
@@ -46,10 +51,13 @@ _HOMES = {
     "logs": ("Columns", "read_log", "read_schema", "write_log", "write_schema"),
     "merging": ("Verdict",),
     "model": ("Model",),
+    "planner": ("GREEDY", "Plan", "Planning", "plan_on"),
     "policy": ("Policy",),
     "rdp": ("RDP", "UNSEEN", "compare"),
+    "refining": ("refine",),
     "simulation": ("simulate",),
     "sketch": ("CountMinSketch",),
+    "solution": ("Solution", "Split", "regorl"),
     "statistics.language_counts": ("LanguageCounts",),
     "statistics.prefix_sketch": ("PrefixSketches",),
     "statistics.prefix_tree": ("PrefixCounts",),
@@ -60,6 +68,7 @@ __all__ = [
     "BOUNDS",
     "CONJUNCTIONS",
     "FISHER_EXACT",
+    "GREEDY",
     "LIKELIHOOD_RATIO",
     "PAPER",
     "RDP",
@@ -68,6 +77,7 @@ __all__ = [
     "Alphabet",
     "Bound",
     "Columns",
+    "Controller",
     "CountMinSketch",
     "Decision",
     "Domain",
@@ -79,11 +89,15 @@ __all__ = [
     "Minimal",
     "Model",
     "Outcome",
+    "Plan",
+    "Planning",
     "Policy",
     "PrefixCounts",
     "PrefixSketches",
     "Promise",
     "Settings",
+    "Solution",
+    "Split",
     "SufficeError",
     "Truth",
     "Verdict",
@@ -93,9 +107,12 @@ __all__ = [
     "evaluate",
     "make",
     "minimal_rdp",
+    "plan_on",
     "read_log",
     "read_schema",
+    "refine",
     "register",
+    "regorl",
     "simulate",
     "truth_of",
     "write_log",

@@ -160,7 +160,7 @@ class Episodes:
         pairs, of_letter = np.unique(self.letters[:, :2], axis=0, return_inverse=True)
         return pairs, of_letter.reshape(-1).astype(smallest_uint(len(pairs)))
 
-    def columns(self, part: slice) -> Episodes:
+    def columns(self, part: slice | Int64) -> Episodes:
         """A shard: some of the episodes, with the same letters."""
         weight = None if self.weight is None else self.weight[part]
         return Episodes(self.alphabet, self.letters, self.word[:, part], self.follows, weight, self.declared)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.model import Model
+from suffice.policy import policy_rows
 from suffice.rdp import RDP, UNSEEN, show_symbol
 
 
@@ -21,7 +22,7 @@ def to_json(model: Model) -> str:
         "bound": about.bound,
         "layers": about.layers,
         "transitions": transitions(model.rdp),
-        "policy": [],  # no plan has been made on this model
+        "policy": [] if model.plan is None else policy_rows(model.rdp, model.plan),
     }
     return json.dumps(exported, ensure_ascii=False, indent=1)
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.controller import Controller, uniform_over
 from suffice.episodes import STOP, Alphabet, Int64, Value
 from suffice.errors import SufficeError
-from suffice.policy import Policy, uniform_over
 
 State = Hashable
 Observation = tuple[Value, ...]
@@ -81,7 +81,7 @@ class FiniteModel:
     states: tuple[State, ...]  # [S] as the definition calls them
     first: Outcomes  # one row
     after: Outcomes  # [S·A] rows, by state and action; empty where no episode of the model's horizon acts
-    usual: Policy  # the behaviour policy, unless another is given
+    usual: Controller  # the behaviour policy, unless another is given
     reach: int | None = None  # the horizon up to which the model holds; None: any
 
     def __repr__(self) -> str:
@@ -107,7 +107,9 @@ class FiniteModel:
         tables = [_Coder(alphabet, exact, found.number).encode(rows) for rows in (found.rows[:1], found.rows[1:])]
         usual = [uniform_over(alphabet, definition.choices(o)) for o in alphabet.observations]
         anything = uniform_over(alphabet, alphabet.actions)
-        policy = Policy.uniform(alphabet) if set(usual) == {anything} else Policy.by_observation(alphabet, usual)
+        policy = (
+            Controller.uniform(alphabet) if set(usual) == {anything} else Controller.by_observation(alphabet, usual)
+        )
         reach = None if found.closed else horizon
         return cls(alphabet, tuple(exact), tuple(found.number), tables[0], tables[1], policy, reach)
 

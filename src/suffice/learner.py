@@ -167,22 +167,17 @@ class _Run:
         return join
 
     def _result(self) -> Learned:
-        layers = np.array([len(tau) for tau in self._tau] + [1], np.int64)
-        offsets = np.concatenate([[0], np.cumsum(layers)])
-        tau = np.full((int(layers.sum()), len(self._symbols)), UNSEEN, np.int32)
-        counts = np.zeros((len(tau), len(self._episodes.letters)), np.int64)
-        for t, rows in enumerate(self._tau):
-            tau[offsets[t] : offsets[t + 1]] = np.where(rows == UNSEEN, UNSEEN, rows + offsets[t + 1])
-            counts[offsets[t] : offsets[t + 1]] = self._counts[t]
+        episodes = self._episodes
+        rdp = RDP.of_layers(episodes.alphabet, episodes.letters, self._symbols, self._tau, self._counts)
         forced = sum(d.n for d in self._decisions if d.verdict.forced)
         return Learned(
-            rdp=RDP(self._episodes.alphabet, self._episodes.letters, self._symbols, layers, tau, counts),
+            rdp=rdp,
             decisions=tuple(self._decisions),
-            promise=self._promise(int(layers.sum())),
+            promise=self._promise(rdp.n_states),
             candidates=tuple(self._candidates),
             languages=tuple(self._languages),
             deltas=tuple(self._deltas),
-            forced_share=forced / (self._episodes.total * max(1, self._episodes.horizon)),
+            forced_share=forced / (episodes.total * max(1, episodes.horizon)),
             settings=self._settings,
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -24,7 +25,10 @@ from suffice.files import replacing
 from suffice.languages import BEYOND
 from suffice.learner import Decision, Learned
 from suffice.merging import Verdict
+from suffice.planner import BEHAVE, Plan
+from suffice.policy import Policy
 from suffice.rdp import RDP
+from suffice.solution import Solution
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.version import __version__
 
@@ -44,6 +48,22 @@ class Promised(msgspec.Struct, frozen=True):
     detectable: float | None
     detectable_worst: float | None
     paper: float
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """`regorl.Solution`, written down."""
+
+    planner: str
+    strength: float
+    delta: float
+    value: float  # predicted
+    lower_bound: float
+    error: float
+    behaviour_value: float  # the log's
+    sentence: str
+    split: bool
+    proved_lower: float | None
+    proved_upper: float | None
 
 
 class About(msgspec.Struct, frozen=True):
@@ -70,6 +90,9 @@ class About(msgspec.Struct, frozen=True):
     features: list[str]
     observations: list[list[Value]]
     rewards: list[float]
+    bins: dict[str, list[float]] = {}  # of binned columns, the lower edges of bins 1, 2, …
+    held_out: float = 0.0  # share of the log's episodes that was not learned from
+    plan: Planned | None = None
 
 
 class RunNotes(msgspec.Struct, frozen=True):
@@ -86,17 +109,39 @@ class Model:
     rdp: RDP
     about: About
     decisions: tuple[Decision, ...]
+    plan: Plan | None = None
 
     @classmethod
-    def of(cls, learned: Learned, episodes: Episodes) -> Model:
-        """A model of what was learned from a log."""
-        return cls(learned.rdp, _about(learned, episodes), learned.decisions)
+    def of(
+        cls,
+        result: Learned | Solution,
+        episodes: Episodes,
+        *,
+        bins: Mapping[str, Sequence[float]] | None = None,
+        held_out: float = 0.0,
+    ) -> Model:
+        """A model of what was learned from a log; the log is given whole, also where part of it was held out."""
+        solution = result if isinstance(result, Solution) else None
+        learned = solution.learned if solution else result
+        assert isinstance(learned, Learned)
+        about = _about(learned, episodes, _planned(solution) if solution else None, bins or {}, held_out)
+        return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
+
+    def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:
+        """The plan as something that acts."""
+        return Policy(self.rdp, self.required_plan(), rng, deterministic=deterministic, bins=self.about.bins)
+
+    def required_plan(self) -> Plan:
+        """The plan, or a word on how to make one."""
+        if self.plan is None:
+            raise SufficeError("this model has no plan: learn it again, without --planner none")
+        return self.plan
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
         entries = {"header.json": msgspec.json.format(msgspec.json.encode(self.about), indent=1)}
         entries["witnesses.json"] = msgspec.json.encode([d.verdict.witness for d in self.decisions])
-        for name, array in (_arrays_of(self.rdp) | _columns_of(self.decisions)).items():
+        for name, array in (_arrays_of(self.rdp) | _columns_of(self.decisions) | _arrays_of_plan(self.plan)).items():
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
             entries[f"{name}.npy"] = buffer.getvalue()
@@ -118,7 +163,7 @@ class Model:
             if about.layers != rdp.layers.tolist():
                 raise ValueError("its header is of another automaton")
             witnesses = msgspec.json.decode(entries["witnesses.json"], type=list[str])
-            return cls(rdp, about, _decisions_of(arrays, witnesses))
+            return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
         except (SufficeError, ValueError, KeyError, TypeError, MemoryError, SyntaxError, TokenError) as error:
             reason = " ".join(str(error).split())
             raise SufficeError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
@@ -130,7 +175,30 @@ class _NewerError(Exception):
     """A file of a format that this version cannot know."""
 
 
-def _about(learned: Learned, episodes: Episodes) -> About:
+def _planned(solution: Solution) -> Planned:
+    plan, bracket = solution.plan, solution.bracket
+    return Planned(
+        planner=solution.planning.name,
+        strength=solution.planning.strength,
+        delta=plan.delta,
+        value=plan.value,
+        lower_bound=plan.lower_bound,
+        error=plan.error,
+        behaviour_value=solution.behaviour_value,
+        sentence=solution.sentence,
+        split=solution.split is not None,
+        proved_lower=bracket.lower if bracket else None,
+        proved_upper=bracket.upper if bracket else None,
+    )
+
+
+def _about(
+    learned: Learned,
+    episodes: Episodes,
+    plan: Planned | None,
+    bins: Mapping[str, Sequence[float]],
+    held_out: float,
+) -> About:
     settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
     statistic = settings.statistic
     return About(
@@ -138,7 +206,7 @@ def _about(learned: Learned, episodes: Episodes) -> About:
         format_version=FORMAT_VERSION,
         version=__version__,
         log_hash=episodes.digest(),
-        episodes=episodes.total,
+        episodes=int(learned.rdp.counts[0].sum()),
         metric=statistic.name,
         family=str(statistic.family) if isinstance(statistic, LanguageCounts) else None,
         bound=settings.chosen_bound.name,
@@ -163,6 +231,9 @@ def _about(learned: Learned, episodes: Episodes) -> About:
         features=list(alphabet.features),
         observations=[list(o) for o in alphabet.observations],
         rewards=list(alphabet.rewards),
+        bins={name: list(edges) for name, edges in bins.items()},
+        held_out=held_out,
+        plan=plan,
     )
 
 
@@ -175,6 +246,24 @@ _VERDICT = ("target", "promoted", "forced", "nearest", "distance", "threshold", 
 
 def _arrays_of(rdp: RDP) -> dict[str, Any]:
     return {name: getattr(rdp, name) for name in _RDP_ARRAYS}
+
+
+_PLAN_ARRAYS = ("actions", "values", "lower")
+
+
+def _arrays_of_plan(plan: Plan | None) -> dict[str, Any]:
+    return {} if plan is None else {f"plan_{name}": getattr(plan, name) for name in _PLAN_ARRAYS}
+
+
+def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
+    if about.plan is None:
+        return None
+    actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
+    if any(array.shape != (rdp.n_states,) or array.dtype.kind not in "if" for array in (actions, values, lower)):
+        raise ValueError("its plan is of another automaton")
+    if actions.dtype.kind != "i" or actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
+        raise ValueError("its plan names actions that do not exist")
+    return Plan(actions, values, lower, about.plan.error, about.plan.delta)
 
 
 def _columns_of(decisions: tuple[Decision, ...]) -> dict[str, Any]:

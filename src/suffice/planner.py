@@ -1,43 +1,244 @@
-"""From the counts of an automaton to a plan: backward induction over its layers."""
+"""From the counts of an automaton to a plan: backward induction over its layers (theory.md §6).
+
+*Greedy* planning takes frequencies for probabilities. *Pessimistic* planning (VI-LCB) subtracts from the value of every
+action what its sample may be off by, with rewards scaled to [0, 1] and n how often the action was taken in the state:
+
+    b = √(c L Var(r + V) / n) + c (H − t + 1) L / n,   L = ln(NH/δ),   at most H − t + 1
+
+It takes the action with the best lower bound, and behaves as the log did where all of them are 0. *Safe* planning, the
+default, knows one more action: to behave as the log did. Its value is what that brought, a mean over all visits of the
+state that needs no penalty; an action must beat it to be chosen. So where data are few the plan is the behaviour, and
+where they are many the best action.
+
+The proof of VI-LCB needs counts that do not depend on each other. `two_fold` makes such counts: half of the episodes
+say how often each state may be used, and of the other half's visits so many are drawn (Li et al., Settling the Sample
+Complexity of Model-Based Offline Reinforcement Learning, 2022).
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, Int64
-from suffice.rdp import RDP, UNSEEN
+from suffice.errors import SufficeError
+from suffice.rdp import RDP, UNSEEN, Tally
 
 Float = NDArray[np.float64]
 
-NO_ACTION = -1
+BEHAVE = -1  # instead of an action: choose as the log did
+
+THEORY = 16.0  # the strength c for which the bound is proved; at ordinary sample sizes no action passes it
+USUAL = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """How to plan."""
+
+    strength: float = USUAL  # c; 0: greedy
+    delta: float = 0.05  # of the penalties and of the lower confidence bound
+    safe: bool = True  # to behave as the log did is an action too
+    subsample: bool = False  # plan on independent counts, as the proof asks for: see `two_fold`
+
+    def __post_init__(self) -> None:
+        if not (self.strength >= 0 and math.isfinite(self.strength)):
+            raise SufficeError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
+        if not 0 < self.delta < 1:
+            raise SufficeError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+
+    @property
+    def name(self) -> str:
+        """As the command line calls it."""
+        if self.subsample:
+            return "subsampled"
+        return "safe" if self.safe else "pessimistic" if self.strength else "greedy"
+
+
+GREEDY = Planning(strength=0.0, safe=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """What each state is worth, and the action that is worth it."""
+    """What to do in each state, and what that is worth."""
 
-    values: Float  # [Q] the mean return still to come under the plan, as far as the counts tell
-    actions: Int64  # [Q] place in the alphabet's actions, NO_ACTION where none was ever taken
+    actions: Int64  # [Q] place in the alphabet's actions, or BEHAVE
+    values: Float  # [Q] the mean return still to come, as far as the counts tell
+    lower: Float  # [Q] the same after all penalties: what the actions were chosen by
+    error: float  # the standard error of the first state's value
+    delta: float
+
+    @property
+    def value(self) -> float:
+        """The mean return that the counts predict."""
+        return float(self.values[0])
+
+    @property
+    def lower_bound(self) -> float:
+        """Below this the mean return is with probability about δ, if the automaton is right.
+
+        From the standard error, for large samples. That the same counts chose the plan is not allowed for.
+        """
+        return self.value - NormalDist().inv_cdf(1 - self.delta) * self.error
+
+
+def plan_on(rdp: RDP, planning: Planning | None = None, tally: Tally | None = None) -> Plan:
+    """The best plan on an automaton, by its own counts or by those of other episodes; among equals the first action."""
+    return _Backward(rdp, planning or Planning(), tally or rdp.own_tally()).plan()
 
 
 def backward_induction(rdp: RDP) -> Plan:
-    """The best plan if frequencies were probabilities; among equals the first action."""
-    of_letter, offsets = rdp.symbol_of_letter(), rdp.offsets()
-    action, reward = rdp.letters[:, 0], np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
-    values, actions = np.zeros(rdp.n_states), np.full(rdp.n_states, NO_ACTION, np.int64)
-    by_action = np.zeros((len(rdp.letters), rdp.alphabet.n_actions))
-    by_action[np.arange(len(rdp.letters)), action] = 1
-    for t in range(rdp.horizon, -1, -1):
-        layer = slice(offsets[t], offsets[t + 1])
-        counts, targets = rdp.counts[layer], rdp.tau[layer][:, of_letter]
-        gains = counts * (reward + np.where(targets == UNSEEN, 0.0, values[targets]))
-        times, total = counts @ by_action, gains @ by_action
-        mean = np.where(times > 0, total / np.maximum(times, 1), -np.inf)
-        values[layer] = mean.max(axis=1)
-        real = mean[:, PAD + 1 :]
-        chosen = real.argmax(axis=1)
-        actions[layer] = np.where(real.max(axis=1) > -np.inf, chosen, NO_ACTION)
-    return Plan(values, actions)
+    """The best plan if frequencies were probabilities."""
+    return plan_on(rdp, GREEDY)
+
+
+class Bracket(NamedTuple):
+    """Proved bounds; both hold with probability 1 − δ if the automaton is right and its counts are independent."""
+
+    lower: float  # the plan is worth at least this
+    upper: float  # no policy is worth more
+
+
+def prove(rdp: RDP, plan: Plan, tally: Tally, delta: float) -> Bracket:
+    """What the theory says about a plan made on these counts, with its own constant."""
+    theory = Planning(strength=THEORY, delta=delta)
+    return Bracket(_Backward(rdp, theory, tally).follow(plan), _Backward(rdp, theory, tally).most())
+
+
+def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator) -> Tally:
+    """Of the first half's visits to each state as many as the second half has, less what chance may have added."""
+    seen, spare = first.visits(), second.visits()
+    chance = 10 * np.sqrt(spare * math.log(len(spare) / delta))
+    sizes = np.minimum(seen, np.maximum(spare - chance, 0).astype(np.int64))
+    cells = np.concatenate([first.counts, first.lost], axis=1)
+    drawn = np.array([rng.multivariate_hypergeometric(row, n) for row, n in zip(cells, sizes, strict=True)])
+    wide = first.counts.shape[1]
+    return Tally(drawn[:, :wide], drawn[:, wide:])
+
+
+class _Layer(NamedTuple):
+    """What the counts of a layer say about each state, for some values of the next."""
+
+    times: Float  # [Q_t, A] how often each action was taken
+    mean: Float  # [Q_t, A]
+    spread: Float  # [Q_t, A] variance
+    overall: Float  # [Q_t] the mean over all actions, as often as they were taken
+    variance: Float  # [Q_t] and its variance
+
+
+class _Backward:
+    """Layers from the last to the first, with rewards scaled to [0, 1]."""
+
+    def __init__(self, rdp: RDP, planning: Planning, tally: Tally) -> None:
+        self._rdp, self._planning, self._tally = rdp, planning, tally
+        rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
+        self._low, self._range = float(rewards.min()), float(np.ptp(rewards)) or 1.0
+        self._reward = (rewards - self._low) / self._range
+        self._of_letter, self._offsets = rdp.symbol_of_letter(), rdp.offsets()
+        self._by_action = np.zeros((len(rdp.letters), rdp.alphabet.n_actions))
+        self._by_action[np.arange(len(rdp.letters)), rdp.letters[:, 0]] = 1
+        self._left = (rdp.horizon + 1 - rdp.layer_of()).astype(float)  # [Q] steps still to come, padding included
+        total = max(int(tally.visits()[0]), 1)
+        self._unit = planning.strength * math.log(total * max(rdp.horizon, 1) / planning.delta)  # c L
+
+    def plan(self) -> Plan:
+        n = self._rdp.n_states
+        actions, values, lower = np.full(n, BEHAVE, np.int64), np.zeros(n), np.zeros(n)
+        variance = np.zeros(n)  # of the mean that the value of each state is
+        for layer in self._layers():
+            expected, cautious = self._layer(layer, values), self._layer(layer, lower)
+            bound = self._real(np.maximum(cautious.mean - self._penalty(cautious, layer), 0.0))
+            taken = self._real(expected.times) > 0
+            bound = np.where(taken, bound, -1.0)
+            best, rows = bound.argmax(axis=1), np.arange(len(bound))
+            chosen = taken.any(axis=1) & (bound[rows, best] > self._floor(cautious))
+            actions[layer] = np.where(chosen, best, BEHAVE)
+            values[layer] = np.where(chosen, self._real(expected.mean)[rows, best], expected.overall)
+            lower[layer] = np.where(chosen, bound[rows, best], cautious.overall)
+            visits = np.where(chosen, self._real(expected.times)[rows, best], expected.times.sum(axis=1))
+            spread = np.where(chosen, self._real(expected.spread)[rows, best], expected.variance)
+            variance[layer] = self._variance_of_mean(spread, visits, layer)
+        error = math.sqrt(float(np.sum(self._occupancy(actions) ** 2 * variance))) * self._range
+        values, lower = (self._range * v + self._low * self._left for v in (values, lower))
+        return Plan(actions, values, lower, error, self._planning.delta)
+
+    def follow(self, plan: Plan) -> float:
+        """A lower bound on the value of a plan."""
+        lower = np.zeros(self._rdp.n_states)
+        for layer in self._layers():
+            found = self._layer(layer, lower)
+            bound, action = self._real(found.mean - self._penalty(found, layer)), plan.actions[layer]
+            visits = np.maximum(found.times.sum(axis=1), 1)
+            behave = found.overall - self._off(found.variance, visits, self._left[layer])
+            followed = bound[np.arange(len(bound)), np.maximum(action, 0)]
+            lower[layer] = np.maximum(np.where(action == BEHAVE, behave, followed), 0.0)
+        return self._range * float(lower[0]) + self._low * float(self._left[0])
+
+    def most(self) -> float:
+        """An upper bound on the value of every policy; an action that was never taken may bring anything."""
+        upper = self._left.copy()
+        for layer in self._layers():
+            found = self._layer(layer, upper)
+            bound = np.where(found.times > 0, found.mean + self._penalty(found, layer), np.inf)
+            ended = found.times[:, : PAD + 1].sum(axis=1) > 0  # or not yet begun: there is nothing to choose
+            offered = np.where(ended, bound[:, : PAD + 1].min(axis=1), self._real(bound).max(axis=1))
+            upper[layer] = np.minimum(offered, self._left[layer])
+        return self._range * float(upper[0]) + self._low * float(self._left[0])
+
+    def _layers(self) -> list[slice]:
+        """From the last to the first."""
+        return [slice(self._offsets[t], self._offsets[t + 1]) for t in range(self._rdp.horizon, -1, -1)]
+
+    def _layer(self, layer: slice, values: Float) -> _Layer:
+        counts, lost = self._tally.counts[layer], self._tally.lost[layer]
+        targets = self._rdp.tau[layer][:, self._of_letter]
+        gains = self._reward + np.where(targets == UNSEEN, 0.0, values[targets])  # what was lost brings nothing
+        times = counts @ self._by_action + lost
+        sums, squares = (counts * gains) @ self._by_action, (counts * gains**2) @ self._by_action
+        mean = sums / np.maximum(times, 1)
+        spread = np.maximum(squares / np.maximum(times, 1) - mean**2, 0.0)
+        visits = np.maximum(times.sum(axis=1), 1)
+        overall = sums.sum(axis=1) / visits
+        return _Layer(times, mean, spread, overall, np.maximum(squares.sum(axis=1) / visits - overall**2, 0.0))
+
+    def _penalty(self, found: _Layer, layer: slice) -> Float:
+        return self._off(found.spread, np.maximum(found.times, 1), self._left[layer][:, None])
+
+    def _off(self, spread: Float, times: Float, left: Float) -> Float:
+        """b."""
+        unit = self._unit / times
+        return np.minimum(np.sqrt(unit * spread) + unit * left, left)
+
+    def _floor(self, found: _Layer) -> Float:
+        """What an action must be worth more than."""
+        if self._planning.safe:
+            return found.overall
+        return np.full(len(found.overall), 0.0 if self._planning.strength else -1.0)
+
+    def _real(self, by_action: Float) -> Float:
+        """Without the dummy and the pad action."""
+        return np.asarray(by_action[:, PAD + 1 :])
+
+    def _variance_of_mean(self, spread: Float, times: Float, layer: slice) -> Float:
+        """As if one more visit had been half the range away: few visits that agree prove little."""
+        return np.asarray((spread * times + self._left[layer] ** 2 / 4) / np.maximum(times + 1, 1) ** 2)
+
+    def _occupancy(self, actions: Int64) -> Float:
+        """[Q] how probable the plan makes each state, if frequencies were probabilities."""
+        rdp, share = self._rdp, np.zeros(self._rdp.n_states)
+        share[0] = 1.0
+        for layer in self._layers()[::-1]:
+            counts = self._tally.counts[layer]
+            follows = (
+                rdp.letters[None, :, 0] == np.where(actions[layer] == BEHAVE, -1, actions[layer] + PAD + 1)[:, None]
+            )
+            counts = np.where(follows | (actions[layer] == BEHAVE)[:, None], counts, 0)
+            rates = share[layer][:, None] * counts / np.maximum(counts.sum(axis=1), 1)[:, None]
+            targets = rdp.tau[layer][:, self._of_letter]
+            np.add.at(share, targets[counts > 0], rates[counts > 0])
+        return share

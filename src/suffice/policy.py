@@ -1,125 +1,141 @@
-"""A policy: what it remembers of a history, and how it chooses.
+"""A policy at run time: memory and choice, one step after the other.
 
-A finite-state controller. Its memory is one number, which the first observation sets and every action with what it
-showed changes; each memory chooses among the actions with fixed probabilities. A table by observation, a table by
-observation and step, and an automaton with a choice for each state are all of this kind.
+    policy = Policy(rdp, plan)
+    policy.reset()
+    action = policy.act(observation)                       # … do it, see what it shows, and so on
+    policy.observe(their_action, observation); policy.act()  # where somebody else acted
+
+Memory is a state of the automaton. On a history that the log never had it does not fail (`Memory` says what happens
+then), but counts: `fallbacks`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.episodes import Alphabet, Value
+from suffice.episodes import Alphabet, Value, plain
 from suffice.errors import SufficeError
-from suffice.rdp import RDP, UNSEEN
+from suffice.memory import Memory
+from suffice.planner import BEHAVE, Plan
+from suffice.rdp import RDP
 
-Int32 = NDArray[np.int32]
-Float = NDArray[np.float64]
-
-Chances = tuple[Fraction, ...]  # of the alphabet's actions, in order
+NOT_BEGUN = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Policy:
-    """A controller over the codes of an alphabet."""
+    """Follows a plan on an automaton; where the plan says to behave as the log did, it draws (or takes the usual)."""
 
-    alphabet: Alphabet
-    first: Int32  # [O] the memory that a first observation leaves, by observation code
-    after: Int32  # [M, A, O] the memory after an action and what it showed; A numbers the logged actions from 0
-    chances: tuple[Chances, ...]  # [M][A] how each memory chooses
-
-    def __post_init__(self) -> None:
-        actions, observations = len(self.alphabet.actions), self.alphabet.n_observations
-        memories = len(self.chances)
-        if self.first.shape != (observations,) or self.after.shape != (memories, actions, observations):
-            raise SufficeError("a policy needs a memory for every observation and every action with what it showed")
-        for table in (self.first, self.after):
-            if table.size and not 0 <= table.min() <= table.max() < memories:
-                raise SufficeError(f"a memory of a policy is a number below {memories}")
-            table.setflags(write=False)
-        for row in self.chances:
-            if len(row) != actions or min(row) < 0 or sum(row) != 1:
-                raise SufficeError(f"the chances of a policy's {actions} actions must be at least 0 and add up to 1")
+    def __init__(
+        self,
+        rdp: RDP,
+        plan: Plan,
+        rng: np.random.Generator | None = None,
+        *,
+        deterministic: bool = False,
+        bins: Mapping[str, Sequence[float]] | None = None,
+    ) -> None:
+        self.rdp, self.plan = rdp, plan
+        self.fallbacks = 0  # steps that no logged history had taken, since this policy was made
+        self.steps = 0  # and all its steps
+        self._memory = Memory.of(rdp)
+        choices = self._memory.choices(plan.actions).astype(float)
+        choices[~choices.any(axis=1)] = 1.0
+        if deterministic:
+            choices = np.eye(choices.shape[1])[choices.argmax(axis=1)]
+        self._sums = np.cumsum(choices, axis=1) / choices.sum(axis=1, keepdims=True)
+        self._rng = np.random.default_rng(0) if rng is None else rng
+        self._bins = {name: np.asarray(edges) for name, edges in (bins or {}).items()}
+        self._place, self._action = NOT_BEGUN, None  # type: int, Value | None
 
     def __repr__(self) -> str:
-        return f"<Policy: {len(self.chances)} memories, {len(self.alphabet.actions)} actions>"
+        return f"<Policy: {self.rdp.n_states} states, {self.fallbacks} of {self.steps} steps fell back>"
 
     @property
-    def table(self) -> Float:
-        """[M, A] the chances as doubles."""
-        return np.array([[float(p) for p in row] for row in self.chances])
+    def alphabet(self) -> Alphabet:
+        """The actions and observations it knows."""
+        return self.rdp.alphabet
 
-    @classmethod
-    def by_observation(cls, alphabet: Alphabet, chances: Sequence[Chances]) -> Policy:
-        """A policy that remembers only the last observation; one row for each, in the alphabet's order."""
-        if len(chances) != len(alphabet.observations):
-            raise SufficeError(f"{len(chances)} rows of chances for {len(alphabet.observations)} observations")
-        n = alphabet.n_observations
-        first = np.maximum(np.arange(n, dtype=np.int32) - 1, 0)  # nothing is chosen after o_⊥, code 0
-        after = np.broadcast_to(first, (len(chances), len(alphabet.actions), n)).copy()
-        return cls(alphabet, first, after, tuple(chances))
+    @property
+    def state(self) -> int:
+        """The place in memory: a state of the automaton, numbered over all layers, or beyond them where it is lost."""
+        if self._place == NOT_BEGUN:
+            raise SufficeError("the episode has not begun: call reset(), then act() with the first observation")
+        return self._place
 
-    @classmethod
-    def uniform(cls, alphabet: Alphabet) -> Policy:
-        """Every action with the same chance, whatever happened."""
-        actions, observations = len(alphabet.actions), alphabet.n_observations
-        nothing = np.zeros((1, actions, observations), np.int32)
-        return cls(alphabet, nothing[0, 0].copy(), nothing, (uniform_over(alphabet, alphabet.actions),))
+    @property
+    def n_states(self) -> int:
+        """How many values `state` may take."""
+        return len(self._memory.astray)
 
-    @classmethod
-    def on_automaton(cls, rdp: RDP, alphabet: Alphabet, chances: Sequence[Chances]) -> Policy:
-        """A policy that remembers the state of an automaton; one row for each state.
+    def reset(self) -> None:
+        """Begin an episode."""
+        self._place, self._action = 0, None
 
-        The alphabet may be another's: what the automaton has never seen leads to a memory of its own, which chooses
-        uniformly and never finds back.
+    def act(self, observation: object = None) -> Value:
+        """The action to take now, given what the last one showed (at first: what is seen first).
+
+        An observation is a tuple of features as they were logged, or a dict by their names; a single feature may stand
+        alone. Without one, the memory is as the last `observe` left it.
         """
-        lost = rdp.n_states
-        known = {rdp.symbol(y): y for y in range(len(rdp.symbols))}
-        seen = [alphabet.observation(code) for code in range(alphabet.n_observations)]
+        if observation is not None:
+            self.observe(self._action, observation)
+        if self.state == 0:
+            raise SufficeError("what is seen? give act() the first observation")
+        chosen = int(np.searchsorted(self._sums[self._place], self._rng.random(), side="right"))
+        self._action = self.alphabet.actions[chosen]
+        return self._action
 
-        def follow(action: Value | None) -> Int32:
-            """[M, O] where each state goes with an action and what it shows."""
-            tau = np.full((lost + 1, len(seen)), UNSEEN, np.int32)
-            for o, observation in enumerate(seen):
-                if (y := known.get((action, observation))) is not None:
-                    tau[:-1, o] = rdp.tau[:, y]
-            return np.where(tau == UNSEEN, np.int32(lost), tau)
+    def observe(self, action: Value | None, observation: object) -> None:
+        """Take note of an action, whoever chose it, and what it showed; None stands for the action before the first."""
+        if self._place == NOT_BEGUN:
+            raise SufficeError("the policy is asked before an episode began: call reset() first")
+        if (action is None) != (self._place == 0):
+            told = "the first observation follows no action" if self._place == 0 else "an action led here; which one?"
+            raise SufficeError(f"{told}: observe(None, observation) begins, observe(action, observation) goes on")
+        symbol = (None if action is None else plain(action), self._features(observation))
+        self.steps += 1
+        self.fallbacks += not self._memory.was_seen(self._place, symbol)
+        self._place = self._memory.after(self._place, symbol)
 
-        after = np.stack([follow(action) for action in alphabet.actions], axis=1)
-        return cls(alphabet, follow(None)[0], after, (*chances, uniform_over(alphabet, alphabet.actions)))
+    def _features(self, observation: Any) -> tuple[Value, ...]:
+        names = self.alphabet.features
+        if isinstance(observation, Mapping):
+            if missing := [name for name in names if name not in observation]:
+                raise SufficeError(f"the observation lacks {missing[0]!r}; the model reads {', '.join(names)}")
+            observation = [observation[name] for name in names]
+        values = [observation] if np.ndim(observation) == 0 else list(observation)
+        if len(values) != len(names):
+            raise SufficeError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
+        return tuple(self._value(name, value) for name, value in zip(names, values, strict=True))
 
-    @classmethod
-    def epsilon_greedy(cls, rdp: RDP, actions: Sequence[int], alphabet: Alphabet, epsilon: Fraction) -> Policy:
-        """With probability ε any action, else the one given for the automaton's state, if there is one.
+    def _value(self, name: str, value: Any) -> Value:
+        value = value.item() if isinstance(value, np.generic) else value
+        if name in self._bins:
+            return int(np.searchsorted(self._bins[name], value, side="right"))
+        return plain(value)
 
-        `actions` are places among the actions of the automaton's alphabet, below 0 where there is none.
-        """
-        anything = uniform_over(alphabet, alphabet.actions)
-
-        def mixed(action: Value) -> Chances:
-            return tuple(
-                epsilon * u + (1 - epsilon) * p for u, p in zip(anything, uniform_over(alphabet, [action]), strict=True)
-            )
-
-        known = rdp.alphabet.actions
-        if unknown := [a for a in known if a not in alphabet.actions]:
-            raise SufficeError(f"the model's action {unknown[0]!r} is none of {', '.join(map(str, alphabet.actions))}")
-        greedy = [mixed(action) for action in known]
-        return cls.on_automaton(rdp, alphabet, [anything if a < 0 else greedy[a] for a in actions])
-
-    def reading(self, alphabet: Alphabet, known_as: Sequence[int]) -> Policy:
-        """The same choices where observations have other codes: `known_as` [O] gives those of this policy."""
-        codes = np.asarray(known_as)
-        return Policy(alphabet, self.first[codes], self.after[:, :, codes], self.chances)
+    def table(self) -> list[dict[str, Any]]:
+        """The plan, one row for each state in which something is chosen: what it does, and what that is worth."""
+        return policy_rows(self.rdp, self.plan)
 
 
-def uniform_over(alphabet: Alphabet, actions: Sequence[Value]) -> Chances:
-    """Each of these actions with the same chance; one that is named twice counts twice."""
-    times = Counter(actions)
-    return tuple(Fraction(times[a], len(actions)) for a in alphabet.actions)
+def policy_rows(rdp: RDP, plan: Plan) -> list[dict[str, Any]]:
+    """One row for each state of layers 1..H; where an episode is over the action is "pad".
+
+    Where the plan is to behave as the log did, the action is null and `chances` says how often the log took each.
+    """
+    layer, offsets, choices = rdp.layer_of(), rdp.offsets(), Memory.of(rdp).choices(plan.actions)
+    rows = []
+    for q in range(1, rdp.n_states - 1):
+        t, taken = int(layer[q]), choices[q]
+        row: dict[str, Any] = {"t": t, "state": int(q - offsets[t]), "action": "pad", "value": float(plan.values[q])}
+        if plan.actions[q] != BEHAVE:
+            row["action"] = rdp.alphabet.actions[plan.actions[q]]
+        elif taken.any():
+            shares = (taken / taken.sum()).tolist()
+            row |= {"action": None, "chances": dict(zip(map(str, rdp.alphabet.actions), shares, strict=True))}
+        rows.append(row)
+    return rows

@@ -19,15 +19,15 @@ from typing import NoReturn
 
 import numpy as np
 
+from suffice.controller import Chances, Controller
 from suffice.episodes import Alphabet, Value, in_order
 from suffice.errors import SufficeError
-from suffice.policy import Chances, Policy
 
 STEP = "step"
 ROUNDING = Fraction(1, 10**6)  # by which the probabilities of a row may miss 1
 
 
-def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Policy:
+def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Controller:
     """The policy of a table for the observations and actions of an alphabet."""
     path = Path(path)
     try:
@@ -40,18 +40,18 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Pol
     table = _Table(path, lines, alphabet, horizon)
     choices = [table.chances(t, o) for t, o in product(table.steps, alphabet.observations)]
     if not table.by_step:
-        return Policy.by_observation(alphabet, choices)
+        return Controller.by_observation(alphabet, choices)
     return _by_step(alphabet, choices, horizon)
 
 
-def _by_step(alphabet: Alphabet, choices: list[Chances], horizon: int) -> Policy:
+def _by_step(alphabet: Alphabet, choices: list[Chances], horizon: int) -> Controller:
     """Memory t·O + o; the last step's is kept, because nothing is chosen after it."""
     n = len(alphabet.observations)
     last_seen = np.maximum(np.arange(alphabet.n_observations) - 1, 0)
     following = np.minimum(np.arange(horizon) + 1, horizon - 1) * n
     after = np.repeat(following, n)[:, None, None] + last_seen
     after = np.broadcast_to(after, (horizon * n, len(alphabet.actions), alphabet.n_observations))
-    return Policy(alphabet, last_seen.astype(np.int32), after.astype(np.int32), tuple(choices))
+    return Controller(alphabet, last_seen.astype(np.int32), after.astype(np.int32), tuple(choices))
 
 
 class _Table:

@@ -7,6 +7,7 @@ functions θ the automaton keeps what they are estimated from: how often each st
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import gcd
@@ -28,6 +29,18 @@ Symbol = tuple[
 History = tuple[Symbol, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """How often episodes were in each state of an automaton, and what they met there."""
+
+    counts: Int64  # [Q, X] by letter
+    lost: Int64  # [Q, A] by action: what followed is no transition of the automaton
+
+    def visits(self) -> Int64:
+        """[Q]."""
+        return np.asarray(self.counts.sum(axis=1) + self.lost.sum(axis=1))
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RDP:
     """An automaton over action-observation pairs and what its states were seen to do."""
@@ -38,6 +51,20 @@ class RDP:
     layers: Int64  # [H+2] states per layer, q_0 first, the one final state last
     tau: Int32  # [Q, Y] successor, UNSEEN where the log has none
     counts: Int64  # [Q, X] how often each state met each letter
+
+    @classmethod
+    def of_layers(
+        cls, alphabet: Alphabet, letters: Codes, symbols: Codes, tau: Sequence[Int64], counts: Sequence[Int64]
+    ) -> RDP:
+        """From one table of places in the next layer [Q_t, Y] and one of counts [Q_t, X] for each of layers 0..H."""
+        layers = np.array([len(rows) for rows in tau] + [1], np.int64)
+        offsets = np.concatenate([[0], np.cumsum(layers)])
+        whole = np.full((int(layers.sum()), len(symbols)), UNSEEN, np.int32)
+        met = np.zeros((len(whole), len(letters)), np.int64)
+        for t, rows in enumerate(tau):
+            whole[offsets[t] : offsets[t + 1]] = np.where(rows == UNSEEN, UNSEEN, rows + offsets[t + 1])
+            met[offsets[t] : offsets[t + 1]] = counts[t]
+        return cls(alphabet, letters, symbols, layers, whole, met)
 
     def __post_init__(self) -> None:
         self._check_shapes()
@@ -121,10 +148,27 @@ class RDP:
         """The rewards that came with a symbol."""
         return {reward for observation, reward, _ in self.outputs(q, symbol[0]) if observation == symbol[1]}
 
-    def typical_histories(self) -> list[History]:
-        """For each state a history that leads to it, going back along its most frequent transitions."""
+    def taken(self) -> Int64:
+        """[Q, Y] how often each transition was taken."""
         taken = np.zeros(self.tau.shape, np.int64)
         np.add.at(taken.T, self.symbol_of_letter(), self.counts.T)
+        return taken
+
+    def most_like(self) -> Int32:
+        """[H+1, Y] the state that a symbol most often led to at a step, whatever came before; UNSEEN if to none."""
+        arrived = np.zeros((self.n_states, len(self.symbols)), np.int64)
+        sources, symbols = np.nonzero(self.tau != UNSEEN)
+        np.add.at(arrived, (self.tau[sources, symbols], symbols), self.taken()[sources, symbols])
+        offsets = self.offsets()
+        like = np.full((self.horizon + 1, len(self.symbols)), UNSEEN, np.int32)
+        for t in range(self.horizon + 1):
+            layer = arrived[offsets[t + 1] : offsets[t + 2]]
+            like[t] = np.where(layer.any(axis=0), layer.argmax(axis=0) + offsets[t + 1], UNSEEN)
+        return like
+
+    def typical_histories(self) -> list[History]:
+        """For each state a history that leads to it, going back along its most frequent transitions."""
+        taken = self.taken()
         histories: list[History] = [()] * self.n_states
         most = np.zeros(self.n_states, np.int64)
         for q, y in zip(*np.nonzero(self.tau != UNSEEN), strict=True):  # layer by layer, so sources come first
@@ -159,6 +203,38 @@ class RDP:
         for t in range(steps):
             states[t + 1] = tau[states[t], symbol[episodes.word[t]]]
         return states
+
+    def own_tally(self) -> Tally:
+        """Of the episodes that the automaton was learned from."""
+        return Tally(self.counts, np.zeros((self.n_states, self.alphabet.n_actions), np.int64))
+
+    def tally(self, episodes: Episodes) -> Tally:
+        """Of any episodes, with their weights."""
+        letter, action = self._codes_in(episodes)
+        weight = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
+        found = self.own_tally()
+        counts, lost = np.zeros_like(found.counts), np.zeros_like(found.lost)
+        states = self.run_all(episodes)
+        for word, here, following in zip(episodes.word, states[:-1], states[1:], strict=False):
+            stays = (following != UNSEEN) & (letter[word] != UNSEEN)
+            np.add.at(counts, (here[stays], letter[word][stays]), weight[stays])
+            leaves = (here != UNSEEN) & ~stays & (action[word] != UNSEEN)
+            np.add.at(lost, (here[leaves], action[word][leaves]), weight[leaves])
+        return Tally(counts, lost)
+
+    def _codes_in(self, episodes: Episodes) -> tuple[Int64, Int64]:
+        """The letter and the action code here of each letter of a log, UNSEEN where this alphabet has none."""
+
+        def words(alphabet: Alphabet, letters: Codes) -> list[tuple[object, object, float]]:
+            return [(alphabet.action(a), alphabet.observation(o), alphabet.rewards[r]) for a, o, r in letters.tolist()]
+
+        theirs = words(episodes.alphabet, episodes.letters)
+        letters = {word: x for x, word in enumerate(words(self.alphabet, self.letters))}
+        actions: dict[object, int] = {self.alphabet.action(code): code for code in range(self.alphabet.n_actions)}
+        return (
+            np.array([letters.get(word, UNSEEN) for word in theirs]),
+            np.array([actions.get(word[0], UNSEEN) for word in theirs]),
+        )
 
     def minimise(self) -> RDP:
         """The smallest automaton with the same outputs: merge states of a layer whose counts are, action by action,

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from suffice import kernels
+from suffice.controller import Controller, Float
 from suffice.episodes import DUMMY, PAD, STOP, Codes, Episodes, smallest_uint
 from suffice.errors import SufficeError
 from suffice.finite import FiniteModel, Outcomes
-from suffice.policy import Float, Policy
 
 CHUNK_STEPS = 1 << 20  # rolled out together; part of what a seed stands for
 
@@ -19,7 +19,7 @@ Steps = tuple[Codes, Codes, Codes]  # action, observation and reward codes, each
 
 
 def simulate(
-    model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Policy | None = None
+    model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
 ) -> Episodes:
     """`n` independent episodes of `horizon` actions, under the usual policy unless another is given."""
     chunks = list(_Roller(model, policy or model.usual, horizon).chunks(n, rng))
@@ -28,7 +28,7 @@ def simulate(
 
 
 def stream(
-    model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Policy | None = None
+    model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
 ) -> Iterator[Episodes]:
     """The same episodes, some at a time."""
     for steps in _Roller(model, policy or model.usual, horizon).chunks(n, rng):
@@ -38,7 +38,7 @@ def stream(
 class _Roller:
     """The tables of a model and a policy as running sums."""
 
-    def __init__(self, model: FiniteModel, policy: Policy, horizon: int) -> None:
+    def __init__(self, model: FiniteModel, policy: Controller, horizon: int) -> None:
         model.refuse_beyond(horizon)
         if policy.alphabet != model.alphabet:
             raise SufficeError("the policy is for another alphabet than the model's")

@@ -16,8 +16,8 @@ from itertools import combinations
 from math import lcm
 from typing import Any
 
+from suffice.controller import Controller
 from suffice.finite import Definition, Outcome
-from suffice.policy import Policy
 
 from .languages import Conjunctions, Languages, Letter, SuffixAlphabet, language_events
 
@@ -46,7 +46,7 @@ def usual(definition: Definition) -> Choice:
     return choose
 
 
-def controller(policy: Policy) -> Choice:
+def controller(policy: Controller) -> Choice:
     """A policy with memory, run from the beginning of the history each time."""
     actions = policy.alphabet.actions
     code = {o: i + 1 for i, o in enumerate(policy.alphabet.observations)}

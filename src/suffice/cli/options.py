@@ -15,11 +15,11 @@ from cyclopts import Parameter, Token
 from suffice.errors import SufficeError
 
 if TYPE_CHECKING:
+    from suffice.controller import Controller
     from suffice.episodes import Episodes
     from suffice.finite import FiniteModel
     from suffice.learner import Settings
     from suffice.logs import Report
-    from suffice.policy import Policy
 
 Output = Annotated[str, Parameter(name=["--output", "-o"])]
 Flag = Annotated[bool, Parameter(negative=())]
@@ -106,7 +106,9 @@ def refuse_domain_options(options: DomainOptions) -> None:
         raise SufficeError(f"{words(options)} is about a domain, and none is named; leave it out")
 
 
-def domain_of(name: str, options: DomainOptions, usual_horizon: int | None = None) -> tuple[FiniteModel, Policy, int]:
+def domain_of(
+    name: str, options: DomainOptions, usual_horizon: int | None = None
+) -> tuple[FiniteModel, Controller, int]:
     """The model of a domain or a file, its behaviour policy and the horizon."""
     from suffice.domains import make
 
@@ -122,12 +124,12 @@ def domain_of(name: str, options: DomainOptions, usual_horizon: int | None = Non
     return model, _behaviour(model, options, horizon), horizon
 
 
-def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Policy:
+def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Controller:
     from fractions import Fraction
 
+    from suffice.controller import Controller
     from suffice.model import Model
     from suffice.planner import backward_induction
-    from suffice.policy import Policy
     from suffice.policy_table import read_policy_table
 
     table = options.behaviour is not None and options.behaviour.lower().endswith(".csv")
@@ -143,13 +145,14 @@ def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Poli
         epsilon = Fraction(-1)
     if not 0 <= epsilon <= 1:
         raise SufficeError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
-    rdp = Model.load(options.behaviour).rdp
+    loaded = Model.load(options.behaviour)
+    rdp, plan = loaded.rdp, loaded.plan or backward_induction(loaded.rdp)
     if unknown := [a for a in rdp.alphabet.actions if a not in model.alphabet.actions]:
         known = ", ".join(map(str, model.alphabet.actions))
         raise SufficeError(
             f"{options.behaviour}: its action {unknown[0]} is none of the domain's ({known}); give one of this domain"
         )
-    return Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, epsilon)
+    return Controller.on_automaton(rdp, model.alphabet, plan.actions, epsilon)
 
 
 def words(options: LogOptions | DomainOptions) -> str:

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.controller import Controller
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Int64
 from suffice.errors import SufficeError
 from suffice.finite import FiniteModel, Outcomes
-from suffice.policy import Policy
 from suffice.rdp import RDP, UNSEEN, History, show
 
 Numbers = NDArray[Any]  # fractions, or doubles where the model is too large for them
@@ -144,7 +144,7 @@ class Minimal:
         return RDP(self.alphabet, letters, symbols, np.array(self.layers), tau, counts)
 
 
-def minimal_rdp(model: FiniteModel, horizon: int, policy: Policy | None = None) -> Minimal:
+def minimal_rdp(model: FiniteModel, horizon: int, policy: Controller | None = None) -> Minimal:
     """The minimal RDP of a model under a policy, the usual one unless another is given."""
     model.refuse_beyond(horizon)
     policy = policy or model.usual
@@ -234,7 +234,9 @@ class _Double:
 class _Search:
     """Beliefs forward, states backward."""
 
-    def __init__(self, model: FiniteModel, policy: Policy, arithmetic: _Rational | _Double, rewards_seen: bool) -> None:
+    def __init__(
+        self, model: FiniteModel, policy: Controller, arithmetic: _Rational | _Double, rewards_seen: bool
+    ) -> None:
         self._model, self._policy, self._arithmetic = model, policy, arithmetic
         self._rewards_seen = rewards_seen
         self._chances = [[arithmetic.probability(p) for p in row] for row in policy.chances]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.bounds import BOUNDS, PAPER, Bound
+from suffice.controller import Controller
 from suffice.exact.distances import (
     Closest,
     closest_by_prefixes,
@@ -21,7 +22,6 @@ from suffice.exact.samples import candidates, coverage, likely, sufficient
 from suffice.exact.values import Evaluation, best_plan, concentrability, evaluate
 from suffice.finite import FiniteModel
 from suffice.languages import Family
-from suffice.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,14 +35,14 @@ class Truth:
     concentrability: Any  # of the best plan; infinite where the behaviour never does what that takes
 
 
-def truth_of(model: FiniteModel, horizon: int, policy: Policy | None = None) -> Truth:
+def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None) -> Truth:
     """The exact truth about a model under a behaviour policy, the usual one unless another is given."""
     policy = policy or model.usual
     minimal = minimal_rdp(model, horizon, policy)
     plan = best_plan(minimal)
     optimal = plan.value
     if any(0 in row for row in policy.chances):
-        optimal = best_plan(minimal_rdp(model, horizon, Policy.uniform(model.alphabet))).value
+        optimal = best_plan(minimal_rdp(model, horizon, Controller.uniform(model.alphabet))).value
     behaviour = evaluate(model, policy, horizon)
     reached = math.isclose(plan.value, optimal, rel_tol=TOLERANCE, abs_tol=TOLERANCE)  # one of them may be a double
     covered = concentrability(minimal, plan) if reached else math.inf

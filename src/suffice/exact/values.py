@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from suffice.controller import Controller
 from suffice.episodes import Int64
 from suffice.errors import SufficeError
 from suffice.exact.minimal import Minimal, Numbers
 from suffice.finite import ENDED, FiniteModel
-from suffice.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,7 @@ class Evaluation:
 RATIONAL_PAIRS = 20_000  # pairs of a state and a memory up to which arithmetic is rational
 
 
-def evaluate(model: FiniteModel, policy: Policy, horizon: int) -> Evaluation:
+def evaluate(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation:
     """The exact value of a policy: how probable each hidden state is with each memory, step by step."""
     model.refuse_beyond(horizon)
     if policy.alphabet != model.alphabet:
@@ -101,7 +101,7 @@ Place = tuple[int, int, bool]  # hidden state, memory, and whether a positive re
 
 
 class _Walk:
-    def __init__(self, model: FiniteModel, policy: Policy, number: Any) -> None:
+    def __init__(self, model: FiniteModel, policy: Controller, number: Any) -> None:
         self._model, self._number = model, number
         self._rewards = [number(r) for r in model.rewards]
         self._chances = [[number(p) for p in row] for row in policy.chances]

@@ -14,6 +14,7 @@ from suffice.kernels.comparing import (
     nearest,
     tarone,
 )
+from suffice.kernels.folding import fold, meet, walk_on
 from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
@@ -36,9 +37,11 @@ __all__ = [
     "compare_trees",
     "count_bits",
     "cross_count",
+    "fold",
     "hash_prefixes",
     "judge_rows",
     "leaves_of",
+    "meet",
     "nearest",
     "prefix_tree",
     "rehash_pairs",
@@ -51,4 +54,5 @@ __all__ = [
     "tally",
     "tarone",
     "walk_back",
+    "walk_on",
 ]

@@ -8,22 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from suffice.controller import Controller, uniform_over
 from suffice.domains import Cheese, Cookie, TMaze
 from suffice.errors import SufficeError
 from suffice.exact import best_plan, evaluate, minimal_rdp
 from suffice.planner import backward_induction
-from suffice.policy import Policy, uniform_over
 from suffice.policy_table import read_policy_table
 
 F = Fraction
 
 
-def table(tmp_path: Path, text: str, domain=None, horizon: int = 5) -> Policy:
+def table(tmp_path: Path, text: str, domain=None, horizon: int = 5) -> Controller:
     (tmp_path / "policy.csv").write_text(text)
     return read_policy_table(tmp_path / "policy.csv", (domain or TMaze()).model(horizon).alphabet, horizon)
 
 
-def chances_after(policy: Policy, *history: object) -> dict[object, Fraction]:
+def chances_after(policy: Controller, *history: object) -> dict[object, Fraction]:
     """How a policy chooses after a first observation and pairs of an action and an observation, as they are logged."""
     alphabet = policy.alphabet
     code = {o: i + 1 for i, o in enumerate(alphabet.observations)}
@@ -106,44 +106,45 @@ def test_the_plan_on_the_exact_automaton_is_worth_the_optimum(domain, horizon: i
     plan = backward_induction(rdp)
     best = best_plan(minimal).value
     assert plan.values[0] == pytest.approx(float(best), abs=1e-6)
-    greedy = Policy.epsilon_greedy(rdp, plan.actions.tolist(), model.alphabet, F(0))
+    greedy = Controller.on_automaton(rdp, model.alphabet, plan.actions, F(0))
     assert evaluate(model, greedy, horizon).mean_return == best
 
 
 def test_epsilon_mixes_the_plan_with_anything() -> None:
     model = TMaze().model(5)
     rdp = minimal_rdp(model, 5).rdp()
-    policy = Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, F(1, 5))
+    policy = Controller.on_automaton(rdp, model.alphabet, backward_induction(rdp).actions, F(1, 5))
     assert chances_after(policy, CUE) == {"E": F(17, 20), "N": F(1, 20), "S": F(1, 20), "W": F(1, 20)}
-    everything = Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), model.alphabet, F(1))
-    uniform = evaluate(model, Policy.uniform(model.alphabet), 5)
+    everything = Controller.on_automaton(rdp, model.alphabet, backward_induction(rdp).actions, F(1))
+    uniform = evaluate(model, Controller.uniform(model.alphabet), 5)
     assert evaluate(model, everything, 5) == uniform
 
 
-def test_what_an_automaton_never_saw_leads_to_uniform_choices() -> None:
+def test_where_an_automaton_is_lost_it_does_as_the_log_did_and_finds_back() -> None:
     learned = minimal_rdp(TMaze(actions="east").model(3), 3).rdp()
     noisy = TMaze(noise=True).model(5).alphabet
-    policy = Policy.epsilon_greedy(learned, backward_induction(learned).actions.tolist(), noisy, F(0))
+    policy = Controller.on_automaton(learned, noisy, backward_induction(learned).actions)
     assert chances_after(policy, CUE) == {"E": 1}
-    lost = chances_after(policy, CUE, "E", (1, 1, 1))
-    assert lost == dict.fromkeys("ENSW", F(1, 4)) == chances_after(policy, CUE, "E", (1, 1, 1), "E", CORRIDOR)
-    assert chances_after(policy, CUE, "W", CORRIDOR) == lost
+    assert chances_after(policy, CUE, "E", (1, 1, 1)) == {"E": 1}  # lost; the log went east at that step
+    assert chances_after(policy, CUE, "E", (1, 1, 1), "E", CORRIDOR) == {"N": F(1, 2), "S": F(1, 2)}  # still lost
+    assert set(chances_after(policy, CUE, "E", (1, 1, 1), "E", JUNCTION).values()) == {1}  # back on the plan
+    assert chances_after(policy, CUE, *["E", CORRIDOR] * 5) == dict.fromkeys("ENSW", F(1, 4))  # beyond the horizon
 
 
 def test_a_plan_for_other_actions_is_refused() -> None:
     rdp = minimal_rdp(TMaze().model(3), 3).rdp()
     with pytest.raises(SufficeError, match="the model's action 'E' is none of"):
-        Policy.epsilon_greedy(rdp, backward_induction(rdp).actions.tolist(), Cookie().model(3).alphabet, F(0))
+        Controller.on_automaton(rdp, Cookie().model(3).alphabet, backward_induction(rdp).actions, F(0))
 
 
 def test_a_policy_is_checked() -> None:
     alphabet = TMaze().model(3).alphabet
-    good = Policy.uniform(alphabet)
+    good = Controller.uniform(alphabet)
     half = tuple(p / 2 for p in uniform_over(alphabet, "EN"))
     with pytest.raises(SufficeError, match="add up to 1"):
-        Policy(alphabet, good.first, good.after, (half,))
+        Controller(alphabet, good.first, good.after, (half,))
     with pytest.raises(SufficeError, match="a number below 1"):
-        Policy(alphabet, good.first + 1, good.after, good.chances)
+        Controller(alphabet, good.first + 1, good.after, good.chances)
     with pytest.raises(SufficeError, match="a memory for every observation"):
-        Policy(alphabet, good.first[1:], good.after, good.chances)
+        Controller(alphabet, good.first[1:], good.after, good.chances)
     assert np.allclose(good.table, 0.25)

@@ -1,0 +1,287 @@
+"""A second look at what was merged, along the automaton itself.
+
+AdaCT-H compares futures by how often an event happens at all; what matters to a decision is often plain only where it
+is made: at the junction of a maze, whether north was right. So let the histories that were merged walk on along the
+automaton, and compare, at each state they meet and for each action taken there, what it brought. Actions are given, so
+their randomness is no noise; where an outcome is certain there is nothing to compare, and nothing to pay for.
+
+Layer by layer as in AdaCT-H: a candidate joins a state of its own *label*, the state of the first automaton that its
+histories lead to, unless it is distinct from all of them. One that is distinct joins a state of another label if the
+evidence speaks for that, and walks on from there; else it becomes a state.
+
+The evidence is a product of e-values (`kernels.folding`), so no union bound over events is paid: for labels fixed
+before the data, with outcomes that depend on the past through the label alone, a false split has probability at most δ
+per candidate. The labels are learned from the same episodes, which that proof does not cover; what was measured stands
+in docs/decisions/0010.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice import kernels
+from suffice.episodes import Codes, Episodes, Int64
+from suffice.learner import Decision, Learned
+from suffice.merging import Candidates, Verdict
+from suffice.rdp import RDP, UNSEEN, show_symbol
+from suffice.statistics import weights
+
+Int32 = NDArray[np.int32]
+
+EQUAL = np.array([0.5, 0.9, 0.99])  # how likely a table is to be equal beforehand: many may differ, or few
+TABLED = 1 << 16  # counts up to which ln Γ is looked up
+LN_GAMMA = np.cumsum(  # ln Γ(k+1) and ln Γ(k+½)
+    [
+        np.concatenate([[first], np.log(np.arange(TABLED - 1) + shift)])
+        for first, shift in ((0.0, 1.0), (math.log(math.pi) / 2, 0.5))
+    ],
+    axis=1,
+)
+
+
+def refine(learned: Learned, episodes: Episodes) -> Learned:
+    """The automaton after a second look, from the episodes that the first was learned from.
+
+    Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen; if that
+    does not fit into the settings' memory, what was learned is returned as it is.
+    """
+    reference = _Reference(learned.rdp)
+    needed = 4 * episodes.word.size + 16 * max(learned.candidates) * int(reference.begin[-1])
+    return _SecondLook(learned, episodes, reference).run() if needed < learned.settings.memory else learned
+
+
+class _Reference:
+    """The first automaton: where to walk, and what is counted there.
+
+    A *cell* counts a letter in a state, a *table* is the cells of a state and an action; its last cell counts letters
+    that the state had never seen with the action.
+    """
+
+    def __init__(self, rdp: RDP) -> None:
+        self.rdp = rdp
+        self.symbol_of_letter = rdp.symbol_of_letter()
+        action = rdp.letters[:, 0]
+        states, letters = np.nonzero(rdp.counts)
+        seen = np.zeros((rdp.n_states, rdp.alphabet.n_actions), bool)
+        seen[states, action[letters]] = True
+        table_of = np.cumsum(seen).reshape(seen.shape) - 1  # [Q, A]
+        table = table_of[states, action[letters]]  # ascending: letters are ordered by action
+        sizes = np.bincount(table, minlength=int(seen.sum())) + 1
+        self.begin = np.concatenate([[0], np.cumsum(sizes)])  # [G+1] the first cell of each table
+        self.cell_of = np.where(seen[:, action], self.begin[table_of[:, action] + 1] - 1, -1).astype(np.int32)  # [Q, X]
+        self.cell_of[states, letters] = np.arange(len(states)) + table  # each table before has one more cell
+        self._tables = np.argwhere(seen)  # [G, 2] state and action
+        self._letter_of = np.full(int(self.begin[-1]), -1)
+        self._letter_of[self.cell_of[states, letters]] = letters
+
+    def completed(self) -> Int32:
+        """[Q, Y] where to walk on, also where no history went: to what the symbol usually leads to, or any state."""
+        rdp = self.rdp
+        like, offsets = rdp.most_like(), rdp.offsets()
+        largest = [
+            offsets[t] + rdp.counts[offsets[t] : offsets[t + 1]].sum(axis=1).argmax() for t in range(1, rdp.horizon + 2)
+        ]
+        like = np.where(like == UNSEEN, np.array(largest)[:, None], like)
+        layer = np.minimum(rdp.layer_of(), rdp.horizon)  # nothing follows the final state
+        return np.where(rdp.tau == UNSEEN, like[layer], rdp.tau).astype(np.int32)
+
+    def first_table(self, layer: int) -> int:
+        """Of the states of a layer; histories of that layer never meet those before."""
+        return int(np.searchsorted(self._tables[:, 0], self.rdp.offsets()[layer]))
+
+    def describe(self, cell: int, one: Int64, other: Int64) -> str:
+        """What a cell says about two rows of counts, in words."""
+        rdp = self.rdp
+        table = int(np.searchsorted(self.begin, cell, side="right")) - 1
+        state, action = (int(code) for code in self._tables[table])
+        letter, layer = int(self._letter_of[cell]), int(rdp.layer_of()[state])
+        outcome = f"{rdp.alphabet.action(action)} → something new"
+        if letter >= 0:
+            reward = rdp.alphabet.rewards[rdp.letters[letter, 2]]
+            outcome = f"{show_symbol(rdp.symbol(int(self.symbol_of_letter[letter])))} with reward {reward:g}"
+        counts = [
+            f"{int(row[cell])} of {int(row[self.begin[table] : self.begin[table + 1]].sum())}" for row in (one, other)
+        ]
+        where = f"at step {layer}, in what was state {layer}.{state - rdp.offsets()[layer]}"
+        return f"{where}, {outcome}: {' against '.join(counts)}"
+
+
+class _Walks:
+    """Where the episodes are in the first automaton, step by step."""
+
+    def __init__(self, reference: _Reference, episodes: Episodes) -> None:
+        self._reference, self._word, self._weight = reference, episodes.word, weights(episodes)
+        self._tau = reference.completed()
+        self._labels = reference.rdp.run_all(episodes)  # [H+2, N]
+
+    def labels(self, t: int, candidate: Codes) -> Int32:
+        """[C] the label of each candidate; its episodes share it."""
+        _, some = np.unique(candidate, return_index=True)
+        return np.asarray(self._labels[t, some])
+
+    def rows(self, t: int, candidate: Codes, n: int) -> Int64:
+        """[C, D] what the candidates meet from step t on."""
+        rows = np.zeros((n, int(self._reference.begin[-1])), np.int64)
+        kernels.meet(self._labels, self._word, self._reference.cell_of, candidate, self._weight, t, rows)
+        return rows
+
+    def row_from(self, t: int, members: Int64, label: int) -> Int64:
+        """[D] what some episodes would meet if they walked on from another label."""
+        word, weight = self._word[:, members], self._weight[members] if len(self._weight) else self._weight
+        labels = np.empty((len(self._labels), len(members)), np.int32)
+        everyone = np.arange(len(members))
+        kernels.walk_on(self._tau, self._reference.symbol_of_letter, word, everyone, label, t, labels)
+        row = np.zeros((1, int(self._reference.begin[-1])), np.int64)
+        kernels.meet(labels, word, self._reference.cell_of, np.zeros_like(everyone), weight, t, row)
+        return np.asarray(row[0])
+
+    def move(self, t: int, members: Int64, label: int) -> None:
+        """Let some episodes walk on from another label."""
+        of_letter = self._reference.symbol_of_letter
+        kernels.walk_on(self._tau, of_letter, self._word, members, label, t, self._labels)
+
+
+class _Found(NamedTuple):
+    """How a candidate compares with a state."""
+
+    state: int
+    evidence: float  # ln E that they differ
+    balance: float  # Σ ln e: below 0 the evidence speaks for one state
+    telling: int  # the cell that differs most, or -1
+    row: Int64  # what the candidate was compared by
+
+
+class _Layer:
+    """Places the candidates of a layer in the order given."""
+
+    def __init__(self, walks: _Walks, reference: _Reference, t: int, candidate: Codes, n: int, delta: float) -> None:
+        self._walks, self._reference, self._t, self._candidate = walks, reference, t, candidate
+        self._threshold = -math.log(delta)
+        self._tables = reference.begin[reference.first_table(t) :]
+        self._rows, self._labels = walks.rows(t, candidate, n), walks.labels(t, candidate).tolist()
+        self._states: list[Int64] = []  # rows
+        self._label_of: list[int] = []  # by state
+        self.tests = 0
+
+    def place(self, c: int, founded: Verdict | None) -> Verdict:
+        """Promote candidate c or let it join; `founded` is why the first look set its label apart."""
+        label = self._labels[c]
+        own = [s for s, other in enumerate(self._label_of) if other == label]
+        if not own:
+            return self._keep(c, founded)
+        if len(self._tables) < 2:  # nothing follows, so nothing differs
+            return self._join(c, _Found(own[0], 0.0, 0.0, -1, self._rows[c]))
+        self.tests += 1
+        near = self._nearest([self._compare(s, self._rows[c]) for s in own])
+        if near.evidence < self._threshold:
+            return self._join(c, near)
+        elsewhere = self._elsewhere(c, label)
+        if elsewhere is not None:
+            self._labels[c] = self._label_of[elsewhere.state]
+            self._walks.move(self._t, self._members(c), self._labels[c])
+            return self._join(c, elsewhere)
+        return self._promote(c, near)
+
+    def _elsewhere(self, c: int, label: int) -> _Found | None:
+        """The nearest state of another label, if the evidence speaks for it."""
+        others = [s for s, other in enumerate(self._label_of) if other != label]
+        if not others:
+            return None
+        rows = {
+            other: self._walks.row_from(self._t, self._members(c), other)
+            for other in dict.fromkeys(self._label_of[s] for s in others)
+        }
+        near = self._nearest([self._compare(s, rows[self._label_of[s]]) for s in others])
+        return near if near.evidence < self._threshold and near.balance < 0 else None
+
+    def _compare(self, s: int, row: Int64) -> _Found:
+        evidence, balance, telling = kernels.fold(row, self._states[s], self._tables, LN_GAMMA, EQUAL)
+        return _Found(s, evidence, balance, telling, row)
+
+    def _nearest(self, found: list[_Found]) -> _Found:
+        """Of the states it is not distinct from the one that most speaks for; if there are none, the least distinct."""
+        possible = [f for f in found if f.evidence < self._threshold]
+        return min(possible, key=lambda f: f.balance) if possible else min(found, key=lambda f: f.evidence)
+
+    def _members(self, c: int) -> Int64:
+        return np.flatnonzero(self._candidate == c)
+
+    def _keep(self, c: int, founded: Verdict | None) -> Verdict:
+        """The first of its label."""
+        why = Verdict(self._found(c), promoted=True)
+        if founded is None or founded.nearest is None:
+            return why
+        return why._replace(distance=founded.distance, threshold=founded.threshold, witness=founded.witness)
+
+    def _promote(self, c: int, near: _Found) -> Verdict:
+        verdict = self._verdict(near)  # before the state's row changes
+        return verdict._replace(target=self._found(c), promoted=True)
+
+    def _join(self, c: int, near: _Found) -> Verdict:
+        verdict = self._verdict(near)
+        self._states[near.state] += near.row
+        return verdict
+
+    def _found(self, c: int) -> int:
+        self._states.append(self._rows[c])
+        self._label_of.append(self._labels[c])
+        return len(self._states) - 1
+
+    def _verdict(self, near: _Found) -> Verdict:
+        told = near.telling >= 0
+        witness = self._reference.describe(near.telling, near.row, self._states[near.state]) if told else ""
+        threshold = self._threshold if len(self._tables) > 1 else None
+        return Verdict(near.state, nearest=near.state, distance=near.evidence, threshold=threshold, witness=witness)
+
+
+class _SecondLook:
+    """One run over the layers."""
+
+    def __init__(self, learned: Learned, episodes: Episodes, reference: _Reference) -> None:
+        self._learned, self._episodes, self._reference = learned, episodes, reference
+        self._walks = _Walks(reference, episodes)
+        self._founded = {(d.layer, d.verdict.target): d.verdict for d in learned.decisions if d.verdict.promoted}
+        self._decisions: list[Decision] = []
+        self._split, self._tests = learned.promise.split, learned.promise.tests
+
+    def run(self) -> Learned:
+        first, weight = self._learned.rdp, weights(self._episodes)
+        state, n_states = np.zeros(self._episodes.n, np.uint32), 1
+        tau: list[Int64] = []
+        counts: list[Int64] = []
+        for t, word in enumerate(self._episodes.word):
+            same = np.arange(n_states)
+            counts.append(kernels.cross_count(state, same, word, weight, n_states, len(first.letters)))
+            candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
+            kernels.advance(state, same, candidates.of_letter, len(first.letters), word)  # to candidates
+            join = self._merge(t + 1, candidates, state)
+            tau.append(np.full((n_states, len(first.symbols)), UNSEEN, np.int64))
+            tau[t][candidates.states, candidates.symbols] = join
+            state, n_states = join[state].astype(np.uint32), int(join.max()) + 1
+        return replace(
+            self._learned,
+            rdp=RDP.of_layers(first.alphabet, first.letters, first.symbols, tau, counts),
+            decisions=tuple(self._decisions),
+            promise=replace(self._learned.promise, split=self._split, tests=self._tests),
+        )
+
+    def _merge(self, t: int, candidates: Candidates, candidate: Codes) -> Int64:
+        """The place in layer t of the state that each candidate becomes or joins."""
+        n, offset = len(candidates.sizes), int(self._learned.rdp.offsets()[t])
+        delta = self._learned.settings.delta_at(self._episodes.horizon, n)
+        layer = _Layer(self._walks, self._reference, t, candidate, n, delta)
+        labels = self._walks.labels(t, candidate)
+        join = np.zeros(n, np.int64)
+        for c in candidates.order.tolist():
+            verdict = layer.place(c, self._founded.get((t, int(labels[c]) - offset)))
+            join[c] = verdict.target
+            source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
+            self._decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), verdict))
+        self._tests += layer.tests
+        self._split += layer.tests * delta
+        return join

@@ -1,0 +1,148 @@
+"""RegORL: from a log to a policy in one call (theory.md §6).
+
+Learn the automaton, map every episode to (q, a, r, q'), plan on the counts. By default all episodes serve both steps,
+the automaton gets a second look (`refining`), and the plan is safe (`planner`). That wastes nothing, but automaton,
+plan and predicted value come from the same data, so that no theorem covers them together.
+
+`Split` is the paper's way: one half of the episodes for the automaton, at δ/(4AO·Q̄) for each test, the other for the
+plan at δ/2. Subsampled planning makes the plan on independent counts, which is what the proof asks for; the proof then
+gives a bracket: the plan is worth at least `lower`, and no policy more than `upper`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suffice.episodes import Episodes
+from suffice.errors import SufficeError
+from suffice.learner import Learned, Settings, adact_h
+from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold
+from suffice.rdp import Tally
+from suffice.refining import refine
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The paper's two halves."""
+
+    delta: float = 0.05  # of everything together
+    accuracy: float | None = None  # ε: how far from the best policy one is content with
+    max_states: int = 1000  # Q̄: at most so many states, all layers together
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise SufficeError(f"δ of a split is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+        if self.accuracy is not None and not self.accuracy > 0:
+            raise SufficeError(f"--accuracy must be above 0, not {self.accuracy:g}")
+        if self.max_states < 1:
+            raise SufficeError(f"--max-states must be at least 1, not {self.max_states}")
+
+    def per_test(self, episodes: Episodes) -> float:
+        """δ of each of the learner's tests, δ/(4AO·Q̄)."""
+        actions, observations, _ = episodes.suffix_alphabet()
+        return self.delta / (4 * len(actions) * len(observations) * self.max_states)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Solution:
+    """An automaton, a plan on it, and what is promised of both."""
+
+    learned: Learned
+    plan: Plan
+    planning: Planning
+    behaviour_value: float  # the log's mean return
+    split: Split | None = None
+    bracket: Bracket | None = None  # with subsampled planning: what is proved, if the automaton is right
+
+    def __repr__(self) -> str:
+        return f"<Solution: {self.learned.rdp!r}, predicted {self.plan.value:.4g}>"
+
+    @property
+    def sentence(self) -> str:
+        """The promise of the plan, for a person."""
+        plan = self.plan
+        told = (
+            f"The plan is predicted to bring {plan.value:.4g} per episode (with about {1 - plan.delta:.0%} confidence "
+            f"more than {plan.lower_bound:.4g}, if the automaton is right); the log brought {self.behaviour_value:.4g}."
+        )
+        if self.split is None:
+            return (
+                f"{told} Automaton, plan and prediction share the same episodes, which flatters them: --split does not."
+            )
+        told += " The automaton comes from one half of the episodes, plan and prediction from the other."
+        return f"{told} {self._proof(self.split)}"
+
+    def _proof(self, split: Split) -> str:
+        if self.bracket is None:
+            return (
+                f"The paper's theorem (within ε of the best policy with probability {1 - split.delta:g}, if N is large "
+                "enough) is for plans on independent counts: --planner subsampled."
+            )
+        gap = self.bracket.upper - self.bracket.lower
+        told = (
+            f"Proved, with probability {1 - split.delta:g}, if the process has at most {split.max_states} states and "
+            f"N is large enough to tell them apart: the plan brings at least {self.bracket.lower:.4g} and is within "
+            f"{gap:.4g} of the best policy."
+        )
+        if split.accuracy is None:
+            return told
+        reached = "is proved" if gap <= split.accuracy else "is not proved; that takes more episodes"
+        return f"{told} The accuracy of {split.accuracy:g} that was asked for {reached}."
+
+
+def regorl(
+    episodes: Episodes,
+    settings: Settings | None = None,
+    planning: Planning | None = None,
+    *,
+    split: Split | None = None,
+    second_look: bool = True,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Solution:
+    """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for."""
+    settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
+    if split is not None:
+        places = rng.permutation(episodes.n)
+        first, second = (episodes.columns(np.sort(part)) for part in np.array_split(places, 2))
+        if second.n < 2:
+            raise SufficeError(f"{episodes.n} episodes are too few to split; log more, or leave --split out")
+        learned = adact_h(first, replace(settings, delta=split.per_test(episodes), confidence=None), progress)
+        plan, bracket = _plan(learned, second, None, replace(planning, delta=split.delta / 2), rng)
+        return Solution(learned, plan, planning, mean_return(episodes), split, bracket)
+    learned = adact_h(episodes, _for_one_look(settings) if second_look else settings, progress)
+    if second_look:
+        learned = replace(refine(learned, episodes), settings=settings)
+    plan, bracket = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
+    return Solution(learned, plan, planning, mean_return(episodes), None, bracket)
+
+
+def _plan(
+    learned: Learned, episodes: Episodes, tally: Tally | None, planning: Planning, rng: np.random.Generator
+) -> tuple[Plan, Bracket | None]:
+    rdp = learned.rdp
+    if not planning.subsample:
+        return plan_on(rdp, planning, tally or rdp.tally(episodes)), None
+    main, spare = (rdp.tally(episodes.columns(part)) for part in np.array_split(rng.permutation(episodes.n), 2))
+    drawn = two_fold(main, spare, planning.delta, rng)
+    plan = plan_on(rdp, planning, drawn)
+    return plan, prove(rdp, plan, drawn, planning.delta)
+
+
+def _for_one_look(settings: Settings) -> Settings:
+    """Two looks share what a confidence leaves to chance."""
+    if settings.confidence is None:
+        return settings
+    return replace(settings, confidence=1 - (1 - settings.confidence) / 2)
+
+
+def mean_return(episodes: Episodes) -> float:
+    """What an episode of the log brings on average."""
+    rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
+    total = np.zeros(episodes.n)
+    for word in episodes.word:
+        total += rewards[word]
+    return float(np.average(total, weights=episodes.weight))
