@@ -108,8 +108,8 @@ class Promise:
             return "Nothing was compared: every layer has a single candidate."
         tests = f"{self.tests:,} test{'s' if self.tests > 1 else ''}"
         kept = (
-            f"With probability at least {1 - self.split:.4g} there is no false split ({tests}): no history was kept "
-            "apart from a state whose histories all share its future."
+            f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({tests}): no "
+            "history was kept apart from a state whose histories all share its future."
             if self.split < 1
             else f"No bound on false splits: {tests} at this δ add up to {self.split:.3g}; lower --delta."
         )

@@ -165,6 +165,20 @@ class Episodes:
         weight = None if self.weight is None else self.weight[part]
         return Episodes(self.alphabet, self.letters, self.word[:, part], self.follows, weight, self.declared)
 
+    def held_out(self, share: float, rng: np.random.Generator) -> Int64:
+        """Which episodes a random share of them is, in order."""
+        chosen = rng.permutation(self.n)[: round(share * self.n)] if 0 < share < 1 else rng.permutation(0)
+        if not 0 < len(chosen) < self.n:
+            raise SufficeError(
+                f"a share of {share:g} of {self.n:,} episodes leaves one side empty; try 0.2, or log more"
+            )
+        return np.sort(chosen)
+
+    def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes]:
+        """The episodes without a random share of them, and that share."""
+        chosen = self.held_out(share, rng)
+        return self.columns(np.setdiff1d(np.arange(self.n), chosen)), self.columns(chosen)
+
     def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
         """Codes A, O, R of what can follow a history: what occurs in steps 1..H, or all that was declared."""
         action, observation, reward = (np.unique(column) for column in self.letters[self.follows].T)

@@ -86,6 +86,7 @@ class Learned:
     deltas: tuple[float, ...]  # δ of each test in layers 1..H+1
     forced_share: float  # of the candidates' data, what joined a state only because it was rare
     settings: Settings
+    second_look: bool = False  # the decisions are those of `refining`
 
     def __repr__(self) -> str:
         return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"

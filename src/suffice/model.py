@@ -56,9 +56,11 @@ class Planned(msgspec.Struct, frozen=True):
     planner: str
     strength: float
     delta: float
-    value: float  # predicted
-    lower_bound: float
+    value: float  # of the first state, if every merge is right
     error: float
+    predicted: float  # see `predicting`
+    predicted_error: float
+    lower_bound: float  # of what is predicted
     behaviour_value: float  # the log's
     sentence: str
     split: bool
@@ -92,6 +94,7 @@ class About(msgspec.Struct, frozen=True):
     rewards: list[float]
     bins: dict[str, list[float]] = {}  # of binned columns, the lower edges of bins 1, 2, …
     held_out: float = 0.0  # share of the log's episodes that was not learned from
+    second_look: bool = False
     plan: Planned | None = None
 
 
@@ -180,10 +183,12 @@ def _planned(solution: Solution) -> Planned:
     return Planned(
         planner=solution.planning.name,
         strength=solution.planning.strength,
-        delta=plan.delta,
+        delta=solution.planning.delta,
         value=plan.value,
-        lower_bound=plan.lower_bound,
         error=plan.error,
+        predicted=solution.prediction.value,
+        predicted_error=solution.prediction.error,
+        lower_bound=solution.lower_bound,
         behaviour_value=solution.behaviour_value,
         sentence=solution.sentence,
         split=solution.split is not None,
@@ -233,6 +238,7 @@ def _about(
         rewards=list(alphabet.rewards),
         bins={name: list(edges) for name, edges in bins.items()},
         held_out=held_out,
+        second_look=learned.second_look,
         plan=plan,
     )
 
@@ -263,7 +269,7 @@ def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
         raise ValueError("its plan is of another automaton")
     if actions.dtype.kind != "i" or actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
         raise ValueError("its plan names actions that do not exist")
-    return Plan(actions, values, lower, about.plan.error, about.plan.delta)
+    return Plan(actions, values, lower, about.plan.error)
 
 
 def _columns_of(decisions: tuple[Decision, ...]) -> dict[str, Any]:

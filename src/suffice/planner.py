@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 
 from suffice.episodes import PAD, Int64
 from suffice.errors import SufficeError
+from suffice.estimates import Estimate
 from suffice.rdp import RDP, UNSEEN, Tally
 
 Float = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Planning:
     """How to plan."""
 
     strength: float = USUAL  # c; 0: greedy
-    delta: float = 0.05  # of the penalties and of the lower confidence bound
+    delta: float = 0.05  # of the penalties, and of the lower confidence bound on what is predicted
     safe: bool = True  # to behave as the log did is an action too
     subsample: bool = False  # plan on independent counts, as the proof asks for: see `two_fold`
 
@@ -70,21 +70,16 @@ class Plan:
     actions: Int64  # [Q] place in the alphabet's actions, or BEHAVE
     values: Float  # [Q] the mean return still to come, as far as the counts tell
     lower: Float  # [Q] the same after all penalties: what the actions were chosen by
-    error: float  # the standard error of the first state's value
-    delta: float
+    error: float  # the standard error of the first state's value, if the automaton is right
 
     @property
     def value(self) -> float:
         """The mean return that the counts predict."""
         return float(self.values[0])
 
-    @property
-    def lower_bound(self) -> float:
-        """Below this the mean return is with probability about δ, if the automaton is right.
-
-        From the standard error, for large samples. That the same counts chose the plan is not allowed for.
-        """
-        return self.value - NormalDist().inv_cdf(1 - self.delta) * self.error
+    def occupancy(self, rdp: RDP) -> Float:
+        """[Q] how probable the plan makes each state, if frequencies were probabilities."""
+        return _occupancy(rdp, self.actions, rdp.counts)
 
 
 def plan_on(rdp: RDP, planning: Planning | None = None, tally: Tally | None = None) -> Plan:
@@ -97,6 +92,16 @@ def backward_induction(rdp: RDP) -> Plan:
     return plan_on(rdp, GREEDY)
 
 
+def worth(rdp: RDP, plan: Plan, tally: Tally) -> Estimate:
+    """What other episodes say a plan is worth: the value of following it where their frequencies were probabilities."""
+    return _Backward(rdp, GREEDY, tally).worth(plan.actions)
+
+
+def action_values(rdp: RDP, plan: Plan, tally: Tally) -> Float:
+    """[Q, actions] the value of taking each action once and then following the plan; NaN where it was never taken."""
+    return _Backward(rdp, GREEDY, tally).action_values(plan.actions)
+
+
 class Bracket(NamedTuple):
     """Proved bounds; both hold with probability 1 − δ if the automaton is right and its counts are independent."""
 
@@ -107,7 +112,8 @@ class Bracket(NamedTuple):
 def prove(rdp: RDP, plan: Plan, tally: Tally, delta: float) -> Bracket:
     """What the theory says about a plan made on these counts, with its own constant."""
     theory = Planning(strength=THEORY, delta=delta)
-    return Bracket(_Backward(rdp, theory, tally).follow(plan), _Backward(rdp, theory, tally).most())
+    backward = _Backward(rdp, theory, tally)
+    return Bracket(*(float(backward.in_user_units(v)[0]) for v in (backward.follow(plan.actions), backward.most())))
 
 
 def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator) -> Tally:
@@ -149,7 +155,6 @@ class _Backward:
     def plan(self) -> Plan:
         n = self._rdp.n_states
         actions, values, lower = np.full(n, BEHAVE, np.int64), np.zeros(n), np.zeros(n)
-        variance = np.zeros(n)  # of the mean that the value of each state is
         for layer in self._layers():
             expected, cautious = self._layer(layer, values), self._layer(layer, lower)
             bound = self._real(np.maximum(cautious.mean - self._penalty(cautious, layer), 0.0))
@@ -160,35 +165,48 @@ class _Backward:
             actions[layer] = np.where(chosen, best, BEHAVE)
             values[layer] = np.where(chosen, self._real(expected.mean)[rows, best], expected.overall)
             lower[layer] = np.where(chosen, bound[rows, best], cautious.overall)
-            visits = np.where(chosen, self._real(expected.times)[rows, best], expected.times.sum(axis=1))
-            spread = np.where(chosen, self._real(expected.spread)[rows, best], expected.variance)
-            variance[layer] = self._variance_of_mean(spread, visits, layer)
-        error = math.sqrt(float(np.sum(self._occupancy(actions) ** 2 * variance))) * self._range
-        values, lower = (self._range * v + self._low * self._left for v in (values, lower))
-        return Plan(actions, values, lower, error, self._planning.delta)
+        error = self._error(actions, values)
+        return Plan(actions, self.in_user_units(values), self.in_user_units(lower), error)
 
-    def follow(self, plan: Plan) -> float:
-        """A lower bound on the value of a plan."""
-        lower = np.zeros(self._rdp.n_states)
+    def follow(self, actions: Int64) -> Float:
+        """[Q] the values of a plan, scaled, less all penalties."""
+        values = np.zeros(self._rdp.n_states)
         for layer in self._layers():
-            found = self._layer(layer, lower)
-            bound, action = self._real(found.mean - self._penalty(found, layer)), plan.actions[layer]
-            visits = np.maximum(found.times.sum(axis=1), 1)
+            found, action = self._layer(layer, values), actions[layer]
+            rows, visits = np.arange(len(action)), np.maximum(found.times.sum(axis=1), 1)
             behave = found.overall - self._off(found.variance, visits, self._left[layer])
-            followed = bound[np.arange(len(bound)), np.maximum(action, 0)]
-            lower[layer] = np.maximum(np.where(action == BEHAVE, behave, followed), 0.0)
-        return self._range * float(lower[0]) + self._low * float(self._left[0])
+            followed = self._real(found.mean - self._penalty(found, layer))[rows, np.maximum(action, 0)]
+            values[layer] = np.maximum(np.where(action == BEHAVE, behave, followed), 0.0)
+        return values
 
-    def most(self) -> float:
-        """An upper bound on the value of every policy; an action that was never taken may bring anything."""
+    def worth(self, actions: Int64) -> Estimate:
+        values = self.follow(actions)
+        return Estimate(float(self.in_user_units(values)[0]), self._error(actions, values))
+
+    def action_values(self, actions: Int64) -> Float:
+        values = self.follow(actions)
+        found = np.full((self._rdp.n_states, len(self._rdp.alphabet.actions)), np.nan)
+        for layer in self._layers():
+            stepped = self._layer(layer, values)
+            mean = self._range * stepped.mean + self._low * self._left[layer][:, None]
+            found[layer] = self._real(np.where(stepped.times > 0, mean, np.nan))
+        return found
+
+    def most(self) -> Float:
+        """[Q] what no policy exceeds, scaled; an action that was never taken may bring anything."""
         upper = self._left.copy()
         for layer in self._layers():
             found = self._layer(layer, upper)
             bound = np.where(found.times > 0, found.mean + self._penalty(found, layer), np.inf)
-            ended = found.times[:, : PAD + 1].sum(axis=1) > 0  # or not yet begun: there is nothing to choose
-            offered = np.where(ended, bound[:, : PAD + 1].min(axis=1), self._real(bound).max(axis=1))
+            nothing = found.times[:, : PAD + 1].sum(axis=1) > 0  # to choose: before the first action, or after the end
+            offered = np.where(nothing, bound[:, : PAD + 1].min(axis=1), self._real(bound).max(axis=1))
             upper[layer] = np.minimum(offered, self._left[layer])
-        return self._range * float(upper[0]) + self._low * float(self._left[0])
+        return upper
+
+    def in_user_units(self, values: Float) -> Float:
+        """Without the dust that scaling leaves behind: a value of 0 is 0."""
+        digits = 12 - math.ceil(math.log10(self._range))
+        return np.asarray(np.round(self._range * values + self._low * self._left, digits) + 0.0)
 
     def _layers(self) -> list[slice]:
         """From the last to the first."""
@@ -224,21 +242,31 @@ class _Backward:
         """Without the dummy and the pad action."""
         return np.asarray(by_action[:, PAD + 1 :])
 
-    def _variance_of_mean(self, spread: Float, times: Float, layer: slice) -> Float:
-        """As if one more visit had been half the range away: few visits that agree prove little."""
-        return np.asarray((spread * times + self._left[layer] ** 2 / 4) / np.maximum(times + 1, 1) ** 2)
+    def _error(self, actions: Int64, values: Float) -> float:
+        """The standard error of the first state's value: each state's, as often as the plan gets there.
 
-    def _occupancy(self, actions: Int64) -> Float:
-        """[Q] how probable the plan makes each state, if frequencies were probabilities."""
-        rdp, share = self._rdp, np.zeros(self._rdp.n_states)
-        share[0] = 1.0
-        for layer in self._layers()[::-1]:
-            counts = self._tally.counts[layer]
-            follows = (
-                rdp.letters[None, :, 0] == np.where(actions[layer] == BEHAVE, -1, actions[layer] + PAD + 1)[:, None]
-            )
-            counts = np.where(follows | (actions[layer] == BEHAVE)[:, None], counts, 0)
-            rates = share[layer][:, None] * counts / np.maximum(counts.sum(axis=1), 1)[:, None]
-            targets = rdp.tau[layer][:, self._of_letter]
-            np.add.at(share, targets[counts > 0], rates[counts > 0])
-        return share
+        As if one more visit had been half the range away: few visits that agree prove little.
+        """
+        variance = np.zeros(self._rdp.n_states)
+        for layer in self._layers():
+            found, action = self._layer(layer, values), actions[layer]
+            rows, behave = np.arange(len(action)), action == BEHAVE
+            spread, times = (self._real(v)[rows, np.maximum(action, 0)] for v in (found.spread, found.times))
+            spread, times = np.where(behave, found.variance, spread), np.where(behave, found.times.sum(axis=1), times)
+            variance[layer] = (spread * times + self._left[layer] ** 2 / 4) / (times + 1) ** 2
+        return self._range * math.sqrt(
+            float(np.sum(_occupancy(self._rdp, actions, self._tally.counts) ** 2 * variance))
+        )
+
+
+def _occupancy(rdp: RDP, actions: Int64, counts: Int64) -> Float:
+    offsets, of_letter, share = rdp.offsets(), rdp.symbol_of_letter(), np.zeros(rdp.n_states)
+    share[0] = 1.0
+    for t in range(rdp.horizon + 1):
+        layer = slice(offsets[t], offsets[t + 1])
+        behave = (actions[layer] == BEHAVE)[:, None]
+        follows = behave | (rdp.letters[None, :, 0] == actions[layer][:, None] + PAD + 1)
+        followed = np.where(follows, counts[layer], 0)
+        rates = share[layer][:, None] * followed / np.maximum(followed.sum(axis=1), 1)[:, None]
+        np.add.at(share, rdp.tau[layer][:, of_letter][followed > 0], rates[followed > 0])
+    return share

@@ -162,7 +162,7 @@ class _Layer:
     def __init__(self, walks: _Walks, reference: _Reference, t: int, candidate: Codes, n: int, delta: float) -> None:
         self._walks, self._reference, self._t, self._candidate = walks, reference, t, candidate
         self._threshold = -math.log(delta)
-        self._tables = reference.begin[reference.first_table(t) :]
+        self._tables, self._offset = reference.begin[reference.first_table(t) :], int(reference.rdp.offsets()[t])
         self._rows, self._labels = walks.rows(t, candidate, n), walks.labels(t, candidate).tolist()
         self._states: list[Int64] = []  # rows
         self._label_of: list[int] = []  # by state
@@ -216,7 +216,9 @@ class _Layer:
         why = Verdict(self._found(c), promoted=True)
         if founded is None or founded.nearest is None:
             return why
-        return why._replace(distance=founded.distance, threshold=founded.threshold, witness=founded.witness)
+        near = self._offset + founded.nearest  # the label that the first look compared it with
+        nearest = self._label_of.index(near) if near in self._label_of else None
+        return founded._replace(target=why.target, nearest=nearest)
 
     def _promote(self, c: int, near: _Found) -> Verdict:
         verdict = self._verdict(near)  # before the state's row changes
@@ -268,6 +270,7 @@ class _SecondLook:
             rdp=RDP.of_layers(first.alphabet, first.letters, first.symbols, tau, counts),
             decisions=tuple(self._decisions),
             promise=replace(self._learned.promise, split=self._split, tests=self._tests),
+            second_look=True,
         )
 
     def _merge(self, t: int, candidates: Candidates, candidate: Codes) -> Int64:

@@ -18,8 +18,10 @@ import numpy as np
 
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
+from suffice.estimates import Estimate
 from suffice.learner import Learned, Settings, adact_h
 from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold
+from suffice.predicting import predict
 from suffice.rdp import Tally
 from suffice.refining import refine
 
@@ -53,20 +55,26 @@ class Solution:
     learned: Learned
     plan: Plan
     planning: Planning
+    prediction: Estimate  # what the plan will bring
     behaviour_value: float  # the log's mean return
     split: Split | None = None
     bracket: Bracket | None = None  # with subsampled planning: what is proved, if the automaton is right
 
     def __repr__(self) -> str:
-        return f"<Solution: {self.learned.rdp!r}, predicted {self.plan.value:.4g}>"
+        return f"<Solution: {self.learned.rdp!r}, predicted {self.prediction.value:.4g}>"
+
+    @property
+    def lower_bound(self) -> float:
+        """With probability about 1 − δ the plan brings more, as far as its own episodes tell."""
+        return self.prediction.lower(self.planning.delta)
 
     @property
     def sentence(self) -> str:
         """The promise of the plan, for a person."""
-        plan = self.plan
         told = (
-            f"The plan is predicted to bring {plan.value:.4g} per episode (with about {1 - plan.delta:.0%} confidence "
-            f"more than {plan.lower_bound:.4g}, if the automaton is right); the log brought {self.behaviour_value:.4g}."
+            f"The plan is predicted to bring {self.prediction.value:.4g} per episode, with about "
+            f"{1 - self.planning.delta:.0%} confidence at least {self.lower_bound:.4g}; the log brought "
+            f"{self.behaviour_value:.4g}."
         )
         if self.split is None:
             return (
@@ -106,18 +114,18 @@ def regorl(
     """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for."""
     settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
     if split is not None:
-        places = rng.permutation(episodes.n)
-        first, second = (episodes.columns(np.sort(part)) for part in np.array_split(places, 2))
-        if second.n < 2:
-            raise SufficeError(f"{episodes.n} episodes are too few to split; log more, or leave --split out")
+        first, second = episodes.divide(0.5, rng)
         learned = adact_h(first, replace(settings, delta=split.per_test(episodes), confidence=None), progress)
-        plan, bracket = _plan(learned, second, None, replace(planning, delta=split.delta / 2), rng)
-        return Solution(learned, plan, planning, mean_return(episodes), split, bracket)
+        planning = replace(planning, delta=split.delta / 2)
+        plan, bracket = _plan(learned, second, None, planning, rng)
+        prediction = predict(learned.rdp, plan, second)
+        return Solution(learned, plan, planning, prediction, mean_return(episodes), split, bracket)
     learned = adact_h(episodes, _for_one_look(settings) if second_look else settings, progress)
     if second_look:
         learned = replace(refine(learned, episodes), settings=settings)
     plan, bracket = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
-    return Solution(learned, plan, planning, mean_return(episodes), None, bracket)
+    prediction = predict(learned.rdp, plan, episodes)
+    return Solution(learned, plan, planning, prediction, mean_return(episodes), None, bracket)
 
 
 def _plan(

@@ -13,11 +13,11 @@ from typing import NoReturn
 
 from cyclopts import CycloptsError
 
-from suffice.cli import commands, domain_commands
+from suffice.cli import commands, domain_commands, evaluation_commands
 from suffice.cli.app import app
 from suffice.errors import SufficeError
 
-__all__ = ["app", "commands", "domain_commands", "main"]
+__all__ = ["app", "commands", "domain_commands", "evaluation_commands", "main"]
 
 
 def main() -> NoReturn:

@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from suffice.cli.app import app
 from suffice.cli.options import (
     DEFAULT_DOMAIN,
     DEFAULT_LOG,
+    DEFAULT_PLAN,
+    HOLD_OUT_SEED,
     DomainOptions,
     Flag,
     LogOptions,
     Output,
+    PlanOptions,
     Whole,
     domain_of,
     names_domain,
+    planning_of,
     read,
     refuse_domain_options,
     refuse_output,
     settings_of,
     words,
 )
-from suffice.cli.saying import contents, cost, describe, print_json, print_states, print_table, print_witnesses, summary
+from suffice.cli.saying import (
+    contents,
+    cost,
+    describe,
+    print_doubts,
+    print_json,
+    print_promises,
+    print_states,
+    print_table,
+    print_witnesses,
+    summary,
+)
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
 from suffice.errors import SufficeError
+
+if TYPE_CHECKING:
+    from suffice.learner import Learned
+    from suffice.solution import Solution
 
 
 @app.command
@@ -44,12 +63,14 @@ def learn(
     threads: Whole | None = None,
     memory: str | None = None,
     json: Flag = False,
+    plan: PlanOptions = DEFAULT_PLAN,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Learn the automaton behind a log.
+    """Learn the automaton behind a log, and plan a policy on it.
 
     Histories end up in the same state unless their futures differ significantly. How futures are compared is the
-    metric: by languages ("north and reward 4 within 5 steps"), by exact prefixes, or by a sketch of prefixes.
+    metric: by languages ("north and reward 4 within 5 steps"), by exact prefixes, or by a sketch of prefixes. The plan
+    says what to do in each state and what that will bring; try it with suffice evaluate.
 
     Parameters
     ----------
@@ -65,13 +86,13 @@ def learn(
         Statistical test. Default: fisher, the sharpest; for sketches paper, whose proof covers estimated counts
         (the others then compare cell by cell: sharper, and slower).
     delta
-        Failure probability of each test. Default: 0.001.
+        Failure probability of each test. Default: 0.001. With --split of everything together; default: 0.05.
     confidence
         Instead of --delta: make no false split at all with this probability, dividing the rest among the tests.
     cut
         Share of the episodes below which a candidate founds no state but joins the nearest (AdaCT-H-A).
     seed
-        Seed of the sketch's hash functions.
+        Seed of what is random: the sketch's hash functions, halves and held-out episodes.
     threads
         Default: all cores. The result is the same to the bit.
     memory
@@ -79,31 +100,49 @@ def learn(
     json
         Print JSON and nothing else.
     """
+    from dataclasses import replace
     from time import perf_counter
+
+    import numpy as np
 
     from suffice.learner import adact_h
     from suffice.model import Model, save_run_notes
+    from suffice.solution import regorl
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
+    planning, split = planning_of(plan)
+    if split is not None and confidence is not None:
+        raise SufficeError("--split divides δ as the paper does; leave --confidence out, or say --delta")
+    if split is not None and delta is not None:
+        split = replace(split, delta=delta)
+    chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or cut
+    second_look = not (chosen or split) if plan.second_look is None else plan.second_look
     refuse_output(output, log)
     with waiting(f"Reading {log}"):
-        episodes, _ = read(log, options)
+        episodes, report = read(log, options)
+    used = episodes
+    if plan.hold_out is not None:
+        used, _ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
     start = perf_counter()
     with progress_bar("Learning") as progress:
-        learned = adact_h(episodes, settings, progress)
+        if planning is None:
+            result: Learned | Solution = adact_h(used, settings, progress)
+        else:
+            rng = np.random.default_rng(seed)
+            result = regorl(used, settings, planning, split=split, second_look=second_look, rng=rng, progress=progress)
     seconds = perf_counter() - start
-    model = Model.of(learned, episodes)
+    model = Model.of(result, episodes, bins=report.bins, held_out=plan.hold_out or 0.0)
     model.save(output)
     save_run_notes(output, seconds, peak_bytes())
     if json:
         print_json(describe(model, output))
         return
     print(summary(model), f"in {seconds:.2f} s")
-    print(model.about.promise.sentence)
-    if model.about.forced_share:
-        print(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
+    print_promises(model)
     print_witnesses(model, 3)
-    print(f"Saved to {output}. Next: suffice info {output}   or   suffice export {output} --format dot -o FILE")
+    print_doubts(model, 3)
+    evaluate = "suffice evaluate {output} --log {log}" if plan.hold_out else "suffice evaluate {output} --domain DOMAIN"
+    print(f"Saved to {output}. Next: suffice info {output}   or   {evaluate.format(output=output, log=log)}")
 
 
 @app.command
@@ -150,9 +189,10 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
     model
         Model file.
     states
-        Also show every state with its share of the episodes and a typical history.
+        Also show every state with its share of the episodes, what the plan does in it, what that is worth, and a
+        typical history.
     decisions
-        Also show so many of the decisions to promote, with their witnesses.
+        Also show so many of the reasons why states were told apart, and of the merges that were undecided.
     json
         Print JSON and nothing else.
     """
@@ -163,13 +203,14 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
         print_json(describe(loaded, model))
         return
     print(summary(loaded))
-    print_table({k: v for k, v in describe(loaded, model).items() if k not in ("promise", "states")})
-    print(loaded.about.promise.sentence)
+    print_table({k: v for k, v in describe(loaded, model).items() if k not in ("promise", "states", "plan")})
+    print_promises(loaded)
     print(loaded.about.promise.paper_sentence)
     if states:
         print_states(loaded)
     print_witnesses(loaded, decisions)
-    print(f"Next: suffice export {model} --format json -o FILE   or   suffice compare {model} OTHER")
+    print_doubts(loaded, decisions)
+    print(f"Next: suffice evaluate {model} --domain DOMAIN   or   suffice export {model} --format json -o FILE")
 
 
 @app.command

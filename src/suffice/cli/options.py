@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from suffice.finite import FiniteModel
     from suffice.learner import Settings
     from suffice.logs import Report
+    from suffice.planner import Planning
+    from suffice.solution import Split
 
 Output = Annotated[str, Parameter(name=["--output", "-o"])]
 Flag = Annotated[bool, Parameter(negative=())]
@@ -60,6 +62,8 @@ class LogOptions:
     "Column that says how many episodes one stands for. Default: 'weight' if there is one."
     truncated_column: str | None = None
     "Column that is true where the logger cut an episode off. Default: 'truncated' if there is one."
+    propensity_column: str | None = None
+    "Column of the probability with which the logged action was chosen; it is no observation."
     drop_truncated: Flag = False
     "Leave out episodes that were truncated before the horizon."
     bin: Annotated[tuple[str, ...], Parameter(negative=())] = ()
@@ -75,11 +79,35 @@ DEFAULT_LOG = LogOptions()
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class DomainOptions:
+class PlanOptions:
+    """How to plan on what was learned."""
+
+    planner: Literal["safe", "pessimistic", "greedy", "subsampled", "none"] = "safe"
+    "safe: as the log did unless an action is better even by a cautious estimate. pessimistic: the best by cautious "
+    "estimates (VI-LCB). greedy: the best by plain ones. subsampled: safe, on independent counts, as its proof needs."
+    strength: float | None = None
+    "How cautious: the factor c of the penalties. Default: 0.01; the theory's is 16."
+    split: Flag = False
+    "One half of the log for the automaton, the other for the plan, as in the paper; --delta is then for all of it."
+    accuracy: float | None = None
+    "With --split: how far from the best policy you are content with; the result says whether that is proved."
+    max_states: Whole = 1000
+    "With --split: an upper bound on the number of states, among which the paper divides δ."
+    second_look: Annotated[bool | None, Parameter(negative="--no-second-look")] = None
+    "Compare merged histories again, along the automaton. Default: yes, unless you choose tests, level or --split."
+    hold_out: float | None = None
+    "Leave a random share of the episodes out, such as 0.2, for: suffice evaluate MODEL --log LOG."
+
+
+DEFAULT_PLAN = PlanOptions()
+HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DomainChoice:
     """Which domain exactly, and how episodes are logged in it."""
 
-    horizon: Whole | None = None
-    "Decisions per episode. Default: the domain's."
     set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     "OPTION=VALUE of the domain, such as length=5. May be repeated."
     observe_reward: Flag = False
@@ -90,7 +118,17 @@ class DomainOptions:
     "With a model as behaviour: how often any action is taken instead. Default: 0.1."
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DomainOptions(DomainChoice):
+    """The same where the horizon is free."""
+
+    horizon: Whole | None = None
+    "Decisions per episode. Default: the domain's."
+
+
 DEFAULT_DOMAIN = DomainOptions()
+DEFAULT_CHOICE = DomainChoice()
 
 
 def names_domain(name: str) -> bool:
@@ -100,14 +138,14 @@ def names_domain(name: str) -> bool:
     return name.lower().endswith(".pomdp") or (name in DOMAINS and not Path(name).exists())
 
 
-def refuse_domain_options(options: DomainOptions) -> None:
+def refuse_domain_options(options: DomainChoice) -> None:
     """Where no domain is named."""
     if words(options):
         raise SufficeError(f"{words(options)} is about a domain, and none is named; leave it out")
 
 
 def domain_of(
-    name: str, options: DomainOptions, usual_horizon: int | None = None
+    name: str, options: DomainChoice, usual_horizon: int | None = None
 ) -> tuple[FiniteModel, Controller, int]:
     """The model of a domain or a file, its behaviour policy and the horizon."""
     from suffice.domains import make
@@ -117,14 +155,15 @@ def domain_of(
         raise SufficeError(f"--set {twice[0]} is given twice; leave one out")
     domain = make(name, dict(chosen))
     usual_horizon = domain.default_horizon if usual_horizon is None else usual_horizon
-    horizon = usual_horizon if options.horizon is None else options.horizon
+    asked = options.horizon if isinstance(options, DomainOptions) else None
+    horizon = usual_horizon if asked is None else asked
     model = domain.model(horizon)
     if options.observe_reward:
         model = model.observing_reward()
     return model, _behaviour(model, options, horizon), horizon
 
 
-def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Controller:
+def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Controller:
     from fractions import Fraction
 
     from suffice.controller import Controller
@@ -155,7 +194,7 @@ def _behaviour(model: FiniteModel, options: DomainOptions, horizon: int) -> Cont
     return Controller.on_automaton(rdp, model.alphabet, plan.actions, epsilon)
 
 
-def words(options: LogOptions | DomainOptions) -> str:
+def words(options: LogOptions | DomainChoice) -> str:
     """Options as they were given, to be given again."""
     given = []
     for field in fields(options):
@@ -205,6 +244,30 @@ def settings_of(
     )
 
 
+def planning_of(options: PlanOptions) -> tuple[Planning | None, Split | None]:
+    """How to plan, from the words of the command line; no planning at all is None."""
+    from suffice.planner import GREEDY, USUAL, Planning
+    from suffice.solution import Split
+
+    if options.planner in ("greedy", "none") and options.strength is not None:
+        raise SufficeError(
+            f"--strength is how cautious a plan is, and --planner {options.planner} is not; leave it out"
+        )
+    if options.planner == "none" and (options.split or options.hold_out is not None):
+        raise SufficeError("--split and --hold-out are for a plan; leave out --planner none, or them")
+    if not options.split and (options.accuracy is not None or options.max_states != PlanOptions.max_states):
+        raise SufficeError("--accuracy and --max-states go with --split; add it, or leave them out")
+    strength = USUAL if options.strength is None else options.strength
+    plannings = {
+        "safe": Planning(strength),
+        "pessimistic": Planning(strength, safe=False),
+        "greedy": GREEDY,
+        "subsampled": Planning(strength, subsample=True),
+    }
+    split = Split(accuracy=options.accuracy, max_states=options.max_states) if options.split else None
+    return plannings.get(options.planner), split
+
+
 def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(I?)B?", text.strip().upper())
     if not found:
@@ -239,6 +302,7 @@ def read(log: str, options: LogOptions) -> tuple[Episodes, Report]:
         observations=None if options.observations is None else tuple(options.observations.split(",")),
         weight=options.weight_column,
         truncated=options.truncated_column,
+        propensity=options.propensity_column,
     )
     return read_log(
         log,

@@ -36,12 +36,15 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "confidence",
         "cut",
         "forced_share",
+        "second_look",
+        "held_out",
     )
     return {
         "states": model.rdp.n_states,
         "horizon": model.rdp.horizon,
         **{name: getattr(about, name) for name in kept},
         "promise": to_builtins(about.promise),
+        "plan": to_builtins(about.plan),
         "seconds": notes.seconds if notes else None,
         "bytes": notes.bytes if notes else None,
         "episodes": about.episodes,
@@ -92,15 +95,47 @@ def cost(episodes: Episodes) -> dict[str, Any]:
     }
 
 
+def print_promises(model: Model) -> None:
+    """What the automaton and the plan promise."""
+    print(model.about.promise.sentence)
+    if model.about.second_look:
+        print("A second look compared merged histories along the automaton; its tests are counted in.")
+    if model.about.forced_share:
+        print(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
+    if model.about.plan is not None:
+        print(model.about.plan.sentence)
+
+
 def print_states(model: Model) -> None:
-    """Every state with its share of the episodes and a typical history."""
+    """Every state with its share of the episodes, what to do in it, and a typical history."""
     from suffice.rdp import show
 
-    rdp = model.rdp
+    rdp, plan = model.rdp, model.plan
     layer, offsets, histories = rdp.layer_of(), rdp.offsets(), rdp.typical_histories()
     for q in range(rdp.n_states - 1):
         share = rdp.counts[q].sum() / model.about.episodes
-        print(f"  layer {layer[q]} state {q - offsets[layer[q]]}  {share:6.1%}  {show(histories[q])}")
+        advice = ""
+        if plan is not None:
+            action = "as logged" if plan.actions[q] < 0 else str(rdp.alphabet.actions[plan.actions[q]])
+            advice = f"{action if q else '':<10} {plan.values[q]:8.4g}  "
+        print(f"  layer {layer[q]} state {q - offsets[layer[q]]}  {share:6.1%}  {advice}{show(histories[q])}")
+
+
+def print_doubts(model: Model, most: int) -> None:
+    """Some of the merges that more episodes might undo."""
+    from suffice.bounds import BOUNDS
+    from suffice.doubts import doubts
+    from suffice.kernels import FISHER
+    from suffice.rdp import show
+
+    kind = FISHER if model.about.second_look else BOUNDS[model.about.bound].kind
+    found = doubts(model.rdp, model.decisions, model.about.episodes, kind) if most > 0 else []
+    if found:
+        print(f"Undecided, and merged for now ({len(found)}), for example:")
+    for doubt in found[:most]:
+        candidate, joined = map(show, doubt.histories)
+        print(f"  layer {doubt.layer}: {candidate}  with  {joined}")
+        print(f"    {doubt.witness}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
 
 
 def print_witnesses(model: Model, most: int) -> None:
@@ -110,7 +145,8 @@ def print_witnesses(model: Model, most: int) -> None:
     if most and told:
         print("Told apart, for example, by:")
     for d in told[:most]:
-        print(f"  layer {d.layer}, states {d.verdict.target} and {d.verdict.nearest}: {d.verdict.witness}")
+        other = "another" if d.verdict.nearest is None else d.verdict.nearest
+        print(f"  layer {d.layer}, states {d.verdict.target} and {other}: {d.verdict.witness}")
 
 
 def print_json(content: dict[str, Any]) -> None:

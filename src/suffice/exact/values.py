@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -86,6 +87,7 @@ class Evaluation:
 
 
 RATIONAL_PAIRS = 20_000  # pairs of a state and a memory up to which arithmetic is rational
+MAX_DENOMINATOR = 1 << 32  # of all chances together, up to which it is
 
 
 def evaluate(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation:
@@ -93,8 +95,18 @@ def evaluate(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation
     model.refuse_beyond(horizon)
     if policy.alphabet != model.alphabet:
         raise SufficeError("the policy is for another alphabet than the model's")
-    rational = len(model.states) * len(policy.chances) <= RATIONAL_PAIRS
+    rational = len(model.states) * len(policy.chances) <= RATIONAL_PAIRS and _few_digits(policy)
     return _Walk(model, policy, (lambda p: p) if rational else float).run(horizon)
+
+
+def _few_digits(policy: Controller) -> bool:
+    """Whether exact sums of its chances stay short; frequencies of a log have a denominator for every state."""
+    common = 1
+    for denominator in {p.denominator for row in policy.chances for p in row}:
+        common = math.lcm(common, denominator)
+        if common >= MAX_DENOMINATOR:
+            return False
+    return True
 
 
 Place = tuple[int, int, bool]  # hidden state, memory, and whether a positive reward was seen

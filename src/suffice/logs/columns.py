@@ -29,6 +29,7 @@ class Columns:
     observations: tuple[str, ...] | None = None  # None: those of the schema, else all others, in file order
     weight: str | None = None  # None: the column 'weight', if there is one and it is no observation
     truncated: str | None = None  # None: the column 'truncated', likewise
+    propensity: str | None = None  # the probability with which the logged action was chosen; None: there is no column
 
 
 def text_columns(columns: Columns, schema: Alphabet | None) -> list[str]:
@@ -57,6 +58,8 @@ def find_columns(
             roles[role] = name
     if drop_truncated:
         roles.setdefault("truncated", "truncated")
+    if columns.propensity is not None:
+        roles["propensity"] = columns.propensity
     for role, name in roles.items():
         if name not in table.names:
             _refuse_missing(table, name, f"--{role}-column")

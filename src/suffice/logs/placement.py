@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.episodes import MAX_EPISODES, Codes, Int64
-from suffice.logs.tables import Bools, Coded, Table, V
+from suffice.logs.tables import Bools, Coded, Floats, Table, V
 from suffice.logs.values import EXACT, MISSING, flag, integer
 
 NOT_A_WEIGHT = "a weight is the number of episodes one stands for; list an observation of that name with --observations"
@@ -174,6 +174,16 @@ def read_weights(table: Table, name: str, rows: Rows) -> Int64:
     if weight.sum(dtype=np.float64) > MAX_EPISODES:
         table.refuse(f"column {name!r} adds up to more than {MAX_EPISODES:,} episodes; divide the weights by a factor")
     return weight
+
+
+def read_propensities(table: Table, name: str, layout: Layout) -> Floats:
+    """[H+1, N] the probability with which each logged action was chosen; 1 where none was."""
+    chances = table.numbers(name, "a propensity is a number")
+    text = "a propensity is the probability with which the logged action was chosen, above 0 and at most 1"
+    table.refuse_any(~((chances > 0) & (chances <= 1)), name, text)
+    steps = np.ones((layout.horizon + 1, layout.n))
+    steps[1:].reshape(-1)[layout.cell] = chances if layout.rows is None else chances[layout.rows]
+    return steps
 
 
 def _positive(value: object) -> int:

@@ -7,7 +7,7 @@ Time is linear in the rows. Peak memory is about 50 bytes a row for Parquet, who
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,8 +16,8 @@ import numpy as np
 from suffice.episodes import DUMMY, MAX_LETTERS, PAD, STOP, Alphabet, Codes, Episodes, Value, smallest_uint
 from suffice.errors import SufficeError
 from suffice.logs.columns import Columns, find_columns, text_columns
-from suffice.logs.placement import Layout, Rows, lay_out, place_rows, read_weights
-from suffice.logs.tables import Coded, Table, V, dense, open_table
+from suffice.logs.placement import Layout, Rows, lay_out, place_rows, read_propensities, read_weights
+from suffice.logs.tables import Coded, Floats, Table, V, dense, open_table
 from suffice.logs.values import number, plain
 
 
@@ -37,6 +37,7 @@ class Report:
     observations: int  # distinct whole observations
     bins: Mapping[str, tuple[float, ...]]  # binned column → lower edges of bins 1, 2, …
     notes: tuple[str, ...]
+    propensities: Floats | None = None  # [H+1, N] of the logged actions, if a column says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,10 @@ def read_log(
     steps = _encode_steps(table, columns, layout, alphabet, decisions)
     weight = read_weights(table, columns.weight, rows)[layout.episodes] if columns.weight else None
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=schema is not None)
-    return episodes, _report(columns, rows, layout, decisions, notes)
+    report = _report(columns, rows, layout, decisions, notes)
+    if columns.propensity:
+        report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
+    return episodes, report
 
 
 def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions, notes: tuple[str, ...]) -> Report:

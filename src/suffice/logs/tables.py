@@ -29,6 +29,7 @@ from suffice.logs.values import MISSING, NOT_A_CELL
 
 V = TypeVar("V")
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 LOOKUP = 1 << 22  # a look-up table of so many cells is cheap whatever the log
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
@@ -81,12 +82,12 @@ class Table:
         pa.default_memory_pool().release_unused()  # the column itself, a quarter of the peak
         return result
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str, what: str = "only numbers can be binned") -> Floats:
         """A column of finite numbers, as it is."""
         column = self.complete(name)
         if not _is_numeric(column.type):
-            self.refuse(f"column {name!r} has type {column.type}; only numbers can be binned")
-        numbers: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
+            self.refuse(f"column {name!r} has type {column.type}; {what}")
+        numbers: Floats = column.cast(pa.float64(), safe=False).to_numpy()
         self.refuse_any(~np.isfinite(numbers), name, "not a finite number; replace it")
         return numbers
 

@@ -1,0 +1,46 @@
+"""Merges that were close to splits: what the learner could not decide, and how many episodes would decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from suffice.kernels import DIFFERENCE
+from suffice.learner import Decision
+from suffice.rdp import RDP, History
+
+CLOSE = 0.5  # of the threshold: what equal futures rarely reach
+
+
+class Doubt(NamedTuple):
+    """Two histories that count as one for lack of evidence."""
+
+    layer: int
+    histories: tuple[History, History]  # typical for the candidate and for the state that it joined
+    witness: str  # what differs most
+    episodes: float  # with so many the difference would be significant, if it is real
+
+
+def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, kind: int) -> list[Doubt]:
+    """The undecided merges, those of most episodes first.
+
+    The evidence of likelihoods and p-values grows with the episodes; a difference of frequencies does not, but its
+    threshold falls with their square root.
+    """
+    close = [d for d in decisions if _closeness(d) >= CLOSE]
+    histories, offsets = rdp.typical_histories(), rdp.offsets()
+    power = 2 if kind == DIFFERENCE else 1
+    found = []
+    for d in sorted(close, key=lambda d: -d.n):
+        candidate = (*histories[offsets[d.layer - 1] + d.state], rdp.symbol(d.symbol))
+        joined = histories[offsets[d.layer] + d.verdict.target]
+        found.append(Doubt(d.layer, (candidate, joined), d.verdict.witness, episodes / _closeness(d) ** power))
+    return found
+
+
+def _closeness(decision: Decision) -> float:
+    """Evidence over threshold of a merge."""
+    verdict = decision.verdict
+    if verdict.promoted or not verdict.threshold or not verdict.distance:
+        return 0.0
+    return min(verdict.distance / verdict.threshold, 1.0)
