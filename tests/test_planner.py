@@ -143,7 +143,9 @@ def test_plans_on_the_counts_of_other_episodes(seed: int) -> None:
         assert_same(plan_on(rdp, how, tally), oracle.plan(process, how.strength, how.delta, how.safe))
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="planner._occupancy divides by the visits that were not lost, values by all visits")
+@pytest.mark.xfail(
+    raises=AssertionError, reason="planner._occupancy divides by the visits that were not lost, values by all visits"
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_standard_error_counts_what_was_lost(seed: int) -> None:
     right = oracle.plan(oracle.Process.of(few(seed), stray(seed)), 0.0, 0.05, safe=False)
@@ -225,7 +227,10 @@ def test_among_equals_the_first_action_is_taken() -> None:
     assert plan_on(nothing, GREEDY).actions[1] == 0
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="means of equal outcomes differ by their rounding: 43 · 0.2 / 43 < 64 · 0.2 / 64 in doubles")
+@pytest.mark.xfail(
+    raises=AssertionError,
+    reason="means of equal outcomes differ by their rounding: 43 · 0.2 / 43 < 64 · 0.2 / 64 in doubles",
+)
 def test_rounding_does_not_decide_among_equals() -> None:
     """Both actions pay 0.2, always."""
     automata = {n: one_decision(a=[0.2] * n, b=[0.2] * 64, c=[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) for n in range(1, 60)}
@@ -484,7 +489,9 @@ def in_words(rdp: RDP, tally: Tally) -> tuple[Counter[Any], Counter[Any]]:
     alphabet = rdp.alphabet
     letters = [(alphabet.action(a), alphabet.observation(o), alphabet.rewards[r]) for a, o, r in rdp.letters]
     counts = {(q, *letters[x]): int(tally.counts[q, x]) for q, x in np.argwhere(tally.counts).tolist()}
-    return Counter(counts), Counter({(q, alphabet.action(a)): int(tally.lost[q, a]) for q, a in np.argwhere(tally.lost)})
+    return Counter(counts), Counter(
+        {(q, alphabet.action(a)): int(tally.lost[q, a]) for q, a in np.argwhere(tally.lost)}
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -73,8 +73,8 @@ class Solution:
         """The promise of the plan, for a person."""
         told = (
             f"The plan is predicted to bring {self.prediction.value:.4g} per episode, with about "
-            f"{1 - self.planning.delta:.0%} confidence at least {self.lower_bound:.4g}; the log brought "
-            f"{self.behaviour_value:.4g}."
+            f"{1 - self.planning.delta:.0%} confidence at least {self.lower_bound:.4g} if the automaton is right; the "
+            f"log brought {self.behaviour_value:.4g}."
         )
         if self.split is None:
             return (

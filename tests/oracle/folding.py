@@ -1,0 +1,297 @@
+"""The second look by definition (docstrings of kernels/folding.py and refining.py): e-values in fractions, episodes by hand.
+
+A table has a row of counts for each of two groups. Outcome by outcome, in order, it is divided into what had this
+outcome and what had another; given the margins the first group's share is hypergeometric if the groups are alike (P₀),
+and weighed by two Beta(½, ½) mixtures if not (Q). e = Q/P₀.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from math import comb
+
+from suffice.episodes import Episodes
+from suffice.rdp import RDP
+
+from .adact import spell
+
+Letter = tuple[int, int, int]
+Symbol = tuple[int, int]
+Cell = tuple[int, int, Letter | None]  # state, action, and what it brought; None: what the state had never seen with it
+Row = Counter[Cell]
+
+EQUAL = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
+SAME = 1e-9  # evidence that differs by less is the same
+
+
+def ln(x: Fraction) -> float:
+    return math.log(x.numerator) - math.log(x.denominator)
+
+
+# e-values
+
+
+@cache
+def half_chances(n: int) -> list[Fraction]:
+    """∏ (i + ½)/(i + 1) over i < k, for k = 0..n."""
+    found = [Fraction(1)]
+    for i in range(n):
+        found.append(found[-1] * (i + Fraction(1, 2)) / (i + 1))
+    return found
+
+
+def free(k: int, n: int) -> Fraction:
+    """The probability of k in n where the frequency is Beta(½, ½) distributed: C(n, k) B(k + ½, n − k + ½)/B(½, ½)."""
+    return half_chances(n)[k] * half_chances(n)[n - k]
+
+
+def divisions(k: int, n1: int, n2: int) -> range:
+    """How many of k may be in the group of n₁."""
+    return range(max(0, k - n2), min(n1, k) + 1)
+
+
+def hypergeometric(k1: int, n1: int, k2: int, n2: int) -> Fraction:
+    """P₀."""
+    return Fraction(comb(n1, k1) * comb(n2, k2), comb(n1 + n2, k1 + k2))
+
+
+@cache
+def e_value(k1: int, n1: int, k2: int, n2: int) -> Fraction:
+    """Q/P₀ of k₁ in n₁ and k₂ in n₂."""
+    k = k1 + k2
+    weight = {j: free(j, n1) * free(k - j, n2) for j in divisions(k, n1, n2)}
+    return weight[k1] / sum(weight.values()) / hypergeometric(k1, n1, k2, n2)
+
+
+def factors(one: Sequence[int], other: Sequence[int]) -> list[Fraction]:
+    """The e-value of each outcome of a table, among what had none of the outcomes before."""
+    found = []
+    for x in range(len(one)):
+        n1, n2 = sum(one[x:]), sum(other[x:])
+        found.append(e_value(one[x], n1, other[x], n2))
+    return found
+
+
+def mixture(tables: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Fraction:
+    """E: each e mixed with 1, multiplied over all tables and outcomes; the mean over the weights of 1."""
+    every = [e for one, other in tables for e in factors(one, other)]
+    products = [math.prod((w + (1 - w) * e for e in every), start=Fraction(1)) for w in EQUAL]
+    return sum(products, Fraction(0)) / len(EQUAL)
+
+
+def ln_evidence(tables: list[tuple[Sequence[int], Sequence[int]]]) -> tuple[float, float, tuple[int, int] | None]:
+    """ln E, Σ ln e, and the table and outcome with the largest e above 1: by logarithms, where fractions grow long."""
+    every = {(g, x): e for g, table in enumerate(tables) for x, e in enumerate(factors(*table))}
+    sums = [sum(ln(w + (1 - w) * e) for e in every.values()) for w in EQUAL]
+    most = max(sums)
+    evidence = most + math.log(sum(math.exp(s - most) for s in sums) / len(sums))
+    telling = max(every, key=lambda place: every[place], default=None)
+    return evidence, sum(map(ln, every.values())), telling if telling and every[telling] > 1 else None
+
+
+def tables_with(outcomes: Sequence[int], n1: int) -> Iterator[tuple[list[int], list[int], Fraction]]:
+    """All divisions of what both groups saw together into n₁ and the rest, and how probable each is."""
+
+    def rows(rest: Sequence[int], n: int) -> Iterator[list[int]]:
+        if not rest:
+            if n == 0:
+                yield []
+            return
+        for k in range(min(rest[0], n) + 1):
+            for row in rows(rest[1:], n - k):
+                yield [k, *row]
+
+    whole = comb(sum(outcomes), n1)
+    for row in rows(outcomes, n1):
+        ways = math.prod(comb(both, k) for both, k in zip(outcomes, row, strict=True))
+        yield row, [both - k for both, k in zip(outcomes, row, strict=True)], Fraction(ways, whole)
+
+
+# The second look
+
+
+@dataclass(frozen=True)
+class OracleVerdict:
+    """What became of one candidate. `nearest` is None for the first of its label, and then nothing was compared."""
+
+    t: int
+    state: int
+    symbol: Symbol
+    n: int
+    target: int
+    promoted: bool
+    nearest: int | None = None
+    evidence: float | None = None
+    telling: tuple[Cell, tuple[int, int], tuple[int, int]] | None = None  # counts of how many, of both
+    moved: bool = False  # it joined a state of another label
+    label: int = -1  # where its histories lead in the first automaton
+
+
+@dataclass(frozen=True)
+class OracleLook:
+    layers: list[int] = field(default_factory=lambda: [1])
+    tau: dict[tuple[int, int, Symbol], int] = field(default_factory=dict)
+    counts: Counter[tuple[int, int, Letter]] = field(default_factory=Counter)
+    verdicts: list[OracleVerdict] = field(default_factory=list)
+    tests: int = 0
+
+
+class FirstLook:
+    """The first automaton in dictionaries."""
+
+    def __init__(self, rdp: RDP) -> None:
+        letters: list[Letter] = [(a, o, r) for a, o, r in rdp.letters.tolist()]
+        symbols: list[Symbol] = [(a, o) for a, o in rdp.symbols.tolist()]
+        self.layer_of = [t for t, n in enumerate(rdp.layers.tolist()) for _ in range(n)]
+        self.met = {
+            q: {letter: k for letter, k in zip(letters, row, strict=True) if k}
+            for q, row in enumerate(rdp.counts.tolist())
+        }
+        self.tau = {
+            (q, symbol): target
+            for q, row in enumerate(rdp.tau.tolist())
+            for symbol, target in zip(symbols, row, strict=True)
+            if target >= 0
+        }
+        self.horizon = rdp.horizon
+
+    def following(self, q: int, symbol: Symbol) -> int:
+        """Where to walk on: if no history did, to where the symbol most often led at that step, or to the largest state
+        of the next layer; among equals the oldest.
+        """
+        if (q, symbol) in self.tau:
+            return self.tau[q, symbol]
+        t = self.layer_of[q]
+        arrived: Counter[int] = Counter()
+        for (source, other), target in self.tau.items():
+            if other == symbol and self.layer_of[source] == t:
+                arrived[target] += sum(k for letter, k in self.met[source].items() if letter[:2] == symbol)
+        next_layer = [p for p, layer in enumerate(self.layer_of) if layer == t + 1]
+        size = {p: sum(self.met[p].values()) for p in next_layer}
+        return max(arrived or next_layer, key=lambda p: (arrived[p], size[p] if not arrived else 0, -p))
+
+    def cell(self, q: int, letter: Letter) -> Cell | None:
+        """What is counted when a letter is met in a state; nothing where the action was never taken there."""
+        if letter in self.met[q]:
+            return q, letter[0], letter
+        return (q, letter[0], None) if any(other[0] == letter[0] for other in self.met[q]) else None
+
+    def tables(self, t: int) -> list[list[Cell]]:
+        """The cells of every state and action from layer t on, in order."""
+        found: dict[tuple[int, int], list[Cell]] = {}
+        for q, met in self.met.items():
+            if self.layer_of[q] >= t:
+                for letter in sorted(met):
+                    found.setdefault((q, letter[0]), []).append((q, letter[0], letter))
+        return [[*cells, (q, a, None)] for (q, a), cells in found.items()]
+
+
+class SecondLook:
+    def __init__(self, rdp: RDP, episodes: Episodes, delta: Callable[[int], float]) -> None:
+        self.first, self.log, self.delta = FirstLook(rdp), spell(episodes), delta
+        self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
+        self.label = [0] * episodes.n  # of each episode, in the first automaton
+        self.state = [0] * episodes.n  # and in the new one
+        self.result = OracleLook()
+
+    def run(self) -> OracleLook:
+        for t in range(self.first.horizon + 1):
+            self.step(t)
+        return self.result
+
+    def step(self, t: int) -> None:
+        candidates: dict[tuple[int, Symbol], list[int]] = {}
+        for e, steps in enumerate(self.log):
+            candidates.setdefault((self.state[e], steps[t][:2]), []).append(e)
+            self.result.counts[self._number(t, self.state[e]), steps[t]] += self.weights[e]
+            self.label[e] = self.first.following(self.label[e], steps[t][:2])
+        sizes = {c: sum(self.weights[e] for e in members) for c, members in candidates.items()}
+        layer = _Layer(self, t + 1, -math.log(self.delta(len(candidates))))
+        for c in sorted(candidates, key=lambda c: (-sizes[c], c)):
+            verdict = layer.place(c, candidates[c], sizes[c])
+            self.result.verdicts.append(verdict)
+            self.result.tau[t, *c] = verdict.target
+            for e in candidates[c]:
+                self.state[e] = verdict.target
+        self.result.layers.append(len(layer.rows))
+        object.__setattr__(self.result, "tests", self.result.tests + layer.tests)
+
+    def _number(self, t: int, state: int) -> tuple[int, int]:
+        return t, state  # type: ignore[return-value]
+
+    def row(self, t: int, members: list[int], label: int) -> Row:
+        """What some episodes meet from step t on, if they walk from a label."""
+        row: Row = Counter()
+        for e in members:
+            q = label
+            for letter in self.log[e][t:]:
+                if (cell := self.first.cell(q, letter)) is not None:
+                    row[cell] += self.weights[e]
+                q = self.first.following(q, letter[:2])
+        return row
+
+
+class _Layer:
+    def __init__(self, look: SecondLook, t: int, threshold: float) -> None:
+        self.look, self.t, self.threshold = look, t, threshold
+        self.tables = look.first.tables(t)
+        self.rows: list[Row] = []  # of the states so far
+        self.labels: list[int] = []
+        self.tests = 0
+
+    def place(self, c: tuple[int, Symbol], members: list[int], n: int) -> OracleVerdict:
+        (label,) = {self.look.label[e] for e in members}
+        row, (state, symbol) = self.look.row(self.t, members, label), c
+        where = self.t, state, symbol, n
+        own = [s for s, other in enumerate(self.labels) if other == label]
+        if not own:
+            return OracleVerdict(*where, self._found(row, label), True, label=label)
+        if not self.tables:
+            self.rows[own[0]] += row
+            return OracleVerdict(*where, own[0], False, own[0], 0.0, label=label)
+        self.tests += 1
+        near, evidence, _, telling = self._nearest({s: self._compare(row, s) for s in own})
+        if evidence < self.threshold:
+            self.rows[near] += row
+            return OracleVerdict(*where, near, False, near, evidence, telling, label=label)
+        elsewhere = {}
+        walked = {}
+        for s, other in enumerate(self.labels):
+            if other != label:
+                walked[s] = self.look.row(self.t, members, other)
+                elsewhere[s] = self._compare(walked[s], s)
+        if elsewhere:
+            s, its_evidence, balance, its_telling = self._nearest(elsewhere)
+            if its_evidence < self.threshold and balance < 0:
+                self.rows[s] += walked[s]
+                for e in members:
+                    self.look.label[e] = self.labels[s]
+                return OracleVerdict(*where, s, False, s, its_evidence, its_telling, True, label)
+        return OracleVerdict(*where, self._found(row, label), True, near, evidence, telling, label=label)
+
+    def _found(self, row: Row, label: int) -> int:
+        self.rows.append(row)
+        self.labels.append(label)
+        return len(self.rows) - 1
+
+    def _compare(self, row: Row, s: int) -> tuple[float, float, object]:
+        other = self.rows[s]
+        pairs = [([row[cell] for cell in cells], [other[cell] for cell in cells]) for cells in self.tables]
+        evidence, balance, place = ln_evidence(pairs)
+        if place is None:
+            return evidence, balance, None
+        g, x = place
+        one, two = pairs[g]
+        return evidence, balance, (self.tables[g][x], (one[x], sum(one)), (two[x], sum(two)))
+
+    def _nearest(self, found: dict[int, tuple[float, float, object]]) -> tuple[int, float, float, object]:
+        """Of the states it is not distinct from the one with the least Σ ln e, else the one with the least ln E."""
+        possible = {s: f[1] for s, f in found.items() if f[0] < self.threshold}
+        by = possible or {s: f[0] for s, f in found.items()}
+        near = min(s for s, value in by.items() if value <= min(by.values()) + SAME)
+        return near, *found[near]
