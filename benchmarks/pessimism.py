@@ -62,7 +62,7 @@ def main() -> None:
         "",
         f"Safe planning on {', '.join(DOMAINS)},",
         f"from {', '.join(f'{n:,}' for n in SIZES)} episodes, {len(SEEDS)} seeds each ({len(jobs)} logs), by",
-        "`python benchmarks/pessimism.py`. A loss is a policy below the behaviour by more than 1 % of what can be gained;",
+        "`python benchmarks/pessimism.py`. A loss is a policy below the behaviour by over 1 % of what can be gained;",
         "gains are in these units.",
         "",
         "| strength c | losses | mean gain | least |",

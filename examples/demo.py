@@ -1,18 +1,15 @@
-"""A story in under a minute: make T-maze episodes, learn the automaton behind them, see what it remembers."""
+"""A story in under a minute: make T-maze episodes, learn their automaton, plan, and see what the plan is worth."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
-from suffice import Model, compare, make, minimal_rdp
-from suffice.rdp import RDP, show
-
-CUES = {(0, 1, 1): "north", (1, 1, 0): "south"}
+from suffice import Model
+from suffice.rdp import show
 
 
 def say(text: str) -> None:
@@ -26,52 +23,69 @@ def run(folder: Path, command: str) -> None:
     subprocess.run([Path(sys.executable).parent / "suffice", *command.split()], cwd=folder, check=True)
 
 
-def picture(rdp: RDP) -> str:
-    """The layers as columns of states."""
+def picture(model: Model) -> str:
+    """The layers as columns of states, each with its share of the episodes and what the plan does there."""
+    rdp, plan = model.rdp, model.required_plan()
     offsets, total = rdp.offsets(), rdp.counts[0].sum()
-    rows = [" ".join(f"  t={t:<5}" for t in range(len(rdp.layers))).rstrip()]
+    rows = [" ".join(f"  t={t:<7}" for t in range(len(rdp.layers) - 1)).rstrip()]
     for place in range(max(rdp.layers)):
         cells = []
-        for t, width in enumerate(rdp.layers):
+        for t, width in enumerate(rdp.layers[:-1]):
             q = offsets[t] + place
-            share = 1.0 if t == len(rdp.layers) - 1 else rdp.counts[min(q, rdp.n_states - 1)].sum() / total
-            cells.append(f"({share:6.1%}) " if place < width else " " * 9)
+            if place >= width:
+                cells.append(" " * 11)
+                continue
+            action = rdp.alphabet.actions[plan.actions[q]] if plan.actions[q] >= 0 else "·"
+            cells.append(f"({rdp.counts[q].sum() / total:6.1%} {action})")
         rows.append(" ".join(cells).rstrip())
     return "\n".join(rows)
 
 
-def at_the_junction(rdp: RDP) -> None:
-    """What the automaton knows where the agent sees only `010`."""
+def at_the_junction(model: Model) -> None:
+    """What the plan does where the agent sees only `010`."""
+    rdp, plan = model.rdp, model.required_plan()
     for q, history in enumerate(rdp.typical_histories()):
-        if not history or history[-1][1] != (0, 1, 0):
-            continue
-        cue = CUES[history[0][1]]  # type: ignore[index]
-        print(f"  after {show(history)}")
-        for action in ("N", "S"):
-            outcome = rdp.outputs(q, action)
-            mean = np.average([r for _, r, _ in outcome], weights=[k for _, _, k in outcome])
-            print(f"    cue said {cue}: {action} brings {mean:+.1f} on average ({sum(k for *_, k in outcome)} times)")
+        if history and history[-1][1] == (0, 1, 0):
+            action = rdp.alphabet.actions[plan.actions[q]]
+            print(f"  after {show(history)}\n    take {action}, worth {plan.values[q]:+.1f}")
+
+
+def draw(folder: Path) -> None:
+    """A picture of the automaton, if Graphviz is there."""
+    run(folder, "export maze.model --format dot -o maze.dot")
+    if shutil.which("dot") is None:
+        print("Graphviz is not installed, so there is no picture; with it: dot -Tsvg maze.dot -o maze.svg")
+        return
+    target = Path.cwd() / "maze.svg"
+    subprocess.run(["dot", "-Tsvg", "maze.dot", "-o", target], cwd=folder, check=True)
+    print(f"Drawn: {target}")
 
 
 def main() -> None:
     """Tell the story."""
     say("1. A T-maze: the cue seen at the start says where the goal is; nothing later does. What is there to be found?")
     run(Path.cwd(), "exact t-maze")
-    say("2. 100,000 random episodes:")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        say("2. 100,000 random episodes. One in a thousand finds the goal:")
         run(folder, "simulate t-maze --episodes 100000 --seed 1 -o log.parquet")
-        say(
-            "3. Learn the automaton that decides what happens next. (The first run compiles; that takes a while, once.)"
-        )
+        say("3. Learn the automaton, and plan on it. (The first run compiles; that takes a while, once.)")
         run(folder, "learn log.parquet -o maze.model")
-        rdp = Model.load(folder / "maze.model").rdp
-    difference = compare(rdp, minimal_rdp(make("t-maze", {}).model(5), horizon=5).rdp())
-    found = "exactly the minimal one" if difference is None else f"not the minimal one: {difference.reason}"
-    say(f"4. The automaton, layer by layer, with the share of the episodes in each state: {found}.")
-    print(picture(rdp))
-    say("5. What it remembers. At the junction the agent sees 010 whatever the goal; the states know the cue:")
-    at_the_junction(rdp)
+        model = Model.load(folder / "maze.model")
+        say("4. Is it the right automaton? Compare it with the truth:")
+        run(folder, "compare maze.model t-maze")
+        say("5. The automaton, layer by layer: the share of the episodes in each state, and what the plan does there:")
+        print(picture(model))
+        draw(folder)
+        say("6. What it remembers. At the junction the agent sees 010 whatever the goal; the states know the cue:")
+        at_the_junction(model)
+        say("7. What is the policy worth, beside the random behaviour and the best policy there is?")
+        run(folder, "evaluate maze.model --domain t-maze")
+        run(folder, "evaluate maze.model --domain t-maze --exact")
+        say("8. With a tenth of the data it is not sure about the cue, says so, and how many episodes it takes:")
+        run(folder, "simulate t-maze --episodes 10000 --seed 1 -o little.parquet")
+        run(folder, "learn little.parquet -o little.model")
+        run(folder, "evaluate little.model --domain t-maze --exact")
     say("Where next: suffice --help, README.md, docs/.")
 
 

@@ -1,10 +1,11 @@
 """suffice: learn the memory that suffices to act.
 
-    from suffice import adact_h, read_log
+    from suffice import Policy, read_log, regorl
 
     episodes, report = read_log("log.parquet")
-    learned = adact_h(episodes)
-    print(learned.rdp.layers, learned.promise.sentence)
+    solution = regorl(episodes)
+    print(solution.learned.promise.sentence, solution.sentence)
+    policy = Policy(solution.learned.rdp, solution.plan)
 
 Names are imported when they are first used, so that the command line answers at once.
 """

@@ -130,7 +130,7 @@ def _by_domain(
             found["behaviour"] = _measures_exactly(expect(finite, behaviour, horizon))
     else:
         with progress_bar("Trying") as progress:
-            rngs = np.random.default_rng(seed).spawn(2)
+            rngs = [np.random.default_rng([seed, which]) for which in range(2)]
             tried = roll_out(finite, policy, horizon, episodes, rngs[0], loaded.rdp, progress)
             found |= {"episodes": episodes, "seed": seed} | _measures(tried) | {"unseen": tried.unseen}
             found["behaviour"] = _measures(roll_out(finite, behaviour, horizon, episodes, rngs[1]))
