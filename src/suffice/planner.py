@@ -204,9 +204,7 @@ class _Backward:
         return upper
 
     def in_user_units(self, values: Float) -> Float:
-        """Without the dust that scaling leaves behind: a value of 0 is 0."""
-        digits = 12 - math.ceil(math.log10(self._range))
-        return np.asarray(np.round(self._range * values + self._low * self._left, digits) + 0.0)
+        return without_dust(self._range * values + self._low * self._left, self._range)
 
     def _layers(self) -> list[slice]:
         """From the last to the first."""
@@ -257,6 +255,11 @@ class _Backward:
         return self._range * math.sqrt(
             float(np.sum(_occupancy(self._rdp, actions, self._tally.counts) ** 2 * variance))
         )
+
+
+def without_dust(values: Float | float, scale: float) -> Float:
+    """Values without what rounding left after rewards were scaled: 0 is 0."""
+    return np.asarray(np.round(values, 12 - math.ceil(math.log10(scale))) + 0.0)
 
 
 def _occupancy(rdp: RDP, actions: Int64, counts: Int64) -> Float:

@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
 from suffice.episodes import PAD, Episodes, Int64
 from suffice.estimates import Estimate
-from suffice.planner import BEHAVE, Plan
+from suffice.planner import BEHAVE, Plan, without_dust
 from suffice.rdp import RDP, UNSEEN
+from suffice.statistics import weights
 
 Float = NDArray[np.float64]
 
@@ -44,7 +46,7 @@ class _Prediction:
     def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
         self._rdp, self._actions, self._word = rdp, plan.actions, episodes.word
         self._states = rdp.run_all(episodes)  # [H+2, N]
-        self._weight = np.ones(episodes.n) if episodes.weight is None else episodes.weight.astype(float)
+        self._weight = weights(episodes)
         self._of_letter, self._offsets = rdp.symbol_of_letter(), rdp.offsets()
         rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
         self._low, self._range = float(rewards.min()), float(np.ptp(rewards)) or 1.0
@@ -60,16 +62,17 @@ class _Prediction:
                 values = np.zeros((int(rdp.layers[t - 1]), len(rdp.symbols)))
                 values.reshape(-1)[layer.source] = mean
         error = self._range * math.sqrt(self._variance(layers[::-1]))
-        return Estimate(self._range * float(mean[0]) + self._low * (rdp.horizon + 1), error)
+        value = self._range * float(mean[0]) + self._low * (rdp.horizon + 1)
+        return Estimate(float(without_dust(value, self._range)), error)
 
     def _layer(self, t: int, values: Float) -> tuple[_Layer, Float]:
         """A layer, and U of the candidates that lead into it."""
         here = slice(self._offsets[t], self._offsets[t + 1])
         gains = self._reward + values[:, self._of_letter]  # [Q_t, X]
-        state, source, counts = self._met(t)
+        state, source, met = self._met(t)
         action = self._actions[here]
         follows = (action == BEHAVE)[:, None] | (self._rdp.letters[None, :, 0] == (action + PAD + 1)[:, None])
-        counts = np.where(follows[state], counts, 0.0)
+        counts = np.where(follows[state], met, 0).astype(float)
         pooled = np.zeros((len(action), counts.shape[1]))
         np.add.at(pooled, state, counts)
         pooled /= np.maximum(pooled.sum(axis=1, keepdims=True), 1)
@@ -80,22 +83,23 @@ class _Prediction:
         # as if one more visit had been half the range away: few visits that agree prove little
         return _Layer(state, source, rates, (spread * n + left**2 / 4) / (n + 1) ** 2), mean
 
-    def _met(self, t: int) -> tuple[Int64, Int64, Float]:
+    def _met(self, t: int) -> tuple[Int64, Int64, Int64]:
         """The candidates that lead into layer t: their state, their source, and how often they met each letter."""
-        there = np.flatnonzero(self._states[t] != UNSEEN)
-        state, word, weight = self._states[t, there] - self._offsets[t], self._word[t, there], self._weight[there]
-        letters = len(self._rdp.letters)
-        if t == 0:
-            return (
-                np.zeros(1, np.int64),
-                np.zeros(1, np.int64),
-                np.bincount(word, weight, letters)[None, :].astype(float),
-            )
-        before = self._states[t - 1, there].astype(np.int64) - self._offsets[t - 1]
-        key = before * len(self._rdp.symbols) + self._of_letter[self._word[t - 1, there]]
-        source, some, candidate = np.unique(key, return_index=True, return_inverse=True)
-        counts = np.bincount(candidate * letters + word, weight, len(source) * letters)
-        return state[some].astype(np.int64), source, counts.reshape(-1, letters).astype(float)
+        seen = self._states[t] != UNSEEN
+        there = slice(None) if seen.all() else np.flatnonzero(seen)
+        state, word = self._states[t, there], self._word[t, there]
+        before, led = self._states[t - 1, there], self._word[t - 1, there]  # nothing came before layer 0
+        weight = self._weight[there] if len(self._weight) else self._weight
+        n_symbols = len(self._rdp.symbols)
+        source_of = (before - self._offsets[t - 1]) * n_symbols + self._of_letter[led] if t else np.zeros_like(state)
+        number = np.zeros(int(self._rdp.layers[max(t - 1, 0)]) * n_symbols, np.int64)
+        number[source_of] = 1
+        source = np.flatnonzero(number)
+        number[source] = np.arange(len(source))
+        led_to = np.zeros(len(number), np.int64)
+        led_to[source_of] = state - self._offsets[t]
+        counts = kernels.cross_count(source_of, number, word, weight, len(source), len(self._rdp.letters))
+        return led_to[source], source, counts
 
     def _variance(self, layers: list[_Layer]) -> float:
         """Of the prediction: each candidate's, as often as the plan gets there."""

@@ -119,10 +119,11 @@ class _Walks:
         self._tau = reference.completed()
         self._labels = reference.rdp.run_all(episodes)  # [H+2, N]
 
-    def labels(self, t: int, candidate: Codes) -> Int32:
+    def labels(self, t: int, candidate: Codes, n: int) -> Int32:
         """[C] the label of each candidate; its episodes share it."""
-        _, some = np.unique(candidate, return_index=True)
-        return np.asarray(self._labels[t, some])
+        labels = np.zeros(n, np.int32)
+        labels[candidate] = self._labels[t]
+        return labels
 
     def rows(self, t: int, candidate: Codes, n: int) -> Int64:
         """[C, D] what the candidates meet from step t on."""
@@ -163,7 +164,7 @@ class _Layer:
         self._walks, self._reference, self._t, self._candidate = walks, reference, t, candidate
         self._threshold = -math.log(delta)
         self._tables, self._offset = reference.begin[reference.first_table(t) :], int(reference.rdp.offsets()[t])
-        self._rows, self._labels = walks.rows(t, candidate, n), walks.labels(t, candidate).tolist()
+        self._rows, self._labels = walks.rows(t, candidate, n), walks.labels(t, candidate, n).tolist()
         self._states: list[Int64] = []  # rows
         self._label_of: list[int] = []  # by state
         self.tests = 0
@@ -278,7 +279,7 @@ class _SecondLook:
         n, offset = len(candidates.sizes), int(self._learned.rdp.offsets()[t])
         delta = self._learned.settings.delta_at(self._episodes.horizon, n)
         layer = _Layer(self._walks, self._reference, t, candidate, n, delta)
-        labels = self._walks.labels(t, candidate)
+        labels = self._walks.labels(t, candidate, n)
         join = np.zeros(n, np.int64)
         for c in candidates.order.tolist():
             verdict = layer.place(c, self._founded.get((t, int(labels[c]) - offset)))
