@@ -114,7 +114,8 @@ def test_these_processes_leave_something_to_choose() -> None:
             assert np.all(actions[~choosing] == BEHAVE)
     assert behaves[GREEDY] == 0
     assert all(acts[how] > 0 for how in PLANNERS if how.strength < 16)
-    assert all(behaves[how] > 20 for how in PLANNERS if how.safe or how.strength >= 1)
+    assert all(behaves[how] > 0 for how in PLANNERS if how.safe)
+    assert all(behaves[how] > 50 for how in PLANNERS if how.strength >= 1)
     several = [plan_on(automaton(seed), GREEDY).actions.max() for seed in SEEDS]
     assert max(several) == 2 and min(several) >= 0
 
@@ -143,9 +144,6 @@ def test_plans_on_the_counts_of_other_episodes(seed: int) -> None:
         assert_same(plan_on(rdp, how, tally), oracle.plan(process, how.strength, how.delta, how.safe))
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, reason="planner._occupancy divides by the visits that were not lost, values by all visits"
-)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_standard_error_counts_what_was_lost(seed: int) -> None:
     right = oracle.plan(oracle.Process.of(few(seed), stray(seed)), 0.0, 0.05, safe=False)
@@ -227,10 +225,6 @@ def test_among_equals_the_first_action_is_taken() -> None:
     assert plan_on(nothing, GREEDY).actions[1] == 0
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    reason="means of equal outcomes differ by their rounding: 43 · 0.2 / 43 < 64 · 0.2 / 64 in doubles",
-)
 def test_rounding_does_not_decide_among_equals() -> None:
     """Both actions pay 0.2, always."""
     automata = {n: one_decision(a=[0.2] * n, b=[0.2] * 64, c=[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) for n in range(1, 60)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,19 +165,33 @@ class Episodes:
         weight = None if self.weight is None else self.weight[part]
         return Episodes(self.alphabet, self.letters, self.word[:, part], self.follows, weight, self.declared)
 
-    def held_out(self, share: float, rng: np.random.Generator) -> Int64:
-        """Which episodes a random share of them is, in order."""
-        chosen = rng.permutation(self.n)[: round(share * self.n)] if 0 < share < 1 else rng.permutation(0)
-        if not 0 < len(chosen) < self.n:
-            raise SufficeError(
-                f"a share of {share:g} of {self.n:,} episodes leaves one side empty; try 0.2, or log more"
-            )
-        return np.sort(chosen)
+    def padded(self, horizon: int) -> Episodes:
+        """The same episodes with padding up to a longer horizon."""
+        missing = ((0, horizon - self.horizon), (0, 0))
+        nothing = PAD, STOP, self.alphabet.rewards.index(0.0)
+        action, observation, reward = (
+            np.pad(column[self.word], missing, constant_values=code)
+            for column, code in zip(self.letters.T, nothing, strict=True)
+        )
+        return Episodes.from_steps(self.alphabet, action, observation, reward, self.weight, self.declared)
 
-    def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes]:
-        """The episodes without a random share of them, and that share."""
-        chosen = self.held_out(share, rng)
-        return self.columns(np.setdiff1d(np.arange(self.n), chosen)), self.columns(chosen)
+    def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes, Int64]:
+        """The episodes without a random share of them, that share, and which columns it has, in order."""
+        weight = np.ones(self.n, np.int64) if self.weight is None else self.weight
+        size = round(share * self.total) if 0 < share < 1 else 0
+        if not 0 < size < self.total:
+            raise SufficeError(f"a share of {share:g} of {self.total:,} episodes leaves one side empty; log more")
+        if self.weight is None:
+            taken = np.zeros(self.n, np.int64)
+            taken[rng.permutation(self.n)[:size]] = 1
+        else:  # a column may belong to both sides
+            taken = rng.multivariate_hypergeometric(weight, size, method="marginals")
+        rest, chosen = np.flatnonzero(weight > taken), np.flatnonzero(taken)
+        sides = (self.columns(rest), weight - taken, rest), (self.columns(chosen), taken, chosen)
+        if self.weight is None:
+            return sides[0][0], sides[1][0], chosen
+        kept, held = (replace(side, weight=weights[columns]) for side, weights, columns in sides)
+        return kept, held, chosen
 
     def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
         """Codes A, O, R of what can follow a history: what occurs in steps 1..H, or all that was declared."""

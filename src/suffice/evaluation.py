@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.controller import Controller
-from suffice.episodes import PAD, Episodes
+from suffice.episodes import PAD, Episodes, Mask
 from suffice.errors import SufficeError
 from suffice.estimates import Estimate
 from suffice.finite import FiniteModel
@@ -46,11 +46,18 @@ def roll_out(
         parts.append(_per_episode(episodes))
         decisions += int(parts[-1][1].sum())
         if rdp is not None:
-            acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
-            lost += int(np.count_nonzero(acts & (rdp.run_all(episodes)[1:-1] == UNSEEN)))
+            lost += int(np.count_nonzero(unseen_decisions(rdp, episodes)))
         progress(sum(len(part[0]) for part in parts), n)
     returns, steps, won = (np.concatenate(column) for column in zip(*parts, strict=True))
     return summary(returns, steps, won, lost / max(decisions, 1))
+
+
+def unseen_decisions(rdp: RDP, episodes: Episodes) -> Mask:
+    """[H, N] which decisions came after a history that the automaton has not seen."""
+    acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
+    states = rdp.run_all(episodes)[1 : len(acts) + 1]
+    acts[: len(states)] &= states == UNSEEN  # whatever is longer than the automaton is unseen
+    return np.asarray(acts)
 
 
 def summary(returns: Float, steps: Float, won: Float, unseen: float) -> Tried:

@@ -7,12 +7,16 @@ that are known lead back; meanwhile one chooses as the log did at that step.
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Int64
+from suffice.episodes import PAD, Int64, Value, plain
+from suffice.errors import SufficeError
 from suffice.planner import BEHAVE
 from suffice.rdp import RDP, UNSEEN, Symbol
 
@@ -64,3 +68,27 @@ class Memory:
         chosen[planned] = 0
         chosen[planned, actions[planned]] = 1
         return chosen
+
+
+def read_features(observation: Any, names: Sequence[str], bins: Mapping[str, Sequence[float]]) -> tuple[Value, ...]:
+    """An observation as it was logged: a tuple of features, a dict by their names, or a single one alone.
+
+    Binned features become the number of their bin, of which `bins` are the lower edges from the second on.
+    """
+    if isinstance(observation, Mapping):
+        if missing := [name for name in names if name not in observation]:
+            raise SufficeError(f"the observation lacks {missing[0]!r}; the model reads {', '.join(names)}")
+        observation = [observation[name] for name in names]
+    values = [observation] if np.ndim(observation) == 0 else list(observation)
+    if len(values) != len(names):
+        raise SufficeError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
+    return tuple(_read_value(value, name, bins.get(name)) for value, name in zip(values, names, strict=True))
+
+
+def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:
+    value = value.item() if isinstance(value, np.generic | np.ndarray) else value
+    if edges is None:
+        return plain(value)
+    if not isinstance(value, int | float):
+        raise SufficeError(f"{name} is {value!r}; the model has bins of it, so it must be a number")
+    return bisect(edges, value)

@@ -267,6 +267,8 @@ def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
     if any(array.shape != (rdp.n_states,) or array.dtype.kind not in "if" for array in (actions, values, lower)):
         raise ValueError("its plan is of another automaton")
+    if not (np.isfinite(values).all() and np.isfinite(lower).all()):
+        raise ValueError("its plan has values that are no numbers")
     if actions.dtype.kind != "i" or actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
         raise ValueError("its plan names actions that do not exist")
     return Plan(actions, values, lower, about.plan.error)

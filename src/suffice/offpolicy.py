@@ -15,6 +15,7 @@ Three estimates, each with an interval (π the policy, μ the log's behaviour, �
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from suffice.errors import SufficeError
 from suffice.estimates import Estimate
 from suffice.memory import Memory
 from suffice.planner import BEHAVE, Plan, action_values, worth
-from suffice.rdp import RDP
+from suffice.rdp import RDP, UNSEEN
 
 Float = NDArray[np.float64]
 Int32 = NDArray[np.int32]
@@ -60,16 +61,20 @@ class Judged(NamedTuple):
 def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = None) -> Judged:
     """Evaluate a plan on held-out episodes; `propensity` [H+1, N] are the probabilities of their actions, if known."""
     _refuse_rewards(rdp, episodes)
+    if episodes.horizon < rdp.horizon:  # all of them ended before
+        missing = rdp.horizon - episodes.horizon
+        episodes = episodes.padded(rdp.horizon)
+        propensity = None if propensity is None else np.pad(propensity, ((0, missing), (0, 0)), constant_values=1.0)
     run = _HeldOut(rdp, plan, episodes, propensity)
     rare, gaps = _coverage(rdp, plan)
     return Judged(
         log=Estimate.mean(run.reward.sum(axis=0), episodes.weight),
         model_based=worth(rdp, plan, rdp.tally(episodes)),
-        importance=Estimate.mean(run.importance(), episodes.weight),
-        doubly_robust=Estimate.mean(run.doubly_robust(), episodes.weight),
+        importance=run.estimate(run.importance()),
+        doubly_robust=run.estimate(run.doubly_robust()),
         effective=run.effective(),
         matched=float(np.average(run.weights()[-1] > 0, weights=episodes.weight)),
-        unseen=run.unseen(),
+        unseen=_unseen(rdp, episodes),
         rare=rare,
         gaps=gaps,
         episodes=episodes.total,
@@ -148,10 +153,18 @@ class _HeldOut:
         squares = float((weight * last**2).sum())
         return float((weight * last).sum()) ** 2 / squares if squares else 0.0
 
-    def unseen(self) -> float:
-        """The share of decisions in places where one is lost."""
-        lost = self._acts & (self._place >= self._rdp.n_states)
-        return float(lost.sum()) / max(float(self._acts.sum()), 1.0)
+    def estimate(self, sample: Float) -> Estimate:
+        """The mean; where no episode does what the policy would, there is no evidence, whatever they agree on."""
+        mean = Estimate.mean(sample, self._weight)
+        return mean if self.effective() else Estimate(mean.value, math.inf)
+
+
+def _unseen(rdp: RDP, episodes: Episodes) -> float:
+    """The share of decisions after a history that was not learned from."""
+    weight = np.ones(episodes.n) if episodes.weight is None else episodes.weight
+    acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
+    lost = acts & (rdp.run_all(episodes)[1:-1] == UNSEEN)
+    return float((lost * weight).sum()) / max(float((acts * weight).sum()), 1.0)
 
 
 def _known_actions(rdp: RDP, episodes: Episodes) -> Int64:

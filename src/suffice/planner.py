@@ -34,6 +34,7 @@ Float = NDArray[np.float64]
 BEHAVE = -1  # instead of an action: choose as the log did
 
 THEORY = 16.0  # the strength c for which the bound is proved; at ordinary sample sizes no action passes it
+MOST_DRAWN = 10**9  # as numpy's generator allows
 USUAL = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
 
 
@@ -79,7 +80,7 @@ class Plan:
 
     def occupancy(self, rdp: RDP) -> Float:
         """[Q] how probable the plan makes each state, if frequencies were probabilities."""
-        return _occupancy(rdp, self.actions, rdp.counts)
+        return _occupancy(rdp, self.actions, rdp.own_tally())
 
 
 def plan_on(rdp: RDP, planning: Planning | None = None, tally: Tally | None = None) -> Plan:
@@ -122,6 +123,8 @@ def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator
     chance = 10 * np.sqrt(spare * math.log(len(spare) / delta))
     sizes = np.minimum(seen, np.maximum(spare - chance, 0).astype(np.int64))
     cells = np.concatenate([first.counts, first.lost], axis=1)
+    if seen.max() >= MOST_DRAWN:
+        raise SufficeError(f"subsampling draws from fewer than {MOST_DRAWN:,} visits of a state; use another planner")
     drawn = np.array([rng.multivariate_hypergeometric(row, n) for row, n in zip(cells, sizes, strict=True)])
     wide = first.counts.shape[1]
     return Tally(drawn[:, :wide], drawn[:, wide:])
@@ -157,11 +160,11 @@ class _Backward:
         actions, values, lower = np.full(n, BEHAVE, np.int64), np.zeros(n), np.zeros(n)
         for layer in self._layers():
             expected, cautious = self._layer(layer, values), self._layer(layer, lower)
-            bound = self._real(np.maximum(cautious.mean - self._penalty(cautious, layer), 0.0))
+            bound = _comparable(self._real(np.maximum(cautious.mean - self._penalty(cautious, layer), 0.0)))
             taken = self._real(expected.times) > 0
             bound = np.where(taken, bound, -1.0)
             best, rows = bound.argmax(axis=1), np.arange(len(bound))
-            chosen = taken.any(axis=1) & (bound[rows, best] > self._floor(cautious))
+            chosen = taken.any(axis=1) & (bound[rows, best] > _comparable(self._floor(cautious)))
             actions[layer] = np.where(chosen, best, BEHAVE)
             values[layer] = np.where(chosen, self._real(expected.mean)[rows, best], expected.overall)
             lower[layer] = np.where(chosen, bound[rows, best], cautious.overall)
@@ -193,11 +196,12 @@ class _Backward:
         return found
 
     def most(self) -> Float:
-        """[Q] what no policy exceeds, scaled; an action that was never taken may bring anything."""
+        """[Q] what no policy exceeds, scaled; an action that was never taken, or led astray, may bring anything."""
         upper = self._left.copy()
         for layer in self._layers():
             found = self._layer(layer, upper)
-            bound = np.where(found.times > 0, found.mean + self._penalty(found, layer), np.inf)
+            astray = self._tally.lost[layer] / np.maximum(found.times, 1) * self._left[layer][:, None]
+            bound = np.where(found.times > 0, found.mean + astray + self._penalty(found, layer), np.inf)
             nothing = found.times[:, : PAD + 1].sum(axis=1) > 0  # to choose: before the first action, or after the end
             offered = np.where(nothing, bound[:, : PAD + 1].min(axis=1), self._real(bound).max(axis=1))
             upper[layer] = np.minimum(offered, self._left[layer])
@@ -252,9 +256,7 @@ class _Backward:
             spread, times = (self._real(v)[rows, np.maximum(action, 0)] for v in (found.spread, found.times))
             spread, times = np.where(behave, found.variance, spread), np.where(behave, found.times.sum(axis=1), times)
             variance[layer] = (spread * times + self._left[layer] ** 2 / 4) / (times + 1) ** 2
-        return self._range * math.sqrt(
-            float(np.sum(_occupancy(self._rdp, actions, self._tally.counts) ** 2 * variance))
-        )
+        return self._range * math.sqrt(float(np.sum(_occupancy(self._rdp, actions, self._tally) ** 2 * variance)))
 
 
 def without_dust(values: Float | float, scale: float) -> Float:
@@ -262,14 +264,22 @@ def without_dust(values: Float | float, scale: float) -> Float:
     return np.asarray(np.round(values, 12 - math.ceil(math.log10(scale))) + 0.0)
 
 
-def _occupancy(rdp: RDP, actions: Int64, counts: Int64) -> Float:
+def _comparable(values: Float) -> Float:
+    """Without the last digits, so that rounding does not decide among equals."""
+    return np.asarray(np.round(values, 12))
+
+
+def _occupancy(rdp: RDP, actions: Int64, tally: Tally) -> Float:
+    """[Q] how often each state is reached; what is lost on the way is lost."""
     offsets, of_letter, share = rdp.offsets(), rdp.symbol_of_letter(), np.zeros(rdp.n_states)
     share[0] = 1.0
     for t in range(rdp.horizon + 1):
         layer = slice(offsets[t], offsets[t + 1])
         behave = (actions[layer] == BEHAVE)[:, None]
-        follows = behave | (rdp.letters[None, :, 0] == actions[layer][:, None] + PAD + 1)
-        followed = np.where(follows, counts[layer], 0)
-        rates = share[layer][:, None] * followed / np.maximum(followed.sum(axis=1), 1)[:, None]
+        planned = actions[layer][:, None] + PAD + 1
+        followed = np.where(behave | (rdp.letters[None, :, 0] == planned), tally.counts[layer], 0)
+        lost = np.where(behave | (np.arange(rdp.alphabet.n_actions) == planned), tally.lost[layer], 0)
+        visits = followed.sum(axis=1) + lost.sum(axis=1)
+        rates = share[layer][:, None] * followed / np.maximum(visits, 1)[:, None]
         np.add.at(share, rdp.tau[layer][:, of_letter][followed > 0], rates[followed > 0])
     return share

@@ -4,15 +4,15 @@
     played = play_vector(gymnasium.make_vec("suffice/TMaze-v0", num_envs=8), model.policy(), episodes=100, seed=1)
     env = AutomatonState(gymnasium.make("suffice/TMaze-v0"), model)  # to train any algorithm for MDPs
 
-A `DomainEnv` numbers its actions and what it shows, a model has the words; whatever else has an `alphabet` and spaces
-that number it is taken likewise. All other environments are thought to do and show what was logged: an action as it is,
-of a Dict observation the entries called like the model's features, of any other all numbers one after the other.
+A `DomainEnv` numbers what it does and shows, a model has the words; whatever else has an `alphabet` and spaces that
+number it is taken likewise. Any other environment is thought to do and show what was logged: an action as it is, of a
+Dict observation the entries called like the model's features, of all else every value, one after the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from suffice.episodes import Alphabet, Int64, Mask, Value, in_order, plain
 from suffice.errors import SufficeError
-from suffice.memory import Memory
+from suffice.memory import Memory, read_features
 from suffice.model import Model
 from suffice.policy import Policy
 from suffice.rdp import Symbol
@@ -80,7 +80,7 @@ class _Logged:
         return tuple(_flat([observation[name] for name in self._names] if self._by_name else observation))
 
 
-Words = _Numbered | _Logged
+_Words = _Numbered | _Logged
 
 
 def _flat(observation: Any) -> list[Value]:
@@ -92,10 +92,10 @@ def _flat(observation: Any) -> list[Value]:
     return values
 
 
-def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: Alphabet) -> Words:
+def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: Alphabet) -> _Words:
     """Between a model and the spaces of an environment, which may number an alphabet."""
     numbered = isinstance(alphabet, Alphabet) and _spaces(alphabet) == (actions, observations)
-    words: Words = _Numbered(alphabet, known) if numbered else _Logged(actions, observations, known)
+    words: _Words = _Numbered(alphabet, known) if numbered else _Logged(actions, observations, known)
     if not words.fits:
         theirs = _told(alphabet) if numbered else f"actions {actions} and observations {observations}"
         told = f"the model has {_told(known)}, the environment {theirs}; take a model learned from its episodes"
@@ -113,11 +113,11 @@ def _told(alphabet: Alphabet) -> str:
     return f"actions {', '.join(map(str, alphabet.actions))} and features {', '.join(alphabet.features)}"
 
 
-def _words_of(env: Env, known: Alphabet) -> Words:
+def _words_of(env: Env, known: Alphabet) -> _Words:
     return _words(env.action_space, env.observation_space, getattr(env.unwrapped, "alphabet", None), known)
 
 
-def _words_of_each(envs: Envs, known: Alphabet) -> list[Words]:
+def _words_of_each(envs: Envs, known: Alphabet) -> list[_Words]:
     """One for each sub-environment; those of other vector environments than Gymnasium's own cannot be asked."""
     inner, alphabets = envs.unwrapped, [None] * envs.num_envs
     # asking a sub-environment in another process for what it does not have ends that process
@@ -168,7 +168,7 @@ def play(env: Env, policy: Policy, episodes: int, seed: int | None = None, horiz
     return Played.of([_episode(env, player, words, limit, s) for s in seeds], player.fallbacks)
 
 
-def _episode(env: Env, player: Policy, words: Words, limit: int, seed: int | None) -> list[float]:
+def _episode(env: Env, player: Policy, words: _Words, limit: int, seed: int | None) -> list[float]:
     observation, _ = env.reset(seed=seed)
     player.reset()
     rewards: list[float] = []
@@ -190,15 +190,8 @@ def _limit(policy: Policy, episodes: int, horizon: int | None) -> int:
 
 
 def _copies(policy: Policy, n: int, seed: int | None) -> list[Policy]:
-    """Policies that share their tables; each has a memory and randomness of its own.
-
-    Children of a seed differ from the generator that an environment makes of the same seed.
-    """
-    rng = policy._rng if seed is None else np.random.default_rng(seed)
-    copies = [copy(policy) for _ in range(n)]
-    for player, own in zip(copies, rng.spawn(n), strict=True):
-        player._rng, player.fallbacks, player.steps = own, 0, 0
-    return copies
+    """Children of a seed differ from the generator that an environment makes of the same seed."""
+    return policy.spawn(n, None if seed is None else np.random.default_rng(seed))
 
 
 # ---------------------------------------------------------------- many at once
@@ -286,7 +279,8 @@ def play_vector(
             fallbacks += players.policies[i].fallbacks if len(books[i]) == quota[i] else 0
             books[i].append([])
         players.ended(ended)
-        if (idle := ended | cut if players.mode is AutoresetMode.DISABLED else cut).any():
+        idle = ended | cut if players.mode is AutoresetMode.DISABLED else cut  # all others begin by themselves
+        if idle.any():
             players.reset(cut)
             observations = _begin_in(envs, idle)
     counted = [rewards for book, share in zip(books, quota, strict=True) for rewards in book[:share]]
@@ -320,8 +314,8 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
         gymnasium.Wrapper.__init__(self, env)
         self._words = _words_of(env, model.rdp.alphabet)
         self._features, self._horizon = model.rdp.alphabet.features, model.rdp.horizon
-        self._memory = model._memory if isinstance(model, Policy) else Memory.of(model.rdp)
-        self._bins: Mapping[str, Any] = model._bins if isinstance(model, Policy) else model.about.bins
+        self._memory = model.memory if isinstance(model, Policy) else Memory.of(model.rdp)
+        self._bins: Mapping[str, Sequence[float]] = model.bins if isinstance(model, Policy) else model.about.bins
         self.fallbacks = 0  # steps that no logged history had taken, since this wrapper was made
         self._place = self._steps = 0
         states = Discrete(len(self._memory.astray))
@@ -353,8 +347,4 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
 
     def _read(self, observation: Any) -> tuple[Value, ...]:
         """The features as the model has them."""
-        bins, values = self._bins, zip(self._features, self._words.features(observation), strict=True)
-        return tuple(
-            int(np.searchsorted(bins[name], value, side="right")) if name in bins else plain(value)
-            for name, value in values
-        )
+        return read_features(self._words.features(observation), self._features, self._bins)

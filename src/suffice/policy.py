@@ -12,17 +12,19 @@ then), but counts: `fallbacks`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from suffice.episodes import Alphabet, Value, plain
 from suffice.errors import SufficeError
-from suffice.memory import Memory
+from suffice.memory import Memory, read_features
 from suffice.planner import BEHAVE, Plan
 from suffice.rdp import RDP
 
 NOT_BEGUN = -1
+OWN_SEED = (0, 1)  # not 0: an environment with that seed would draw the same numbers
 
 
 class Policy:
@@ -40,14 +42,13 @@ class Policy:
         self.rdp, self.plan = rdp, plan
         self.fallbacks = 0  # steps that no logged history had taken, since this policy was made
         self.steps = 0  # and all its steps
-        self._memory = Memory.of(rdp)
-        choices = self._memory.choices(plan.actions).astype(float)
+        self.memory, self.bins = Memory.of(rdp), dict(bins or {})
+        choices = self.memory.choices(plan.actions).astype(float)
         choices[~choices.any(axis=1)] = 1.0
         if deterministic:
             choices = np.eye(choices.shape[1])[choices.argmax(axis=1)]
         self._sums = np.cumsum(choices, axis=1) / choices.sum(axis=1, keepdims=True)
-        self._rng = np.random.default_rng(0) if rng is None else rng
-        self._bins = {name: np.asarray(edges) for name, edges in (bins or {}).items()}
+        self._rng = np.random.default_rng(OWN_SEED) if rng is None else rng
         self._place, self._action = NOT_BEGUN, None  # type: int, Value | None
 
     def __repr__(self) -> str:
@@ -68,7 +69,14 @@ class Policy:
     @property
     def n_states(self) -> int:
         """How many values `state` may take."""
-        return len(self._memory.astray)
+        return len(self.memory.astray)
+
+    def spawn(self, n: int, rng: np.random.Generator | None = None) -> list[Policy]:
+        """Policies that share the tables; each has a memory, counters and randomness of its own."""
+        copies = [copy(self) for _ in range(n)]
+        for policy, own in zip(copies, (rng or self._rng).spawn(n), strict=True):
+            policy._rng, policy.fallbacks, policy.steps, policy._place = own, 0, 0, NOT_BEGUN
+        return copies
 
     def reset(self) -> None:
         """Begin an episode."""
@@ -89,33 +97,21 @@ class Policy:
         return self._action
 
     def observe(self, action: Value | None, observation: object) -> None:
-        """Take note of an action, whoever chose it, and what it showed; None stands for the action before the first."""
+        """Take note of an action, whoever chose it, and what it showed.
+
+        None stands for the action before the first, and for what is seen when an episode is over. Binned actions go by
+        the number of their bin.
+        """
         if self._place == NOT_BEGUN:
             raise SufficeError("the policy is asked before an episode began: call reset() first")
         if (action is None) != (self._place == 0):
             told = "the first observation follows no action" if self._place == 0 else "an action led here; which one?"
             raise SufficeError(f"{told}: observe(None, observation) begins, observe(action, observation) goes on")
-        symbol = (None if action is None else plain(action), self._features(observation))
+        seen = None if observation is None else read_features(observation, self.alphabet.features, self.bins)
+        symbol = (None if action is None else plain(action), seen)
         self.steps += 1
-        self.fallbacks += not self._memory.was_seen(self._place, symbol)
-        self._place = self._memory.after(self._place, symbol)
-
-    def _features(self, observation: Any) -> tuple[Value, ...]:
-        names = self.alphabet.features
-        if isinstance(observation, Mapping):
-            if missing := [name for name in names if name not in observation]:
-                raise SufficeError(f"the observation lacks {missing[0]!r}; the model reads {', '.join(names)}")
-            observation = [observation[name] for name in names]
-        values = [observation] if np.ndim(observation) == 0 else list(observation)
-        if len(values) != len(names):
-            raise SufficeError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
-        return tuple(self._value(name, value) for name, value in zip(names, values, strict=True))
-
-    def _value(self, name: str, value: Any) -> Value:
-        value = value.item() if isinstance(value, np.generic) else value
-        if name in self._bins:
-            return int(np.searchsorted(self._bins[name], value, side="right"))
-        return plain(value)
+        self.fallbacks += not self.memory.was_seen(self._place, symbol)
+        self._place, self._action = self.memory.after(self._place, symbol), None
 
     def table(self) -> list[dict[str, Any]]:
         """The plan, one row for each state in which something is chosen: what it does, and what that is worth."""

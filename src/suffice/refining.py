@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import Codes, Episodes, Int64
+from suffice.errors import SufficeError
 from suffice.learner import Decision, Learned
 from suffice.merging import Candidates, Verdict
 from suffice.rdp import RDP, UNSEEN, show_symbol
@@ -34,6 +35,7 @@ from suffice.statistics import weights
 Int32 = NDArray[np.int32]
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # how likely a table is to be equal beforehand: many may differ, or few
+TIE = 1e-9  # balances closer than this are equal
 TABLED = 1 << 16  # counts up to which ln Γ is looked up
 LN_GAMMA = np.cumsum(  # ln Γ(k+1) and ln Γ(k+½)
     [
@@ -50,6 +52,8 @@ def refine(learned: Learned, episodes: Episodes) -> Learned:
     Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen; if that
     does not fit into the settings' memory, what was learned is returned as it is.
     """
+    if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
+        raise SufficeError("a second look needs the episodes that the automaton was learned from")
     reference = _Reference(learned.rdp)
     needed = 4 * episodes.word.size + 16 * max(learned.candidates) * int(reference.begin[-1])
     return _SecondLook(learned, episodes, reference).run() if needed < learned.settings.memory else learned
@@ -169,36 +173,37 @@ class _Layer:
         self._label_of: list[int] = []  # by state
         self.tests = 0
 
-    def place(self, c: int, founded: Verdict | None) -> Verdict:
-        """Promote candidate c or let it join; `founded` is why the first look set its label apart."""
+    def place(self, c: int, founded: Verdict | None, rare: bool) -> Verdict:
+        """Promote candidate c or let it join; `founded` is why the first look set its label apart.
+
+        One that is too rare to found a state (AdaCT-H-A) joins the nearest, if there is one.
+        """
         label = self._labels[c]
         own = [s for s, other in enumerate(self._label_of) if other == label]
-        if not own:
+        if not own and not (rare and self._states):
             return self._keep(c, founded)
         if len(self._tables) < 2:  # nothing follows, so nothing differs
-            return self._join(c, _Found(own[0], 0.0, 0.0, -1, self._rows[c]))
+            return self._join(c, _Found(0, 0.0, 0.0, -1, self._rows[c]))
         self.tests += 1
-        near = self._nearest([self._compare(s, self._rows[c]) for s in own])
-        if near.evidence < self._threshold:
-            return self._join(c, near)
+        if own:
+            near = self._nearest([self._compare(s, self._rows[c]) for s in own])
+            if rare or near.evidence < self._threshold:
+                return self._join(c, near)
         elsewhere = self._elsewhere(c, label)
-        if elsewhere is not None:
+        if elsewhere is not None and (rare or (elsewhere.evidence < self._threshold and elsewhere.balance < 0)):
             self._labels[c] = self._label_of[elsewhere.state]
             self._walks.move(self._t, self._members(c), self._labels[c])
             return self._join(c, elsewhere)
         return self._promote(c, near)
 
     def _elsewhere(self, c: int, label: int) -> _Found | None:
-        """The nearest state of another label, if the evidence speaks for it."""
+        """The nearest state of another label, if there is one."""
         others = [s for s, other in enumerate(self._label_of) if other != label]
-        if not others:
-            return None
         rows = {
             other: self._walks.row_from(self._t, self._members(c), other)
             for other in dict.fromkeys(self._label_of[s] for s in others)
         }
-        near = self._nearest([self._compare(s, rows[self._label_of[s]]) for s in others])
-        return near if near.evidence < self._threshold and near.balance < 0 else None
+        return self._nearest([self._compare(s, rows[self._label_of[s]]) for s in others]) if others else None
 
     def _compare(self, s: int, row: Int64) -> _Found:
         evidence, balance, telling = kernels.fold(row, self._states[s], self._tables, LN_GAMMA, EQUAL)
@@ -207,7 +212,10 @@ class _Layer:
     def _nearest(self, found: list[_Found]) -> _Found:
         """Of the states it is not distinct from the one that most speaks for; if there are none, the least distinct."""
         possible = [f for f in found if f.evidence < self._threshold]
-        return min(possible, key=lambda f: f.balance) if possible else min(found, key=lambda f: f.evidence)
+        if not possible:
+            return min(found, key=lambda f: f.evidence)
+        least = min(f.balance for f in possible)
+        return next(f for f in possible if f.balance <= least + TIE)  # the oldest of equals
 
     def _members(self, c: int) -> Int64:
         return np.flatnonzero(self._candidate == c)
@@ -228,7 +236,7 @@ class _Layer:
     def _join(self, c: int, near: _Found) -> Verdict:
         verdict = self._verdict(near)
         self._states[near.state] += near.row
-        return verdict
+        return verdict._replace(forced=near.evidence >= self._threshold)
 
     def _found(self, c: int) -> int:
         self._states.append(self._rows[c])
@@ -250,6 +258,7 @@ class _SecondLook:
         self._walks = _Walks(reference, episodes)
         self._founded = {(d.layer, d.verdict.target): d.verdict for d in learned.decisions if d.verdict.promoted}
         self._decisions: list[Decision] = []
+        self._candidates: list[int] = []
         self._split, self._tests = learned.promise.split, learned.promise.tests
 
     def run(self) -> Learned:
@@ -270,19 +279,27 @@ class _SecondLook:
             self._learned,
             rdp=RDP.of_layers(first.alphabet, first.letters, first.symbols, tau, counts),
             decisions=tuple(self._decisions),
+            candidates=tuple(self._candidates),
+            forced_share=sum(d.n for d in self._decisions if d.verdict.forced) / self._decided(),
             promise=replace(self._learned.promise, split=self._split, tests=self._tests),
             second_look=True,
         )
 
+    def _decided(self) -> int:
+        """Of all candidates' data, those of layers in which there is something to decide."""
+        return self._episodes.total * max(1, self._episodes.horizon)
+
     def _merge(self, t: int, candidates: Candidates, candidate: Codes) -> Int64:
         """The place in layer t of the state that each candidate becomes or joins."""
-        n, offset = len(candidates.sizes), int(self._learned.rdp.offsets()[t])
+        n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
+        self._candidates.append(n)
         delta = self._learned.settings.delta_at(self._episodes.horizon, n)
         layer = _Layer(self._walks, self._reference, t, candidate, n, delta)
         labels = self._walks.labels(t, candidate, n)
         join = np.zeros(n, np.int64)
         for c in candidates.order.tolist():
-            verdict = layer.place(c, self._founded.get((t, int(labels[c]) - offset)))
+            rare = candidates.sizes[c] < self._learned.settings.cut * total
+            verdict = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare))
             join[c] = verdict.target
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
             self._decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), verdict))

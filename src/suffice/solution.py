@@ -73,8 +73,8 @@ class Solution:
         """The promise of the plan, for a person."""
         told = (
             f"The plan is predicted to bring {self.prediction.value:.4g} per episode, with about "
-            f"{1 - self.planning.delta:.0%} confidence at least {self.lower_bound:.4g} if the automaton is right; the "
-            f"log brought {self.behaviour_value:.4g}."
+            f"{100 * (1 - self.planning.delta):.3g} % confidence at least {self.lower_bound:.4g} if the automaton is "
+            f"right; the log brought {self.behaviour_value:.4g}."
         )
         if self.split is None:
             return (
@@ -114,7 +114,7 @@ def regorl(
     """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for."""
     settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
     if split is not None:
-        first, second = episodes.divide(0.5, rng)
+        first, second, _ = episodes.divide(0.5, rng)
         learned = adact_h(first, replace(settings, delta=split.per_test(episodes), confidence=None), progress)
         planning = replace(planning, delta=split.delta / 2)
         plan, bracket = _plan(learned, second, None, planning, rng)
@@ -134,8 +134,8 @@ def _plan(
     rdp = learned.rdp
     if not planning.subsample:
         return plan_on(rdp, planning, tally or rdp.tally(episodes)), None
-    main, spare = (rdp.tally(episodes.columns(part)) for part in np.array_split(rng.permutation(episodes.n), 2))
-    drawn = two_fold(main, spare, planning.delta, rng)
+    main, spare, _ = episodes.divide(0.5, rng)
+    drawn = two_fold(rdp.tally(main), rdp.tally(spare), planning.delta, rng)
     plan = plan_on(rdp, planning, drawn)
     return plan, prove(rdp, plan, drawn, planning.delta)
 

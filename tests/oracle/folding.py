@@ -1,4 +1,4 @@
-"""The second look by definition (docstrings of kernels/folding.py and refining.py): e-values in fractions, episodes by hand.
+"""The second look by definition (docstrings of refining.py and kernels/folding.py): fractions, and episodes by hand.
 
 A table has a row of counts for each of two groups. Outcome by outcome, in order, it is divided into what had this
 outcome and what had another; given the margins the first group's share is hypergeometric if the groups are alike (P₀),
@@ -132,8 +132,10 @@ class OracleVerdict:
     label: int = -1  # where its histories lead in the first automaton
 
 
-@dataclass(frozen=True)
+@dataclass
 class OracleLook:
+    """The automaton, τ(t, q, ao) for t = 0..H, what its states met, and how it came about."""
+
     layers: list[int] = field(default_factory=lambda: [1])
     tau: dict[tuple[int, int, Symbol], int] = field(default_factory=dict)
     counts: Counter[tuple[int, int, Letter]] = field(default_factory=Counter)
@@ -208,7 +210,7 @@ class SecondLook:
         candidates: dict[tuple[int, Symbol], list[int]] = {}
         for e, steps in enumerate(self.log):
             candidates.setdefault((self.state[e], steps[t][:2]), []).append(e)
-            self.result.counts[self._number(t, self.state[e]), steps[t]] += self.weights[e]
+            self.result.counts[t, self.state[e], steps[t]] += self.weights[e]
             self.label[e] = self.first.following(self.label[e], steps[t][:2])
         sizes = {c: sum(self.weights[e] for e in members) for c, members in candidates.items()}
         layer = _Layer(self, t + 1, -math.log(self.delta(len(candidates))))
@@ -219,10 +221,7 @@ class SecondLook:
             for e in candidates[c]:
                 self.state[e] = verdict.target
         self.result.layers.append(len(layer.rows))
-        object.__setattr__(self.result, "tests", self.result.tests + layer.tests)
-
-    def _number(self, t: int, state: int) -> tuple[int, int]:
-        return t, state  # type: ignore[return-value]
+        self.result.tests += layer.tests
 
     def row(self, t: int, members: list[int], label: int) -> Row:
         """What some episodes meet from step t on, if they walk from a label."""

@@ -122,7 +122,7 @@ def learn(
         episodes, report = read(log, options)
     used = episodes
     if plan.hold_out is not None:
-        used, _ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
+        used, *_ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
     start = perf_counter()
     with progress_bar("Learning") as progress:
         if planning is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from suffice.model import Model
     from suffice.offpolicy import Judged
 
+SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # of the doubly robust estimate
 MEASURES = ("mean_return", "return_per_step", "success_rate")
 
 
@@ -277,8 +279,7 @@ def _by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool)
                 f"{name} was learned from all of {log}, which would flatter it; learn with --hold-out 0.2, or give "
                 "another log"
             )
-        chosen = episodes.held_out(held_out, np.random.default_rng(HOLD_OUT_SEED))
-        episodes = episodes.columns(chosen)
+        _, episodes, chosen = episodes.divide(held_out, np.random.default_rng(HOLD_OUT_SEED))
         propensity = None if propensity is None else propensity[:, chosen]
     with waiting("Evaluating"):
         judged = judge(loaded.rdp, loaded.required_plan(), episodes, propensity)
@@ -294,9 +295,10 @@ def _judged(name: str, log: str, judged: Judged, propensity: np.ndarray | None) 
     for estimator in ("log", "model_based", "importance", "doubly_robust"):
         estimate: Estimate = getattr(judged, estimator)
         found[f"{estimator}_value"] = estimate.value
-        found[f"{estimator}_value_stderr"] = estimate.error
-        found[f"{estimator}_interval"] = list(estimate.interval())
-    found["mean_return"], found["mean_return_stderr"] = judged.doubly_robust
+        known = math.isfinite(estimate.error)  # JSON has no infinity
+        found[f"{estimator}_value_stderr"] = estimate.error if known else None
+        found[f"{estimator}_interval"] = list(estimate.interval()) if known else None
+    found |= {name: found[f"doubly_robust_{rest}"] for name, rest in SHORT.items()}
     names = ("effective", "matched", "unseen", "rare")
     return found | {key: getattr(judged, key) for key in names} | {"gaps": [gap._asdict() for gap in judged.gaps]}
 
@@ -315,7 +317,8 @@ def _print_judged(loaded: Model, name: str, log: str, judged: Judged, propensity
     print(f"  {'mean return':<24}{'estimate':>12}   95 % confidence")
     for label, estimate in rows.items():
         low, high = estimate.interval()
-        print(f"  {label:<24}{estimate.value:>12.4g}   {low:.4g} to {high:.4g}")
+        told = f"{low:.4g} to {high:.4g}" if math.isfinite(estimate.error) else "unknown: no episode does what it would"
+        print(f"  {label:<24}{estimate.value:>12.4g}   {told}")
     chances = "estimated in each state" if propensity is None else "the log's own column"
     print(f"Probabilities of the logged actions: {chances}.")
     print(

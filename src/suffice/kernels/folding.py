@@ -16,7 +16,8 @@ import numpy as np
 
 from suffice.kernels.jit import jit
 
-NODES = 512  # beyond, the sum over all tables is bounded by trapezoids
+FINE = 64  # nodes of the sum over all tables lie closer than their distance to its ends, divided by this
+EXACT = 1e-12  # what is below it is rounding
 LN_PI = math.log(math.pi)
 LARGEST = 600.0  # exp of more is no double
 
@@ -85,18 +86,18 @@ def _ln_e(k1, n1, k2, n2, ln_gamma):
     if low == high:  # the margins leave nothing to chance
         return 0.0
     mine = _ln_free(k1, n1, ln_gamma) + _ln_free(k2, n2, ln_gamma)
-    step = (high - low) // NODES + 1
-    # ln_free is convex in k, so a straight line between nodes lies above it, and the sum is exact or too large
+    # the terms are convex in k, so a straight line between nodes lies above them, and the sum is exact or too large
     here = math.exp(_ln_free(low, n1, ln_gamma) + _ln_free(k - low, n2, ln_gamma) - mine)
     total, at = 0.0, low
     while at < high:
-        following = min(at + step, high)
+        following = min(at + min(at - low, high - at) // FINE + 1, high)
         there = math.exp(_ln_free(following, n1, ln_gamma) + _ln_free(k - following, n2, ln_gamma) - mine)
         total += (following - at) * (here + there) / 2 + (here - there) / 2
         here, at = there, following
     total += here
     p0 = _ln_choose(n1, k1, ln_gamma) + _ln_choose(n2, k2, ln_gamma) - _ln_choose(n, k, ln_gamma)
-    return -math.log(total) - p0
+    ln_e = -math.log(total) - p0
+    return ln_e if abs(ln_e) > EXACT else 0.0
 
 
 @jit
