@@ -46,7 +46,7 @@ def at_the_junction(model: Model) -> None:
     rdp, plan = model.rdp, model.required_plan()
     for q, history in enumerate(rdp.typical_histories()):
         if history and history[-1][1] == (0, 1, 0):
-            action = rdp.alphabet.actions[plan.actions[q]]
+            action = rdp.alphabet.actions[plan.actions[q]] if plan.actions[q] >= 0 else "anything"
             print(f"  after {show(history)}\n    take {action}, worth {plan.values[q]:+.1f}")
 
 

@@ -378,7 +378,7 @@ def test_out_of_memory_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("suffice.learner.adact_h", fail)
+    monkeypatch.setattr("suffice.solution.regorl", fail)
     ran = suffice("learn", "log.parquet", "-o", "b.model")
     assert ran.code == 1 and ran.err.startswith("suffice: out of memory; ") and ran.err.count("\n") == 1
     assert not (here / "b.model").exists()

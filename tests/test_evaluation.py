@@ -54,8 +54,15 @@ def of_a_log(domain: Domain, horizon: int, n: int) -> tuple[RDP, Controller]:
 
 @pytest.mark.parametrize(
     ("domain", "horizon"),
-    [(TMaze(), 5), (Cookie(actions="sensible"), 9), (Cheese(), 6), (Corridor(enemy=F(4, 5)), 5), (MiniHall(), 8)],
-    ids=lambda value: type(value).__name__ if isinstance(value, Domain) else "",
+    [
+        (TMaze(), 5),
+        (TMaze(length=2), 5),
+        (Cookie(actions="sensible"), 9),
+        (Cheese(), 6),
+        (Corridor(enemy=F(4, 5)), 5),
+        (MiniHall(), 8),
+    ],
+    ids=["t-maze", "short t-maze", "cookie", "cheese", "corridor", "mini-hall"],
 )
 def test_what_is_tried_brings_what_is_expected(domain: Domain, horizon: int) -> None:
     """Within four standard errors, which are small."""
@@ -125,6 +132,12 @@ def test_an_estimate_by_hand() -> None:
     assert estimate.lower(0.05) == pytest.approx(10 - 1.644854 * 2, abs=1e-5)
     assert estimate.lower(0.025) == pytest.approx(estimate.interval()[0])
     assert Estimate.mean(np.array([1.0, 3.0])) == pytest.approx((2, 1))
+
+
+def test_a_single_number_says_nothing_of_its_error() -> None:
+    assert Estimate.mean(np.array([2.0])) == Estimate(2.0, math.inf)
+    assert Estimate.mean(np.array([2.0]), np.array([1])).error == math.inf
+    assert Estimate.mean(np.array([2.0]), np.array([7])) == Estimate(2.0, 0.0)
 
 
 def test_an_estimate_counts_a_weight_as_so_many_numbers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -221,6 +222,76 @@ def test_weights(tmp_path: Path) -> None:
 def test_a_weight_may_be_an_observation(tmp_path: Path) -> None:
     episodes, _ = read_log(write(tmp_path, WEIGHTED), Columns(observations=("weight",)))
     assert episodes.weight is None and episodes.alphabet.observations == ((2,), (3,))
+
+
+PROPENSITIES = """episode,step,o,p,action,reward
+1,0,1,0.25,1,0
+0,1,1,1,1,1
+0,0,1,0.5,1,0
+1,1,2,1e-3,1,0
+1,2,2,0.125,1,0
+"""
+
+
+def test_propensities_are_no_observation_and_stand_at_their_steps(tmp_path: Path) -> None:
+    """[H+1, N], whatever the order of rows; 1 in step 0 and after the end, where nothing was chosen."""
+    path = write(tmp_path, PROPENSITIES)
+    episodes, report = read_log(path, Columns(propensity="p"))
+    assert episodes.alphabet.features == ("o",)
+    assert report.propensities is not None and report.propensities.T.tolist() == [
+        [1, 0.5, 1, 1],
+        [1, 0.25, 1e-3, 0.125],
+    ]
+    assert "p" not in report.values
+    without = write(tmp_path, re.sub(r"(?m)^((?:[^,]+,){3})[^,]+,", r"\1", PROPENSITIES), "without.csv")
+    assert read_log(without)[0].digest() == episodes.digest()
+
+
+def test_propensities_are_read_only_where_a_column_is_named(tmp_path: Path) -> None:
+    episodes, report = read_log(write(tmp_path, PROPENSITIES))
+    assert report.propensities is None and episodes.alphabet.features == ("o", "p")
+
+
+def test_propensities_are_alike_in_csv_and_parquet(tmp_path: Path) -> None:
+    path = write(tmp_path, PROPENSITIES)
+    copies = [path, convert(path, "a.parquet"), convert(path, "b.parquet", [4, 2, 0, 3, 1])]
+    read = [read_log(copy, Columns(propensity="p"))[1].propensities for copy in copies]
+    assert all(np.array_equal(read[0], other) for other in read[1:])
+
+
+def test_propensities_may_be_whole_numbers_or_narrow_floats(tmp_path: Path) -> None:
+    for column in (
+        [1, 1, 1],
+        pa.array([1, 0.5, 0.25], pa.float32()),
+        [Decimal("1.00"), Decimal("0.50"), Decimal("0.25")],
+    ):
+        path = write_parquet(tmp_path, p=column)
+        _, report = read_log(path, Columns(propensity="p"))
+        values = [float(value.as_py() if isinstance(value, pa.Scalar) else value) for value in column]
+        assert report.propensities is not None
+        assert report.propensities.T.tolist() == [[1, values[0], values[1]], [1, values[2], 1]]
+
+
+def test_propensities_are_cut_to_the_horizon(tmp_path: Path) -> None:
+    _, report = read_log(write(tmp_path, PROPENSITIES), Columns(propensity="p"), horizon=1)
+    assert report.propensities is not None and report.propensities.T.tolist() == [[1, 0.5], [1, 0.25]]
+
+
+def test_dropping_keeps_the_right_propensities(tmp_path: Path) -> None:
+    rows = ["0,0,1,1,0,1,0.5", "1,0,1,1,0,0,0.25", "1,1,1,1,0,0,0.125", "2,0,1,1,0,0,0.75"]
+    path = write(tmp_path, "episode,step,o,action,reward,truncated,p\n" + "\n".join(rows))
+    episodes, report = read_log(path, Columns(propensity="p"), drop_truncated=True)
+    assert report.propensities is not None and report.propensities.shape == episodes.word.shape
+    assert report.propensities.T.tolist() == [[1, 0.25, 0.125], [1, 0.75, 1]]
+
+
+def test_propensities_go_with_weights_and_a_schema(tmp_path: Path) -> None:
+    lines = zip(WEIGHTED.split(), ["p", "0.5", "0.25", "0.75"], strict=True)
+    path = write(tmp_path, "".join(f"{line},{p}\n" for line, p in lines))
+    schema = Alphabet((1, 2), ("o",), ((1,),), (0, 1))
+    episodes, report = read_log(path, Columns(propensity="p"), schema=schema)
+    assert episodes.weight is not None and episodes.weight.tolist() == [3, 2]
+    assert report.propensities is not None and report.propensities.T.tolist() == [[1, 0.5, 0.25], [1, 0.75, 1]]
 
 
 def test_truncated_at_the_horizon_is_fine(tmp_path: Path) -> None:

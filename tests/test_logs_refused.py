@@ -149,6 +149,46 @@ def test_options_that_cannot_be_right(tmp_path: Path, options: dict[str, Any], c
     assert refusal(write(tmp_path, RAGGED), **options).startswith(complaint)
 
 
+CHANCE = "a propensity is the probability with which the logged action was chosen, above 0 and at most 1"
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ("0", f"row 3, column 'p': {CHANCE}"),
+        ("1.001", f"row 3, column 'p': {CHANCE}"),
+        ("-0.5", f"row 3, column 'p': {CHANCE}"),
+        ("inf", "row 3, column 'p': not a finite number; replace it"),
+        ("nan", f"row 3, column 'p': {MISSING}"),
+        ("", f"row 3, column 'p': {MISSING}"),
+        ("half", "column 'p' has type "),
+    ],
+)
+def test_what_is_no_propensity_is_refused(tmp_path: Path, value: str, complaint: str) -> None:
+    path = write(tmp_path, f"episode,step,o,action,reward,p\n0,0,1,1,0,0.5\n0,1,1,1,0,{value}\n0,2,1,1,0,0\n")
+    said = refusal(path, Columns(propensity="p"))
+    assert said.startswith(f"log.csv: {complaint}")
+    if value == "half":
+        assert said.endswith("; a propensity is a number")
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        (Columns(propensity="chance"), "log.csv: there is no column 'chance', only "),
+        (
+            Columns(propensity="colr"),
+            "log.csv: there is no column 'colr'; did you mean 'colour'? say --propensity-column",
+        ),
+        (Columns(propensity="reward"), "log.csv: column 'reward' is asked for twice; give it one role"),
+        (Columns(propensity="size", observations=("size",)), "log.csv: column 'size' is asked for twice"),
+        (Columns(propensity="colour"), "log.csv: column 'colour' has type "),
+    ],
+)
+def test_a_propensity_needs_a_column_of_its_own(tmp_path: Path, columns: Columns, complaint: str) -> None:
+    assert refusal(write(tmp_path, RAGGED), columns).startswith(complaint)
+
+
 def test_truncated_before_the_horizon_is_refused(tmp_path: Path) -> None:
     assert refusal(write(tmp_path, TRUNCATED)) == (
         "log.csv: 1 of 3 episodes are truncated before the horizon 2, no early end; "

@@ -22,7 +22,7 @@ from suffice.episodes import Alphabet, Episodes
 from suffice.errors import SufficeError
 from suffice.export import to_dot, to_json
 from suffice.learner import Settings, adact_h
-from suffice.model import Model, load_run_notes, save_run_notes
+from suffice.model import Model, RunNotes, load_run_notes, save_run_notes
 from suffice.rdp import compare
 from suffice.statistics.prefix_sketch import PrefixSketches
 from suffice.statistics.prefix_tree import PrefixCounts
@@ -313,7 +313,7 @@ def test_a_wrong_array_header_is_refused(tmp_path: Path, shape: str) -> None:
 def test_run_notes_stand_beside_the_model(tmp_path: Path) -> None:
     path = saved(tmp_path)
     assert load_run_notes(path) is None
-    save_run_notes(path, 1.23456, 10**9)
+    save_run_notes(path, RunNotes(1.2346, 10**9))
     notes = load_run_notes(path)
     assert notes is not None and (notes.seconds, notes.bytes) == (1.2346, 10**9)
     for damaged in (b"", b"{}", b'{"seconds": "long"}', b"\xff"):

@@ -60,14 +60,23 @@ def chances_of(episodes: Episodes, seed: int) -> np.ndarray:
 def by_loops(rdp: RDP, plan: Plan, episodes: Episodes, propensity: np.ndarray | None, name: str) -> Estimate:
     """The mean of what the oracle says of each episode, those of weight w counted w times.
 
-    Where none does what the policy would, nobody knows how far off it is.
+    As if one more of the episodes that count had been half the range away; where fewer than ten count, nobody knows
+    how far off it is.
     """
     oracle = HeldOut(rdp, plan)
     of_each = [None] * episodes.n if propensity is None else propensity.T.tolist()
-    pairs = list(zip(to_values(episodes), of_each, strict=True))
-    found = [getattr(oracle, name)(steps, p) for steps, p in pairs]
-    mean = Estimate.mean(np.repeat(found, 1 if episodes.weight is None else episodes.weight))
-    return mean if any(oracle.weight(steps, p) for steps, p in pairs) else Estimate(mean.value, math.inf)
+    repeats = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
+    steps = [pair for *pair, k in zip(to_values(episodes), of_each, repeats, strict=True) for _ in range(k)]
+    mean = Estimate.mean(np.array([getattr(oracle, name)(*pair) for pair in steps]))
+    effective = count([oracle.weight(*pair) for pair in steps])
+    returns = [sum(r for _, _, r in episode) for episode, _ in steps]
+    aside = (max(returns) - min(returns)) / 2 / (effective + 1)
+    return Estimate(mean.value, math.inf if effective < 10 else math.hypot(mean.error, aside))
+
+
+def count(weights: list[float]) -> float:
+    """How many equally weighted episodes would count as much."""
+    return sum(weights) ** 2 / sum(w**2 for w in weights) if any(weights) else 0.0
 
 
 @pytest.mark.parametrize("logged", [False, True], ids=["estimated", "logged"])
@@ -75,8 +84,8 @@ def by_loops(rdp: RDP, plan: Plan, episodes: Episodes, propensity: np.ndarray | 
 def test_estimates_are_those_of_the_definition(seed: int, logged: bool) -> None:
     rdp, rest = divided(seed)
     propensity = chances_of(rest, seed) if logged else None
-    for how in PLANNERS:
-        plan = plan_on(rdp, how)
+    other = plan_on(rdp, GREEDY, rdp.tally(rest))  # as with --split: not all that it does was learned from
+    for plan in (other, *(plan_on(rdp, how) for how in PLANNERS)):
         found = judge(rdp, plan, rest, propensity)
         for name in OFF_POLICY:
             right = by_loops(rdp, plan, rest, propensity, name)
@@ -105,7 +114,7 @@ def test_what_counts_is_that_of_the_definition(seed: int) -> None:
         plan = plan_on(rdp, how)
         oracle, found = HeldOut(rdp, plan), judge(rdp, plan, rest)
         weights = [oracle.weight(s) for s in steps]
-        assert found.effective == pytest.approx(sum(weights) ** 2 / sum(w**2 for w in weights))
+        assert found.effective == pytest.approx(count(weights))
         assert found.matched == pytest.approx(sum(w > 0 for w in weights) / len(weights))
         assert found.log == pytest.approx(Estimate.mean(np.array([sum(r for _, _, r in s) for s in steps])))
         assert found.episodes == len(steps)
@@ -120,6 +129,12 @@ def test_these_logs_get_lost_and_the_plans_differ_from_the_log() -> None:
     assert lost > 10
     acting = [np.count_nonzero(plan_on(divided(seed)[0], how).actions != BEHAVE) for seed in SEEDS for how in PLANNERS]
     assert min(acting[2::3]) == max(acting[2::3]) == 0 and min(acting[0::3]) > 5 and sum(acting[1::3]) > 30
+    unheard_of = 0
+    for rdp, rest in map(divided, SEEDS):
+        planned = plan_on(rdp, GREEDY, rdp.tally(rest)).actions
+        taken = [{int(a) for a in rdp.letters[row > 0, 0]} for row in rdp.counts]
+        unheard_of += sum(action != BEHAVE and action + PAD + 1 not in taken[q] for q, action in enumerate(planned))
+    assert unheard_of > 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -129,7 +144,7 @@ def test_who_behaves_as_the_log_did_is_worth_what_it_brought(seed: int) -> None:
     episodes = random_episodes(rng, 3, 2, 4, 3, 3, 150, early_end=0.3, weighted=seed % 2 == 0)
     rdp = adact_h(episodes, Settings(delta=0.5)).rdp
     found = judge(rdp, plan_on(rdp, Planning(strength=1e6)), episodes)
-    assert found.importance == pytest.approx(found.log, rel=1e-12)
+    assert found.importance.value == pytest.approx(found.log.value, rel=1e-12)
     assert found.doubly_robust.value == pytest.approx(found.log.value)
     assert found.model_based.value == pytest.approx(found.log.value)
     assert found.effective == pytest.approx(episodes.total) and (found.matched, found.unseen) == (1, 0)
@@ -350,19 +365,33 @@ def small() -> tuple[RDP, Plan]:
 
 
 def test_a_judgement_by_hand(small: tuple[RDP, Plan]) -> None:
-    """Weights are 2, 0, 5 and 0; the automaton's values 1 and 5 are what the log brings, so nothing is corrected."""
-    found = judge(*small, one_decision((0, "a", 1.0), (0, "b", 0.0), (1, "b", 5.0), (1, "a", 0.0)))
-    assert found.importance == pytest.approx(Estimate.mean(np.array([2.0, 0, 25, 0])))
-    assert found.doubly_robust == pytest.approx(Estimate.mean(np.array([1.0, 1, 5, 5])))
+    """Weights are 2, 0, 5 and 0, ten times each; the automaton's values 1 and 5 are what the log brings, so nothing is
+    corrected. Returns are from 0 to 5: one more episode would be 5/2 away.
+    """
+    found = judge(*small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0), (1, "b", 5.0), (1, "a", 0.0)] * 10))
+    effective = 10 * 7**2 / (2**2 + 5**2)
+    assert found.effective == pytest.approx(effective) and found.matched == 0.5
+    for name, each in (("importance", [2.0, 0, 25, 0]), ("doubly_robust", [1.0, 1, 5, 5])):
+        mean = Estimate.mean(np.array(each * 10))
+        error = math.hypot(mean.error, 5 / 2 / (effective + 1))
+        assert getattr(found, name) == pytest.approx((mean.value, error))
     assert found.model_based.value == 3.0 and found.log.value == 1.5
-    assert found.effective == pytest.approx(7**2 / (2**2 + 5**2)) and found.matched == 0.5
-    assert (found.unseen, found.episodes) == (0, 4)
+    assert (found.unseen, found.episodes) == (0, 40)
 
 
 def test_a_correction_by_hand(small: tuple[RDP, Plan]) -> None:
     """In the second state b brings 5 no longer, but 0 and 1."""
     found = judge(*small, one_decision((1, "b", 0.0), (1, "b", 1.0), (1, "a", 0.0)))
-    assert found.doubly_robust == pytest.approx(Estimate.mean(np.array([5 + 5 * (0 - 5.0), 5 + 5 * (1 - 5.0), 5])))
+    assert found.doubly_robust.value == pytest.approx(np.mean([5 + 5 * (0 - 5.0), 5 + 5 * (1 - 5.0), 5]))
+
+
+def test_fewer_than_ten_episodes_that_count_say_nothing(small: tuple[RDP, Plan]) -> None:
+    for times, known in ((9, False), (10, True)):
+        found = judge(*small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0)] * times))
+        assert found.effective == pytest.approx(times)
+        for name in OFF_POLICY:
+            assert math.isfinite(getattr(found, name).error) is known
+            assert getattr(found, name).value == 1.0 and getattr(found, name).interval()[0] < 1
 
 
 def test_gaps_by_hand(small: tuple[RDP, Plan]) -> None:
@@ -427,6 +456,29 @@ def test_after_an_early_end_nothing_is_corrected() -> None:
         assert found.log.value == pytest.approx(-(3 * 1 + 5 * 1.25) / 8)
 
 
+def test_also_where_the_automaton_takes_the_end_for_a_place_to_act() -> None:
+    """One state in each layer, for too few episodes: what comes after the end is not the state's to correct."""
+    logs = [[BEGIN, STOP, END, END], [BEGIN, ON, STOP, END], [BEGIN, ON, ON, STOP]]
+    rdp = adact_h(from_values(logs), Settings(delta=1e-9)).rdp
+    assert rdp.layers.tolist() == [1, 1, 1, 1, 1]
+    episodes = from_values(logs * 2)
+    for how in (GREEDY, Planning(strength=1e6)):
+        plan = plan_on(rdp, how)
+        for name in OFF_POLICY:
+            assert getattr(judge(rdp, plan, episodes), name) == pytest.approx(by_loops(rdp, plan, episodes, None, name))
+
+
+def test_where_nobody_ever_acted_any_action_is_as_good() -> None:
+    """All episodes that were learned from ended at once; the others go on, lost, and choose evenly."""
+    rdp = adact_h(from_values([[BEGIN, STOP, END, END], [BEGIN, ("on", None, -0.25), END, END]] * 9)).rdp
+    episodes = from_values([[BEGIN, ON, ON, STOP], [BEGIN, ON, STOP, END]])
+    propensity = chances_of(episodes, 0)
+    for plan in (plan_on(rdp, GREEDY), plan_on(rdp, Planning(strength=1e6))):
+        for name in OFF_POLICY:
+            right = by_loops(rdp, plan, episodes, propensity, name)
+            assert getattr(judge(rdp, plan, episodes, propensity), name) == pytest.approx(right)
+
+
 @pytest.mark.parametrize("name", ["log", "importance", "doubly_robust"])
 def test_a_log_of_short_episodes_counts_as_one_that_is_padded(name: str) -> None:
     rdp, plan = ends_early()
@@ -436,11 +488,21 @@ def test_a_log_of_short_episodes_counts_as_one_that_is_padded(name: str) -> None
 
 
 def test_model_based_a_log_of_short_episodes_counts_as_one_that_is_padded() -> None:
+    """To stop at once is worth −1, and nothing after that: also where no padding says so."""
     rdp, plan = ends_early()
-    behaving = replace(plan, actions=np.full_like(plan.actions, BEHAVE))
-    short, padded = (judge(rdp, behaving, episodes).model_based.value for episodes in short_and_padded())
-    assert padded == pytest.approx(-(3 * 1 + 5 * 1.25) / 8)
-    assert short == pytest.approx(padded)
+    stop = rdp.alphabet.actions.index("stop")
+    at_once = replace(plan, actions=np.where(plan.actions == BEHAVE, BEHAVE, stop))
+    for chosen in (plan, at_once, plan_on(rdp, Planning(strength=1e6))):
+        short, padded = (judge(rdp, chosen, episodes).model_based for episodes in short_and_padded())
+        assert short == pytest.approx(padded)
+    assert judge(rdp, at_once, short_and_padded()[0]).model_based.value == pytest.approx(-1)
+
+
+def test_model_based_behaving_is_to_choose_as_the_log_that_was_learned_from() -> None:
+    """Which took a half of the time; that the other log takes it more often does not make the policy better."""
+    rdp = adact_h(one_decision(*[(0, "a", 1.0)] * 20, *[(0, "b", 0.0)] * 20)).rdp
+    found = judge(rdp, plan_on(rdp, Planning(strength=1e6)), one_decision(*[(0, "a", 1.0)] * 30, (0, "b", 0.0)))
+    assert found.model_based.value == pytest.approx(0.5) and found.log.value == pytest.approx(30 / 31)
 
 
 # What is refused
@@ -466,7 +528,14 @@ def test_rewards_between_those_the_model_saw_are_fine(small: tuple[RDP, Plan]) -
 
 def test_actions_that_the_model_does_not_know_are_refused(small: tuple[RDP, Plan]) -> None:
     said = refused(*small, one_decision((0, "a", 1.0), (1, "c", 0.0)))
-    assert said == "the log's action 'c' is none of the model's: a, b"
+    assert said == "the log's actions are a, c, of which the model does not know 'c'; it knows a, b"
+
+
+def test_observations_that_the_model_does_not_have_are_refused(small: tuple[RDP, Plan]) -> None:
+    two = from_values([[(None, (0, 1), 0.0), ("a", None, 1.0)]])
+    assert (
+        refused(*small, two) == "the log's observations are f0, f1, the model's f0; say --observations, or rename them"
+    )
 
 
 def test_longer_episodes_than_the_model_plans_are_refused(small: tuple[RDP, Plan]) -> None:

@@ -62,7 +62,7 @@ def test_every_option_the_readme_names_exists():
         subprocess.run(
             [Path(sys.executable).parent / "suffice", command, "--help"], capture_output=True, text=True, check=True
         ).stdout
-        for command in ("simulate", "exact", "check", "learn", "info", "export", "compare")
+        for command in ("simulate", "exact", "check", "learn", "info", "evaluate", "export", "compare")
     )
     options = set(re.findall(r"(--[a-z][a-z-]+)", README)) - {"--help"}
     assert options

@@ -25,6 +25,7 @@ from samples import coins, everything, from_values
 from suffice import kernels
 from suffice.domains import Cheese, Cookie, Corridor, Domain, RotatingMAB, TMaze
 from suffice.episodes import Episodes
+from suffice.errors import SufficeError
 from suffice.exact import Minimal, minimal_rdp
 from suffice.learner import Learned, Settings, adact_h
 from suffice.rdp import UNSEEN, compare, show_symbol
@@ -268,8 +269,9 @@ def test_a_second_look_decides_as_by_hand(case: Any, levels: tuple[float, float]
     offsets, letters = rdp.offsets(), [tuple(letter) for letter in rdp.letters.tolist()]
     counts = {(q, letters[x]): int(rdp.counts[q, x]) for q, x in np.argwhere(rdp.counts).tolist()}
     assert counts == {(int(offsets[t]) + q, letter): k for (t, q, letter), k in right.counts.items()}
-    assert found.promise.tests == first.promise.tests + right.tests
-    assert found.promise.split == pytest.approx(first.promise.split + levels[1] * right.tests)
+    assert replace(found.promise, second_tests=0, second_split=0.0) == first.promise
+    assert found.promise.second_tests == right.tests
+    assert found.promise.second_split == pytest.approx(levels[1] * right.tests)
 
 
 def test_these_logs_show_every_kind_of_decision() -> None:
@@ -358,7 +360,7 @@ def test_with_a_confidence_every_layer_has_its_own_delta() -> None:
             here = [d.verdict for d in found.decisions if d.layer == layer]
             told = {v.threshold for v in here if not v.promoted}
             assert all(t == pytest.approx(-math.log(0.1 / ((horizon + 1) * len(here)))) for t in told)
-        assert found.promise.split <= learned.promise.split + 0.1
+        assert found.promise.second_split <= 0.1
 
 
 # Laws
@@ -392,19 +394,24 @@ def test_a_second_look_only_adds_to_the_promise(episodes: Episodes) -> None:
     learned = adact_h(episodes, Settings(delta=0.02))
     found = refine(learned, episodes)
     assert everything(refine(learned, episodes)) == everything(found)
-    assert found.promise.tests >= learned.promise.tests and found.promise.split >= learned.promise.split
-    assert found.promise.split == pytest.approx(0.02 * found.promise.tests)
+    assert found.promise.tests == learned.promise.tests and found.promise.split == learned.promise.split
+    assert found.promise.second_split == pytest.approx(0.02 * found.promise.second_tests)
     assert found.second_look and not learned.second_look
     assert found.settings is learned.settings
 
 
-def test_where_memory_is_short_nothing_changes() -> None:
+def test_where_memory_is_short_that_is_said() -> None:
     """A count for every candidate and step that a state has seen would not fit."""
     for case in (0, DOMAINS[0]):
         learned = adact_h(log(case), Settings(delta=0.3))
-        short = replace(learned, settings=replace(learned.settings, memory=1000))
-        assert refine(short, log(case)) is short
-        assert refine(learned, log(case)) is not learned
+        with pytest.raises(SufficeError, match="raise --memory, or say --no-second-look"):
+            refine(replace(learned, settings=replace(learned.settings, memory=1000)), log(case))
+
+
+def test_other_episodes_are_refused() -> None:
+    learned = adact_h(log(0))
+    with pytest.raises(SufficeError, match="the episodes that the automaton was learned from"):
+        refine(learned, log(0).columns(slice(0, 10)))
 
 
 def test_a_single_candidate_leaves_nothing_to_compare() -> None:
@@ -474,7 +481,7 @@ def test_coins_are_split_no_more_often_than_promised() -> None:
         assert blank.rdp.layers.tolist() == [1, 1, 1, 1, 1]
         found = refine(replace(blank, settings=Settings(delta=delta)), episodes)
         split += found.rdp.n_states > 5
-        assert found.promise.tests - blank.promise.tests == 7 or found.rdp.n_states > 5
+        assert found.promise.second_tests == 7 or found.rdp.n_states > 5
     most = 7 * delta
     assert split <= runs * most + 3 * math.sqrt(runs * most * (1 - most))
 
@@ -483,7 +490,7 @@ def test_two_looks_at_coins_split_no_more_often_than_promised() -> None:
     """With labels that are learned from the same episodes, at a δ that a user might ask for."""
     runs = 100
     found = [regular(coins(np.random.default_rng(1000 + seed), 3, 200)) for seed in range(runs)]
-    most = max(look.promise.split for look in found)
+    most = max(look.promise.split + look.promise.second_split for look in found)
     assert 0.1 < most < 0.3
     split = sum(look.rdp.n_states > 5 for look in found)
     assert split <= runs * most + 3 * math.sqrt(runs * most * (1 - most))

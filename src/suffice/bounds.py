@@ -91,6 +91,8 @@ class Promise:
     detectable: float | None  # observed differences of this size were noticed for half of the merged data
     detectable_worst: float | None  # and for all of it; None: nothing merged; above 1: no difference was
     paper: float  # the paper's 1 − 4AOQδ, which further needs N and μ₀ that nobody knows
+    second_tests: int = 0  # candidates that a second look compared
+    second_split: float = 0.0  # P(it made a false split) is at most this if what follows depends on the state alone
 
     @property
     def paper_sentence(self) -> str:
@@ -99,6 +101,19 @@ class Promise:
         return (
             f"The paper's 1 − 4AOQδ = {self.paper:.3g}{vacuous} for the minimal automaton holds only if all states "
             "differ by some μ₀ > 0 and N is as large as its theorem asks for that μ₀, which no log tells."
+        )
+
+    @property
+    def second_sentence(self) -> str:
+        """What a second look adds to that; nothing if there was none."""
+        if not self.second_tests:
+            return ""
+        tests = f"A second look compared merged histories along the automaton ({self.second_tests:,} tests)"
+        if self.second_split >= 1:
+            return f"{tests}; no bound on its false splits, which add up to {self.second_split:.3g}: lower --delta."
+        return (
+            f"{tests}; it made no false split either with probability at least {1 - self.second_split:.4g}, if what "
+            "follows depends on the state alone and not on earlier rewards."
         )
 
     @property

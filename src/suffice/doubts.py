@@ -41,6 +41,6 @@ def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, kind: int) ->
 def _closeness(decision: Decision) -> float:
     """Evidence over threshold of a merge."""
     verdict = decision.verdict
-    if verdict.promoted or not verdict.threshold or not verdict.distance:
+    if verdict.promoted or verdict.forced or not verdict.threshold or not verdict.distance:
         return 0.0
     return min(verdict.distance / verdict.threshold, 1.0)

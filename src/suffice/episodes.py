@@ -26,6 +26,7 @@ DUMMY, PAD = 0, 1  # action codes; the logged actions follow
 STOP = 0  # observation code of o_⊥; the logged observations follow
 
 MAX_EPISODES = (1 << 31) - 1  # products of two counts must fit 64 bits
+MOST_DRAWN = 10**9  # episodes that numpy draws from
 MAX_LETTERS = 1 << 20  # beyond this a "finite alphabet" means somebody logged a real number
 
 
@@ -185,6 +186,8 @@ class Episodes:
             taken = np.zeros(self.n, np.int64)
             taken[rng.permutation(self.n)[:size]] = 1
         else:  # a column may belong to both sides
+            if self.total >= MOST_DRAWN:
+                raise SufficeError(f"episodes of weights that add up to {MOST_DRAWN:,} or more cannot be divided")
             taken = rng.multivariate_hypergeometric(weight, size, method="marginals")
         rest, chosen = np.flatnonzero(weight > taken), np.flatnonzero(taken)
         sides = (self.columns(rest), weight - taken, rest), (self.columns(chosen), taken, chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -22,12 +23,14 @@ class Estimate(NamedTuple):
 
     def lower(self, delta: float) -> float:
         """One-sided: below it with probability δ, for large samples."""
-        return self.value - NormalDist().inv_cdf(1 - delta) * self.error
+        return self.value + NormalDist().inv_cdf(delta) * self.error
 
     @classmethod
     def mean(cls, sample: NDArray[np.float64], weight: NDArray[np.int64] | None = None) -> Estimate:
         """Of independent numbers, each standing for as many as its weight says."""
         n = len(sample) if weight is None else int(weight.sum())
         mean = float(np.average(sample, weights=weight))
-        spread = float(np.average((sample - mean) ** 2, weights=weight)) * n / max(n - 1, 1)
+        if n < 2:
+            return cls(mean, math.inf)
+        spread = float(np.average((sample - mean) ** 2, weights=weight)) * n / (n - 1)
         return cls(mean, (spread / n) ** 0.5)

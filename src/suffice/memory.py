@@ -86,6 +86,8 @@ def read_features(observation: Any, names: Sequence[str], bins: Mapping[str, Seq
 
 
 def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:
+    if np.ndim(value):
+        raise SufficeError(f"{name} is {value!r}, not a single value; an observation is a tuple of features")
     value = value.item() if isinstance(value, np.generic | np.ndarray) else value
     if edges is None:
         return plain(value)

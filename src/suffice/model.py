@@ -48,10 +48,13 @@ class Promised(msgspec.Struct, frozen=True):
     detectable: float | None
     detectable_worst: float | None
     paper: float
+    second_look_sentence: str = ""
+    second_look_tests: int = 0
+    second_look_false_split: float = 0.0
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """`regorl.Solution`, written down."""
+    """`solution.Solution`, written down."""
 
     planner: str
     strength: float
@@ -103,6 +106,7 @@ class RunNotes(msgspec.Struct, frozen=True):
 
     seconds: float
     bytes: int  # peak memory of the process
+    log_file: str = ""  # its fingerprint, by which it is known again however it is read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,6 +235,9 @@ def _about(
             promise.detectable,
             promise.detectable_worst,
             promise.paper,
+            promise.second_sentence,
+            promise.second_tests,
+            promise.second_split,
         ),
         actions=list(alphabet.actions),
         features=list(alphabet.features),
@@ -346,10 +353,10 @@ def _array(data: bytes) -> Any:
 # ---------------------------------------------------------------- what a run took
 
 
-def save_run_notes(path: str | Path, seconds: float, peak_bytes: int) -> None:
+def save_run_notes(path: str | Path, notes: RunNotes) -> None:
     """Write the small file beside a model."""
     with replacing(_notes_path(path)) as temporary:
-        temporary.write_bytes(msgspec.json.encode(RunNotes(round(seconds, 4), peak_bytes)))
+        temporary.write_bytes(msgspec.json.encode(notes))
 
 
 def load_run_notes(path: str | Path) -> RunNotes | None:

@@ -9,7 +9,9 @@ Three estimates, each with an interval (π the policy, μ the log's behaviour, �
 *doubly robust*        D_t = V(q_t) + ρ_t (r_t + D_{t+1} − Q(q_t, a_t)), mean of D_1: the automaton's values, corrected
                        by importance sampling where they miss (Jiang and Li, 2016)
 
-μ is what the log says (a column), or how often the episodes that were learned from took each action in each state.
+μ is what the log says (a column), or how often the episodes that were learned from took each action in each state; its
+error is not in the intervals. They are for large samples of episodes that do what the policy would: below ten, in
+effect, nothing is said.
 *Coverage* says where the policy goes and the log does not, and how many of the held-out episodes count.
 """
 
@@ -32,6 +34,7 @@ Float = NDArray[np.float64]
 Int32 = NDArray[np.int32]
 
 RARE = 10  # visits below which the log says little
+ENOUGH = 10  # effective episodes below which importance weights say nothing
 
 
 class Gap(NamedTuple):
@@ -60,7 +63,7 @@ class Judged(NamedTuple):
 
 def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = None) -> Judged:
     """Evaluate a plan on held-out episodes; `propensity` [H+1, N] are the probabilities of their actions, if known."""
-    _refuse_rewards(rdp, episodes)
+    _refuse_other_alphabet(rdp, episodes)
     if episodes.horizon < rdp.horizon:  # all of them ended before
         missing = rdp.horizon - episodes.horizon
         episodes = episodes.padded(rdp.horizon)
@@ -81,8 +84,13 @@ def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = N
     )
 
 
-def _refuse_rewards(rdp: RDP, episodes: Episodes) -> None:
-    """Rewards beyond the model's are a sign of another process, or of other units."""
+def _refuse_other_alphabet(rdp: RDP, episodes: Episodes) -> None:
+    """Other features make every history new; rewards beyond the model's are a sign of another process or unit."""
+    ours, theirs = (", ".join(alphabet.features) for alphabet in (rdp.alphabet, episodes.alphabet))
+    if ours != theirs:
+        raise SufficeError(
+            f"the log's observations are {theirs}, the model's {ours}; say --observations, or rename them"
+        )
     low, high = (bound([rdp.alphabet.rewards[r] for r in rdp.letters[:, 2]]) for bound in (min, max))
     seen = np.array(episodes.alphabet.rewards)[np.unique(episodes.letters[:, 2])]
     outside = seen[(seen < low) | (seen > high)]
@@ -154,9 +162,15 @@ class _HeldOut:
         return float((weight * last).sum()) ** 2 / squares if squares else 0.0
 
     def estimate(self, sample: Float) -> Estimate:
-        """The mean; where no episode does what the policy would, there is no evidence, whatever they agree on."""
-        mean = Estimate.mean(sample, self._weight)
-        return mean if self.effective() else Estimate(mean.value, math.inf)
+        """The mean. Episodes that do what the policy would are few; as if one more had been half the range away.
+
+        With fewer than ENOUGH of them there is no evidence, whatever they agree on.
+        """
+        mean, effective = Estimate.mean(sample, self._weight), self.effective()
+        if effective < ENOUGH:
+            return Estimate(mean.value, math.inf)
+        returns = self.reward.sum(axis=0)
+        return Estimate(mean.value, math.hypot(mean.error, float(np.ptp(returns)) / 2 / (effective + 1)))
 
 
 def _unseen(rdp: RDP, episodes: Episodes) -> float:
@@ -173,7 +187,8 @@ def _known_actions(rdp: RDP, episodes: Episodes) -> Int64:
     ours = {action: place for place, action in enumerate(rdp.alphabet.actions)}
     if unknown := [a for a in theirs if a is not None and a != "pad" and a not in ours]:
         raise SufficeError(
-            f"the log's action {unknown[0]!r} is none of the model's: {', '.join(map(str, rdp.alphabet.actions))}"
+            f"the log's actions are {', '.join(map(str, episodes.alphabet.actions))}, of which the model does not know "
+            f"{unknown[0]!r}; it knows {', '.join(map(str, rdp.alphabet.actions))}"
         )
     return np.array([ours.get(a, -1) if a is not None else -1 for a in theirs])
 

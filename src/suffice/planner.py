@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Int64
+from suffice.episodes import MOST_DRAWN, PAD, Int64
 from suffice.errors import SufficeError
 from suffice.estimates import Estimate
 from suffice.rdp import RDP, UNSEEN, Tally
@@ -34,7 +34,7 @@ Float = NDArray[np.float64]
 BEHAVE = -1  # instead of an action: choose as the log did
 
 THEORY = 16.0  # the strength c for which the bound is proved; at ordinary sample sizes no action passes it
-MOST_DRAWN = 10**9  # as numpy's generator allows
+LARGEST = 1e100  # reward that doubles can square and add up
 USUAL = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
 
 
@@ -130,6 +130,31 @@ def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator
     return Tally(drawn[:, :wide], drawn[:, wide:])
 
 
+class Scale(NamedTuple):
+    """From the rewards of a log to [0, 1], and back."""
+
+    low: float
+    width: float
+
+    @classmethod
+    def of(cls, rdp: RDP) -> Scale:
+        """By the rewards that the automaton has seen."""
+        rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
+        low, high = float(rewards.min()), float(rewards.max())
+        if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:
+            raise SufficeError(f"rewards from {low:g} to {high:g} cannot be computed with; log them in another unit")
+        return cls(low, high - low)
+
+    def rewards(self, rdp: RDP) -> Float:
+        """[X] those of the letters, scaled."""
+        return np.asarray((np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]] - self.low) / (self.width or 1.0))
+
+    def values(self, scaled: Float | float, left: Float | float) -> Float:
+        """Returns over so many steps, in the log's unit, without the dust that rounding leaves: 0 is 0."""
+        digits = 12 - math.ceil(math.log10(self.width or 1.0))
+        return np.asarray(np.round(self.width * np.asarray(scaled) + self.low * left, digits) + 0.0)
+
+
 class _Layer(NamedTuple):
     """What the counts of a layer say about each state, for some values of the next."""
 
@@ -145,12 +170,13 @@ class _Backward:
 
     def __init__(self, rdp: RDP, planning: Planning, tally: Tally) -> None:
         self._rdp, self._planning, self._tally = rdp, planning, tally
-        rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
-        self._low, self._range = float(rewards.min()), float(np.ptp(rewards)) or 1.0
-        self._reward = (rewards - self._low) / self._range
+        self._scale = Scale.of(rdp)
+        self._reward = self._scale.rewards(rdp)
         self._of_letter, self._offsets = rdp.symbol_of_letter(), rdp.offsets()
         self._by_action = np.zeros((len(rdp.letters), rdp.alphabet.n_actions))
         self._by_action[np.arange(len(rdp.letters)), rdp.letters[:, 0]] = 1
+        taken = rdp.counts @ self._by_action
+        self._usual = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)  # [Q, A] how the automaton's log chose
         self._left = (rdp.horizon + 1 - rdp.layer_of()).astype(float)  # [Q] steps still to come, padding included
         total = max(int(tally.visits()[0]), 1)
         self._unit = planning.strength * math.log(total * max(rdp.horizon, 1) / planning.delta)  # c L
@@ -176,10 +202,10 @@ class _Backward:
         values = np.zeros(self._rdp.n_states)
         for layer in self._layers():
             found, action = self._layer(layer, values), actions[layer]
-            rows, visits = np.arange(len(action)), np.maximum(found.times.sum(axis=1), 1)
-            behave = found.overall - self._off(found.variance, visits, self._left[layer])
-            followed = self._real(found.mean - self._penalty(found, layer))[rows, np.maximum(action, 0)]
-            values[layer] = np.maximum(np.where(action == BEHAVE, behave, followed), 0.0)
+            bound = np.maximum(found.mean - self._penalty(found, layer), 0.0)
+            behave = (self._usual[layer] * bound).sum(axis=1)  # as a policy does it, whatever log this is
+            followed = self._real(bound)[np.arange(len(action)), np.maximum(action, 0)]
+            values[layer] = np.where(action == BEHAVE, behave, followed)
         return values
 
     def worth(self, actions: Int64) -> Estimate:
@@ -191,7 +217,7 @@ class _Backward:
         found = np.full((self._rdp.n_states, len(self._rdp.alphabet.actions)), np.nan)
         for layer in self._layers():
             stepped = self._layer(layer, values)
-            mean = self._range * stepped.mean + self._low * self._left[layer][:, None]
+            mean = self._scale.values(stepped.mean, self._left[layer][:, None])
             found[layer] = self._real(np.where(stepped.times > 0, mean, np.nan))
         return found
 
@@ -208,7 +234,7 @@ class _Backward:
         return upper
 
     def in_user_units(self, values: Float) -> Float:
-        return without_dust(self._range * values + self._low * self._left, self._range)
+        return self._scale.values(values, self._left)
 
     def _layers(self) -> list[slice]:
         """From the last to the first."""
@@ -256,12 +282,8 @@ class _Backward:
             spread, times = (self._real(v)[rows, np.maximum(action, 0)] for v in (found.spread, found.times))
             spread, times = np.where(behave, found.variance, spread), np.where(behave, found.times.sum(axis=1), times)
             variance[layer] = (spread * times + self._left[layer] ** 2 / 4) / (times + 1) ** 2
-        return self._range * math.sqrt(float(np.sum(_occupancy(self._rdp, actions, self._tally) ** 2 * variance)))
-
-
-def without_dust(values: Float | float, scale: float) -> Float:
-    """Values without what rounding left after rewards were scaled: 0 is 0."""
-    return np.asarray(np.round(values, 12 - math.ceil(math.log10(scale))) + 0.0)
+        share = _occupancy(self._rdp, actions, self._tally)
+        return self._scale.width * math.sqrt(float(np.sum(share**2 * variance)))
 
 
 def _comparable(values: Float) -> Float:

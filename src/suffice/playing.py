@@ -159,6 +159,8 @@ def play(env: Env, policy: Policy, episodes: int, seed: int | None = None, horiz
 
     The seed is for both environment and policy. Without one, each goes on with its own randomness.
     """
+    if not isinstance(policy, Policy):
+        raise SufficeError("a policy plays: give model.policy()")
     if not isinstance(env, gymnasium.Env):
         raise SufficeError("this is no single environment; use play_vector for several in one")
     limit = _limit(policy, episodes, horizon)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.episodes import PAD, Episodes, Int64
 from suffice.estimates import Estimate
-from suffice.planner import BEHAVE, Plan, without_dust
+from suffice.planner import BEHAVE, Plan, Scale
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import weights
 
@@ -30,86 +30,98 @@ Float = NDArray[np.float64]
 
 def predict(rdp: RDP, plan: Plan, episodes: Episodes) -> Estimate:
     """The mean return of a plan, by episodes with the letters of the automaton."""
-    return _Prediction(rdp, plan, episodes).run()
+    prediction = _Prediction(rdp, plan, episodes)
+    layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
+    return prediction.estimate(layers)
 
 
 class _Layer(NamedTuple):
-    """What the candidates that lead into a layer did there, if they followed the plan."""
+    """What the candidates that lead into a layer met there, as far as they followed the plan."""
 
     state: Int64  # [C] place in the layer
     source: Int64  # [C] state and symbol that lead there, as one number
-    rates: Float  # [C, X] how often each letter follows
-    variance: Float  # [C] of the mean
+    n: Int64  # [C] how often they followed the plan
+    candidate: Int64  # [E] of each pair of a candidate and a letter that occurred
+    letter: Int64  # [E]
+    times: Int64  # [E] how often
+
+    def sums(self, values: Float) -> Float:
+        """[C] over the letters that each candidate met; `values` [E]."""
+        return np.bincount(self.candidate, self.times * values, len(self.n)).astype(float)
 
 
 class _Prediction:
     def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
         self._rdp, self._actions, self._word = rdp, plan.actions, episodes.word
         self._states = rdp.run_all(episodes)  # [H+2, N]
-        self._weight = weights(episodes)
-        self._of_letter, self._offsets = rdp.symbol_of_letter(), rdp.offsets()
-        rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
-        self._low, self._range = float(rewards.min()), float(np.ptp(rewards)) or 1.0
-        self._reward = (rewards - self._low) / self._range
+        self._weight, self._scale = weights(episodes), Scale.of(rdp)
+        self._of_letter, self._offsets, self._reward = rdp.symbol_of_letter(), rdp.offsets(), self._scale.rewards(rdp)
 
-    def run(self) -> Estimate:
-        rdp, layers = self._rdp, []
+    def estimate(self, layers: list[_Layer]) -> Estimate:
+        rdp, variances = self._rdp, []
         values = np.zeros((int(rdp.layers[rdp.horizon]), len(rdp.symbols)))  # U of each state of layer t with a symbol
         for t in range(rdp.horizon, -1, -1):
-            layer, mean = self._layer(t, values)
-            layers.append(layer)
+            mean, variance = self._backward(t, layers[t], values)
+            variances.append(variance)
             if t:
                 values = np.zeros((int(rdp.layers[t - 1]), len(rdp.symbols)))
-                values.reshape(-1)[layer.source] = mean
-        error = self._range * math.sqrt(self._variance(layers[::-1]))
-        value = self._range * float(mean[0]) + self._low * (rdp.horizon + 1)
-        return Estimate(float(without_dust(value, self._range)), error)
+                values.reshape(-1)[layers[t].source] = mean
+        spread = self._forward(layers, variances[::-1])
+        value = float(self._scale.values(float(mean[0]), float(rdp.horizon + 1)))
+        return Estimate(value, self._scale.width * math.sqrt(spread))
 
-    def _layer(self, t: int, values: Float) -> tuple[_Layer, Float]:
-        """A layer, and U of the candidates that lead into it."""
-        here = slice(self._offsets[t], self._offsets[t + 1])
-        gains = self._reward + values[:, self._of_letter]  # [Q_t, X]
-        state, source, met = self._met(t)
-        action = self._actions[here]
-        follows = (action == BEHAVE)[:, None] | (self._rdp.letters[None, :, 0] == (action + PAD + 1)[:, None])
-        counts = np.where(follows[state], met, 0).astype(float)
-        pooled = np.zeros((len(action), counts.shape[1]))
-        np.add.at(pooled, state, counts)
-        pooled /= np.maximum(pooled.sum(axis=1, keepdims=True), 1)
-        rates = (counts + pooled[state]) / (counts.sum(axis=1, keepdims=True) + 1)
-        mean = (rates * gains[state]).sum(axis=1)
-        spread = np.maximum((rates * gains[state] ** 2).sum(axis=1) - mean**2, 0.0)
-        n, left = counts.sum(axis=1) + 1, self._rdp.horizon - t + 1
-        # as if one more visit had been half the range away: few visits that agree prove little
-        return _Layer(state, source, rates, (spread * n + left**2 / 4) / (n + 1) ** 2), mean
-
-    def _met(self, t: int) -> tuple[Int64, Int64, Int64]:
-        """The candidates that lead into layer t: their state, their source, and how often they met each letter."""
+    def layer(self, t: int) -> _Layer:
+        """The candidates that lead into layer t: their state, their source, and what they met."""
         seen = self._states[t] != UNSEEN
         there = slice(None) if seen.all() else np.flatnonzero(seen)
-        state, word = self._states[t, there], self._word[t, there]
+        state, word = self._states[t, there] - self._offsets[t], self._word[t, there]
         before, led = self._states[t - 1, there], self._word[t - 1, there]  # nothing came before layer 0
         weight = self._weight[there] if len(self._weight) else self._weight
-        n_symbols = len(self._rdp.symbols)
-        source_of = (before - self._offsets[t - 1]) * n_symbols + self._of_letter[led] if t else np.zeros_like(state)
+        n_symbols, n_letters = len(self._rdp.symbols), len(self._rdp.letters)
+        key = (before - self._offsets[t - 1]) * n_symbols + self._of_letter[led] if t else np.zeros_like(state)
         number = np.zeros(int(self._rdp.layers[max(t - 1, 0)]) * n_symbols, np.int64)
-        number[source_of] = 1
+        number[key] = 1
         source = np.flatnonzero(number)
         number[source] = np.arange(len(source))
         led_to = np.zeros(len(number), np.int64)
-        led_to[source_of] = state - self._offsets[t]
-        counts = kernels.cross_count(source_of, number, word, weight, len(source), len(self._rdp.letters))
-        return led_to[source], source, counts
+        led_to[key] = state
+        start, letter, count = kernels.tally(number[key], word, weight, len(source), n_letters)
+        candidate = np.repeat(np.arange(len(source)), np.diff(start))
+        action = self._actions[self._offsets[t] + led_to[source]][candidate]
+        follows = (action == BEHAVE) | (self._rdp.letters[letter, 0] == action + PAD + 1)
+        candidate, letter, count = candidate[follows], letter[follows].astype(np.int64), count[follows]
+        n = np.bincount(candidate, count, len(source)).astype(np.int64)
+        return _Layer(led_to[source], source, n, candidate, letter, count)
 
-    def _variance(self, layers: list[_Layer]) -> float:
-        """Of the prediction: each candidate's, as often as the plan gets there."""
+    def _backward(self, t: int, layer: _Layer, values: Float) -> tuple[Float, Float]:
+        """U of the candidates that lead into a layer, and the variance of these means."""
+        state, left = layer.state[layer.candidate], self._rdp.horizon - t + 1
+        gains = self._reward[layer.letter] + values[state, self._of_letter[layer.letter]]  # [E]
+        size = int(self._rdp.layers[t])
+        visits = np.maximum(np.bincount(layer.state, layer.n, size), 1)
+        pooled = [np.bincount(state, layer.times * g, size) / visits for g in (gains, gains**2)]
+        mean, square = (
+            (layer.sums(g) + p[layer.state]) / (layer.n + 1) for g, p in zip((gains, gains**2), pooled, strict=True)
+        )
+        spread = np.maximum(square - mean**2, 0.0)
+        # as if one more visit had been half the range away: few visits that agree prove little
+        return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2) ** 2
+
+    def _forward(self, layers: list[_Layer], variances: list[Float]) -> float:
+        """The variance of the prediction: each candidate's, as often as the plan gets there."""
         share, total = np.ones(1), 0.0
         for t, layer in enumerate(layers):
-            total += float(np.sum(share**2 * layer.variance))
+            total += float(np.sum(share**2 * variances[t]))
             if t + 1 < len(layers):
-                flow = np.zeros((int(self._rdp.layers[t]), len(self._rdp.letters)))
-                np.add.at(flow, layer.state, share[:, None] * layer.rates)
-                arriving = np.zeros((len(flow), len(self._rdp.symbols)))
-                np.add.at(arriving.T, self._of_letter, flow.T)
-                share = arriving.reshape(-1)[layers[t + 1].source]
+                share = self._arriving(t, layer, share)[layers[t + 1].source]
         return total
+
+    def _arriving(self, t: int, layer: _Layer, share: Float) -> Float:
+        """[Q_t · Y] how often the plan leaves each state of layer t with each symbol."""
+        state, symbol = layer.state[layer.candidate], self._of_letter[layer.letter]
+        size, n_symbols = int(self._rdp.layers[t]), len(self._rdp.symbols)
+        visits = np.maximum(np.bincount(layer.state, layer.n, size), 1)
+        per_visit = share / (layer.n + 1)
+        borrowed = np.bincount(layer.state, per_visit, size) / visits  # what each state lends its candidates, per visit
+        flow = layer.times * (per_visit[layer.candidate] + borrowed[state])
+        return np.bincount(state * n_symbols + symbol, flow, size * n_symbols).astype(float)

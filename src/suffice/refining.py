@@ -11,8 +11,9 @@ evidence speaks for that, and walks on from there; else it becomes a state.
 
 The evidence is a product of e-values (`kernels.folding`), so no union bound over events is paid: for labels fixed
 before the data, with outcomes that depend on the past through the label alone, a false split has probability at most δ
-per candidate. The labels are learned from the same episodes, which that proof does not cover; what was measured stands
-in docs/decisions/0010.
+per candidate. So it is in a regular decision process with the right labels. Where an episode's rewards depend on each
+other beyond the state (a patient's constitution, seen in no observation), one chance imbalance counts at every step,
+and false splits are more frequent; docs/decisions/0011 has the figures. The first look needs no such assumption.
 """
 
 from __future__ import annotations
@@ -49,14 +50,18 @@ LN_GAMMA = np.cumsum(  # ln Γ(k+1) and ln Γ(k+½)
 def refine(learned: Learned, episodes: Episodes) -> Learned:
     """The automaton after a second look, from the episodes that the first was learned from.
 
-    Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen; if that
-    does not fit into the settings' memory, what was learned is returned as it is.
+    Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen.
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SufficeError("a second look needs the episodes that the automaton was learned from")
     reference = _Reference(learned.rdp)
     needed = 4 * episodes.word.size + 16 * max(learned.candidates) * int(reference.begin[-1])
-    return _SecondLook(learned, episodes, reference).run() if needed < learned.settings.memory else learned
+    if needed > learned.settings.memory:  # to leave it out silently would make results depend on the machine
+        raise SufficeError(
+            f"a second look at this log needs about {needed / 1e9:.1f} GB, more than the "
+            f"{learned.settings.memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
+        )
+    return _SecondLook(learned, episodes, reference).run()
 
 
 class _Reference:
@@ -171,6 +176,7 @@ class _Layer:
         self._rows, self._labels = walks.rows(t, candidate, n), walks.labels(t, candidate, n).tolist()
         self._states: list[Int64] = []  # rows
         self._label_of: list[int] = []  # by state
+        self._sorted: tuple[Int64, Int64] | None = None
         self.tests = 0
 
     def place(self, c: int, founded: Verdict | None, rare: bool) -> Verdict:
@@ -218,7 +224,12 @@ class _Layer:
         return next(f for f in possible if f.balance <= least + TIE)  # the oldest of equals
 
     def _members(self, c: int) -> Int64:
-        return np.flatnonzero(self._candidate == c)
+        """The episodes of a candidate, sorted out for all of them when first asked."""
+        if self._sorted is None:
+            order = np.argsort(self._candidate, kind="stable")
+            self._sorted = order, np.searchsorted(self._candidate[order], np.arange(len(self._labels) + 1))
+        order, begin = self._sorted
+        return np.asarray(order[begin[c] : begin[c + 1]])
 
     def _keep(self, c: int, founded: Verdict | None) -> Verdict:
         """The first of its label."""
@@ -259,7 +270,7 @@ class _SecondLook:
         self._founded = {(d.layer, d.verdict.target): d.verdict for d in learned.decisions if d.verdict.promoted}
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
-        self._split, self._tests = learned.promise.split, learned.promise.tests
+        self._split, self._tests = 0.0, 0
 
     def run(self) -> Learned:
         first, weight = self._learned.rdp, weights(self._episodes)
@@ -281,7 +292,7 @@ class _SecondLook:
             decisions=tuple(self._decisions),
             candidates=tuple(self._candidates),
             forced_share=sum(d.n for d in self._decisions if d.verdict.forced) / self._decided(),
-            promise=replace(self._learned.promise, split=self._split, tests=self._tests),
+            promise=replace(self._learned.promise, second_split=self._split, second_tests=self._tests),
             second_look=True,
         )
 

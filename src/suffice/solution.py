@@ -5,12 +5,14 @@ the automaton gets a second look (`refining`), and the plan is safe (`planner`).
 plan and predicted value come from the same data, so that no theorem covers them together.
 
 `Split` is the paper's way: one half of the episodes for the automaton, at δ/(4AO·Q̄) for each test, the other for the
-plan at δ/2. Subsampled planning makes the plan on independent counts, which is what the proof asks for; the proof then
-gives a bracket: the plan is worth at least `lower`, and no policy more than `upper`.
+plan at δ/2; what it will bring is predicted by plans on parts of that half, each valued by the rest. Subsampled
+planning makes the plan on independent counts, which is what the proof asks for; the proof then gives a bracket: the
+plan is worth at least `lower`, and no policy more than `upper`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -22,7 +24,7 @@ from suffice.estimates import Estimate
 from suffice.learner import Learned, Settings, adact_h
 from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold
 from suffice.predicting import predict
-from suffice.rdp import Tally
+from suffice.rdp import RDP, Tally
 from suffice.refining import refine
 
 
@@ -58,7 +60,7 @@ class Solution:
     prediction: Estimate  # what the plan will bring
     behaviour_value: float  # the log's mean return
     split: Split | None = None
-    bracket: Bracket | None = None  # with subsampled planning: what is proved, if the automaton is right
+    bracket: Bracket | None = None  # of a split with subsampled planning: what is proved, if the automaton is right
 
     def __repr__(self) -> str:
         return f"<Solution: {self.learned.rdp!r}, predicted {self.prediction.value:.4g}>"
@@ -69,21 +71,31 @@ class Solution:
         return self.prediction.lower(self.planning.delta)
 
     @property
+    def verdict(self) -> str:
+        """Whether to follow the plan at all."""
+        if self.lower_bound > self.behaviour_value:
+            return "Follow the plan: it will likely bring more than the log did."
+        return "Keep to what the log did for now: the plan is not sure to bring as much. More episodes may help."
+
+    @property
     def sentence(self) -> str:
         """The promise of the plan, for a person."""
         told = (
-            f"The plan is predicted to bring {self.prediction.value:.4g} per episode, with about "
+            f"{self.verdict} The plan is predicted to bring {self.prediction.value:.4g} per episode, with about "
             f"{100 * (1 - self.planning.delta):.3g} % confidence at least {self.lower_bound:.4g} if the automaton is "
             f"right; the log brought {self.behaviour_value:.4g}."
         )
         if self.split is None:
-            return (
-                f"{told} Automaton, plan and prediction share the same episodes, which flatters them: --split does not."
-            )
-        told += " The automaton comes from one half of the episodes, plan and prediction from the other."
+            return f"{told} Automaton, plan and prediction share the same episodes, which flatters the prediction."
+        told += (
+            " The automaton comes from one half of the episodes, the plan from the other, the prediction from episodes "
+            "that its plan did not see."
+        )
         return f"{told} {self._proof(self.split)}"
 
     def _proof(self, split: Split) -> str:
+        if self.learned.rdp.n_states > split.max_states:
+            return f"No theorem holds: there are more states than --max-states {split.max_states}; raise it."
         if self.bracket is None:
             return (
                 f"The paper's theorem (within ε of the best policy with probability {1 - split.delta:g}, if N is large "
@@ -117,27 +129,36 @@ def regorl(
         first, second, _ = episodes.divide(0.5, rng)
         learned = adact_h(first, replace(settings, delta=split.per_test(episodes), confidence=None), progress)
         planning = replace(planning, delta=split.delta / 2)
-        plan, bracket = _plan(learned, second, None, planning, rng)
-        prediction = predict(learned.rdp, plan, second)
+        plan, bracket, unused = _plan(learned, second, None, planning, rng)
+        rdp = learned.rdp
+        prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
         return Solution(learned, plan, planning, prediction, mean_return(episodes), split, bracket)
     learned = adact_h(episodes, _for_one_look(settings) if second_look else settings, progress)
     if second_look:
         learned = replace(refine(learned, episodes), settings=settings)
-    plan, bracket = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
+    plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
-    return Solution(learned, plan, planning, prediction, mean_return(episodes), None, bracket)
+    return Solution(learned, plan, planning, prediction, mean_return(episodes))
 
 
 def _plan(
     learned: Learned, episodes: Episodes, tally: Tally | None, planning: Planning, rng: np.random.Generator
-) -> tuple[Plan, Bracket | None]:
+) -> tuple[Plan, Bracket | None, Episodes | None]:
+    """A plan, what is proved of it, and episodes that had no say in it but how often each state was met."""
     rdp = learned.rdp
     if not planning.subsample:
-        return plan_on(rdp, planning, tally or rdp.tally(episodes)), None
+        return plan_on(rdp, planning, tally or rdp.tally(episodes)), None, None
     main, spare, _ = episodes.divide(0.5, rng)
     drawn = two_fold(rdp.tally(main), rdp.tally(spare), planning.delta, rng)
     plan = plan_on(rdp, planning, drawn)
-    return plan, prove(rdp, plan, drawn, planning.delta)
+    return plan, prove(rdp, plan, drawn, planning.delta), spare
+
+
+def _cross_fitted(rdp: RDP, planning: Planning, episodes: Episodes, rng: np.random.Generator) -> Estimate:
+    """What plans are worth by episodes that they were not made on: of each half, by the other."""
+    halves = episodes.divide(0.5, rng)[:2]
+    found = [predict(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
+    return Estimate(sum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
 
 
 def _for_one_look(settings: Settings) -> Settings:

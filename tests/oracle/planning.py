@@ -30,6 +30,7 @@ class Process:
     layers: list[list[int]]  # layers 0..H+1
     actions: list[int]  # codes of what can be chosen, in order
     moves: dict[int, dict[int, list[Move]]]  # of each state and action code
+    usual: dict[int, dict[int, Fraction]]  # how often a policy that behaves as the log did takes each action code
     low: Fraction
     wide: Fraction
 
@@ -51,8 +52,12 @@ class Process:
             for a, k in enumerate([] if tally is None else tally.lost[q].tolist()):
                 if k:
                     row[a].append((k, NOTHING, None))
+        usual: dict[int, dict[int, Fraction]] = {q: defaultdict(Fraction) for q in moves}
+        for q, row in enumerate(rdp.counts.tolist()):
+            for (a, _, _), k in zip(letters, row, strict=True):
+                usual[q][a] += Fraction(k, max(sum(row), 1))
         actions = [PAD + 1 + i for i in range(len(rdp.alphabet.actions))]
-        return cls(layers, actions, moves, low, wide)
+        return cls(layers, actions, moves, usual, low, wide)
 
     @property
     def horizon(self) -> int:
@@ -152,8 +157,14 @@ def value_of(process: Process, actions: Mapping[int, int | None]) -> dict[int, F
     """What following some actions is worth, if frequencies were probabilities."""
     values = {process.layers[-1][0]: NOTHING}
     for q in process.backwards():
-        values[q] = mean(followed(process, q, actions[q]), values)
+        chances = chances_of(process, q, actions[q])
+        values[q] = sum((p * mean(process.moves[q].get(a, []), values) for a, p in chances.items()), NOTHING)
     return values
+
+
+def chances_of(process: Process, q: int, action: int | None) -> dict[int, Fraction]:
+    """How a policy that follows the plan takes each action code."""
+    return process.usual[q] if action is None else {process.actions[action]: Fraction(1)}
 
 
 def variance_of_value(process: Process, actions: Mapping[int, int | None], values: Values) -> Fraction:
@@ -187,8 +198,10 @@ def proved(process: Process, actions: Mapping[int, int | None], delta: float) ->
     final = process.layers[-1][0]
     lower, upper = {final: NOTHING}, {final: NOTHING}
     for q in process.backwards():
-        moves = followed(process, q, actions[q])
-        lower[q] = max(mean(moves, lower) - penalty(process, q, moves, lower, THEORY, delta), NOTHING)
+        lower[q] = NOTHING
+        for code, p in chances_of(process, q, actions[q]).items():
+            moves = process.moves[q].get(code, [])
+            lower[q] += p * max(mean(moves, lower) - penalty(process, q, moves, lower, THEORY, delta), NOTHING)
         forced = [code for code in (DUMMY, PAD) if process.moves[q].get(code)]
         options = [process.moves[q].get(code, []) for code in forced or process.actions]
         most = [mean(moves, upper) + penalty(process, q, moves, upper, THEORY, delta) for moves in options]

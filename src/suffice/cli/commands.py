@@ -92,7 +92,7 @@ def learn(
     cut
         Share of the episodes below which a candidate founds no state but joins the nearest (AdaCT-H-A).
     seed
-        Seed of what is random: the sketch's hash functions, halves and held-out episodes.
+        Seed of what is random: the sketch's hash functions, and the halves of a split.
     threads
         Default: all cores. The result is the same to the bit.
     memory
@@ -105,14 +105,18 @@ def learn(
 
     import numpy as np
 
+    from suffice.files import fingerprint
     from suffice.learner import adact_h
-    from suffice.model import Model, save_run_notes
+    from suffice.model import Model, RunNotes, save_run_notes
+    from suffice.refining import refine
     from suffice.solution import regorl
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     planning, split = planning_of(plan)
     if split is not None and confidence is not None:
         raise SufficeError("--split divides δ as the paper does; leave --confidence out, or say --delta")
+    if split is not None and plan.second_look:
+        raise SufficeError("--split is the paper's way, which takes no second look; leave one of them out")
     if split is not None and delta is not None:
         split = replace(split, delta=delta)
     chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or cut
@@ -126,14 +130,15 @@ def learn(
     start = perf_counter()
     with progress_bar("Learning") as progress:
         if planning is None:
-            result: Learned | Solution = adact_h(used, settings, progress)
+            learned = adact_h(used, settings, progress)
+            result: Learned | Solution = refine(learned, used) if plan.second_look else learned
         else:
             rng = np.random.default_rng(seed)
             result = regorl(used, settings, planning, split=split, second_look=second_look, rng=rng, progress=progress)
     seconds = perf_counter() - start
     model = Model.of(result, episodes, bins=report.bins, held_out=plan.hold_out or 0.0)
     model.save(output)
-    save_run_notes(output, seconds, peak_bytes())
+    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), fingerprint(log)))
     if json:
         print_json(describe(model, output))
         return
@@ -141,8 +146,19 @@ def learn(
     print_promises(model)
     print_witnesses(model, 3)
     print_doubts(model, 3)
-    evaluate = "suffice evaluate {output} --log {log}" if plan.hold_out else "suffice evaluate {output} --domain DOMAIN"
-    print(f"Saved to {output}. Next: suffice info {output}   or   {evaluate.format(output=output, log=log)}")
+    for note in report.notes:
+        print(f"Note: {note}.")
+    further = f"suffice evaluate {output} --domain DOMAIN"
+    if plan.hold_out:
+        further = f"suffice evaluate {output} --log {_again(log, replace(options, bin=()))}"  # the model has its bins
+    elif planning is None:
+        further = f"suffice export {output} --format dot -o FILE"
+    print(f"Saved to {output}. Next: suffice info {output}   or   {further}")
+
+
+def _again(log: str, options: LogOptions) -> str:
+    """The log and how it was read, to be read again."""
+    return f"{shlex.quote(log)} {words(options)}".rstrip()
 
 
 @app.command
@@ -176,8 +192,7 @@ def check(
         print_json(found)
         return
     print_table(found)
-    again = shlex.quote(log) + (f" {words(options)}" if words(options) else "")
-    print(f"Nothing is wrong with it. Next: suffice learn {again} -o MODEL")
+    print(f"Nothing is wrong with it. Next: suffice learn {_again(log, options)} -o MODEL")
 
 
 @app.command

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from suffice.offpolicy import Judged
 
 SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # of the doubly robust estimate
+EPISODES = 10_000
 MEASURES = ("mean_return", "return_per_step", "success_rate")
 
 
@@ -49,7 +50,7 @@ def evaluate(
     *,
     domain: str | None = None,
     log: str | None = None,
-    episodes: Whole = 10_000,
+    episodes: Whole = EPISODES,
     seed: Whole = 0,
     exact: Flag = False,
     json: Flag = False,
@@ -59,16 +60,17 @@ def evaluate(
     """Say what a model's policy brings: in a domain, in a Gymnasium environment, or by a log.
 
     In a domain the policy is tried beside the behaviour and the best policy there is; --exact computes what is expected
-    instead. A log of episodes that were not learned from gives three estimates, with confidence intervals, and says
-    where the policy goes and the log does not: that is all one can know without trying.
+    instead. An episode is a success if it brings any positive reward. A log of episodes that were not learned from
+    gives three estimates, with confidence intervals, and says where the policy goes and the log does not: that is all
+    one can know without trying.
 
     Parameters
     ----------
     model
         Model file.
     domain
-        Name of a domain (suffice domains lists them), a .POMDP file, or a registered Gymnasium id, whose options are
-        given with --set.
+        Name of a domain (suffice domains lists them), a .POMDP file, or a Gymnasium id, whose options are given with
+        --set; an environment of your own is MODULE:ID.
     log
         Log to evaluate by; the one that was learned from if the model was learned with --hold-out.
     episodes
@@ -94,14 +96,14 @@ def evaluate(
         raise SufficeError(f"{model}: {error}") from None
     if log is not None:
         refuse_domain_options(choice)
-        if exact:
-            raise SufficeError("--exact needs a domain: --domain NAME")
+        if exact or (episodes, seed) != (EPISODES, 0):
+            raise SufficeError("--exact, --episodes and --seed are for --domain NAME; leave them out")
         _by_log(loaded, model, log, options, json)
         return
     assert domain is not None
     if words(options):
         raise SufficeError(f"{words(options)} is about a log, and none is named; leave it out")
-    if names_domain(domain) or not _is_gymnasium(domain):
+    if names_domain(domain) or not _is_gymnasium(domain):  # what is unknown is taken for a misspelt domain
         _by_domain(loaded, model, domain, choice, episodes, seed, exact, json)
     else:
         if exact:
@@ -146,7 +148,7 @@ def _by_domain(
     print(f"{name} in {domain}, horizon {horizon}, {told}:")
     _print_measures(found, {"the policy": found, "the behaviour": found["behaviour"]})
     if found["optimal_value"] is not None:
-        share = _share(found)
+        share = _share(found) if exact else ""
         print(f"The best policy brings {found['optimal_value']:.6g} on average{share}.")
     print(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
     if not exact and found["unseen"]:
@@ -213,7 +215,7 @@ def _is_gymnasium(name: str) -> bool:
     from suffice.domains import register
 
     register()
-    return name in gymnasium.registry
+    return name in gymnasium.registry or ":" in name
 
 
 def _by_environment(
@@ -229,18 +231,22 @@ def _by_environment(
         raise SufficeError(f"{rest} is about a domain, and {id} is a Gymnasium id; leave it out")
     horizon = loaded.rdp.horizon
     given = {option: _literal(text) for option, text in (pair(text, "--set", "OPTION=VALUE") for text in choice.set)}
-    if id.startswith("suffice/"):
+    if id.split(":")[-1].startswith("suffice/"):
         given["horizon"] = horizon
     policy = loaded.policy(np.random.default_rng(seed))
     n = min(episodes, 64)
-    envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(id, **given)] * n)
+    try:
+        envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(id, **given)] * n)
+    except (gymnasium.error.Error, TypeError, ValueError, ImportError) as error:
+        raise SufficeError(f"{id} cannot be made with {words(choice) or 'its defaults'}: {error}") from error
     with waiting(f"Playing {id}"):
         played = play_vector(envs, policy, episodes, seed=seed)
     envs.close()
+    _refuse_rewards(loaded, id, played.rewards)
     unseen = played.fallbacks / max(float(played.steps.sum()), 1.0)
     tried = summary(played.returns, played.steps.astype(float), played.success.astype(float), unseen)
     found: dict[str, Any] = {"model": name, "domain": id, "horizon": horizon, "exact": False, "episodes": episodes}
-    found |= {"seed": seed} | _measures(tried) | {"unseen": tried.unseen, "behaviour": None, "optimal_value": None}
+    found |= {"seed": seed} | _measures(tried) | {"fallbacks": tried.unseen, "behaviour": None, "optimal_value": None}
     found |= _predicted(loaded)
     if json:
         print_json(found)
@@ -248,7 +254,19 @@ def _by_environment(
     print(f"{name} in {id}, {episodes:,} episodes of at most {horizon} steps:")
     _print_measures(found, {"the policy": found})
     print(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
+    if found["fallbacks"]:
+        print(f"{found['fallbacks']:.2%} of the steps were none that a logged history had taken.")
     print(f"The log brought {found['behaviour_value']:.6g}. Next: suffice info {name} --states")
+
+
+def _refuse_rewards(loaded: Model, id: str, rewards: Sequence[float]) -> None:
+    """Rewards beyond the model's are a sign of another process, or of other units."""
+    known = loaded.rdp.alphabet.rewards
+    if outside := [r for r in rewards if not known[0] <= r <= known[-1]]:
+        raise SufficeError(
+            f"{id} gave reward {outside[0]:g}, the model saw {known[0]:g} to {known[-1]:g}: is it the same process, in "
+            "the same units? If so, learn the model again from a log that has such rewards"
+        )
 
 
 def _literal(text: str) -> Any:
@@ -267,13 +285,17 @@ def _literal(text: str) -> Any:
 def _by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) -> None:
     import numpy as np
 
+    from suffice.files import fingerprint
+    from suffice.model import load_run_notes
     from suffice.offpolicy import judge
 
     with waiting(f"Reading {log}"):
-        episodes, report = read(log, options)
+        episodes, report = read(log, options, loaded.about.bins)
     propensity = report.propensities
-    held_out = loaded.about.held_out
-    if episodes.digest() == loaded.about.log_hash:
+    held_out, notes = loaded.about.held_out, load_run_notes(name)
+    same_file = notes is not None and notes.log_file == fingerprint(log)
+    known = same_file or episodes.digest() == loaded.about.log_hash
+    if known:
         if not held_out:
             raise SufficeError(
                 f"{name} was learned from all of {log}, which would flatter it; learn with --hold-out 0.2, or give "
@@ -286,7 +308,7 @@ def _by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool)
     if json:
         print_json(_judged(name, log, judged, propensity) | _predicted(loaded))
     else:
-        _print_judged(loaded, name, log, judged, propensity)
+        _print_judged(loaded, name, log, judged, propensity, known)
 
 
 def _judged(name: str, log: str, judged: Judged, propensity: np.ndarray | None) -> dict[str, Any]:
@@ -303,11 +325,13 @@ def _judged(name: str, log: str, judged: Judged, propensity: np.ndarray | None) 
     return found | {key: getattr(judged, key) for key in names} | {"gaps": [gap._asdict() for gap in judged.gaps]}
 
 
-def _print_judged(loaded: Model, name: str, log: str, judged: Judged, propensity: np.ndarray | None) -> None:
-    from suffice.offpolicy import RARE
+def _print_judged(
+    loaded: Model, name: str, log: str, judged: Judged, propensity: np.ndarray | None, held_out: bool
+) -> None:
+    from suffice.offpolicy import ENOUGH, RARE
     from suffice.rdp import show
 
-    print(f"{name} by {judged.episodes:,} episodes of {log} that were not learned from:")
+    print(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if held_out else 'taken to be new'}:")
     rows = {
         "the log itself": judged.log,
         "policy, model-based": judged.model_based,
@@ -326,6 +350,12 @@ def _print_judged(loaded: Model, name: str, log: str, judged: Judged, propensity
         f"they count as {judged.effective:,.0f}. The log has fewer than {RARE} examples of {judged.rare:.2%} of the "
         "policy's decisions."
     )
+    if judged.effective < ENOUGH:
+        print(
+            "That is too little to tell what the policy would bring: the model-based estimate believes the automaton."
+        )
+    if judged.unseen:
+        print(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
     rdp = loaded.rdp
     histories = rdp.typical_histories()
     for gap in judged.gaps:
@@ -339,11 +369,12 @@ def _print_judged(loaded: Model, name: str, log: str, judged: Judged, propensity
 # ---------------------------------------------------------------- what is said
 
 
-def _measures(tried: Tried) -> dict[str, float]:
-    found: dict[str, float] = {}
+def _measures(tried: Tried) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
     for name in MEASURES:
         estimate: Estimate = getattr(tried, name)
-        found |= {name: estimate.value, f"{name}_stderr": estimate.error}
+        error = estimate.error if math.isfinite(estimate.error) else None  # of a single episode
+        found |= {name: estimate.value, f"{name}_stderr": error}
     return found
 
 
@@ -369,6 +400,7 @@ def _print_measures(found: dict[str, Any], columns: dict[str, dict[str, Any]]) -
     for name in MEASURES:
         cells = []
         for column in columns.values():
-            error = "" if found["exact"] else f" ± {column[f'{name}_stderr']:.2g}"
+            error = column[f"{name}_stderr"]
+            error = "" if found["exact"] else " ± ?" if error is None else f" ± {error:.2g}"
             cells.append(f"{column[name]:.6g}{error}")
         print(f"  {name.replace('_', ' '):<18}" + "".join(f"{cell:>26}" for cell in cells))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -83,14 +83,17 @@ class PlanOptions:
     """How to plan on what was learned."""
 
     planner: Literal["safe", "pessimistic", "greedy", "subsampled", "none"] = "safe"
-    "safe: as the log did unless an action is better even by a cautious estimate. pessimistic: the best by cautious "
-    "estimates (VI-LCB). greedy: the best by plain ones. subsampled: safe, on independent counts, as its proof needs."
+    (
+        "safe: as the log did unless an action is better even by a cautious estimate. pessimistic: the best by "
+        "cautious estimates (VI-LCB). greedy: the best by plain ones. subsampled: safe, on independent counts, as its "
+        "proof needs."
+    )
     strength: float | None = None
     "How cautious: the factor c of the penalties. Default: 0.01; the theory's is 16."
     split: Flag = False
     "One half of the log for the automaton, the other for the plan, as in the paper; --delta is then for all of it."
     accuracy: float | None = None
-    "With --split: how far from the best policy you are content with; the result says whether that is proved."
+    "With --split --planner subsampled: how far from the best policy is good enough; the result says if it is proved."
     max_states: Whole = 1000
     "With --split: an upper bound on the number of states, among which the paper divides δ."
     second_look: Annotated[bool | None, Parameter(negative="--no-second-look")] = None
@@ -255,6 +258,8 @@ def planning_of(options: PlanOptions) -> tuple[Planning | None, Split | None]:
         )
     if options.planner == "none" and (options.split or options.hold_out is not None):
         raise SufficeError("--split and --hold-out are for a plan; leave out --planner none, or them")
+    if options.accuracy is not None and options.planner != "subsampled":
+        raise SufficeError("--accuracy can be proved for --planner subsampled only; say that too, or leave it out")
     if not options.split and (options.accuracy is not None or options.max_states != PlanOptions.max_states):
         raise SufficeError("--accuracy and --max-states go with --split; add it, or leave them out")
     strength = USUAL if options.strength is None else options.strength
@@ -287,10 +292,12 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def read(log: str, options: LogOptions) -> tuple[Episodes, Report]:
-    """The episodes of a log, read as the options say."""
+def read(log: str, options: LogOptions, edges: Mapping[str, Sequence[float]] | None = None) -> tuple[Episodes, Report]:
+    """The episodes of a log, read as the options say; bins may be given by their edges instead."""
     from suffice.logs import Columns, read_log, read_schema
 
+    if edges is not None and options.bin:
+        raise SufficeError("--bin is for learning; the model has its bins, which are used here; leave it out")
     bins = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
     if bad := [f"{name}={k}" for name, k in bins.items() if not k.isdecimal()]:
         raise SufficeError(f"--bin {bad[0]} needs a whole number of bins, such as --bin {bad[0].partition('=')[0]}=8")
@@ -311,7 +318,7 @@ def read(log: str, options: LogOptions) -> tuple[Episodes, Report]:
         schema=None if options.schema is None else read_schema(options.schema),
         drop_truncated=options.drop_truncated,
         max_values=options.max_values,
-        bins={name: int(k) for name, k in bins.items()},
+        bins={name: int(k) for name, k in bins.items()} if edges is None else edges,
     )
 
 

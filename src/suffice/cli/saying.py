@@ -98,8 +98,8 @@ def cost(episodes: Episodes) -> dict[str, Any]:
 def print_promises(model: Model) -> None:
     """What the automaton and the plan promise."""
     print(model.about.promise.sentence)
-    if model.about.second_look:
-        print("A second look compared merged histories along the automaton; its tests are counted in.")
+    if model.about.promise.second_look_sentence:
+        print(model.about.promise.second_look_sentence)
     if model.about.forced_share:
         print(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
     if model.about.plan is not None:

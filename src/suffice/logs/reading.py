@@ -52,6 +52,7 @@ class _Decisions:
 
 
 _DEFAULTS = Columns()
+MANY_VALUES = 50  # of a numeric column, from which on bins are advised
 
 
 def read_log(
@@ -62,9 +63,12 @@ def read_log(
     schema: Alphabet | None = None,
     drop_truncated: bool = False,
     max_values: int = 1000,
-    bins: Mapping[str, int] | None = None,
+    bins: Mapping[str, int | Sequence[float]] | None = None,
 ) -> tuple[Episodes, Report]:
-    """Read a log into Episodes; `bins` gives columns a number of quantile bins, which are then called 0, 1, …"""
+    """Read a log into Episodes; `bins` gives columns a number of quantile bins, which are then called 0, 1, …
+
+    Instead of a number it may give their lower edges, from bin 1 on, as a report has them.
+    """
     if horizon is not None and horizon < 1:
         raise SufficeError(f"--horizon must be at least 1, not {horizon}")
     if bins and schema is not None:
@@ -78,10 +82,20 @@ def read_log(
     steps = _encode_steps(table, columns, layout, alphabet, decisions)
     weight = read_weights(table, columns.weight, rows)[layout.episodes] if columns.weight else None
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=schema is not None)
+    notes += _many_values(decisions)
     report = _report(columns, rows, layout, decisions, notes)
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
     return episodes, report
+
+
+def _many_values(decisions: _Decisions) -> tuple[str, ...]:
+    """Numbers that were hardly meant to be symbols."""
+    return tuple(
+        f"column {name!r} has {len(column.values)} different numbers, each a symbol of its own; try --bin {name}=8"
+        for name, column in decisions.features.items()
+        if len(column.values) > MANY_VALUES and not any(isinstance(value, str) for value in column.values)
+    )
 
 
 def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions, notes: tuple[str, ...]) -> Report:
@@ -102,7 +116,7 @@ def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions,
     )
 
 
-def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, int]) -> _Decisions:
+def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, int | Sequence[float]]) -> _Decisions:
     features = columns.observations or ()
     if misplaced := [name for name in bins if name not in (columns.action, *features)]:
         table.refuse(
@@ -111,7 +125,7 @@ def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, 
     coded, edges = {}, {}
     for name in (columns.action, *features):
         if name in bins:
-            coded[name], edges[name] = _quantile_bins(table, name, bins[name])
+            coded[name], edges[name] = _binned(table, name, bins[name])
         else:
             coded[name] = table.encode(name, plain, max_values, f"bin it: --bin {name}=8")
     reward = table.encode(columns.reward, number, max_values, "round it to a few levels")
@@ -119,13 +133,16 @@ def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, 
     return _Decisions(coded[columns.action], by_feature, _together(table, list(by_feature.values())), reward, edges)
 
 
-def _quantile_bins(table: Table, name: str, k: int) -> tuple[Coded[Value], tuple[float, ...]]:
-    """At most k bins with about equally many rows, none of them empty and no value divided."""
-    if k < 2:
-        table.refuse(f"--bin {name}={k} leaves nothing to tell apart; ask for 2 bins or more")
+def _binned(table: Table, name: str, bins: int | Sequence[float]) -> tuple[Coded[Value], tuple[float, ...]]:
+    """Into given bins, or at most so many with about equally many rows, none of them empty and no value divided."""
     numbers = table.numbers(name)
-    edges = np.unique(np.quantile(numbers, np.arange(1, k) / k, method="inverted_cdf"))
-    edges = edges[edges > numbers.min()]
+    if isinstance(bins, int):
+        if bins < 2:
+            table.refuse(f"--bin {name}={bins} leaves nothing to tell apart; ask for 2 bins or more")
+        edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf"))
+        edges = edges[edges > numbers.min()]
+    else:
+        edges = np.array(bins, float)
     codes = np.searchsorted(edges, numbers, side="right").astype(smallest_uint(len(edges) + 1))
     return Coded(codes, tuple(range(len(edges) + 1))), tuple(edges.tolist())
 
