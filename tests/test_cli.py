@@ -375,7 +375,7 @@ def test_a_mistake_from_outside(here: Path) -> None:
 
 
 def test_out_of_memory_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
     monkeypatch.setattr("suffice.solution.regorl", fail)
