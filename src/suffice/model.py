@@ -101,14 +101,6 @@ class About(msgspec.Struct, frozen=True):
     plan: Planned | None = None
 
 
-class RunNotes(msgspec.Struct, frozen=True):
-    """What a run took."""
-
-    seconds: float
-    bytes: int  # peak memory of the process
-    log_file: str = ""  # its fingerprint, by which it is known again however it is read
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A learned automaton as it is kept in a file."""
@@ -348,24 +340,3 @@ def _read_header(entries: dict[str, bytes]) -> About:
 
 def _array(data: bytes) -> Any:
     return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-
-
-# ---------------------------------------------------------------- what a run took
-
-
-def save_run_notes(path: str | Path, notes: RunNotes) -> None:
-    """Write the small file beside a model."""
-    with replacing(_notes_path(path)) as temporary:
-        temporary.write_bytes(msgspec.json.encode(notes))
-
-
-def load_run_notes(path: str | Path) -> RunNotes | None:
-    """What the run took, if the small file is still beside the model."""
-    try:
-        return msgspec.json.decode(_notes_path(path).read_bytes(), type=RunNotes)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def _notes_path(path: str | Path) -> Path:
-    return Path(f"{path}.run.json")

@@ -107,8 +107,9 @@ def learn(
 
     from suffice.files import fingerprint
     from suffice.learner import adact_h
-    from suffice.model import Model, RunNotes, save_run_notes
+    from suffice.model import Model
     from suffice.refining import refine
+    from suffice.run_notes import RunNotes, save_run_notes
     from suffice.solution import regorl
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
@@ -218,7 +219,8 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
         print_json(describe(loaded, model))
         return
     print(summary(loaded))
-    print_table({k: v for k, v in describe(loaded, model).items() if k not in ("promise", "states", "plan")})
+    told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "states", "plan", "cut")}
+    print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
     print_promises(loaded)
     print(loaded.about.promise.paper_sentence)
     if states:

@@ -22,7 +22,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
     """What `suffice info` promises."""
     from msgspec import to_builtins
 
-    from suffice.model import load_run_notes
+    from suffice.run_notes import load_run_notes
 
     about, notes = model.about, load_run_notes(path)
     kept = (

@@ -1,0 +1,184 @@
+"""Evaluation in a domain, and in Gymnasium environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from suffice.cli.measures import measures, measures_exactly, predicted, print_measures
+from suffice.cli.options import (
+    DomainChoice,
+    domain_of,
+    pair,
+    words,
+)
+from suffice.cli.saying import print_json
+from suffice.cli.waiting import progress_bar, waiting
+from suffice.errors import SufficeError
+
+if TYPE_CHECKING:
+    from suffice.finite import FiniteModel
+    from suffice.model import Model
+
+
+def by_domain(
+    loaded: Model, name: str, domain: str, choice: DomainChoice, episodes: int, seed: int, exact: bool, json: bool
+) -> None:
+    import numpy as np
+
+    from suffice.controller import Controller
+    from suffice.evaluation import roll_out
+    from suffice.exact import evaluate as expect
+
+    plan = loaded.required_plan()
+    finite, behaviour, horizon = domain_of(domain, choice, loaded.rdp.horizon)
+    _refuse_other_alphabet(name, loaded, domain, finite)
+    policy = Controller.on_automaton(loaded.rdp, finite.alphabet, plan.actions)
+    found: dict[str, Any] = {"model": name, "domain": domain, "horizon": horizon, "exact": exact}
+    if exact:
+        with waiting("Computing"):
+            found |= measures_exactly(expect(finite, policy, horizon))
+            found["behaviour"] = measures_exactly(expect(finite, behaviour, horizon))
+    else:
+        with progress_bar("Trying") as progress:
+            rngs = [np.random.default_rng([seed, which]) for which in range(2)]
+            tried = roll_out(finite, policy, horizon, episodes, rngs[0], loaded.rdp, progress)
+            found |= {"episodes": episodes, "seed": seed} | measures(tried) | {"unseen": tried.unseen}
+            found["behaviour"] = measures(roll_out(finite, behaviour, horizon, episodes, rngs[1]))
+    with waiting("Computing the optimum"):
+        found["optimal_value"] = _optimum(finite, horizon)
+    found |= predicted(loaded)
+    if json:
+        print_json(found)
+        return
+    told = "expected values" if exact else f"{episodes:,} episodes"
+    print(f"{name} in {domain}, horizon {horizon}, {told}:")
+    print_measures(found, {"the policy": found, "the behaviour": found["behaviour"]})
+    if found["optimal_value"] is not None:
+        share = _share(found) if exact else ""
+        print(f"The best policy brings {found['optimal_value']:.6g} on average{share}.")
+    print(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
+    if not exact and found["unseen"]:
+        print(f"{found['unseen']:.2%} of the decisions came after a history that the log did not have.")
+    further = f"suffice info {name} --states"
+    print(f"Next: {further}" if exact else f"Next: {further}   or, without sampling: add --exact")
+
+
+def _refuse_other_alphabet(name: str, loaded: Model, domain: str, finite: FiniteModel) -> None:
+    """A model of another domain cannot act in this one."""
+    ours, theirs = loaded.rdp.alphabet, finite.alphabet
+    parts = {
+        "actions": (ours.actions, theirs.actions),
+        "features": (ours.features, theirs.features),
+        "observations": (ours.observations, theirs.observations),
+        "rewards": (ours.rewards, theirs.rewards),
+    }
+    for what, (model_has, domain_has) in parts.items():
+        if set(model_has) - set(domain_has) or (what == "features" and model_has != domain_has):
+            raise SufficeError(
+                f"{name} is a model of something else than {domain}: its {what} are {_listed(model_has)}, the domain's "
+                f"{_listed(domain_has)}; name the domain it was learned from, with the same --set"
+            )
+
+
+def _listed(values: Sequence[Any], most: int = 8) -> str:
+    def shown(value: Any) -> str:
+        if isinstance(value, tuple):
+            return f"({', '.join(map(str, value))})"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return ", ".join(map(shown, values[:most])) + more
+
+
+def _optimum(finite: FiniteModel, horizon: int) -> float | None:
+    """V*, where the exact analysis can follow."""
+    from suffice.controller import Controller
+    from suffice.exact import best_plan, minimal_rdp
+
+    try:
+        return float(best_plan(minimal_rdp(finite, horizon, Controller.uniform(finite.alphabet))).value)
+    except SufficeError:
+        return None
+
+
+def _share(found: dict[str, Any]) -> str:
+    """How far the policy has come from the behaviour to the best."""
+    low, high = found["behaviour"]["mean_return"], found["optimal_value"]
+    if high - low <= 1e-12:
+        return ""
+    return (
+        f"; the policy has {(found['mean_return'] - low) / (high - low):.1%} of what can be gained over the behaviour"
+    )
+
+
+def is_gymnasium(name: str) -> bool:
+    """Whether a name is that of a registered environment."""
+    import gymnasium
+
+    from suffice.domains import register
+
+    register()
+    return name in gymnasium.registry or ":" in name
+
+
+def by_environment(
+    loaded: Model, name: str, id: str, choice: DomainChoice, episodes: int, seed: int, json: bool
+) -> None:
+    import gymnasium
+    import numpy as np
+
+    from suffice.evaluation import summary
+    from suffice.playing import play_vector
+
+    if rest := words(replace(choice, set=())):
+        raise SufficeError(f"{rest} is about a domain, and {id} is a Gymnasium id; leave it out")
+    horizon = loaded.rdp.horizon
+    given = {option: _literal(text) for option, text in (pair(text, "--set", "OPTION=VALUE") for text in choice.set)}
+    if id.split(":")[-1].startswith("suffice/"):
+        given["horizon"] = horizon
+    policy = loaded.policy(np.random.default_rng(seed))
+    n = min(episodes, 64)
+    try:
+        envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(id, **given)] * n)
+    except (gymnasium.error.Error, TypeError, ValueError, ImportError) as error:
+        raise SufficeError(f"{id} cannot be made with {words(choice) or 'its defaults'}: {error}") from error
+    with waiting(f"Playing {id}"):
+        played = play_vector(envs, policy, episodes, seed=seed)
+    envs.close()
+    _refuse_rewards(loaded, id, played.rewards)
+    unseen = played.fallbacks / max(float(played.steps.sum()), 1.0)
+    tried = summary(played.returns, played.steps.astype(float), played.success.astype(float), unseen)
+    found: dict[str, Any] = {"model": name, "domain": id, "horizon": horizon, "exact": False, "episodes": episodes}
+    found |= {"seed": seed} | measures(tried) | {"fallbacks": tried.unseen, "behaviour": None, "optimal_value": None}
+    found |= predicted(loaded)
+    if json:
+        print_json(found)
+        return
+    print(f"{name} in {id}, {episodes:,} episodes of at most {horizon} steps:")
+    print_measures(found, {"the policy": found})
+    print(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
+    if found["fallbacks"]:
+        print(f"{found['fallbacks']:.2%} of the steps were none that a logged history had taken.")
+    print(f"The log brought {found['behaviour_value']:.6g}. Next: suffice info {name} --states")
+
+
+def _refuse_rewards(loaded: Model, id: str, rewards: Sequence[float]) -> None:
+    """Rewards beyond the model's are a sign of another process, or of other units."""
+    known = loaded.rdp.alphabet.rewards
+    if outside := [r for r in rewards if not known[0] <= r <= known[-1]]:
+        raise SufficeError(
+            f"{id} gave reward {outside[0]:g}, the model saw {known[0]:g} to {known[-1]:g}: is it the same process, in "
+            "the same units? If so, learn the model again from a log that has such rewards"
+        )
+
+
+def _literal(text: str) -> Any:
+    """Numbers, true, false and null as Python has them; the rest is text."""
+    import json
+
+    try:
+        return json.loads(text.lower() if text in ("True", "False") else text)
+    except json.JSONDecodeError:
+        return text

@@ -1,0 +1,115 @@
+"""Evaluation by a log, for people without a simulator."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from suffice.cli.measures import predicted
+from suffice.cli.options import HOLD_OUT_SEED, LogOptions, read
+from suffice.cli.saying import print_json
+from suffice.cli.waiting import waiting
+from suffice.errors import SufficeError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from suffice.estimates import Estimate
+    from suffice.model import Model
+    from suffice.offpolicy import Judged
+
+
+SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # of the doubly robust estimate
+
+
+def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) -> None:
+    import numpy as np
+
+    from suffice.files import fingerprint
+    from suffice.offpolicy import judge
+    from suffice.run_notes import load_run_notes
+
+    with waiting(f"Reading {log}"):
+        episodes, report = read(log, options, loaded.about.bins)
+    propensity = report.propensities
+    held_out, notes = loaded.about.held_out, load_run_notes(name)
+    same_file = notes is not None and notes.log_file == fingerprint(log)
+    known = same_file or episodes.digest() == loaded.about.log_hash
+    if known:
+        if not held_out:
+            raise SufficeError(
+                f"{name} was learned from all of {log}, which would flatter it; learn with --hold-out 0.2, or give "
+                "another log"
+            )
+        rest, held, chosen = episodes.divide(held_out, np.random.default_rng(HOLD_OUT_SEED))
+        planned = loaded.about.plan
+        learned_from = rest.divide(0.5, np.random.default_rng(0))[0] if planned and planned.split else rest
+        if learned_from.total != loaded.about.episodes:  # an episode's place among those kept says if it is held out
+            raise SufficeError(f"{log}: other episodes are kept than when {name} was learned; read it as it was then")
+        episodes = held
+        propensity = None if propensity is None else propensity[:, chosen]
+    if report.cut and episodes.horizon < loaded.rdp.horizon:
+        raise SufficeError(
+            f"{log}: cut to {episodes.horizon} decisions, where {name} plans {loaded.rdp.horizon}; leave --horizon out"
+        )
+    with waiting("Evaluating"):
+        judged = judge(loaded.rdp, loaded.required_plan(), episodes, propensity)
+    if json:
+        print_json(_judged(name, log, judged, propensity) | predicted(loaded))
+    else:
+        _print_judged(loaded, name, log, judged, propensity, known)
+
+
+def _judged(name: str, log: str, judged: Judged, propensity: np.ndarray | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"model": name, "log": log, "episodes": judged.episodes}
+    found["behaviour"] = "estimated" if propensity is None else "logged"
+    for estimator in ("log", "model_based", "importance", "doubly_robust"):
+        estimate: Estimate = getattr(judged, estimator)
+        found[f"{estimator}_value"] = estimate.value
+        known = math.isfinite(estimate.error)  # JSON has no infinity
+        found[f"{estimator}_value_stderr"] = estimate.error if known else None
+        found[f"{estimator}_interval"] = list(estimate.interval()) if known else None
+    found |= {name: found[f"doubly_robust_{rest}"] for name, rest in SHORT.items()}
+    names = ("effective", "matched", "unseen", "rare")
+    return found | {key: getattr(judged, key) for key in names} | {"gaps": [gap._asdict() for gap in judged.gaps]}
+
+
+def _print_judged(
+    loaded: Model, name: str, log: str, judged: Judged, propensity: np.ndarray | None, held_out: bool
+) -> None:
+    from suffice.offpolicy import ENOUGH, RARE
+    from suffice.rdp import show
+
+    print(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if held_out else 'taken to be new'}:")
+    rows = {
+        "the log itself": judged.log,
+        "policy, model-based": judged.model_based,
+        "policy, importance": judged.importance,
+        "policy, doubly robust": judged.doubly_robust,
+    }
+    print(f"  {'mean return':<24}{'estimate':>12}   95 % confidence")
+    for label, estimate in rows.items():
+        low, high = estimate.interval()
+        told = f"{low:.4g} to {high:.4g}" if math.isfinite(estimate.error) else "unknown: no episode does what it would"
+        print(f"  {label:<24}{estimate.value:>12.4g}   {told}")
+    chances = "estimated in each state" if propensity is None else "the log's own column"
+    print(f"Probabilities of the logged actions: {chances}.")
+    print(
+        f"Coverage: in {judged.matched:.2%} of these episodes every action is one the policy might take; weighted, "
+        f"they count as {judged.effective:,.0f}. The log has fewer than {RARE} examples of {judged.rare:.2%} of the "
+        "policy's decisions."
+    )
+    if judged.effective < ENOUGH:
+        print(
+            "That is too little to tell what the policy would bring: the model-based estimate believes the automaton."
+        )
+    if judged.unseen:
+        print(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
+    rdp = loaded.rdp
+    histories = rdp.typical_histories()
+    for gap in judged.gaps:
+        action = rdp.alphabet.actions[gap.action]
+        print(
+            f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {show(histories[gap.state])}"
+        )
+    print(f"Next: suffice info {name} --states")
