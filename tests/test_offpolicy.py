@@ -543,3 +543,11 @@ def test_longer_episodes_than_the_model_plans_are_refused(small: tuple[RDP, Plan
     assert refused(*small, longer) == (
         "the log's episodes have up to 2 decisions, the model plans 1; cut them with --horizon 1"
     )
+
+
+def test_model_based_what_was_not_held_out_is_taken_from_what_was_learned() -> None:
+    """None of 200 held-out episodes of the T-maze turns as the policy does; the log that was learned from knows."""
+    domain, horizon = TMaze(), 5
+    solution = regorl(domain.simulate(100_000, horizon, np.random.default_rng(1)))
+    found = judge(solution.learned.rdp, solution.plan, domain.simulate(200, horizon, np.random.default_rng(2)))
+    assert found.model_based.value == pytest.approx(4)

@@ -2,8 +2,8 @@
 
 Three estimates, each with an interval (π the policy, μ the log's behaviour, ρ_t = π(a_t)/μ(a_t), all given the memory):
 
-*model-based*          the value of the policy if the automaton's held-out frequencies were probabilities: of little
-                       variance, but wrong where the automaton is
+*model-based*          the value of the policy if the automaton's held-out frequencies were probabilities (where there
+                       are none, those that were learned from): of little variance, but wrong where the automaton is
 *importance sampling*  mean of Σ_t ρ_1⋯ρ_t r_t, per decision: right whatever the automaton, if μ is known; the variance
                        grows with the horizon
 *doubly robust*        D_t = V(q_t) + ρ_t (r_t + D_{t+1} − Q(q_t, a_t)), mean of D_1: the automaton's values, corrected
@@ -28,7 +28,7 @@ from suffice.errors import SufficeError
 from suffice.estimates import Estimate
 from suffice.memory import Memory
 from suffice.planner import BEHAVE, Plan, action_values, worth
-from suffice.rdp import RDP, UNSEEN
+from suffice.rdp import RDP, UNSEEN, Tally
 
 Float = NDArray[np.float64]
 Int32 = NDArray[np.int32]
@@ -72,7 +72,7 @@ def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = N
     rare, gaps = _coverage(rdp, plan)
     return Judged(
         log=Estimate.mean(run.reward.sum(axis=0), episodes.weight),
-        model_based=worth(rdp, plan, rdp.tally(episodes)),
+        model_based=worth(rdp, plan, _supplemented(rdp, rdp.tally(episodes))),
         importance=run.estimate(run.importance()),
         doubly_robust=run.estimate(run.doubly_robust()),
         effective=run.effective(),
@@ -171,6 +171,15 @@ class _HeldOut:
             return Estimate(mean.value, math.inf)
         returns = self.reward.sum(axis=0)
         return Estimate(mean.value, math.hypot(mean.error, float(np.ptp(returns)) / 2 / (effective + 1)))
+
+
+def _supplemented(rdp: RDP, tally: Tally) -> Tally:
+    """Held-out counts; where an action was never taken in a state, those that were learned from."""
+    action = rdp.letters[:, 0]
+    times = np.zeros_like(tally.lost)
+    np.add.at(times.T, action, tally.counts.T)
+    never = (times + tally.lost == 0)[:, action]
+    return Tally(np.where(never, rdp.counts, tally.counts), tally.lost)
 
 
 def _unseen(rdp: RDP, episodes: Episodes) -> float:
