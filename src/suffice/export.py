@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import numpy as np
-from msgspec import to_builtins
 
 from suffice.model import Model
 from suffice.policy import policy_rows
@@ -23,8 +22,6 @@ def to_json(model: Model) -> str:
         "bound": about.bound,
         "layers": about.layers,
         "transitions": transitions(model.rdp),
-        "bins": about.bins,
-        "plan": to_builtins(about.plan),
         "policy": [] if model.plan is None else policy_rows(model.rdp, model.plan),
     }
     return json.dumps(exported, ensure_ascii=False, indent=1)

@@ -38,6 +38,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "forced_share",
         "second_look",
         "held_out",
+        "bins",
     )
     return {
         "states": model.rdp.n_states,
