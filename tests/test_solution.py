@@ -105,6 +105,9 @@ def test_the_mean_return_is_the_mean_of_all_returns(case: str) -> None:
 def test_progress_is_told_layer_by_layer() -> None:
     told: list[tuple[int, int]] = []
     regorl(log("random"), progress=lambda done, of: told.append((done, of)))
+    assert told == [(t, 8) for t in range(1, 9)], "both looks"
+    told.clear()
+    regorl(log("random"), second_look=False, progress=lambda done, of: told.append((done, of)))
     assert told == [(t, 4) for t in range(1, 5)]
 
 

@@ -19,6 +19,7 @@ and false splits are more frequent; docs/decisions/0011 has the figures. The fir
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -47,7 +48,9 @@ LN_GAMMA = np.cumsum(  # ln Γ(k+1) and ln Γ(k+½)
 )
 
 
-def refine(learned: Learned, episodes: Episodes) -> Learned:
+def refine(
+    learned: Learned, episodes: Episodes, progress: Callable[[int, int], None] = lambda done, of: None
+) -> Learned:
     """The automaton after a second look, from the episodes that the first was learned from.
 
     Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen.
@@ -61,7 +64,7 @@ def refine(learned: Learned, episodes: Episodes) -> Learned:
             f"a second look at this log needs about {needed / 1e9:.1f} GB, more than the "
             f"{learned.settings.memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
         )
-    return _SecondLook(learned, episodes, reference).run()
+    return _SecondLook(learned, episodes, reference).run(progress)
 
 
 class _Reference:
@@ -272,7 +275,7 @@ class _SecondLook:
         self._candidates: list[int] = []
         self._split, self._tests = 0.0, 0
 
-    def run(self) -> Learned:
+    def run(self, progress: Callable[[int, int], None]) -> Learned:
         first, weight = self._learned.rdp, weights(self._episodes)
         state, n_states = np.zeros(self._episodes.n, np.uint32), 1
         tau: list[Int64] = []
@@ -286,6 +289,7 @@ class _SecondLook:
             tau.append(np.full((n_states, len(first.symbols)), UNSEEN, np.int64))
             tau[t][candidates.states, candidates.symbols] = join
             state, n_states = join[state].astype(np.uint32), int(join.max()) + 1
+            progress(t + 1, len(self._episodes.word))
         return replace(
             self._learned,
             rdp=RDP.of_layers(first.alphabet, first.letters, first.symbols, tau, counts),

@@ -133,9 +133,12 @@ def regorl(
         rdp = learned.rdp
         prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
         return Solution(learned, plan, planning, prediction, mean_return(episodes), split, bracket)
-    learned = adact_h(episodes, _for_one_look(settings) if second_look else settings, progress)
     if second_look:
-        learned = replace(refine(learned, episodes), settings=settings)
+        learned = adact_h(episodes, _for_one_look(settings), lambda done, of: progress(done, 2 * of))
+        refined = refine(learned, episodes, lambda done, of: progress(of + done, 2 * of))
+        learned = replace(refined, settings=settings)
+    else:
+        learned = adact_h(episodes, settings, progress)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
     return Solution(learned, plan, planning, prediction, mean_return(episodes))
