@@ -183,3 +183,12 @@ def test_a_simulation_does_not_replace_what_it_reads(tmp_path: Path) -> None:
     model.write_bytes(b"")
     ran = suffice("simulate", "t-maze", "--episodes", "5", "--behaviour", str(model), "--epsilon", "2", "-o", "x.csv")
     assert ran.code == 2 and "--epsilon is a probability between 0 and 1, not 2" in ran.err
+
+
+def test_one_automaton_for_all_times_is_counted_if_asked_for() -> None:
+    assert "For all times alike, 21 states suffice." in ok("exact", "mini-hall", "--horizon", "4", "--stationary")
+    found = json.loads(ok("exact", "mini-hall", "--horizon", "4", "--stationary", "--json"))
+    assert found["stationary_states"] == 21
+    assert "stationary_states" not in json.loads(ok("exact", "corridor", "--json"))
+    ran = suffice("exact", str(TIGER), "--stationary")
+    assert ran.code == 2 and "no finite stationary automaton in sight" in ran.err and ran.err.count("\n") == 1

@@ -123,6 +123,7 @@ def exact(
     metric: Literal["languages", "prefixes", "sketch", "L1"] = "languages",
     family: str = "conjunctions",
     delta: float = 1e-3,
+    stationary: Flag = False,
     json: Flag = False,
     options: DomainOptions = DEFAULT_DOMAIN,
 ) -> None:
@@ -142,10 +143,12 @@ def exact(
         With languages: conjunctions or I,J,K.
     delta
         Failure probability of each test.
+    stationary
+        Also count the states of the smallest automaton for all times, whatever the horizon, if there is one.
     json
         Print JSON and nothing else.
     """
-    from suffice.exact import truth_of
+    from suffice.exact import stationary_rdp, truth_of
 
     if not 0 < delta < 1:
         raise SufficeError(f"--delta is a probability between 0 and 1, not {delta:g}; try 0.001")
@@ -153,15 +156,19 @@ def exact(
         raise SufficeError("--family goes with --metric languages only; leave one of them out")
     model, policy, horizon = domain_of(domain, options)
     with waiting("Following beliefs"):
+        for_all_times = stationary_rdp(model, policy).n_states if stationary else None
         truth = truth_of(model, horizon, policy)
     told = None
     if not truth.minimal.telling:
         with waiting("Comparing states"):
             told = _distinguishability(truth.minimal, metric, family, delta)
     if json:
-        print_json(_as_json(domain, truth, told))
+        found = {} if for_all_times is None else {"stationary_states": for_all_times}
+        print_json(_as_json(domain, truth, told) | found)
     else:
         _print_truth(domain, truth, told, delta)
+        if for_all_times is not None:
+            print(f"For all times alike, {for_all_times} states suffice.")
         _print_next(domain, told, options)
 
 

@@ -2,6 +2,7 @@
 
 from suffice.exact.distances import Closest
 from suffice.exact.minimal import TOLERANCE, Minimal, Telling, minimal_rdp
+from suffice.exact.stationary import Stationary, stationary_rdp
 from suffice.exact.truth import Distinguishability, Needed, Truth, by_languages, by_prefixes, by_sum, truth_of
 from suffice.exact.values import Evaluation, Plan, best_plan, concentrability, evaluate
 
@@ -13,6 +14,7 @@ __all__ = [
     "Minimal",
     "Needed",
     "Plan",
+    "Stationary",
     "Telling",
     "Truth",
     "best_plan",
@@ -22,5 +24,6 @@ __all__ = [
     "concentrability",
     "evaluate",
     "minimal_rdp",
+    "stationary_rdp",
     "truth_of",
 ]
