@@ -19,7 +19,7 @@ test: $(STAMP)       ## run the tests, without those marked long
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-long: $(STAMP)  ## run the tests marked long
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long -n auto
 
 check: $(STAMP)      ## lint, formatting, types, import contracts
 	$(BIN)/ruff check .
