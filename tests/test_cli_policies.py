@@ -6,7 +6,6 @@ import json
 import math
 import re
 import shlex
-import shutil
 import zipfile
 from fractions import Fraction
 from pathlib import Path
@@ -53,14 +52,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
     pq.write_table(table.append_column("chance", pa.array(rng.uniform(0.2, 0.3, len(table)))), path("chance.parquet"))
     return folder
-
-
-@pytest.fixture
-def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder: a copy of it."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def about(name: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import io
 import json
 import math
 import random
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -31,6 +30,7 @@ from suffice.model import Model
 from suffice.planner import BEHAVE, GREEDY, Plan, Planning, plan_on, prove, two_fold
 from suffice.refining import refine
 from suffice.solution import Solution, Split, mean_return, regorl
+from test_model import entries_of, npy, write_entries
 
 
 def whole(plan: Plan) -> tuple[Any, ...]:
@@ -323,23 +323,6 @@ def model(case: str) -> Model:
 def saved(folder: Path, case: str = "random") -> Path:
     model(case).save(folder / "a.model")
     return folder / "a.model"
-
-
-def entries_of(path: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def write_entries(path: Path, entries: dict[str, bytes]) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in entries.items():
-            archive.writestr(name, data)
-
-
-def npy(array: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
 
 
 def refusal(path: Path) -> str:

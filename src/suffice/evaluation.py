@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.controller import Controller
-from suffice.episodes import PAD, Episodes, Mask
+from suffice.episodes import PAD, Episodes
 from suffice.errors import SufficeError
 from suffice.estimates import Estimate
 from suffice.finite import FiniteModel
-from suffice.rdp import RDP, UNSEEN
+from suffice.rdp import RDP
 from suffice.simulation import stream
 
 Float = NDArray[np.float64]
@@ -46,18 +46,10 @@ def roll_out(
         parts.append(_per_episode(episodes))
         decisions += int(parts[-1][1].sum())
         if rdp is not None:
-            lost += int(np.count_nonzero(unseen_decisions(rdp, episodes)))
+            lost += int(np.count_nonzero(rdp.unseen_decisions(episodes)))
         progress(sum(len(part[0]) for part in parts), n)
     returns, steps, won = (np.concatenate(column) for column in zip(*parts, strict=True))
     return summary(returns, steps, won, lost / max(decisions, 1))
-
-
-def unseen_decisions(rdp: RDP, episodes: Episodes) -> Mask:
-    """[H, N] which decisions came after a history that the automaton has not seen."""
-    acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
-    states = rdp.run_all(episodes)[1 : len(acts) + 1]
-    acts[: len(states)] &= states == UNSEEN  # whatever is longer than the automaton is unseen
-    return np.asarray(acts)
 
 
 def summary(returns: Float, steps: Float, won: Float, unseen: float) -> Tried:

@@ -28,7 +28,7 @@ from suffice.errors import SufficeError
 from suffice.estimates import Estimate
 from suffice.memory import Memory
 from suffice.planner import BEHAVE, Plan, action_values, worth
-from suffice.rdp import RDP, UNSEEN, Tally
+from suffice.rdp import RDP, Tally
 
 Float = NDArray[np.float64]
 Int32 = NDArray[np.int32]
@@ -186,7 +186,7 @@ def _unseen(rdp: RDP, episodes: Episodes) -> float:
     """The share of decisions after a history that was not learned from."""
     weight = np.ones(episodes.n) if episodes.weight is None else episodes.weight
     acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
-    lost = acts & (rdp.run_all(episodes)[1:-1] == UNSEEN)
+    lost = rdp.unseen_decisions(episodes)
     return float((lost * weight).sum()) / max(float((acts * weight).sum()), 1.0)
 
 

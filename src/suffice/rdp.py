@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import Alphabet, Codes, Episodes, Value
+from suffice.episodes import PAD, Alphabet, Codes, Episodes, Value
 from suffice.errors import SufficeError
 
 Int64 = NDArray[np.int64]
@@ -203,6 +203,13 @@ class RDP:
         for t in range(steps):
             states[t + 1] = tau[states[t], symbol[episodes.word[t]]]
         return states
+
+    def unseen_decisions(self, episodes: Episodes) -> NDArray[np.bool_]:
+        """[H, N] which decisions of other episodes came after a history that the automaton has not seen."""
+        acts = np.asarray((episodes.letters[:, 0] != PAD)[episodes.word[1:]])
+        states = self.run_all(episodes)[1 : len(acts) + 1]
+        acts[: len(states)] &= states == UNSEEN  # whatever is longer than the automaton is unseen
+        return acts
 
     def own_tally(self) -> Tally:
         """Of the episodes that the automaton was learned from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +15,7 @@ from suffice.cli.options import (
     HOLD_OUT_SEED,
     DomainOptions,
     Flag,
+    How,
     LogOptions,
     Output,
     PlanOptions,
@@ -43,7 +45,8 @@ from suffice.cli.waiting import peak_bytes, progress_bar, waiting
 from suffice.errors import SufficeError
 
 if TYPE_CHECKING:
-    from suffice.learner import Learned
+    from suffice.episodes import Episodes
+    from suffice.learner import Learned, Settings
     from suffice.solution import Solution
 
 
@@ -100,28 +103,17 @@ def learn(
     json
         Print JSON and nothing else.
     """
-    from dataclasses import replace
     from time import perf_counter
 
     import numpy as np
 
     from suffice.files import fingerprint
-    from suffice.learner import adact_h
     from suffice.model import Model
-    from suffice.refining import refine
     from suffice.run_notes import RunNotes, save_run_notes
-    from suffice.solution import regorl
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
-    planning, split = planning_of(plan)
-    if split is not None and confidence is not None:
-        raise SufficeError("--split divides δ as the paper does; leave --confidence out, or say --delta")
-    if split is not None and plan.second_look:
-        raise SufficeError("--split is the paper's way, which takes no second look; leave one of them out")
-    if split is not None and delta is not None:
-        split = replace(split, delta=delta)
-    chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or cut
-    second_look = not (chosen or split) if plan.second_look is None else plan.second_look
+    chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
+    how = planning_of(plan, delta, confidence, chosen)
     refuse_output(output, log)
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
@@ -129,13 +121,7 @@ def learn(
     if plan.hold_out is not None:
         used, *_ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
     start = perf_counter()
-    with progress_bar("Learning") as progress:
-        if planning is None:
-            learned = adact_h(used, settings, progress)
-            result: Learned | Solution = refine(learned, used) if plan.second_look else learned
-        else:
-            rng = np.random.default_rng(seed)
-            result = regorl(used, settings, planning, split=split, second_look=second_look, rng=rng, progress=progress)
+    result = _learned(used, settings, how, seed)
     seconds = perf_counter() - start
     model = Model.of(result, episodes, bins=report.bins, held_out=plan.hold_out or 0.0)
     model.save(output)
@@ -149,12 +135,28 @@ def learn(
     print_doubts(model, 3)
     for note in report.notes:
         print(f"Note: {note}.")
-    further = f"suffice evaluate {output} --domain DOMAIN"
-    if plan.hold_out:
-        further = f"suffice evaluate {output} --log {_again(log, replace(options, bin=()))}"  # the model has its bins
-    elif planning is None:
-        further = f"suffice export {output} --format dot -o FILE"
+    by = f"--log {_again(log, replace(options, bin=()))}" if plan.hold_out else "--domain DOMAIN"  # it has its bins
+    planless = f"suffice export {output} --format dot -o FILE"
+    further = f"suffice evaluate {output} {by}" if how.planning else planless
     print(f"Saved to {output}. Next: suffice info {output}   or   {further}")
+
+
+def _learned(used: Episodes, settings: Settings, how: How, seed: int) -> Learned | Solution:
+    """The automaton, with a plan unless none is wanted."""
+    import numpy as np
+
+    from suffice.learner import adact_h
+    from suffice.refining import refine
+    from suffice.solution import regorl
+
+    with progress_bar("Learning") as progress:
+        if how.planning is None:
+            learned = adact_h(used, settings, progress)
+            return refine(learned, used) if how.second_look else learned
+        rng = np.random.default_rng(seed)
+        return regorl(
+            used, settings, how.planning, split=how.split, second_look=how.second_look, rng=rng, progress=progress
+        )
 
 
 def _again(log: str, options: LogOptions) -> str:

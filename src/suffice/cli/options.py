@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cyclopts import Parameter, Token
 
@@ -97,7 +97,7 @@ class PlanOptions:
     max_states: Whole = 1000
     "With --split: an upper bound on the number of states, among which the paper divides δ."
     second_look: Annotated[bool | None, Parameter(negative="--no-second-look")] = None
-    "Compare merged histories again, along the automaton. Default: yes, unless you choose tests, level or --split."
+    "Compare merged histories again along the automaton. Default: yes, unless you choose a test, level, or no plan."
     hold_out: float | None = None
     "Leave a random share of the episodes out, such as 0.2, for: suffice evaluate MODEL --log LOG."
 
@@ -247,8 +247,16 @@ def settings_of(
     )
 
 
-def planning_of(options: PlanOptions) -> tuple[Planning | None, Split | None]:
-    """How to plan, from the words of the command line; no planning at all is None."""
+class How(NamedTuple):
+    """How to plan."""
+
+    planning: Planning | None  # None: not at all
+    split: Split | None
+    second_look: bool
+
+
+def planning_of(options: PlanOptions, delta: float | None, confidence: float | None, chosen: bool) -> How:
+    """How to plan, from the words of the command line; `chosen`: the user has decided how to compare futures."""
     from suffice.planner import GREEDY, USUAL, Planning
     from suffice.solution import Split
 
@@ -269,8 +277,16 @@ def planning_of(options: PlanOptions) -> tuple[Planning | None, Split | None]:
         "greedy": GREEDY,
         "subsampled": Planning(strength, subsample=True),
     }
-    split = Split(accuracy=options.accuracy, max_states=options.max_states) if options.split else None
-    return plannings.get(options.planner), split
+    if not options.split:
+        usual = not chosen and options.planner != "none"
+        look = usual if options.second_look is None else options.second_look
+        return How(plannings.get(options.planner), None, look)
+    if confidence is not None:
+        raise SufficeError("--split divides δ as the paper does; leave --confidence out, or say --delta")
+    if options.second_look:
+        raise SufficeError("--split is the paper's way, which takes no second look; leave one of them out")
+    level = Split().delta if delta is None else delta
+    return How(plannings[options.planner], Split(level, options.accuracy, options.max_states), second_look=False)
 
 
 def _bytes(text: str) -> int:
