@@ -93,10 +93,13 @@ class Promise:
     paper: float  # the paper's 1 − 4AOQδ, which further needs N and μ₀ that nobody knows
     second_tests: int = 0  # candidates that a second look compared
     second_split: float = 0.0  # P(it made a false split) is at most this if what follows depends on the state alone
+    stationary: bool = False  # one automaton for all steps, whose labels come from the same episodes
 
     @property
     def paper_sentence(self) -> str:
-        """The paper's claim, with what it takes."""
+        """The paper's claim, with what it takes; it makes none about automata that fold time."""
+        if self.stationary:
+            return ""
         vacuous = " (vacuous)" if self.paper <= 0 else ""
         return (
             f"The paper's 1 − 4AOQδ = {self.paper:.3g}{vacuous} for the minimal automaton holds only if all states "
@@ -117,10 +120,22 @@ class Promise:
         )
 
     @property
+    def _stationary_sentence(self) -> str:
+        if self.split >= 1:
+            return f"No bound on false splits: {self.tests:,} tests add up to {self.split:.3g}; lower --delta."
+        return (
+            f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({self.tests:,} "
+            "tests), if the process is the same at all times, what follows depends on the state alone, and the labels "
+            "by which futures are compared are right. Transitions too rare for a test lead where they most likely lead."
+        )
+
+    @property
     def sentence(self) -> str:
         """For a person."""
         if not self.tests:
             return "Nothing was compared: every layer has a single candidate."
+        if self.stationary:
+            return self._stationary_sentence
         tests = f"{self.tests:,} test{'s' if self.tests > 1 else ''}"
         kept = (
             f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({tests}): no "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from suffice.kernels import DIFFERENCE
 from suffice.learner import Decision
 from suffice.rdp import RDP, History
@@ -28,11 +30,11 @@ def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, kind: int) ->
     threshold falls with their square root.
     """
     close = [d for d in decisions if _closeness(d) >= CLOSE]
-    histories, offsets = rdp.typical_histories(), rdp.offsets()
+    histories, offsets = rdp.typical_histories(), rdp.offsets() if not rdp.stationary else np.zeros(2, np.int64)
     power = 2 if kind == DIFFERENCE else 1
     found = []
     for d in sorted(close, key=lambda d: -d.n):
-        candidate = (*histories[offsets[d.layer - 1] + d.state], rdp.symbol(d.symbol))
+        candidate = (*histories[offsets[max(d.layer - 1, 0)] + d.state], rdp.symbol(d.symbol))
         joined = histories[offsets[d.layer] + d.verdict.target]
         found.append(Doubt(d.layer, (candidate, joined), d.verdict.witness, episodes / _closeness(d) ** power))
     return found

@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 
 from suffice.model import Model
+from suffice.planner import fold_plan
 from suffice.policy import policy_rows
 from suffice.rdp import RDP, UNSEEN, show_symbol
 
 
 def to_json(model: Model) -> str:
-    """The promised JSON: states are numbered per layer, t = 0..H leads from layer t to layer t+1."""
-    about = model.about
+    """The promised JSON: states are numbered per layer, t = 0..H leads from layer t to layer t+1.
+
+    A stationary model has one layer, and no t: its policy is what it does where it is most often in each state.
+    """
+    about, plan = model.about, model.plan
+    if plan is not None and model.rdp.stationary:
+        plan = fold_plan(model.rdp, plan)
     exported = {
         "horizon": model.rdp.horizon,
         "delta": about.delta,
@@ -22,7 +28,7 @@ def to_json(model: Model) -> str:
         "bound": about.bound,
         "layers": about.layers,
         "transitions": transitions(model.rdp),
-        "policy": [] if model.plan is None else policy_rows(model.rdp, model.plan),
+        "policy": [] if plan is None else policy_rows(model.rdp, plan),
     }
     return json.dumps(exported, ensure_ascii=False, indent=1)
 
@@ -36,22 +42,20 @@ def transitions(rdp: RDP) -> list[dict[str, Any]]:
         seen = np.flatnonzero((of_letter == y) & (rdp.counts[q] > 0))
         action, observation = rdp.symbol(int(y))
         named = None if observation is None else dict(zip(rdp.alphabet.features, observation, strict=True))
-        rows.append(
-            {
-                "t": t,
-                "state": int(q - offsets[t]),
-                "action": action,
-                "observation": named,
-                "next": int(rdp.tau[q, y] - offsets[t + 1]),
-                "count": int(rdp.counts[q, seen].sum()),
-                "rewards": [[rdp.alphabet.rewards[rdp.letters[x, 2]], int(rdp.counts[q, x])] for x in seen],
-            }
-        )
+        row = {
+            "state": int(q - offsets[t]),
+            "action": action,
+            "observation": named,
+            "next": int(rdp.tau[q, y] - offsets[0 if rdp.stationary else t + 1]),
+            "count": int(rdp.counts[q, seen].sum()),
+            "rewards": [[rdp.alphabet.rewards[rdp.letters[x, 2]], int(rdp.counts[q, x])] for x in seen],
+        }
+        rows.append(row if rdp.stationary else {"t": t} | row)
     return rows
 
 
 def to_dot(model: Model) -> str:
-    """Graphviz: layers from left to right, one arrow for each pair of states, its symbols listed."""
+    """Graphviz: layers from left to right (a cycle as it comes), one arrow for each pair of states with its symbols."""
     rdp = model.rdp
     offsets = rdp.offsets()
     arrows: dict[tuple[int, int], list[str]] = {}
@@ -59,7 +63,9 @@ def to_dot(model: Model) -> str:
         arrows.setdefault((int(q), int(rdp.tau[q, y])), []).append(show_symbol(rdp.symbol(int(y))))
     lines = ["digraph rdp {", "  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif", fontsize=10];')
-    for t in range(len(rdp.layers)):
+    if rdp.stationary:
+        lines += [f'  {q} [label="{q}"];' for q in range(rdp.n_states)]
+    for t in range(0 if rdp.stationary else len(rdp.layers)):
         names = " ".join(f'{q} [label="{t}.{q - offsets[t]}"];' for q in range(offsets[t], offsets[t + 1]))
         lines.append(f"  {{ rank=same; {names} }}")
     for (q, target), symbols in arrows.items():

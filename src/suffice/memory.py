@@ -37,7 +37,7 @@ class Memory:
         """The memory of an automaton."""
         states = rdp.n_states
         layer = np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))])
-        astray = (states + np.minimum(layer + 1, rdp.horizon + 1)).astype(np.int32)  # after the last step it stays lost
+        astray = (states + np.minimum(layer + 1, len(rdp.layers) - 1)).astype(np.int32)  # after the last it stays lost
         like = np.concatenate([rdp.most_like(), np.full((1, len(rdp.symbols)), UNSEEN, np.int32)])[layer]
         following = np.where(like == UNSEEN, astray[:, None], like)
         following[:states] = np.where(rdp.tau == UNSEEN, following[:states], rdp.tau)

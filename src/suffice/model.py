@@ -25,16 +25,17 @@ from suffice.files import replacing
 from suffice.languages import BEYOND
 from suffice.learner import Decision, Learned
 from suffice.merging import Verdict
-from suffice.planner import BEHAVE, Plan
+from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
 from suffice.rdp import RDP
-from suffice.solution import Solution
+from suffice.solution import Solution, layered
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.version import __version__
 
 FORMAT = "suffice-rdp"
 FORMAT_VERSION = 1
 MAX_BYTES = 1 << 33  # of a model in memory: no more is unpacked
+OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
 
 
@@ -69,6 +70,7 @@ class Planned(msgspec.Struct, frozen=True):
     split: bool
     proved_lower: float | None
     proved_upper: float | None
+    discount: float | None = None  # of a plan on a cycle
 
 
 class About(msgspec.Struct, frozen=True):
@@ -86,9 +88,9 @@ class About(msgspec.Struct, frozen=True):
     confidence: float | None
     cut: float
     seed: int | None
-    layers: list[int]  # [H+2]
-    candidates: list[int]  # [H+2]
-    languages: list[int | float]  # [H+2] |X|
+    layers: list[int]  # [H+2], or [1] of a stationary automaton
+    candidates: list[int]  # as many
+    languages: list[int | float]  # as many: |X|; a stationary automaton is learned without
     forced_share: float
     promise: Promised
     actions: list[Value]
@@ -99,6 +101,7 @@ class About(msgspec.Struct, frozen=True):
     held_out: float = 0.0  # share of the log's episodes that was not learned from
     second_look: bool = False
     plan: Planned | None = None
+    steps: int | None = None  # H of a stationary automaton
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +111,12 @@ class Model:
     rdp: RDP
     about: About
     decisions: tuple[Decision, ...]
-    plan: Plan | None = None
+    plan: Plan | None = None  # on the layers of the automaton
+
+    @property
+    def planned(self) -> RDP:
+        """The automaton with its layers, which the plan is of."""
+        return layered(self.rdp)
 
     @classmethod
     def of(
@@ -127,8 +135,11 @@ class Model:
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:
-        """The plan as something that acts."""
-        return Policy(self.rdp, self.required_plan(), rng, deterministic=deterministic, bins=self.about.bins)
+        """The plan as something that acts: for the horizon it was made for, or if discounted for ever."""
+        plan, rdp = self.required_plan(), self.planned
+        if self.about.plan is not None and self.about.plan.discount is not None:
+            plan, rdp = fold_plan(self.rdp, plan), self.rdp
+        return Policy(rdp, plan, rng, deterministic=deterministic, bins=self.about.bins)
 
     def required_plan(self) -> Plan:
         """The plan, or a word on how to make one."""
@@ -158,11 +169,12 @@ class Model:
             alphabet = Alphabet(
                 tuple(about.actions), tuple(about.features), tuple(map(tuple, about.observations)), tuple(about.rewards)
             )
-            rdp = RDP(alphabet, *(arrays[name] for name in _RDP_ARRAYS))
+            letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
+            rdp = RDP(alphabet, letters, symbols, layers, tau, counts, about.steps)
             if about.layers != rdp.layers.tolist():
                 raise ValueError("its header is of another automaton")
             witnesses = msgspec.json.decode(entries["witnesses.json"], type=list[str])
-            return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
+            return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, layered(rdp)))
         except (SufficeError, ValueError, KeyError, TypeError, MemoryError, SyntaxError, TokenError) as error:
             reason = " ".join(str(error).split())
             raise SufficeError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
@@ -190,6 +202,7 @@ def _planned(solution: Solution) -> Planned:
         split=solution.split is not None,
         proved_lower=bracket.lower if bracket else None,
         proved_upper=bracket.upper if bracket else None,
+        discount=solution.planning.discount,
     )
 
 
@@ -208,15 +221,15 @@ def _about(
         version=__version__,
         log_hash=episodes.digest(),
         episodes=int(learned.rdp.counts[0].sum()),
-        metric=statistic.name,
-        family=str(statistic.family) if isinstance(statistic, LanguageCounts) else None,
-        bound=settings.chosen_bound.name,
+        metric=OUTCOMES if learned.rdp.stationary else statistic.name,
+        family=str(statistic.family) if isinstance(statistic, LanguageCounts) and not learned.rdp.stationary else None,
+        bound=E_VALUES if learned.rdp.stationary else settings.chosen_bound.name,
         delta=max(learned.deltas),
         confidence=settings.confidence,
         cut=settings.cut,
         seed=getattr(statistic, "seed", None),
         layers=learned.rdp.layers.tolist(),
-        candidates=[1, *learned.candidates],
+        candidates=list(learned.candidates) if learned.rdp.stationary else [1, *learned.candidates],
         languages=[0, *(size if size < EXACT else float(min(size, BEYOND)) for size in learned.languages)],
         forced_share=learned.forced_share,
         promise=Promised(
@@ -239,6 +252,7 @@ def _about(
         held_out=held_out,
         second_look=learned.second_look,
         plan=plan,
+        steps=learned.rdp.steps,
     )
 
 

@@ -34,6 +34,7 @@ Float = NDArray[np.float64]
 BEHAVE = -1  # instead of an action: choose as the log did
 
 THEORY = 16.0  # the strength c for which the bound is proved; at ordinary sample sizes no action passes it
+NOTHING = 1e-13  # a discounted reward that does not matter any more
 LARGEST = 1e100  # reward that doubles can square and add up
 USUAL = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
 
@@ -46,8 +47,11 @@ class Planning:
     delta: float = 0.05  # of the penalties, and of the lower confidence bound on what is predicted
     safe: bool = True  # to behave as the log did is an action too
     subsample: bool = False  # plan on independent counts, as the proof asks for: see `two_fold`
+    discount: float | None = None  # of a stationary automaton: what a reward is worth a step later, for ever
 
     def __post_init__(self) -> None:
+        if self.discount is not None and not 0 <= self.discount < 1:
+            raise SufficeError(f"a discount is a number from 0 to below 1, not {self.discount:g}; try 0.99")
         if not (self.strength >= 0 and math.isfinite(self.strength)):
             raise SufficeError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
         if not 0 < self.delta < 1:
@@ -71,7 +75,7 @@ class Plan:
     actions: Int64  # [Q] place in the alphabet's actions, or BEHAVE
     values: Float  # [Q] the mean return still to come, as far as the counts tell
     lower: Float  # [Q] the same after all penalties: what the actions were chosen by
-    error: float  # the standard error of the first state's value, if the automaton is right
+    error: float  # the standard error of the first state's value, if the automaton is right; NaN for a discounted one
 
     @property
     def value(self) -> float:
@@ -86,6 +90,26 @@ class Plan:
 def plan_on(rdp: RDP, planning: Planning | None = None, tally: Tally | None = None) -> Plan:
     """The best plan on an automaton, by its own counts or by those of other episodes; among equals the first action."""
     return _Backward(rdp, planning or Planning(), tally or rdp.own_tally()).plan()
+
+
+def unroll_plan(rdp: RDP, plan: Plan) -> Plan:
+    """A plan on a stationary automaton as one on its layers: the same at every step."""
+    layered, stands = rdp.unroll()
+    inner = np.arange(len(stands)) < len(stands) - 1  # nothing is chosen in the final state
+    actions = np.where(inner, plan.actions[stands], BEHAVE)
+    values, lower = (np.where(inner, v[stands], 0.0) for v in (plan.values, plan.lower))
+    error = _Backward(layered, GREEDY, layered.own_tally()).worth(actions).error
+    return Plan(actions, values, lower, error)
+
+
+def fold_plan(rdp: RDP, plan: Plan) -> Plan:
+    """A plan on the layers of a stationary automaton, folded: what it does where it is most often in each state."""
+    layers, stands = rdp.unroll()
+    order = np.lexsort((np.arange(len(stands)), -plan.occupancy(layers)))[::-1]  # the last to be written stays
+    place = np.zeros(rdp.n_states, np.int64)
+    inner = order[order < len(stands) - 1]
+    place[stands[inner]] = inner
+    return Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
 
 
 def backward_induction(rdp: RDP) -> Plan:
@@ -177,7 +201,13 @@ class _Backward:
         self._by_action[np.arange(len(rdp.letters)), rdp.letters[:, 0]] = 1
         taken = rdp.counts @ self._by_action
         self._usual = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)  # [Q, A] how the automaton's log chose
-        self._left = (rdp.horizon + 1 - rdp.layer_of()).astype(float)  # [Q] steps still to come, padding included
+        gamma = planning.discount
+        if rdp.stationary != (gamma is not None):
+            told = "unroll it first, or plan with a discount" if rdp.stationary else "it is for stationary automata"
+            raise SufficeError(f"a plan for a horizon is made on layers, one with a discount on a cycle: {told}")
+        self._gamma = 1.0 if gamma is None else gamma
+        left = rdp.horizon + 1 - rdp.layer_of()  # [Q] steps still to come, padding included
+        self._left = left.astype(float) if gamma is None else np.full(rdp.n_states, 1 / (1 - gamma))
         total = max(int(tally.visits()[0]), 1)
         self._unit = planning.strength * math.log(total * max(rdp.horizon, 1) / planning.delta)  # c L
 
@@ -194,7 +224,7 @@ class _Backward:
             actions[layer] = np.where(chosen, best, BEHAVE)
             values[layer] = np.where(chosen, self._real(expected.mean)[rows, best], expected.overall)
             lower[layer] = np.where(chosen, bound[rows, best], cautious.overall)
-        error = self._error(actions, values)
+        error = math.nan if self._rdp.stationary else self._error(actions, values)
         return Plan(actions, self.in_user_units(values), self.in_user_units(lower), error)
 
     def follow(self, actions: Int64) -> Float:
@@ -237,13 +267,16 @@ class _Backward:
         return self._scale.values(values, self._left)
 
     def _layers(self) -> list[slice]:
-        """From the last to the first."""
+        """From the last to the first; of a cycle all states, as often as what is still to come matters."""
+        if self._rdp.stationary:
+            return [slice(0, self._rdp.n_states)] * math.ceil(math.log(NOTHING) / math.log(max(self._gamma, 0.01)))
         return [slice(self._offsets[t], self._offsets[t + 1]) for t in range(self._rdp.horizon, -1, -1)]
 
     def _layer(self, layer: slice, values: Float) -> _Layer:
         counts, lost = self._tally.counts[layer], self._tally.lost[layer]
         targets = self._rdp.tau[layer][:, self._of_letter]
-        gains = self._reward + np.where(targets == UNSEEN, 0.0, values[targets])  # what was lost brings nothing
+        later = np.where(targets == UNSEEN, 0.0, values[targets])  # what was lost brings nothing
+        gains = self._reward + self._gamma * later
         times = counts @ self._by_action + lost
         sums, squares = (counts * gains) @ self._by_action, (counts * gains**2) @ self._by_action
         mean = sums / np.maximum(times, 1)

@@ -119,19 +119,19 @@ class Policy:
 
 
 def policy_rows(rdp: RDP, plan: Plan) -> list[dict[str, Any]]:
-    """One row for each state of layers 1..H; where an episode is over the action is "pad".
+    """One row for each state of layers 1..H, or of a cycle all but the first; where an episode is over it says "pad".
 
     Where the plan is to behave as the log did, the action is null and `chances` says how often the log took each.
     """
     layer, offsets, choices = rdp.layer_of(), rdp.offsets(), Memory.of(rdp).choices(plan.actions)
     rows = []
-    for q in range(1, rdp.n_states - 1):
+    for q in range(1, rdp.n_states if rdp.stationary else rdp.n_states - 1):
         t, taken = int(layer[q]), choices[q]
-        row: dict[str, Any] = {"t": t, "state": int(q - offsets[t]), "action": "pad", "value": float(plan.values[q])}
+        row: dict[str, Any] = {"state": int(q - offsets[t]), "action": "pad", "value": float(plan.values[q])}
         if plan.actions[q] != BEHAVE:
             row["action"] = rdp.alphabet.actions[plan.actions[q]]
         elif taken.any():
             shares = (taken / taken.sum()).tolist()
             row |= {"action": None, "chances": dict(zip(map(str, rdp.alphabet.actions), shares, strict=True))}
-        rows.append(row)
+        rows.append(row if rdp.stationary else {"t": t} | row)
     return rows

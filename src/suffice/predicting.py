@@ -8,6 +8,9 @@ is valued by what its own episodes met, and by the state it was merged with only
 
 where x runs over the letters that followed c with the plan's action, y_x is the symbol of x, and (q, y_x) is the next
 candidate. Wrong merges then show in the prediction or, where a candidate was rarely seen, in its standard error.
+
+Where the automaton is stationary, a candidate is the same at all steps, and so are its counts: what they are off by
+adds up over the steps.
 """
 
 from __future__ import annotations
@@ -29,8 +32,11 @@ Float = NDArray[np.float64]
 
 
 def predict(rdp: RDP, plan: Plan, episodes: Episodes) -> Estimate:
-    """The mean return of a plan, by episodes with the letters of the automaton."""
-    prediction = _Prediction(rdp, plan, episodes)
+    """The mean return of a plan, by episodes with the letters of the automaton.
+
+    A stationary automaton's plan is one on its layers: see `RDP.unroll`.
+    """
+    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, episodes)
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
     return prediction.estimate(layers)
 
@@ -59,16 +65,20 @@ class _Prediction:
 
     def estimate(self, layers: list[_Layer]) -> Estimate:
         rdp, variances = self._rdp, []
-        values = np.zeros((int(rdp.layers[rdp.horizon]), len(rdp.symbols)))  # U of each state of layer t with a symbol
+        values = np.zeros((self._size(rdp.horizon), len(rdp.symbols)))  # U of each state of layer t with a symbol
         for t in range(rdp.horizon, -1, -1):
             mean, variance = self._backward(t, layers[t], values)
             variances.append(variance)
             if t:
-                values = np.zeros((int(rdp.layers[t - 1]), len(rdp.symbols)))
+                values = np.zeros((self._size(t - 1), len(rdp.symbols)))
                 values.reshape(-1)[layers[t].source] = mean
         spread = self._forward(layers, variances[::-1])
         value = float(self._scale.values(float(mean[0]), float(rdp.horizon + 1)))
         return Estimate(value, self._scale.width * math.sqrt(spread))
+
+    def _size(self, t: int) -> int:
+        """States of a layer."""
+        return int(self._rdp.layers[t])
 
     def layer(self, t: int) -> _Layer:
         """The candidates that lead into layer t: their state, their source, and what they met."""
@@ -97,7 +107,7 @@ class _Prediction:
         """U of the candidates that lead into a layer, and the variance of these means."""
         state, left = layer.state[layer.candidate], self._rdp.horizon - t + 1
         gains = self._reward[layer.letter] + values[state, self._of_letter[layer.letter]]  # [E]
-        size = int(self._rdp.layers[t])
+        size = self._size(t)
         visits = np.maximum(np.bincount(layer.state, layer.n, size), 1)
         pooled = [np.bincount(state, layer.times * g, size) / visits for g in (gains, gains**2)]
         mean, square = (
@@ -109,19 +119,74 @@ class _Prediction:
 
     def _forward(self, layers: list[_Layer], variances: list[Float]) -> float:
         """The variance of the prediction: each candidate's, as often as the plan gets there."""
-        share, total = np.ones(1), 0.0
+        share, shares = np.ones(1), []
         for t, layer in enumerate(layers):
-            total += float(np.sum(share**2 * variances[t]))
+            shares.append(share)
             if t + 1 < len(layers):
                 share = self._arriving(t, layer, share)[layers[t + 1].source]
-        return total
+        return self._variance(shares, variances)
+
+    def _variance(self, shares: list[Float], variances: list[Float]) -> float:
+        """Candidates of different layers are off independently of each other."""
+        return sum(float(np.sum(share**2 * variance)) for share, variance in zip(shares, variances, strict=True))
 
     def _arriving(self, t: int, layer: _Layer, share: Float) -> Float:
         """[Q_t · Y] how often the plan leaves each state of layer t with each symbol."""
         state, symbol = layer.state[layer.candidate], self._of_letter[layer.letter]
-        size, n_symbols = int(self._rdp.layers[t]), len(self._rdp.symbols)
+        size, n_symbols = self._size(t), len(self._rdp.symbols)
         visits = np.maximum(np.bincount(layer.state, layer.n, size), 1)
         per_visit = share / (layer.n + 1)
         borrowed = np.bincount(layer.state, per_visit, size) / visits  # what each state lends its candidates, per visit
         flow = layer.times * (per_visit[layer.candidate] + borrowed[state])
         return np.bincount(state * n_symbols + symbol, flow, size * n_symbols).astype(float)
+
+
+class _Tied(_Prediction):
+    """The same candidates at every step but the first."""
+
+    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
+        super().__init__(rdp, plan, episodes)
+        layered, stands = rdp.unroll()
+        self._planned = np.full((rdp.horizon + 1, rdp.n_states), BEHAVE, np.int64)  # by step and state
+        inner = slice(0, layered.n_states - 1)
+        self._planned[layered.layer_of()[inner], stands[inner]] = plan.actions[inner]
+        self._first, self._later = self._met(0), self._met(1)
+
+    def _size(self, t: int) -> int:
+        return self._rdp.n_states
+
+    def layer(self, t: int) -> _Layer:
+        """What followed the plan of step t, at whatever step."""
+        met = self._later if t else self._first
+        action = self._planned[t, met.state[met.candidate]]
+        follows = (action == BEHAVE) | (self._rdp.letters[met.letter, 0] == action + PAD + 1)
+        candidate, times = met.candidate[follows], met.times[follows]
+        n = np.bincount(candidate, times, len(met.n)).astype(np.int64)
+        return _Layer(met.state, met.source, n, candidate, met.letter[follows], times)
+
+    def _met(self, first: int) -> _Layer:
+        """All that candidates met: before anything was seen, or from the first step on."""
+        steps = slice(first, 1 if first == 0 else self._rdp.horizon)
+        state, word = self._states[steps].ravel(), self._word[steps].ravel()
+        key = np.zeros_like(state, np.int64)
+        if first:
+            before = slice(0, self._rdp.horizon - 1)
+            key = self._states[before].ravel() * len(self._rdp.symbols) + self._of_letter[self._word[before].ravel()]
+        weight = np.tile(self._weight, steps.stop - steps.start) if len(self._weight) else self._weight
+        seen = state != UNSEEN
+        state, word, key = state[seen], word[seen], key[seen]
+        source, number = np.unique(key, return_inverse=True)
+        led_to = np.zeros(len(source), np.int64)
+        led_to[number] = state
+        start, letter, count = kernels.tally(
+            number, word, weight[seen] if len(weight) else weight, len(source), len(self._rdp.letters)
+        )
+        candidate = np.repeat(np.arange(len(source)), np.diff(start))
+        n = np.bincount(candidate, count, len(source)).astype(np.int64)
+        return _Layer(led_to, source, n, candidate, letter.astype(np.int64), count)
+
+    def _variance(self, shares: list[Float], variances: list[Float]) -> float:
+        """A candidate is off by the same at every step."""
+        off = [share * np.sqrt(variance) for share, variance in zip(shares, variances, strict=True)]
+        later = np.sum(off[1:], axis=0) if len(off) > 1 else np.zeros(1)
+        return float(np.sum(off[0] ** 2) + np.sum(later**2))

@@ -1,7 +1,10 @@
-"""The transducer of a Regular Decision Process: ⟨Q, AO, τ, θ_o, θ_r, q_0⟩, layered by time.
+"""The transducer of a Regular Decision Process: ⟨Q, AO, τ, θ_o, θ_r, q_0⟩, layered by time or the same at all times.
 
 States are numbered layer by layer, q_0 = 0 first, within a layer in the order of promotion. Instead of the output
 functions θ the automaton keeps what they are estimated from: how often each state met each letter.
+
+A *stationary* automaton has a single layer, and its transitions may lead back. Its counts leave the last step of the
+log out, where every episode is cut; if episodes ended before, the state they ended in comes last, and stays.
 """
 
 from __future__ import annotations
@@ -10,12 +13,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Alphabet, Codes, Episodes, Value
+from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
 from suffice.errors import SufficeError
 
 Int64 = NDArray[np.int64]
@@ -48,9 +52,10 @@ class RDP:
     alphabet: Alphabet
     letters: Codes  # [X, 3] action, observation and reward codes
     symbols: Codes  # [Y, 2] action and observation codes
-    layers: Int64  # [H+2] states per layer, q_0 first, the one final state last
+    layers: Int64  # [H+2] states per layer, q_0 first, the one final state last; [1] if stationary
     tau: Int32  # [Q, Y] successor, UNSEEN where the log has none
     counts: Int64  # [Q, X] how often each state met each letter
+    steps: int | None = None  # H of a stationary automaton: of the episodes it was learned from, and plans for
 
     @classmethod
     def of_layers(
@@ -77,9 +82,11 @@ class RDP:
         arrays = (self.letters, self.symbols, self.layers, self.tau, self.counts)
         if any(array.dtype.kind not in "iu" for array in arrays):
             raise SufficeError("letters, symbols, layers, transitions and counts of an RDP must be integers")
-        if self.layers.ndim != 1 or len(self.layers) < 2 or self.layers.min() < 1:
-            raise SufficeError("an RDP needs at least two layers, each with a state")
-        if self.layers[0] != 1 or self.layers[-1] != 1:
+        if self.layers.ndim != 1 or len(self.layers) < 1 or self.layers.min() < 1:
+            raise SufficeError("an RDP needs layers, each with a state")
+        if self.stationary != (self.steps is not None) or (self.steps is not None and self.steps < 0):
+            raise SufficeError("an RDP has a layer for each step, or a single one and a horizon")
+        if not self.stationary and (self.layers[0] != 1 or self.layers[-1] != 1):
             raise SufficeError("an RDP has one first and one final state")
         n = int(self.layers.sum())
         if self.tau.shape != (n, len(self.symbols)) or self.counts.shape != (n, len(self.letters)):
@@ -97,18 +104,26 @@ class RDP:
         layer = self.layer_of()
         sources, symbols = np.nonzero(self.tau != UNSEEN)
         targets = self.tau[sources, symbols]
-        if np.any((targets < 0) | (targets >= len(layer))) or np.any(layer[targets] != layer[sources] + 1):
-            raise SufficeError("a transition of an RDP must lead to a state of the next layer")
+        outside = bool(np.any((targets < 0) | (targets >= len(layer))))
+        if outside or (not self.stationary and np.any(layer[targets] != layer[sources] + 1)):
+            following = "one of its states" if self.stationary else "a state of the next layer"
+            raise SufficeError(f"a transition of an RDP must lead to {following}")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
             raise SufficeError("an RDP has counts where it has transitions, and none below 0")
 
     def __repr__(self) -> str:
-        return f"<RDP: {self.n_states} states in layers {' '.join(map(str, self.layers))}>"
+        layers = "one layer" if self.stationary else f"layers {' '.join(map(str, self.layers))}"
+        return f"<RDP: {self.n_states} states in {layers}>"
+
+    @property
+    def stationary(self) -> bool:
+        """Whether it is the same at all times."""
+        return len(self.layers) == 1
 
     @property
     def horizon(self) -> int:
         """H."""
-        return len(self.layers) - 2
+        return len(self.layers) - 2 if self.steps is None else self.steps
 
     @property
     def n_states(self) -> int:
@@ -155,28 +170,36 @@ class RDP:
         return taken
 
     def most_like(self) -> Int32:
-        """[H+1, Y] the state that a symbol most often led to at a step, whatever came before; UNSEEN if to none."""
+        """[H+1, Y] the state that a symbol most often led to at a step, whatever came before; UNSEEN if to none.
+
+        [1, Y] if stationary.
+        """
         arrived = np.zeros((self.n_states, len(self.symbols)), np.int64)
         sources, symbols = np.nonzero(self.tau != UNSEEN)
         np.add.at(arrived, (self.tau[sources, symbols], symbols), self.taken()[sources, symbols])
-        offsets = self.offsets()
-        like = np.full((self.horizon + 1, len(self.symbols)), UNSEEN, np.int32)
-        for t in range(self.horizon + 1):
-            layer = arrived[offsets[t + 1] : offsets[t + 2]]
-            like[t] = np.where(layer.any(axis=0), layer.argmax(axis=0) + offsets[t + 1], UNSEEN)
+        offsets = self.offsets() if self.stationary else self.offsets()[1:]  # of the layers that are led to
+        like = np.full((len(offsets) - 1, len(self.symbols)), UNSEEN, np.int32)
+        for t, (begin, end) in enumerate(pairwise(offsets)):
+            layer = arrived[begin:end]
+            like[t] = np.where(layer.any(axis=0), layer.argmax(axis=0) + begin, UNSEEN)
         return like
 
     def typical_histories(self) -> list[History]:
-        """For each state a history that leads to it, going back along its most frequent transitions."""
+        """For each state a shortest history that leads to it, by the most frequent transitions; () if none does."""
         taken = self.taken()
-        histories: list[History] = [()] * self.n_states
-        most = np.zeros(self.n_states, np.int64)
-        for q, y in zip(*np.nonzero(self.tau != UNSEEN), strict=True):  # layer by layer, so sources come first
-            target = self.tau[q, y]
-            if taken[q, y] > most[target]:
-                most[target] = taken[q, y]
-                histories[target] = (*histories[q], self.symbol(int(y)))
-        return histories
+        histories: dict[int, History] = {0: ()}
+        reached = [0]
+        while reached:
+            most: dict[int, tuple[int, int, int]] = {}  # by target: how often, from where, by which symbol
+            for q in reached:
+                for y in np.flatnonzero(self.tau[q] != UNSEEN).tolist():
+                    target = int(self.tau[q, y])
+                    if target not in histories and taken[q, y] > most.get(target, (0,))[0]:
+                        most[target] = int(taken[q, y]), q, y
+            for target, (_, q, y) in most.items():
+                histories[target] = (*histories[q], self.symbol(y))
+            reached = sorted(most)
+        return [histories.get(q, ()) for q in range(self.n_states)]
 
     def run(self, history: History) -> int:
         """τ̄: the state after a history of (action, observation) pairs, UNSEEN if the log never took it."""
@@ -190,12 +213,15 @@ class RDP:
         return q
 
     def run_all(self, episodes: Episodes) -> Int32:
-        """The states of every episode, [H+2, N], UNSEEN from where a history was never logged; any log will do."""
+        """The states of every episode, [H+2, N], UNSEEN from where a history was never logged; any log will do.
+
+        [H+1, N] if stationary, for as many steps as the log has: where it was cut, nothing is known to follow.
+        """
         index = {self.symbol(y): y for y in range(len(self.symbols))}
         alphabet = episodes.alphabet
         seen = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
         symbol = np.array([index.get(s, len(self.symbols)) for s in seen])
-        steps = min(len(episodes.word), self.horizon + 1)
+        steps = episodes.horizon if self.stationary else min(len(episodes.word), self.horizon + 1)
         # an extra column for unknown symbols and an extra row to stay unseen in
         tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
         tau[:-1, :-1] = self.tau
@@ -243,10 +269,41 @@ class RDP:
             np.array([actions.get(word[0], UNSEEN) for word in theirs]),
         )
 
+    def unroll(self) -> tuple[RDP, Int64]:
+        """A stationary automaton as a layered one over its horizon, and the state that each state of it stands for.
+
+        Counts are those of the states, whatever the step. What the last action shows is not seen any more: its outcomes
+        differ by their rewards alone, as in the log.
+        """
+        stands = [np.zeros(1, np.int64)]
+        for _ in range(self.horizon):
+            targets = self.tau[stands[-1]]
+            stands.append(np.unique(targets[targets != UNSEEN]).astype(np.int64))
+        cut, tau = self._cut_counts(), []
+        for now, then in pairwise(stands):
+            place = np.searchsorted(then, self.tau[now])
+            tau.append(np.where(self.tau[now] == UNSEEN, UNSEEN, place))
+        last = np.zeros((len(stands[-1]), len(self.symbols)), np.int64)
+        np.add.at(last.T, self.symbol_of_letter(), cut[stands[-1]].T)
+        tau.append(np.where(last > 0, 0, UNSEEN))
+        counts = [*(self.counts[now] for now in stands[:-1]), cut[stands[-1]]]
+        layered = RDP.of_layers(self.alphabet, self.letters, self.symbols, tau, counts)
+        return layered, np.concatenate([*stands, [self.n_states - 1]])  # the final state stands for none
+
+    def _cut_counts(self) -> Int64:
+        """[Q, X] with o_⊥ in place of what was seen, where the log has such a letter."""
+        number = {tuple(letter): x for x, letter in enumerate(self.letters.tolist())}
+        shown = np.array([number.get((a, STOP, r), x) for x, (a, _, r) in enumerate(self.letters.tolist())])
+        counts = np.zeros_like(self.counts)
+        np.add.at(counts.T, shown, self.counts.T)
+        return counts
+
     def minimise(self) -> RDP:
         """The smallest automaton with the same outputs: merge states of a layer whose counts are, action by action,
         proportional, and whose successors are merged; from the last layer backwards.
         """
+        if self.stationary:
+            raise SufficeError("only layered automata are minimised; unroll a stationary one first")
         of_letter = self.symbol_of_letter()
         offsets = self.offsets()
         merged = np.zeros(self.n_states, np.int32)  # place in the smaller layer
@@ -292,7 +349,9 @@ def compare(first: RDP, second: RDP) -> Difference | None:
     Both are walked together, breadth first. They differ where only one has seen a history, or a reward after it, or
     where one leads two histories to the same state and the other does not. How often things happened does not matter.
     """
-    if first.horizon != second.horizon:
+    if first.stationary != second.stationary:
+        return Difference((), f"the {'first' if first.stationary else 'second'} is stationary, the other layered")
+    if first.horizon != second.horizon and not first.stationary:
         return Difference((), f"horizons {first.horizon} and {second.horizon}")
     index = {second.symbol(y): y for y in range(len(second.symbols))}
     translate = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]

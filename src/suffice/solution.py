@@ -22,10 +22,11 @@ from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.estimates import Estimate
 from suffice.learner import Learned, Settings, adact_h
-from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold
+from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold, unroll_plan
 from suffice.predicting import predict
 from suffice.rdp import RDP, Tally
 from suffice.refining import refine
+from suffice.tying import tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,17 @@ class Solution:
     """An automaton, a plan on it, and what is promised of both."""
 
     learned: Learned
-    plan: Plan
+    plan: Plan  # on `planned`
     planning: Planning
     prediction: Estimate  # what the plan will bring
     behaviour_value: float  # the log's mean return
     split: Split | None = None
     bracket: Bracket | None = None  # of a split with subsampled planning: what is proved, if the automaton is right
+
+    @property
+    def planned(self) -> RDP:
+        """The automaton that the plan is of: what was learned, with its layers."""
+        return layered(self.learned.rdp)
 
     def __repr__(self) -> str:
         return f"<Solution: {self.learned.rdp!r}, predicted {self.prediction.value:.4g}>"
@@ -120,11 +126,17 @@ def regorl(
     *,
     split: Split | None = None,
     second_look: bool = True,
+    stationary: bool = False,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Solution:
-    """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for."""
+    """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
+
+    With `stationary` one automaton for all steps (`tying`), and a plan for as many steps as the log has.
+    """
     settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
+    if stationary:
+        return _tied(episodes, settings, planning, split, progress)
     if split is not None:
         first, second, _ = episodes.divide(0.5, rng)
         learned = adact_h(first, replace(settings, delta=split.per_test(episodes), confidence=None), progress)
@@ -133,15 +145,47 @@ def regorl(
         rdp = learned.rdp
         prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
         return Solution(learned, plan, planning, prediction, mean_return(episodes), split, bracket)
-    if second_look:
-        learned = adact_h(episodes, _for_one_look(settings), lambda done, of: progress(done, 2 * of))
-        refined = refine(learned, episodes, lambda done, of: progress(of + done, 2 * of))
-        learned = replace(refined, settings=settings)
-    else:
-        learned = adact_h(episodes, settings, progress)
+    learned = learn_layers(episodes, settings, second_look, progress)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
     return Solution(learned, plan, planning, prediction, mean_return(episodes))
+
+
+def learn_layers(
+    episodes: Episodes,
+    settings: Settings,
+    second_look: bool = True,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Learned:
+    """The layered automaton, if wanted after a second look."""
+    if not second_look:
+        return adact_h(episodes, settings, progress)
+    learned = adact_h(episodes, _for_one_look(settings), lambda done, of: progress(done, 2 * of))
+    refined = refine(learned, episodes, lambda done, of: progress(of + done, 2 * of))
+    return replace(refined, settings=settings)
+
+
+def layered(rdp: RDP) -> RDP:
+    """An automaton with its layers, as plans for a horizon need them."""
+    return rdp.unroll()[0] if rdp.stationary else rdp
+
+
+def _tied(
+    episodes: Episodes,
+    settings: Settings,
+    planning: Planning,
+    split: Split | None,
+    progress: Callable[[int, int], None],
+) -> Solution:
+    if split is not None or planning.subsample:
+        raise SufficeError(
+            "the paper's proof is for layers: a split and subsampled plans do not go with a stationary automaton"
+        )
+    learned = tie(episodes, settings, progress)
+    rdp = learned.rdp
+    forever = planning.discount is not None
+    plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
+    return Solution(learned, plan, planning, predict(rdp, plan, episodes), mean_return(episodes))
 
 
 def _plan(

@@ -15,6 +15,7 @@ from cyclopts import CycloptsError
 
 from suffice.cli import commands, domain_commands, evaluation_commands
 from suffice.cli.app import app
+from suffice.cli.options import spelled_out
 from suffice.errors import SufficeError
 
 __all__ = ["app", "commands", "domain_commands", "evaluation_commands", "main"]
@@ -24,7 +25,7 @@ def main() -> NoReturn:
     """Run the command line."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as schedulers do: leave nothing half written behind
     try:
-        app(exit_on_error=False, print_error=False)
+        app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except (SufficeError, CycloptsError) as error:
         _fail(str(error), 2)

@@ -15,6 +15,7 @@ from suffice.cli.options import (
     HOLD_OUT_SEED,
     DomainOptions,
     Flag,
+    Folding,
     How,
     LogOptions,
     Output,
@@ -25,6 +26,7 @@ from suffice.cli.options import (
     planning_of,
     read,
     refuse_domain_options,
+    refuse_folding,
     refuse_output,
     settings_of,
     words,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from suffice.episodes import Episodes
     from suffice.learner import Learned, Settings
     from suffice.solution import Solution
+    from suffice.stationarity import Stationarity
 
 
 @app.command
@@ -62,6 +65,7 @@ def learn(
     delta: float | None = None,
     confidence: float | None = None,
     cut: float = 0.0,
+    stationary: Folding = "no",
     seed: Whole = 0,
     threads: Whole | None = None,
     memory: str | None = None,
@@ -94,8 +98,11 @@ def learn(
         Instead of --delta: make no false split at all with this probability, dividing the rest among the tests.
     cut
         Share of the episodes below which a candidate founds no state but joins the nearest (AdaCT-H-A).
+    stationary
+        Fold time: one automaton for all steps, which may lead back to earlier states. It needs far fewer episodes if
+        the process is the same at all times. auto: try both on episodes held out, and take what predicts better.
     seed
-        Seed of what is random: the sketch's hash functions, and the halves of a split.
+        Seed of what is random: what auto holds out, the sketch's hash functions, and the halves of a split.
     threads
         Default: all cores. The result is the same to the bit.
     memory
@@ -114,6 +121,7 @@ def learn(
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
+    refuse_folding(stationary, metric, family, bound, plan)
     refuse_output(output, log)
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
@@ -121,14 +129,18 @@ def learn(
     if plan.hold_out is not None:
         used, *_ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
     start = perf_counter()
-    result = _learned(used, settings, how, seed)
+    folding = _folding(used, settings, how, seed) if stationary == "auto" else None
+    tied = stationary == "yes" or (folding is not None and folding.stationary)
+    result = _learned(used, settings, how, seed, tied)
     seconds = perf_counter() - start
     model = Model.of(result, episodes, bins=report.bins, held_out=plan.hold_out or 0.0)
     model.save(output)
     save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), fingerprint(log)))
     if json:
-        print_json(describe(model, output))
+        print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
+    if folding is not None:
+        print(folding.sentence)
     print(summary(model), f"in {seconds:.2f} s")
     print_promises(model)
     print_witnesses(model, 3)
@@ -141,21 +153,37 @@ def learn(
     print(f"Saved to {output}. Next: suffice info {output}   or   {further}")
 
 
-def _learned(used: Episodes, settings: Settings, how: How, seed: int) -> Learned | Solution:
+def _folding(used: Episodes, settings: Settings, how: How, seed: int) -> Stationarity:
+    """Whether the process is the same at all times."""
+    import numpy as np
+
+    from suffice.stationarity import is_stationary
+
+    with progress_bar("Comparing with and without layers") as progress:
+        rng = np.random.default_rng(seed)
+        return is_stationary(used, settings, second_look=how.second_look, rng=rng, progress=progress)
+
+
+def _learned(used: Episodes, settings: Settings, how: How, seed: int, tied: bool) -> Learned | Solution:
     """The automaton, with a plan unless none is wanted."""
     import numpy as np
 
-    from suffice.learner import adact_h
-    from suffice.refining import refine
-    from suffice.solution import regorl
+    from suffice.solution import learn_layers, regorl
+    from suffice.tying import tie
 
     with progress_bar("Learning") as progress:
         if how.planning is None:
-            learned = adact_h(used, settings, progress)
-            return refine(learned, used) if how.second_look else learned
-        rng = np.random.default_rng(seed)
+            return tie(used, settings, progress) if tied else learn_layers(used, settings, how.second_look, progress)
+        planning = how.planning if tied else replace(how.planning, discount=None)
         return regorl(
-            used, settings, how.planning, split=how.split, second_look=how.second_look, rng=rng, progress=progress
+            used,
+            settings,
+            planning,
+            split=how.split,
+            second_look=how.second_look,
+            stationary=tied,
+            rng=np.random.default_rng(seed),
+            progress=progress,
         )
 
 
@@ -224,7 +252,8 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
     told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "states", "plan", "cut")}
     print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
     print_promises(loaded)
-    print(loaded.about.promise.paper_sentence)
+    if loaded.about.promise.paper_sentence:
+        print(loaded.about.promise.paper_sentence)
     if states:
         print_states(loaded)
     print_witnesses(loaded, decisions)
@@ -295,12 +324,16 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
         Print JSON and nothing else.
     """
     from suffice.exact import minimal_rdp
+    from suffice.exact.stationary import stationary_rdp
     from suffice.model import Model
     from suffice.rdp import compare as compare_rdps
     from suffice.rdp import show
 
     ours = Model.load(first).rdp
-    if names_domain(second):
+    if names_domain(second) and ours.stationary:
+        finite, policy, _ = domain_of(second, options, ours.horizon)
+        theirs = stationary_rdp(finite, policy).rdp(ours.horizon)
+    elif names_domain(second):
         finite, policy, horizon = domain_of(second, options, ours.horizon)
         minimal = minimal_rdp(finite, horizon, policy)
         if minimal.telling:

@@ -34,7 +34,7 @@ def by_domain(
     plan = loaded.required_plan()
     finite, behaviour, horizon = domain_of(domain, choice, loaded.rdp.horizon)
     _refuse_other_alphabet(name, loaded, domain, finite)
-    policy = Controller.on_automaton(loaded.rdp, finite.alphabet, plan.actions)
+    policy = Controller.on_automaton(loaded.planned, finite.alphabet, plan.actions)
     found: dict[str, Any] = {"model": name, "domain": domain, "horizon": horizon, "exact": exact}
     if exact:
         with waiting("Computing"):
@@ -43,7 +43,7 @@ def by_domain(
     else:
         with progress_bar("Trying") as progress:
             rngs = [np.random.default_rng([seed, which]) for which in range(2)]
-            tried = roll_out(finite, policy, horizon, episodes, rngs[0], loaded.rdp, progress)
+            tried = roll_out(finite, policy, horizon, episodes, rngs[0], loaded.planned, progress)
             found |= {"episodes": episodes, "seed": seed} | measures(tried) | {"unseen": tried.unseen}
             found["behaviour"] = measures(roll_out(finite, behaviour, horizon, episodes, rngs[1]))
     with waiting("Computing the optimum"):

@@ -53,7 +53,7 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
             f"{log}: cut to {episodes.horizon} decisions, where {name} plans {loaded.rdp.horizon}; leave --horizon out"
         )
     with waiting("Evaluating"):
-        judged = judge(loaded.rdp, loaded.required_plan(), episodes, propensity)
+        judged = judge(loaded.planned, loaded.required_plan(), episodes, propensity)
     if json:
         print_json(_judged(name, log, judged, propensity) | predicted(loaded))
     else:
@@ -105,7 +105,7 @@ def _print_judged(
         )
     if judged.unseen:
         print(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
-    rdp = loaded.rdp
+    rdp = loaded.planned
     histories = rdp.typical_histories()
     for gap in judged.gaps:
         action = rdp.alphabet.actions[gap.action]

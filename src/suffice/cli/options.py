@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -98,11 +98,26 @@ class PlanOptions:
     "With --split: an upper bound on the number of states, among which the paper divides δ."
     second_look: Annotated[bool | None, Parameter(negative="--no-second-look")] = None
     "Compare merged histories again along the automaton. Default: yes, unless you choose a test, level, or no plan."
+    discount: float | None = None
+    "With --stationary: plan for ever, a reward being worth so much less with every step, such as 0.99."
     hold_out: float | None = None
     "Leave a random share of the episodes out, such as 0.2, for: suffice evaluate MODEL --log LOG."
 
 
 DEFAULT_PLAN = PlanOptions()
+
+Folding = Literal["no", "yes", "auto"]
+
+
+def spelled_out(words: list[str]) -> list[str]:
+    """`--stationary` alone means yes, which options with a value cannot say."""
+    following = [*words[1:], ""]
+    return [
+        f"{word}=yes" if word == "--stationary" and later not in ("no", "yes", "auto") else word
+        for word, later in zip(words, following, strict=False)
+    ]
+
+
 HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
 
 
@@ -188,7 +203,8 @@ def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Contr
     if not 0 <= epsilon <= 1:
         raise SufficeError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
     loaded = Model.load(options.behaviour)
-    rdp, plan = loaded.rdp, loaded.plan or backward_induction(loaded.rdp)
+    rdp = loaded.planned
+    plan = loaded.plan or backward_induction(rdp)
     if unknown := [a for a in rdp.alphabet.actions if a not in model.alphabet.actions]:
         known = ", ".join(map(str, model.alphabet.actions))
         raise SufficeError(
@@ -271,10 +287,12 @@ def planning_of(options: PlanOptions, delta: float | None, confidence: float | N
     if not options.split and (options.accuracy is not None or options.max_states != PlanOptions.max_states):
         raise SufficeError("--accuracy and --max-states go with --split; add it, or leave them out")
     strength = USUAL if options.strength is None else options.strength
+    if options.discount is not None and options.planner in ("subsampled", "none"):
+        raise SufficeError(f"--discount does not go with --planner {options.planner}; leave one of them out")
     plannings = {
-        "safe": Planning(strength),
-        "pessimistic": Planning(strength, safe=False),
-        "greedy": GREEDY,
+        "safe": Planning(strength, discount=options.discount),
+        "pessimistic": Planning(strength, safe=False, discount=options.discount),
+        "greedy": replace(GREEDY, discount=options.discount),
         "subsampled": Planning(strength, subsample=True),
     }
     if not options.split:
@@ -287,6 +305,29 @@ def planning_of(options: PlanOptions, delta: float | None, confidence: float | N
         raise SufficeError("--split is the paper's way, which takes no second look; leave one of them out")
     level = Split().delta if delta is None else delta
     return How(plannings[options.planner], Split(level, options.accuracy, options.max_states), second_look=False)
+
+
+def refuse_folding(
+    stationary: Folding, metric: str, family: str | None, bound: str | None, options: PlanOptions
+) -> None:
+    """What does not go with one automaton for all steps."""
+    if options.discount is not None and stationary == "no":
+        raise SufficeError("--discount is for an automaton that can go on for ever; add --stationary, or leave it out")
+    if stationary == "no":
+        return
+    if stationary == "yes" and (metric != "languages" or family is not None or bound is not None):
+        raise SufficeError(
+            "--stationary compares futures by what each action brings, state by state, with e-values: there is no "
+            "metric, family or bound to choose; leave them out"
+        )
+    if options.split or options.planner == "subsampled":
+        raise SufficeError(
+            "--split and --planner subsampled are the paper's way, which is proved for layers; leave --stationary out"
+        )
+    if stationary == "yes" and options.second_look:
+        raise SufficeError(
+            "--second-look is for layers; --stationary looks as often as it takes; leave one of them out"
+        )
 
 
 def _bytes(text: str) -> int:

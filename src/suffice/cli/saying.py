@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def summary(model: Model) -> str:
     """One line about a model."""
     about = model.about
-    widths = " ".join(map(str, about.layers))
-    return f"{model.rdp.n_states} states in layers {widths}, from {about.episodes:,} episodes"
+    where = "for all steps" if model.rdp.stationary else f"in layers {' '.join(map(str, about.layers))}"
+    return f"{model.rdp.n_states} states {where}, from {about.episodes:,} episodes"
 
 
 def describe(model: Model, path: str) -> dict[str, Any]:
@@ -43,6 +43,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
     return {
         "states": model.rdp.n_states,
         "horizon": model.rdp.horizon,
+        "stationary": model.rdp.stationary,
         **{name: getattr(about, name) for name in kept},
         "promise": to_builtins(about.promise),
         "plan": to_builtins(about.plan),
@@ -109,17 +110,22 @@ def print_promises(model: Model) -> None:
 
 def print_states(model: Model) -> None:
     """Every state with its share of the episodes, what to do in it, and a typical history."""
+    from suffice.planner import fold_plan
     from suffice.rdp import show
 
     rdp, plan = model.rdp, model.plan
+    if rdp.stationary and plan is not None:
+        plan = fold_plan(rdp, plan)
     layer, offsets, histories = rdp.layer_of(), rdp.offsets(), rdp.typical_histories()
-    for q in range(rdp.n_states - 1):
-        share = rdp.counts[q].sum() / model.about.episodes
+    total = rdp.counts.sum() if rdp.stationary else model.about.episodes
+    for q in range(rdp.n_states if rdp.stationary else rdp.n_states - 1):
+        share = rdp.counts[q].sum() / total
         advice = ""
         if plan is not None:
             action = "as logged" if plan.actions[q] < 0 else str(rdp.alphabet.actions[plan.actions[q]])
             advice = f"{action if q else '':<10} {plan.values[q]:8.4g}  "
-        print(f"  layer {layer[q]} state {q - offsets[layer[q]]}  {share:6.1%}  {advice}{show(histories[q])}")
+        where = "" if rdp.stationary else f"layer {layer[q]} "
+        print(f"  {where}state {q - offsets[layer[q]]}  {share:6.1%}  {advice}{show(histories[q])}")
 
 
 def print_doubts(model: Model, most: int) -> None:
@@ -129,13 +135,15 @@ def print_doubts(model: Model, most: int) -> None:
     from suffice.kernels import FISHER
     from suffice.rdp import show
 
-    kind = FISHER if model.about.second_look else BOUNDS[model.about.bound].kind
+    evidence = model.about.second_look or model.rdp.stationary
+    kind = FISHER if evidence else BOUNDS[model.about.bound].kind
     found = doubts(model.rdp, model.decisions, model.about.episodes, kind) if most > 0 else []
     if found:
         print(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:
         candidate, joined = map(show, doubt.histories)
-        print(f"  layer {doubt.layer}: {candidate}  with  {joined}")
+        where = "" if model.rdp.stationary else f"layer {doubt.layer}: "
+        print(f"  {where}{candidate}  with  {joined}")
         print(f"    {doubt.witness}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
 
 
@@ -147,7 +155,8 @@ def print_witnesses(model: Model, most: int) -> None:
         print("Told apart, for example, by:")
     for d in told[:most]:
         other = "another" if d.verdict.nearest is None else d.verdict.nearest
-        print(f"  layer {d.layer}, states {d.verdict.target} and {other}: {d.verdict.witness}")
+        where = "" if model.rdp.stationary else f"layer {d.layer}, "
+        print(f"  {where}states {d.verdict.target} and {other}: {d.verdict.witness}")
 
 
 def print_json(content: dict[str, Any]) -> None:

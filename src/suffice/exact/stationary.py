@@ -20,6 +20,7 @@ from suffice.episodes import DUMMY, PAD, STOP, Alphabet
 from suffice.errors import SufficeError
 from suffice.exact.minimal import Arrows
 from suffice.finite import ENDED, FiniteModel, Outcomes
+from suffice.rdp import RDP, UNSEEN
 
 MAX_BELIEFS = 20_000
 MAX_DIGITS = 4096  # binary, of a probability: beliefs that never repeat grow and grow
@@ -41,6 +42,22 @@ class Stationary:
 
     def __repr__(self) -> str:
         return f"<Stationary: {self.n_states} states>"
+
+    def rdp(self, steps: int, visits: int = 10**9) -> RDP:
+        """As an automaton for so many steps, the end last: counts are what so many visits of each state would bring."""
+        arrows = self.arrows
+        codes = np.stack([arrows.action, arrows.observation, arrows.reward], axis=1)
+        letters, of_arrow = np.unique(codes, axis=0, return_inverse=True)
+        symbols, of_letter = np.unique(letters[:, :2], axis=0, return_inverse=True)
+        place = np.arange(int(max(arrows.source.max(), arrows.target.max())) + 1)
+        place = np.where(place == END, self.n_states - 1, place - (place > END))
+        tau = np.full((self.n_states, len(symbols)), UNSEEN, np.int32)
+        counts = np.zeros((self.n_states, len(letters)), np.int64)
+        x = of_arrow.reshape(-1)
+        tau[place[arrows.source], of_letter.reshape(-1)[x]] = place[arrows.target]
+        counts[place[arrows.source], x] = np.maximum(np.rint(arrows.probability.astype(float) * visits), 1)
+        layers = np.array([self.n_states], np.int64)
+        return RDP(self.alphabet, letters.astype(np.int32), symbols.astype(np.int32), layers, tau, counts, steps=steps)
 
 
 def stationary_rdp(model: FiniteModel, policy: Controller | None = None) -> Stationary:

@@ -14,11 +14,13 @@ from suffice.kernels.comparing import (
     nearest,
     tarone,
 )
-from suffice.kernels.folding import fold, meet, walk_on
+from suffice.kernels.evidence import fold, screen, weigh
+from suffice.kernels.folding import meet, walk_on
 from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
+from suffice.kernels.tying import Labels, follow, likelihoods, meet_tied, meet_twice
 from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_count, relabel, tally
 from suffice.kernels.words import ID_BITS, rehash_pairs, rehash_rows, walk_back
 
@@ -27,6 +29,7 @@ __all__ = [
     "FISHER",
     "ID_BITS",
     "LIKELIHOOD",
+    "Labels",
     "add_hits",
     "add_paths",
     "add_rows",
@@ -38,16 +41,21 @@ __all__ = [
     "count_bits",
     "cross_count",
     "fold",
+    "follow",
     "hash_prefixes",
     "judge_rows",
     "leaves_of",
+    "likelihoods",
     "meet",
+    "meet_tied",
+    "meet_twice",
     "nearest",
     "prefix_tree",
     "rehash_pairs",
     "rehash_rows",
     "relabel",
     "roll",
+    "screen",
     "sketch_add",
     "sketch_query_all",
     "sort_by_letter",
@@ -55,4 +63,5 @@ __all__ = [
     "tarone",
     "walk_back",
     "walk_on",
+    "weigh",
 ]

@@ -101,7 +101,7 @@ def to_pomdp(model: Model) -> str:
     """A model file's automaton as a `.POMDP` file."""
     about = model.about
     title = f"Learned by suffice {about.version} from {about.episodes:,} episodes (log {about.log_hash})"
-    return rdp_to_pomdp(model.rdp, title)
+    return rdp_to_pomdp(model.planned, title)
 
 
 def _horizon(horizon: int) -> str:

@@ -1,0 +1,121 @@
+"""Walking a cyclic automaton, one pointer for each episode, and what a pointer meets from some step on.
+
+Here episodes lie one after the other, `word` [N, H+1], because each is followed as far as it gets. A step is told by
+labels: by its place in a `tree` of what happened since the start, and by the state of a reference automaton. A row of
+counts has the cells of the tree, then those of the automaton, once for each depth 0, 1, …, `depth` or deeper.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.kernels.jit import jit
+
+Int32 = NDArray[np.int32]
+
+
+class Labels(NamedTuple):
+    """How steps are labelled, and where each label counts the letter and the choice of its action; −1: nowhere."""
+
+    tau: Int32  # [M, Y] the reference automaton, complete
+    cell: Int32  # [M, X]
+    choice: Int32  # [M, X]
+    tree: Int32  # [T, Y] below the given depth
+    tree_cell: Int32  # [T, X]
+    tree_choice: Int32  # [T, X]
+    depth: int
+    first: int  # cells of the tree
+    width: int  # cells of the automaton at one depth
+
+
+@jit
+def side_of(episode):
+    """0 or 1, as by a coin, but always the same."""
+    return (episode * 2654435761 >> 15) & 1
+
+
+@jit
+def _add(labels, symbol_of, word, start, since, label, amount, row):
+    """Count the letters of an episode from step `since` on, as seen from step `start` and a label there.
+
+    The tree has seen all that the log has; to the automaton an action, or what it brings, may be new.
+    """
+    node = 0
+    for u in range(start, word.size):
+        x, depth = word[u], u - start
+        if u >= since:
+            block = labels.first + min(depth, labels.depth) * labels.width
+            if labels.cell[label, x] >= 0:
+                row[block + labels.cell[label, x]] += amount
+            if labels.choice[label, x] >= 0:
+                row[block + labels.choice[label, x]] += amount
+            if depth < labels.depth and labels.tree_choice[node, x] >= 0:
+                row[labels.tree_cell[node, x]] += amount
+                row[labels.tree_choice[node, x]] += amount
+        y = symbol_of[x]
+        label = labels.tau[label, y]
+        if depth < labels.depth - 1:
+            node = labels.tree[node, y]
+
+
+@jit
+def follow(tau, symbol_of, word, weight, episodes, path, at, first, labels, label_of, rows):
+    """Let pointers walk as far as transitions are known; a state gets what follows its first visit in each episode.
+
+    Rows [Q, 2, D] keep the two sides apart that episodes are dealt out to. The first `first` states are of no interest;
+    the last letter is not walked along, because the log was cut there.
+    """
+    weighted = weight.size > 0
+    for e in episodes:
+        while at[e] < word.shape[1] - 1:
+            target = tau[path[e, at[e]], symbol_of[word[e, at[e]]]]
+            if target < 0:
+                break
+            at[e] += 1
+            path[e, at[e]] = target
+            known = target < first
+            for u in range(at[e]):
+                known |= path[e, u] == target
+            if not known:
+                amount = weight[e] if weighted else 1
+                _add(labels, symbol_of, word[e], at[e], at[e], label_of[target], amount, rows[target, side_of(e)])
+
+
+@jit
+def meet_tied(labels, symbol_of, word, weight, episodes, start, label, rows):
+    """What some episodes meet from a step of each on, seen from a label, rows [2, D] by side."""
+    weighted = weight.size > 0
+    for i in range(episodes.size):
+        e, amount = episodes[i], weight[episodes[i]] if weighted else 1
+        _add(labels, symbol_of, word[e], start[i], start[i], label, amount, rows[side_of(e)])
+
+
+@jit
+def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, label, joined, sign, row):
+    """What both a state's row and a candidate's count: what episodes meet that had been there; `sign` −1 undoes it."""
+    weighted = weight.size > 0
+    for i in range(episodes.size):
+        e, visit, until = episodes[i], 0, start[i] + joined  # one that has joined the state counts there already
+        while visit < until and path[e, visit] != state:
+            visit += 1
+        if visit < until:
+            _add(labels, symbol_of, word[e], visit, start[i], label, sign * (weight[e] if weighted else 1), row)
+
+
+@jit
+def likelihoods(tau, symbol_of, word, weight, episodes, start, ln_chance, states):
+    """[S] the ln-likelihood of what episodes met from a step of each on, had they been in these states then."""
+    weighted = weight.size > 0
+    found = np.zeros(states.size)
+    for s in range(states.size):
+        for i in range(episodes.size):
+            e, state, total = episodes[i], states[s], 0.0
+            for u in range(start[i], word.shape[1]):
+                x = word[e, u]
+                total += ln_chance[state, x]
+                state = tau[state, symbol_of[x]]
+            found[s] += total * (weight[e] if weighted else 1)
+    return found

@@ -1,0 +1,108 @@
+"""Is a process the same at all times? Let two automata predict episodes that neither was learned from.
+
+One has layers, one folds time. Each predicts every step of the held-out episodes from the state it is in there; what it
+did not expect costs ln 1/p. The automaton that folds time has far fewer states to learn, so that it predicts better
+where the process is stationary, and worse where it is not, once there are episodes enough to notice. The differences of
+the episodes are independent, so their mean has an honest standard error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.episodes import Episodes
+from suffice.learner import Settings
+from suffice.memory import Memory
+from suffice.rdp import RDP
+from suffice.solution import learn_layers
+from suffice.tying import tie
+
+Float = NDArray[np.float64]
+
+HELD_OUT = 0.3  # of the episodes
+CLEAR = 2.0  # standard errors by which layers must be better
+
+
+class Stationarity(NamedTuple):
+    """How well both automata predict a held-out episode; in bits, what they did not expect."""
+
+    layered: float
+    tied: float
+    error: float  # the standard error of the difference
+    states: tuple[int, int]  # of both
+
+    @property
+    def stationary(self) -> bool:
+        """Whether to fold time: unless layers are clearly better."""
+        return self.tied - self.layered <= CLEAR * self.error
+
+    def summary(self) -> dict[str, float | bool]:
+        """For machines."""
+        return {
+            "stationary": self.stationary,
+            "layered_bits": self.layered,
+            "tied_bits": self.tied,
+            "error_bits": self.error,
+            "layered_states": self.states[0],
+            "tied_states": self.states[1],
+        }
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        gap = self.layered - self.tied
+        verdict = (
+            "Fold time: one automaton for all steps predicts as well or better"
+            if self.stationary
+            else "Keep the layers: what happens depends on the step"
+        )
+        return (
+            f"{verdict}. Held-out episodes cost {self.tied:.4g} bits with {self.states[1]} states for all steps, "
+            f"{self.layered:.4g} bits with {self.states[0]} in layers (difference {gap:+.3g} ± {self.error:.2g})."
+        )
+
+
+def is_stationary(
+    episodes: Episodes,
+    settings: Settings | None = None,
+    *,
+    second_look: bool = True,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Stationarity:
+    """Learn both automata from some of the episodes, and compare what they say of the others."""
+    settings = settings or Settings()
+    some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
+    layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of)).rdp
+    tied = tie(some, settings, lambda done, of: progress(of + done, 2 * of)).rdp
+    costs = [surprise(rdp, others) for rdp in (layered, tied)]
+    weight = np.ones(others.n) if others.weight is None else others.weight.astype(float)
+    with_layers, without = (float(np.average(cost, weights=weight)) for cost in costs)
+    difference = costs[0] - costs[1]
+    spread = float(np.average((difference - np.average(difference, weights=weight)) ** 2, weights=weight))
+    error = math.sqrt(spread / max(float(weight.sum()) - 1, 1))
+    return Stationarity(with_layers, without, error, (layered.n_states, tied.n_states))
+
+
+def surprise(rdp: RDP, episodes: Episodes) -> Float:
+    """[N] Σ log₂ 1/p of the steps of each episode but its first and last, by the frequencies of an automaton.
+
+    As if each state had been visited once more and met all letters as often as the log has them; the last step is left
+    out because a log is cut there. The letters must be those of the automaton's log.
+    """
+    memory = Memory.of(rdp)
+    usual = rdp.counts.sum(axis=0) + 0.5
+    usual /= usual.sum()
+    counts = np.concatenate([rdp.counts, np.zeros((len(memory.astray) - rdp.n_states, len(usual)), np.int64)])
+    cost = -np.log2((counts + usual) / (counts.sum(axis=1, keepdims=True) + 1))
+    place, total, of_letter = np.zeros(episodes.n, np.int32), np.zeros(episodes.n), rdp.symbol_of_letter()
+    for t, word in enumerate(episodes.word[:-1]):
+        if t:
+            total += cost[place, word]
+        place = memory.following[place, of_letter[word]]
+    return total

@@ -1,0 +1,244 @@
+"""What two futures are compared by: the outcome of an action at a step, given a label of what happened before.
+
+Labels come from an automaton that is not yet the right one: at first the last observation, then what the last round
+learned. Near the start they may come from all that has happened since: those labels are certain to be right, but ever
+fewer steps share one. `kernels.weigh` takes the mean over both, so neither has to be chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice import kernels
+from suffice.episodes import PAD, STOP, Codes, Episodes, Int64, smallest_uint
+from suffice.rdp import UNSEEN, show_symbol
+from suffice.statistics import weights
+
+Int32 = NDArray[np.int32]
+
+DEPTH = 3  # steps since the start that labels of the tree tell apart
+NEW = -1  # instead of an event: one that a label had never seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """A log as pointers read it: episode by episode, the last step by its action and reward alone.
+
+    Its observation is o_⊥ whether the episode ended there or the log was cut: nothing that a comparison may use.
+    """
+
+    episodes: Episodes
+    symbols: Codes  # [Y, 2]
+    word: Codes  # [N, H+1] letters; those of the last step have numbers of their own
+    symbol_of: Int32  # [X]
+    action_of: Int32  # [X] what the outcome is an outcome of; UNSEEN: of nothing that was chosen
+    choice_of: Int32  # [X] the choice of that action, numbered behind the letters; UNSEEN likewise
+    weight: Int64
+
+    @classmethod
+    def of(cls, episodes: Episodes) -> Steps:
+        symbols, symbol_of = episodes.symbols()
+        letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
+        pairs, last_of = np.unique(letters[:, 0] * n_rewards + letters[:, 2], return_inverse=True)
+        word = np.empty((episodes.n, episodes.horizon + 1), smallest_uint(len(letters) + len(pairs)))
+        word[:] = episodes.word.T
+        word[:, -1] = len(letters) + last_of[episodes.word[-1]]
+        action = np.concatenate([letters[:, 0], n_actions + pairs // n_rewards]).astype(np.int32)
+        choice = action % n_actions + len(action)
+        action[choice <= PAD + len(action)] = UNSEEN
+        choice[action == UNSEEN] = UNSEEN
+        padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)]).astype(np.int32)
+        return cls(episodes, symbols, word, padded, action, choice, weights(episodes))
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return int(self.word.shape[1]) - 1
+
+    def tables(self, seen: NDArray[np.bool_]) -> _Tables:
+        """For nodes that saw these letters [nodes, X]: outcomes by action, and what was chosen."""
+        n_actions, choices = self.episodes.alphabet.n_actions, self.choice_of
+        chosen = np.zeros((len(seen), n_actions), bool)
+        nodes, letters = np.nonzero(seen & (choices != UNSEEN))
+        chosen[nodes, choices[letters] - len(choices)] = True
+        kinds = np.concatenate([self.action_of, np.full(n_actions, 2 * n_actions, np.int32)])
+        return _Tables(np.concatenate([seen, chosen], axis=1), kinds)
+
+    def ends(self) -> NDArray[np.bool_]:
+        """[Y] the symbols after which an episode is over."""
+        return np.asarray(self.symbols[:, 1] == STOP)
+
+    def transitions(self, path: Int32) -> Iterator[tuple[int, int, Int64, Int64]]:
+        """What episodes in these states [N, H+1] took: state and symbol, with the episode and step of each visit."""
+        keys = path[:, :-1].astype(np.int64) * len(self.symbols) + self.symbol_of[self.word[:, :-1]]
+        for key, places in grouped(keys.ravel()):
+            yield *divmod(key, len(self.symbols)), places // self.horizon, places % self.horizon
+
+    def describe(self, event: int) -> str:
+        """A choice or an outcome in words."""
+        alphabet, letters, letter = self.episodes.alphabet, self.episodes.letters, event
+        if event == NEW:
+            return "something new"
+        if event >= len(self.choice_of):
+            return f"{alphabet.action(event - len(self.choice_of))} is chosen"
+        if letter < len(letters):
+            a, o, r = (int(code) for code in letters[letter])
+            return f"{show_symbol((alphabet.action(a), alphabet.observation(o)))} with reward {alphabet.rewards[r]:g}"
+        a, r = divmod(int(self._last_pairs()[letter - len(letters)]), len(alphabet.rewards))
+        return f"{alphabet.action(a)} with reward {alphabet.rewards[r]:g} at the last step"
+
+    def _last_pairs(self) -> Int64:
+        letters = self.episodes.letters
+        return np.unique(letters[:, 0].astype(np.int64) * len(self.episodes.alphabet.rewards) + letters[:, 2])
+
+
+def last_observation(steps: Steps) -> Int32:
+    """[O+1, Y] the automaton that remembers no more than that; 0 has seen nothing."""
+    return np.tile(steps.symbols[:, 1].astype(np.int32) + 1, (steps.episodes.alphabet.n_observations + 1, 1))
+
+
+def completed(tau: Int32) -> Int32:
+    """An automaton that never stops: an unseen transition leads to where the symbol leads from most states."""
+    whole = tau.copy()
+    for y, column in enumerate(tau.T):
+        known = column[column != UNSEEN]
+        usual = np.bincount(known).argmax() if len(known) else 0
+        whole[column == UNSEEN, y] = usual
+    return whole
+
+
+def grouped(keys: Int64) -> Iterator[tuple[int, Int64]]:
+    """Each key in order, with the places that have it, in order."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    begin = np.flatnonzero(np.diff(ordered, prepend=-1))
+    for here, there in pairwise([*begin.tolist(), len(keys)]):
+        yield int(ordered[here]), order[here:there]
+
+
+class _Tables:
+    """Cells for what nodes (labels) were seen to meet, one table for each node and kind of event.
+
+    The last cell of a table counts what the node had never seen of that kind.
+    """
+
+    def __init__(self, seen: NDArray[np.bool_], kind_of: Int32) -> None:
+        """`seen` [nodes, V] events; those of no kind are not counted."""
+        nodes, events = np.nonzero(seen & (kind_of != UNSEEN))
+        order = np.lexsort((events, kind_of[events], nodes))
+        nodes, events = nodes[order], events[order]
+        width = int(kind_of.max(initial=0)) + 1
+        keys, table = np.unique(nodes * width + kind_of[events], return_inverse=True)
+        sizes = np.bincount(table, minlength=len(keys)) + 1
+        self.begin = np.concatenate([[0], np.cumsum(sizes)])  # [G+1]
+        self.nodes, self.kinds = keys // width, keys % width  # [G]
+        place = np.arange(len(table)) + table  # each table before has one more cell
+        self.event_of = np.full(int(self.begin[-1]), NEW)
+        self.event_of[place] = events
+        other = np.full((len(seen), width), UNSEEN, np.int32)
+        other[self.nodes, self.kinds] = self.begin[1:] - 1
+        self.cell_of = np.where(kind_of == UNSEEN, UNSEEN, other[:, kind_of]).astype(np.int32)  # [nodes, V]
+        self.cell_of[nodes, events] = place
+
+    def of_letters(self, steps: Steps) -> tuple[Int32, Int32]:
+        """[nodes, X] where each node counts a letter, and the choice of its action."""
+        outcome, chosen = self.cell_of[:, : len(steps.choice_of)], self.cell_of[:, steps.choice_of]
+        return np.ascontiguousarray(outcome), np.where(steps.choice_of == UNSEEN, UNSEEN, chosen).astype(np.int32)
+
+    def touched(self, row: Int64) -> Int64:
+        """The tables in which a row has counts."""
+        return np.unique(np.searchsorted(self.begin, np.flatnonzero(row), side="right") - 1)
+
+
+class Labelling:
+    """A reference automaton and the tree, ready for kernels."""
+
+    def __init__(self, steps: Steps, reference: Int32) -> None:
+        self.reference, self._steps = reference, steps
+        self.tables = steps.tables(self._seen_by(reference))
+        tree, seen, parents = _tree(steps)
+        self.tree_tables, self._parents = steps.tables(seen), parents
+        levels = np.array([_level(node, parents) for node in range(len(tree))])
+        choice = 2 * steps.episodes.alphabet.n_actions
+        self.group = (self.tables.kinds == choice).astype(np.int64)
+        self.tree_group = levels[self.tree_tables.nodes] + DEPTH * (self.tree_tables.kinds == choice)
+        first, width = int(self.tree_tables.begin[-1]), int(self.tables.begin[-1])
+        cells = (*self.tables.of_letters(steps), tree, *self.tree_tables.of_letters(steps))
+        self.labels = kernels.Labels(reference, *cells, DEPTH, first, width)
+        self.size = first + (DEPTH + 1) * width
+
+    def _seen_by(self, reference: Int32) -> NDArray[np.bool_]:
+        steps = self._steps
+        seen = np.zeros((len(reference), len(steps.symbol_of)), bool)
+        label = np.zeros(len(steps.word), np.int32)
+        for letter in steps.word.T:
+            seen[label, letter] = True
+            label = reference[label, steps.symbol_of[letter]]
+        return seen
+
+    def touched(self, row: Int64) -> tuple[Int64, Int64]:
+        """The tables of the tree and of the automaton in which a row has counts."""
+        first = self.labels.first
+        later = row[first:].reshape(DEPTH + 1, -1).sum(axis=0)
+        return self.tree_tables.touched(row[:first]), self.tables.touched(later)
+
+    def describe(self, cell: int, one: Int64, other: Int64) -> str:
+        """What a cell says about two rows of counts, in words."""
+        first = self.labels.first
+        if cell < first:
+            tables, rows = self.tree_tables, (one[:first], other[:first])
+        else:
+            tables, cell = self.tables, cell - first
+            rows = tuple(row[first:].reshape(DEPTH + 1, -1).sum(axis=0) for row in (one, other))
+        g = int(np.searchsorted(tables.begin, cell, side="right")) - 1
+        node, what = int(tables.nodes[g]), self._steps.describe(int(tables.event_of[cell]))
+        where = self._path(node) if tables is self.tree_tables else "later, in the same state"
+        counts = [f"{row[cell]} of {row[tables.begin[g] : tables.begin[g + 1]].sum()}" for row in rows]
+        return f"{where}, {what}: {' against '.join(counts)}"
+
+    def _path(self, node: int) -> str:
+        episodes, words = self._steps.episodes, []
+        while node:
+            node, y = self._parents[node]
+            a, o = (int(code) for code in self._steps.symbols[y])
+            words.append(show_symbol((episodes.alphabet.action(a), episodes.alphabet.observation(o))))
+        return f"after {' · '.join(reversed(words))}" if words else "next"
+
+
+def _tree(steps: Steps) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
+    """What may happen within DEPTH steps: nodes [T, Y], the letters that each has seen [T, X], parent and symbol."""
+    n_symbols, n_letters = len(steps.symbols), len(steps.symbol_of)
+    parents = [(0, 0)]
+    tree, seen = [np.zeros((1, n_symbols), np.int32)], []
+    node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # of every step, and the first of this depth
+    for depth in range(DEPTH):
+        letters = steps.word[:, 1 + depth :]
+        met = np.zeros((len(parents) - level, n_letters), bool)
+        met[node - level, letters] = True
+        seen.append(met)
+        if depth == DEPTH - 1:
+            break
+        symbols = steps.symbol_of[letters[:, :-1]]
+        taken = np.zeros((len(met), n_symbols), bool)
+        taken[node[:, :-1] - level, symbols] = True
+        sources, by = np.nonzero(taken)
+        number = np.zeros(taken.shape, np.int32)
+        number[sources, by] = np.arange(len(sources)) + len(parents)
+        tree[-1] = number
+        node = number[node[:, :-1] - level, symbols]
+        level = len(parents)
+        parents += zip((sources + (level - len(met))).tolist(), by.tolist(), strict=True)
+        tree.append(np.zeros((len(sources), n_symbols), np.int32))
+    return np.concatenate(tree), np.concatenate(seen), parents
+
+
+def _level(node: int, parents: list[tuple[int, int]]) -> int:
+    level = 0
+    while node:
+        node, level = parents[node][0], level + 1
+    return level

@@ -1,0 +1,236 @@
+"""One round: a pointer for each episode walks along known transitions and stops at the first unknown one.
+
+The transitions at which pointers wait are the candidates. The largest is compared with every state: with what followed
+the first visit of each episode there. It joins the nearest state it is not distinct from, or becomes one, and its
+pointers walk on. When none waits any more, every transition is looked at once again, with all the episodes that took
+it: one that proves to be distinct from its state is kept apart from it in the next round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice import kernels
+from suffice.episodes import Int64
+from suffice.merging import Verdict
+from suffice.rdp import UNSEEN
+from suffice.refining import EQUAL, LN_GAMMA, TIE
+from suffice.tying.labels import DEPTH, Labelling, Steps, grouped
+
+Int32 = NDArray[np.int32]
+Edge = tuple[int, int]  # state and symbol
+
+START, END = 0, 1
+SPECIAL = 2  # these two states are compared with nothing
+
+
+class Choice(NamedTuple):
+    """What became of a candidate."""
+
+    state: int
+    symbol: int
+    n: int
+    verdict: Verdict
+
+
+class Outcome(NamedTuple):
+    """What a round found."""
+
+    tau: Int32  # [Q, Y] START and END first
+    choices: list[Choice]
+    tests: list[float]  # δ of each candidate that was compared
+    apart: dict[Edge, Edge]  # transitions that proved distinct from the state they led to, and that state's founder
+
+
+class _Near(NamedTuple):
+    """How a candidate compares with a state."""
+
+    state: int
+    evidence: float  # ln E that they differ
+    balance: float
+    telling: int  # the cell that differs most, or -1
+    split: int  # and how rows were split there
+
+
+class Round:
+    """Pointers, the states found so far, and what each has seen."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        labelling: Labelling,
+        level: Callable[[int], float],
+        least: float,
+        apart: Mapping[Edge, Edge],
+    ) -> None:
+        """`level(i)` is δ of the i-th candidate; one of fewer than `least` episodes founds no state."""
+        self._steps, self._labelling, self._level, self._least, self._apart = steps, labelling, level, least, apart
+        n, n_symbols = len(steps.word), len(steps.symbols)
+        self._path, self._at = np.zeros(steps.word.shape, np.int32), np.zeros(n, np.int64)
+        self._tau = np.full((SPECIAL, n_symbols), UNSEEN, np.int32)
+        self._tau[:, steps.ends()] = END
+        self._label = np.zeros(SPECIAL, np.int64)
+        self._rows = np.zeros((SPECIAL, 2, labelling.size), np.int64)  # by side
+        self._twice = np.zeros(labelling.size, np.int64)  # scratch
+        self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # by edges of this round
+        self._waiting: dict[int, list[Int64]] = {}  # candidates: blocks of episodes
+        self._sizes: dict[int, int] = {}
+        self._choices: list[Choice] = []
+        self._tests: list[float] = []
+
+    def run(self) -> Outcome:
+        """Until no pointer waits."""
+        self._walk(np.arange(len(self._steps.word)))
+        while self._sizes:
+            key = min(self._sizes, key=lambda k: (-self._sizes[k], k))  # the largest; ties by state and symbol
+            episodes = np.sort(np.concatenate(self._waiting.pop(key)))
+            n = self._sizes.pop(key)
+            state, symbol = divmod(key, len(self._steps.symbols))
+            verdict = self._place(state, symbol, episodes, n)
+            self._tau[state, symbol] = verdict.target
+            self._choices.append(Choice(state, symbol, n, verdict))
+            self._walk(episodes)
+        return Outcome(self._tau, self._choices, self._tests, self._look_again())
+
+    def _walk(self, episodes: Int64) -> None:
+        """Let pointers walk on, and note where they wait."""
+        steps, labels = self._steps, self._labelling.labels
+        kernels.follow(
+            self._tau, steps.symbol_of, steps.word, steps.weight, episodes, self._path, self._at, SPECIAL, labels,
+            self._label, self._rows,
+        )  # fmt: skip
+        waiting = episodes[self._at[episodes] < steps.horizon]
+        at = self._at[waiting]
+        keys = self._path[waiting, at].astype(np.int64) * len(steps.symbols) + steps.symbol_of[steps.word[waiting, at]]
+        for key, places in grouped(keys):
+            block = waiting[places]
+            self._waiting.setdefault(key, []).append(block)
+            size = len(block) if not len(steps.weight) else int(steps.weight[block].sum())
+            self._sizes[key] = self._sizes.get(key, 0) + size
+
+    def _place(self, state: int, symbol: int, episodes: Int64, n: int) -> Verdict:
+        """Promote a candidate or let it join."""
+        edge = (int(self._label[state]), symbol)
+        kept_from = self._apart.get(edge)
+        label = int(self._labelling.reference[edge])
+        others = [s for s in range(SPECIAL, len(self._tau)) if self._named(s) != kept_from or kept_from is None]
+        if not others:
+            return Verdict(self._found((state, symbol), label), promoted=True)
+        delta = self._level(len(self._tests))
+        self._tests.append(delta)
+        threshold = -math.log(delta)
+        compare = _Comparison(self, episodes, self._at[episodes] + 1, joined=False)
+        near = _nearest([compare.with_state(s) for s in compare.worth_comparing(others, threshold)], threshold)
+        alone = near.evidence >= threshold
+        why = compare.describe(near)
+        verdict = Verdict(near.state, False, alone, near.state, near.evidence, threshold, witness=why)
+        if not alone or n < self._least:
+            return verdict
+        return verdict._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
+
+    def _named(self, state: int) -> Edge:
+        """The founder of a state as the last round would call it."""
+        source, symbol = self._founders[state]
+        return int(self._label[source]), symbol
+
+    def _found(self, founder: Edge, label: int) -> int:
+        """A new state."""
+        self._tau = np.concatenate([self._tau, np.full((1, self._tau.shape[1]), UNSEEN, np.int32)])
+        self._tau[-1, self._steps.ends()] = END
+        self._label = np.append(self._label, label)
+        if len(self._tau) > len(self._rows):  # room for as many again
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._founders.append(founder)
+        return len(self._tau) - 1
+
+    def _look_again(self) -> dict[Edge, Edge]:
+        """Every transition by itself, with all the episodes that took it."""
+        threshold = -math.log(self._level(len(self._tests)))
+        apart: dict[Edge, Edge] = {}
+        for state, symbol, visitors, steps in self._steps.transitions(self._path):
+            target = int(self._tau[state, symbol])
+            if target < SPECIAL or self._founders[target] == (state, symbol):
+                continue
+            episodes, first = np.unique(visitors, return_index=True)
+            compare = _Comparison(self, episodes, steps[first] + 1, joined=True)
+            if compare.with_state(target).evidence >= threshold:
+                apart[state, symbol] = self._founders[target]
+        return apart
+
+
+class _Comparison:
+    """Episodes from a step of each on, against states."""
+
+    def __init__(self, rounds: Round, episodes: Int64, start: Int64, joined: bool) -> None:
+        self._round, self._episodes, self._start, self._joined = rounds, episodes, start, joined
+        self._seen: dict[int, tuple[Int64, tuple[Int64, Int64]]] = {}  # by label
+
+    def worth_comparing(self, states: list[int], threshold: float) -> list[int]:
+        """Without those that the tree alone tells apart; if it tells all apart, the one it does so least."""
+        r, labels = self._round, self._round._labelling.labels
+        rows, (tables, _) = self._met(0)
+        found = kernels.screen(
+            rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, r._rows[: len(r._tau)],
+            r._path, self._episodes, self._start, self._joined, r._steps.word, r._steps.weight, r._steps.symbol_of,
+            labels.tree, labels.tree_cell, labels.tree_choice, LN_GAMMA, EQUAL,
+        )  # fmt: skip
+        found -= math.log(2 * (DEPTH + 2))  # it is one of as many ways to label, and to deal out
+        left = [s for s in states if found[s] < threshold]
+        return left or [min(states, key=lambda s: found[s])]
+
+    def with_state(self, state: int) -> _Near:
+        """How they compare."""
+        r, made = self._round, self._round._labelling
+        mine, touched = self._met(int(r._label[state]))
+        self._count_twice(state, 1)
+        found = kernels.weigh(
+            mine, r._rows[state], r._twice, touched[0], made.tree_tables.begin, made.tree_group, touched[1],
+            made.tables.begin, made.group, DEPTH, LN_GAMMA, EQUAL,
+        )  # fmt: skip
+        self._count_twice(state, -1)
+        return _Near(state, *found)
+
+    def describe(self, near: _Near) -> str:
+        """What differs most, in words."""
+        if near.telling < 0:
+            return ""
+        r, state = self._round, near.state
+        mine, _ = self._met(int(r._label[state]))
+        theirs = r._rows[state]
+        self._count_twice(state, 1)
+        rows = (mine.sum(axis=0), theirs.sum(axis=0) - r._twice) if near.split == 0 else (mine[1], theirs[0])
+        self._count_twice(state, -1)
+        return r._labelling.describe(near.telling, *rows)
+
+    def _count_twice(self, state: int, sign: int) -> None:
+        """Note what both rows count, or clear that away."""
+        r, steps = self._round, self._round._steps
+        kernels.meet_twice(
+            r._labelling.labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, r._path, state,
+            int(r._label[state]), self._joined, sign, r._twice,
+        )  # fmt: skip
+
+    def _met(self, label: int) -> tuple[Int64, tuple[Int64, Int64]]:
+        """What the episodes met, by side, seen from a label, and in which tables."""
+        if label not in self._seen:
+            labelling, steps = self._round._labelling, self._round._steps
+            rows = np.zeros((2, labelling.size), np.int64)
+            kernels.meet_tied(
+                labelling.labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, label, rows
+            )
+            self._seen[label] = rows, labelling.touched(rows.sum(axis=0))
+        return self._seen[label]
+
+
+def _nearest(found: list[_Near], threshold: float) -> _Near:
+    """Of the states it is not distinct from the one that most speaks for; if there are none, the least distinct."""
+    possible = [f for f in found if f.evidence < threshold]
+    if not possible:
+        return min(found, key=lambda f: f.evidence)
+    least = min(f.balance for f in possible)
+    return next(f for f in possible if f.balance <= least + TIE)  # the oldest of equals

@@ -1,0 +1,146 @@
+"""Where rare transitions lead: to the state from which what followed them is most likely.
+
+A test cannot tell where a transition leads that was taken twice; but something has to be said, and the best is the most
+probable. Likelihoods come from all visits, walked to the end of the log along the automaton. What is probable
+beforehand is learned from the automaton too: symbols that lead to the same state from wherever both are known are
+likely to do so again (what a blind man calls two sounds of one door), and so are the actions, or the observations, that
+agree in the state itself (where an episode begins anew, no action matters).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice import kernels
+from suffice.episodes import Int64
+from suffice.rdp import UNSEEN
+from suffice.refining import TIE
+from suffice.tying.labels import Steps, completed
+from suffice.tying.pointers import SPECIAL
+
+Float = NDArray[np.float64]
+Int32 = NDArray[np.int32]
+
+PASSES = 5
+VISITS = 2000  # of a transition that are looked at
+FEW = 50  # of them to leave all but a few states out
+BEST = 8  # so many remain
+
+
+def settle(steps: Steps, tau: Int32) -> Int32:
+    """Let every transition lead to its most probable state, again and again until nothing changes."""
+    tau = tau.copy()
+    for _ in range(PASSES):
+        if not _Pass(steps, tau).run():
+            break
+    return tau
+
+
+class _Pass:
+    """One look at every transition; it changes the table that it was given."""
+
+    def __init__(self, steps: Steps, tau: Int32) -> None:
+        self._steps, self._tau, self._whole = steps, tau, completed(tau)
+        self._path = _walk(steps, self._whole)
+        self._ln_chance = self._chances()
+        self._share = np.bincount(self._path.ravel(), minlength=len(tau)) / self._path.size
+        self._known = (tau != UNSEEN) & ~steps.ends()
+        self._agreement = _agreement(tau, self._known)
+
+    def run(self) -> int:
+        """How many transitions changed."""
+        changed = 0
+        for state, symbol, episodes, at in self._steps.transitions(self._path):
+            if not self._steps.ends()[symbol]:
+                target = self._best(state, symbol, episodes[:VISITS], at[:VISITS] + 1)
+                changed += target != self._tau[state, symbol]
+                self._tau[state, symbol] = target
+        return changed
+
+    def _best(self, state: int, symbol: int, episodes: Int64, start: Int64) -> int:
+        """The most probable target; what it was before, unless another is more probable."""
+        ln_prior, now = self._ln_prior(state, symbol), int(self._tau[state, symbol])
+        states = np.arange(SPECIAL, len(self._tau))
+        if len(episodes) > FEW and len(states) > BEST:
+            rough = self._likelihoods(episodes[:FEW], start[:FEW], states) + ln_prior[states]
+            kept = np.argsort(-rough, kind="stable")[:BEST]
+            states = np.union1d(states[kept], [now] if now >= SPECIAL else [])
+        score = self._likelihoods(episodes, start, states) + ln_prior[states]
+        best = int(score.argmax())
+        stays = now in states and score[best] <= score[np.flatnonzero(states == now)[0]] + TIE
+        return now if stays else int(states[best])
+
+    def _likelihoods(self, episodes: Int64, start: Int64, states: Int64) -> Float:
+        steps, whole = self._steps, self._whole
+        return np.asarray(
+            kernels.likelihoods(
+                whole, steps.symbol_of, steps.word, steps.weight, episodes, start, self._ln_chance, states
+            )
+        )
+
+    def _chances(self) -> Float:
+        """[Q, X] ln of how frequent each letter is given its action, as if half a visit more had met all alike."""
+        steps, counts = self._steps, np.zeros((len(self._tau), len(self._steps.symbol_of)))
+        weight = steps.weight if len(steps.weight) else np.ones(len(steps.word), np.int64)
+        for u in range(1, steps.horizon + 1):
+            np.add.at(counts, (self._path[:, u], steps.word[:, u]), weight)
+        found = np.zeros_like(counts)
+        for action in np.unique(steps.action_of[steps.action_of != UNSEEN]):
+            letters = np.flatnonzero(steps.action_of == action)
+            part = counts[:, letters]
+            found[:, letters] = np.log((part + 0.5 / len(letters)) / (part.sum(axis=1, keepdims=True) + 0.5))
+        return found
+
+    def _ln_prior(self, state: int, symbol: int) -> Float:
+        """[Q] by what other symbols of the state say, and where all are wrong by how frequent states are."""
+        known = self._known[state].copy()
+        known[symbol] = False
+        voters = np.flatnonzero(known)
+        trust = np.maximum(self._agreement[symbol, voters], self._local(state, symbol, voters))
+        doubt = np.ones(len(self._tau))
+        np.multiply.at(doubt, self._tau[state, voters], 1 - trust)
+        prior = doubt.prod() * self._share + (1 - doubt)
+        prior[:SPECIAL] = 0
+        return np.asarray(np.log(prior / max(prior.sum(), 1e-300) + 1e-12))
+
+    def _local(self, state: int, symbol: int, voters: Int64) -> Float:
+        """[V] how well each voter's action (or observation) agrees with the symbol's, elsewhere in the state."""
+        symbols, row, known = self._steps.symbols, self._tau[state], self._known[state]
+        action, observation = symbols[symbol]
+        grid = {(int(symbols[z, 0]), int(symbols[z, 1])): int(row[z]) for z in np.flatnonzero(known) if z != symbol}
+        found = np.zeros(len(voters))
+        for i, z in enumerate(voters):
+            a, o = symbols[z]
+            if o == observation and a != action:
+                pairs = [(grid[action, k], v) for (j, k), v in grid.items() if j == a and (action, k) in grid]
+            elif a == action and o != observation:
+                pairs = [(grid[j, observation], v) for (j, k), v in grid.items() if k == o and (j, observation) in grid]
+            else:
+                continue
+            found[i] = _rate(sum(u == v for u, v in pairs), len(pairs), len(self._tau))
+        return found
+
+
+def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
+    """[Y, Y] how often two symbols lead from the same state to the same state."""
+    agree, both = (np.zeros((tau.shape[1], tau.shape[1])) for _ in range(2))
+    for row, seen in zip(tau, known, strict=True):
+        places = np.flatnonzero(seen)
+        cells = np.ix_(places, places)
+        both[cells] += 1
+        agree[cells] += row[places][:, None] == row[places]
+    return np.asarray(_rate(agree, both, len(tau)))
+
+
+def _rate(agree: float | Float, both: float | Float, n_states: int) -> Float:
+    """Beforehand two symbols agree by chance."""
+    return np.asarray((agree + 1 / n_states) / (both + 1))
+
+
+def _walk(steps: Steps, whole: Int32) -> Int32:
+    """[N, H+1] the states of every episode."""
+    path = np.zeros(steps.word.shape, np.int32)
+    for u in range(steps.horizon):
+        path[:, u + 1] = whole[path[:, u], steps.symbol_of[steps.word[:, u]]]
+    return path
