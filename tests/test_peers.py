@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip("aalpy", reason="the baselines are not installed")
 from peers import UNSEEN, Found, aalpy, as_tau, find_flexfringe, flexfringe, is_exact, read_flexfringe, traces
 
-from suffice.domains import TMaze
+from suffice.domains import Cheese, RotatingMaze, TMaze
+from suffice.domains.domain import Domain
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes, Int64
 from suffice.exact.stationary import Stationary, stationary_rdp
 
@@ -66,6 +67,17 @@ def test_states_come_breadth_first_and_loops_are_kept() -> None:
     symbols = episodes().symbols()[0]
     assert ((tau[0] != UNSEEN) == (symbols[:, 0] == DUMMY)).all()
     assert (tau[:, symbols[:, 1] == STOP] == UNSEEN).all()
+
+
+@pytest.mark.parametrize(("domain", "horizon"), [(MAZE, HORIZON), (Cheese(), 15), (RotatingMaze(), 15)], ids=str)
+def test_the_truth_is_exact(domain: Domain, horizon: int) -> None:
+    log, true = domain.simulate(1000, horizon, np.random.default_rng(0)), stationary_rdp(domain.model(horizon))
+    letter = {tuple(row): x for x, row in enumerate(log.letters.tolist())}
+    delta = np.full((true.arrows.source.max() + 1, len(letter)), UNSEEN)
+    for q, *step, target in true.arrows.rows():
+        if tuple(step) in letter:
+            delta[q, letter[tuple(step)]] = target
+    assert is_exact(as_tau(delta, log), log.symbols()[0], log.alphabet, true)
 
 
 def test_a_wrong_transition_is_not_exact() -> None:
