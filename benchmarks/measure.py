@@ -46,12 +46,12 @@ def peak_bytes(episodes: Episodes, settings: Settings) -> int:
     """Peak resident memory of a run above what was resident before it (Linux)."""
     warm_up(episodes, settings)
     gc.collect()
-    before = _status("VmRSS")
+    before = status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
     adact_h(episodes, settings)
-    return _status("VmHWM") - before
+    return status("VmHWM") - before
 
 
-def _status(name: str) -> int:
+def status(name: str) -> int:
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith(name))
     return int(line.split()[1]) * 1024

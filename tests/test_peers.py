@@ -1,0 +1,132 @@
+"""The peers of the benchmarks: they find what is there, and what they write is read as they meant it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("aalpy", reason="the baselines are not installed")
+from peers import UNSEEN, Found, aalpy, as_tau, find_flexfringe, flexfringe, is_exact, read_flexfringe, traces
+
+from suffice.domains import Cheese, RotatingMaze, TMaze
+from suffice.domains.domain import Domain
+from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes, Int64
+from suffice.exact.stationary import Stationary, stationary_rdp
+
+MAZE, HORIZON = TMaze(length=2, cue_visible=True), 8
+RECORDED = Path(__file__).parent / "golden" / "flexfringe_t_maze.json"  # learned from episodes()
+
+
+@cache
+def episodes() -> Episodes:
+    return MAZE.simulate(1000, HORIZON, np.random.default_rng(0))
+
+
+@cache
+def truth() -> Stationary:
+    return stationary_rdp(MAZE.model(HORIZON))
+
+
+@cache
+def recorded() -> Int64:
+    return as_tau(read_flexfringe(RECORDED.read_text(), len(episodes().letters)), episodes())
+
+
+def exact(tau: Int64) -> bool:
+    return is_exact(tau, episodes().symbols()[0], episodes().alphabet, truth())
+
+
+def check(found: Found) -> None:
+    assert exact(found.tau)
+    assert found.seconds > 0 and found.bytes > 0
+
+
+def test_alergia_finds_the_maze() -> None:
+    check(aalpy(episodes(), 1.0))
+
+
+def test_what_flexfringe_writes_is_the_maze() -> None:
+    assert exact(recorded())
+
+
+@pytest.mark.skipif(find_flexfringe() is None, reason="no FlexFringe: set FLEXFRINGE to its binary")
+def test_flexfringe_finds_the_maze() -> None:
+    found = flexfringe(episodes(), find_flexfringe() or "")
+    check(found)
+    np.testing.assert_array_equal(found.tau, recorded())
+
+
+def test_states_come_breadth_first_and_loops_are_kept() -> None:
+    tau = recorded()
+    first = [int(target) for target in dict.fromkeys(tau[tau != UNSEEN].tolist())]
+    assert first == list(range(1, len(tau)))
+    assert any(q in row for q, row in enumerate(tau.tolist()))
+    symbols = episodes().symbols()[0]
+    assert ((tau[0] != UNSEEN) == (symbols[:, 0] == DUMMY)).all()
+    assert (tau[:, symbols[:, 1] == STOP] == UNSEEN).all()
+
+
+@pytest.mark.parametrize(("domain", "horizon"), [(MAZE, HORIZON), (Cheese(), 15), (RotatingMaze(), 15)], ids=str)
+def test_the_truth_is_exact(domain: Domain, horizon: int) -> None:
+    log, true = domain.simulate(1000, horizon, np.random.default_rng(0)), stationary_rdp(domain.model(horizon))
+    letter = {tuple(row): x for x, row in enumerate(log.letters.tolist())}
+    delta = np.full((true.arrows.source.max() + 1, len(letter)), UNSEEN)
+    for q, *step, target in true.arrows.rows():
+        if tuple(step) in letter:
+            delta[q, letter[tuple(step)]] = target
+    assert is_exact(as_tau(delta, log), log.symbols()[0], log.alphabet, true)
+
+
+def test_a_wrong_transition_is_not_exact() -> None:
+    tau = recorded()
+    for q, symbol in np.argwhere(tau != UNSEEN).tolist():
+        wrong = tau.copy()
+        wrong[q, symbol] = (tau[q, symbol] + 1) % len(tau)
+        assert not exact(wrong)
+
+
+def test_a_state_too_many_or_too_few_is_not_exact() -> None:
+    tau = recorded()
+    (cell,) = np.argwhere(tau == len(tau) - 1)[-1:].tolist()
+    doubled = np.vstack([tau, tau[-1]])
+    doubled[tuple(cell)] = len(tau)
+    assert not exact(doubled)
+    one = np.where(tau[:1] == UNSEEN, UNSEEN, 0)
+    assert not exact(one)
+
+
+def test_a_transition_that_was_not_seen_is_not_missed() -> None:
+    tau = recorded().copy()
+    q = len(tau) - 1
+    loop = np.flatnonzero(tau[q] == q)[0]
+    tau[q, loop] = UNSEEN
+    assert exact(tau)
+
+
+@pytest.mark.parametrize(("weight", "loops"), [((1, 1, 1), True), ((3, 1, 1), False)])
+def test_the_most_frequent_reward_decides(weight: tuple[int, ...], loops: bool) -> None:
+    """Reward 0 leads from state 1 to 2 and from there back; reward 1 leads to 3, which stays; two of three pay 1."""
+    alphabet = Alphabet(("go",), ("sight",), (("wall",),), (0.0, 1.0))
+    action = np.array([[DUMMY] * 3] + [[2] * 3] * 4)
+    observation = np.array([[1] * 3] * 4 + [[STOP] * 3])
+    reward = np.array([[0] * 3, [0, 1, 1], *[[0] * 3] * 3])
+    log = Episodes.from_steps(alphabet, action, observation, reward, np.array(weight))
+    letter = {tuple(row): x for x, row in enumerate(log.letters.tolist())}
+    delta = np.full((4, len(letter)), UNSEEN)
+    delta[0, letter[DUMMY, 1, 0]] = 1
+    delta[1:, letter[2, 1, 0]] = 2, 1, 3
+    delta[1, letter[2, 1, 1]] = 3
+    go = log.symbols()[0].tolist().index([2, 1])
+    assert as_tau(delta, log)[:, go].tolist() == [UNSEEN, 2, 2 if loops else 1]
+
+
+def test_traces_stop_at_ends_and_before_the_cut() -> None:
+    log = episodes()
+    for trace, column in zip(traces(log), log.word.T.tolist(), strict=True):
+        assert trace == column[: len(trace)] and len(trace) <= HORIZON
+        action, observation = log.letters[trace, :2].T
+        assert (action != PAD).all() and (observation[:-1] != STOP).all()
+        assert len(trace) == HORIZON or observation[-1] == STOP
