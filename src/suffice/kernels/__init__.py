@@ -20,7 +20,7 @@ from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
 from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_count, relabel, tally
-from suffice.kernels.words import ID_BITS, rehash_pairs, rehash_rows, walk_back
+from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
 __all__ = [
     "DIFFERENCE",
@@ -39,6 +39,7 @@ __all__ = [
     "cross_count",
     "fold",
     "hash_prefixes",
+    "joint_weights",
     "judge_rows",
     "leaves_of",
     "meet",
