@@ -29,6 +29,8 @@ from suffice.planner import BEHAVE, Plan
 from suffice.policy import Policy
 from suffice.rdp import RDP
 from suffice.solution import Solution
+from suffice.statistics import Statistic
+from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages, Needed
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.version import __version__
 
@@ -51,6 +53,15 @@ class Promised(msgspec.Struct, frozen=True):
     second_look_sentence: str = ""
     second_look_tests: int = 0
     second_look_false_split: float = 0.0
+
+
+class NeededLanguages(msgspec.Struct, frozen=True):
+    """`statistics.adaptive.Needed`, written down."""
+
+    sentence: str
+    ladder: list[str]
+    layers: list[str | None]  # [H+2] the largest family that each layer needed
+    left_out: list[str]
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -99,6 +110,7 @@ class About(msgspec.Struct, frozen=True):
     held_out: float = 0.0  # share of the log's episodes that was not learned from
     second_look: bool = False
     plan: Planned | None = None
+    needed: NeededLanguages | None = None  # with --family adaptive
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +221,7 @@ def _about(
         log_hash=episodes.digest(),
         episodes=int(learned.rdp.counts[0].sum()),
         metric=statistic.name,
-        family=str(statistic.family) if isinstance(statistic, LanguageCounts) else None,
+        family=_family_of(statistic),
         bound=settings.chosen_bound.name,
         delta=max(learned.deltas),
         confidence=settings.confidence,
@@ -239,7 +251,20 @@ def _about(
         held_out=held_out,
         second_look=learned.second_look,
         plan=plan,
+        needed=_needed(learned.needed) if learned.needed else None,
     )
+
+
+def _family_of(statistic: Statistic) -> str | None:
+    if isinstance(statistic, AdaptiveLanguages):
+        return ADAPTIVE
+    return str(statistic.family) if isinstance(statistic, LanguageCounts) else None
+
+
+def _needed(needed: Needed) -> NeededLanguages:
+    ladder = [str(family) for family in needed.ladder]
+    layers = [None, *(ladder[r] if r >= 0 else None for r in needed.layers)]
+    return NeededLanguages(needed.sentence, ladder, layers, [str(family) for family in needed.left_out])
 
 
 # ---------------------------------------------------------------- arrays in the archive
