@@ -302,6 +302,7 @@ def test_files_keep_what_was_needed_and_old_ones_load(tmp_path: Path) -> None:
     assert msgspec.convert(old, About).needed is None
 
 
+@pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
 def test_the_command_line(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "it.model")
     ok("simulate", "corridor", "--episodes", "2000", "-o", log)
