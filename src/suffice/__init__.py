@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from suffice.simulation import simulate
     from suffice.sketch import CountMinSketch
     from suffice.solution import Solution, Split, regorl
+    from suffice.statistics.adaptive import AdaptiveLanguages
     from suffice.statistics.language_counts import LanguageCounts
     from suffice.statistics.prefix_sketch import PrefixSketches
     from suffice.statistics.prefix_tree import PrefixCounts
@@ -59,6 +60,7 @@ _HOMES = {
     "simulation": ("simulate",),
     "sketch": ("CountMinSketch",),
     "solution": ("Solution", "Split", "regorl"),
+    "statistics.adaptive": ("AdaptiveLanguages",),
     "statistics.language_counts": ("LanguageCounts",),
     "statistics.prefix_sketch": ("PrefixSketches",),
     "statistics.prefix_tree": ("PrefixCounts",),
@@ -75,6 +77,7 @@ __all__ = [
     "RDP",
     "TWO_SAMPLE",
     "UNSEEN",
+    "AdaptiveLanguages",
     "Alphabet",
     "Bound",
     "Columns",

@@ -44,6 +44,17 @@ class Bound:
             return np.full(len(n2), larger_root(math.log(delta) - ln_size))
         return np.full(len(n2), ln_size - math.log(delta))
 
+    def attainable(self, n1: int, n2: int) -> float:
+        """No event shows more evidence between samples of n₁ and n₂ suffixes: one that holds for all of one side and
+        none of the other shows it, G = n₁ ln(n/n₁) + n₂ ln(n/n₂) or p ≥ 1 / C(n, n₁).
+        """
+        if self.kind == DIFFERENCE:
+            return 1.0
+        n = n1 + n2
+        if self.kind == LIKELIHOOD:
+            return n1 * math.log(n / n1) + n2 * math.log(n / n2)
+        return math.lgamma(n + 1) - math.lgamma(n1 + 1) - math.lgamma(n2 + 1)
+
     def detectable(self, threshold: float, n1: int, n2: int) -> float:
         """An observed difference of frequencies that certainly passes the threshold (for `fisher`: nearly so); above
         1 none does, as the samples are too small.

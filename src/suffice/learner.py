@@ -23,6 +23,8 @@ from suffice.errors import SufficeError
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import Plan, Statistic
+from suffice.statistics.adaptive import AdaptivePlan, Needed
+from suffice.statistics.adaptive_layer import AdaptiveLayer
 from suffice.statistics.language_counts import LanguageCounts
 
 Int64 = NDArray[np.int64]
@@ -87,6 +89,7 @@ class Learned:
     forced_share: float  # of the candidates' data, what joined a state only because it was rare
     settings: Settings
     second_look: bool = False  # the decisions are those of `refining`
+    needed: Needed | None = None  # of an adaptive family, the languages that it took
 
     def __repr__(self) -> str:
         return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"
@@ -117,6 +120,7 @@ class _Run:
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
         self._languages: list[int] = []
+        self._needed: list[int] = []  # per layer, the largest rung of an adaptive family
         self._deltas: list[float] = []
 
     def learn(self, progress: Callable[[int, int], None]) -> Learned:
@@ -151,9 +155,8 @@ class _Run:
         settings, sizes = self._settings, candidates.sizes
         length = self._episodes.horizon - t + 1
         delta = settings.delta_at(self._episodes.horizon, len(sizes))
-        size = self._plan.size(length, delta) if length else 0
+        size, needed = self._plan.size(length, delta) if length else 0, -1
         self._candidates.append(len(sizes))
-        self._languages.append(size)
         self._deltas.append(delta)
         if length == 0:  # nothing follows, so nothing differs: one final state
             verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
@@ -161,6 +164,9 @@ class _Run:
             layer = self._plan.layer(t, parts, sizes, delta)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
             verdicts = [merger.place(c) for c in candidates.order.tolist()]
+            needed, size = (layer.needed, layer.size) if isinstance(layer, AdaptiveLayer) else (needed, size)
+        self._languages.append(size)
+        self._needed.append(needed)
         columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
         self._decisions += map(Decision, repeat(t), *columns, verdicts)
         join = np.zeros(len(sizes), np.int64)
@@ -180,6 +186,7 @@ class _Run:
             deltas=tuple(self._deltas),
             forced_share=forced / (episodes.total * max(1, episodes.horizon)),
             settings=self._settings,
+            needed=self._plan.needed(tuple(self._needed)) if isinstance(self._plan, AdaptivePlan) else None,
         )
 
     def _promise(self, n_states: int) -> Promise:

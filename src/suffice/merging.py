@@ -73,7 +73,7 @@ class Merger:
             return Verdict(self._promote(c), True)
         found = self._layer.judge(self._bound.kind, c, *self._thresholds(c), self._delta)
         q, size = found.nearest, self._sizes[c]
-        detectable = self._bound.detectable(found.threshold, size, int(self._state_sizes[q]))
+        detectable = self._bound.detectable(found.widest or found.threshold, size, int(self._state_sizes[q]))
         why = q, found.distance, found.threshold, detectable, self._witness(c, q, found.event)
         if found.alone and size / self._total >= self._cut:
             return Verdict(self._promote(c), True, False, *why)

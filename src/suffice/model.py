@@ -29,6 +29,8 @@ from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
 from suffice.rdp import RDP
 from suffice.solution import Solution, layered
+from suffice.statistics import Statistic
+from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages, Needed
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.version import __version__
 
@@ -52,6 +54,15 @@ class Promised(msgspec.Struct, frozen=True):
     second_look_sentence: str = ""
     second_look_tests: int = 0
     second_look_false_split: float = 0.0
+
+
+class NeededLanguages(msgspec.Struct, frozen=True):
+    """`statistics.adaptive.Needed`, written down."""
+
+    sentence: str
+    ladder: list[str]
+    layers: list[str | None]  # [H+2] the largest family that each layer needed
+    left_out: list[str]
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -102,6 +113,7 @@ class About(msgspec.Struct, frozen=True):
     second_look: bool = False
     plan: Planned | None = None
     steps: int | None = None  # H of a stationary automaton
+    needed: NeededLanguages | None = None  # with --family adaptive
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,7 +234,7 @@ def _about(
         log_hash=episodes.digest(),
         episodes=int(learned.rdp.counts[0].sum()),
         metric=OUTCOMES if learned.rdp.stationary else statistic.name,
-        family=str(statistic.family) if isinstance(statistic, LanguageCounts) and not learned.rdp.stationary else None,
+        family=None if learned.rdp.stationary else _family_of(statistic),
         bound=E_VALUES if learned.rdp.stationary else settings.chosen_bound.name,
         delta=max(learned.deltas),
         confidence=settings.confidence,
@@ -253,7 +265,20 @@ def _about(
         second_look=learned.second_look,
         plan=plan,
         steps=learned.rdp.steps,
+        needed=_needed(learned.needed) if learned.needed else None,
     )
+
+
+def _family_of(statistic: Statistic) -> str | None:
+    if isinstance(statistic, AdaptiveLanguages):
+        return ADAPTIVE
+    return str(statistic.family) if isinstance(statistic, LanguageCounts) else None
+
+
+def _needed(needed: Needed) -> NeededLanguages:
+    ladder = [str(family) for family in needed.ladder]
+    layers = [None, *(ladder[r] if r >= 0 else None for r in needed.layers)]
+    return NeededLanguages(needed.sentence, ladder, layers, [str(family) for family in needed.left_out])
 
 
 # ---------------------------------------------------------------- arrays in the archive

@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from suffice.episodes import Episodes
 
@@ -19,6 +21,7 @@ Statistic = Languages | Conjunctions | Prefixes
 Symbol = tuple[int, int]  # ao
 Candidate = tuple[int, Symbol]  # qao
 Multiset = Counter[int]  # Z: how often each suffix of the layer, by its position
+Decide = Callable[..., "OracleDecision"]  # as `decide` below
 
 SAME_DISTANCE = 1e-12
 
@@ -118,7 +121,7 @@ def nearest(distances: dict[int, float]) -> int:
 
 
 def merge_layer(
-    t: int, layer: Layer, candidates: dict[Candidate, Multiset], delta: float, cut: float
+    t: int, layer: Any, candidates: dict[Candidate, Multiset], delta: float, cut: float, decide: Decide
 ) -> tuple[list[OracleDecision], dict[Candidate, int]]:
     """The decisions of layer t in their order, and the state of every candidate.
 
@@ -158,26 +161,31 @@ def decide(
 
 def adact_h(
     episodes: Episodes,
-    statistic: Statistic,
+    statistic: Statistic | Callable[..., Any],
     bound: Bound,
     delta: float | Callable[[int], float],
     cut: float = 0.0,
+    decide: Decide = decide,
 ) -> OracleResult:
-    """AdaCT-H; with `cut` > 0 AdaCT-H-A, which promotes no candidate rarer than that. δ may depend on C_t."""
+    """AdaCT-H; with `cut` > 0 AdaCT-H-A, which promotes no candidate rarer than that. δ may depend on C_t.
+
+    Other ways to decide may bring layers of their own, as a function in place of the statistic.
+    """
+    make = statistic if callable(statistic) else partial(make_layer, statistic)
     gamma, log = suffix_alphabet(episodes), spell(episodes)
     weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
     logged = {letter for e in log for letter in e[1:]}
     result = OracleResult()
     state = [0] * len(log)  # of each episode's history up to t
     for t in range(episodes.horizon + 1):
-        layer = make_layer(statistic, bound, gamma, logged, [e[t + 1 :] for e in log])
+        layer = make(bound, gamma, logged, [e[t + 1 :] for e in log])
         position = {x: s for s, x in enumerate(layer.suffixes)}
         candidate_of = [(q, e[t][:2]) for q, e in zip(state, log, strict=True)]
         candidates: dict[Candidate, Multiset] = {}
         for candidate, e, weight in zip(candidate_of, log, weights, strict=True):
             candidates.setdefault(candidate, Counter())[position[e[t + 1 :]]] += weight
         level = delta(len(candidates)) if callable(delta) else delta
-        decisions, state_of = merge_layer(t + 1, layer, candidates, level, cut)
+        decisions, state_of = merge_layer(t + 1, layer, candidates, level, cut, decide)
         result.layers.append(len(set(state_of.values())))
         result.tau.update({(t, q, ao): state_of[q, ao] for q, ao in candidates})
         result.decisions.extend(decisions)

@@ -88,7 +88,8 @@ def learn(
     metric
         How futures are compared.
     family
-        Languages to compare by: conjunctions (the default) or I,J,K, such as 1,1,1 (the paper's hierarchy).
+        Languages to compare by: conjunctions (the default), I,J,K, such as 1,1,1 (the paper's hierarchy), or adaptive:
+        small families first, larger ones where those leave histories undecided.
     bound
         Statistical test. Default: fisher, the sharpest; for sketches paper, whose proof covers estimated counts
         (the others then compare cell by cell: sharper, and slower).
@@ -249,7 +250,7 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
         print_json(describe(loaded, model))
         return
     print(summary(loaded))
-    told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "states", "plan", "cut")}
+    told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
     print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
     print_promises(loaded)
     if loaded.about.promise.paper_sentence:

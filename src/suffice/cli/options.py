@@ -233,6 +233,7 @@ def settings_of(
     from suffice.languages import CONJUNCTIONS, Family
     from suffice.learner import Settings
     from suffice.statistics import Statistic
+    from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
     from suffice.statistics.language_counts import LanguageCounts
     from suffice.statistics.prefix_sketch import PrefixSketches
     from suffice.statistics.prefix_tree import PrefixCounts
@@ -248,7 +249,9 @@ def settings_of(
     if family is not None and metric == "prefixes":
         raise SufficeError("--family goes with --metric languages only; leave one of them out")
     statistics: dict[str, Statistic] = {
-        "languages": LanguageCounts(Family.parse(family) if family else CONJUNCTIONS),
+        "languages": AdaptiveLanguages()
+        if family == ADAPTIVE
+        else LanguageCounts(Family.parse(family) if family else CONJUNCTIONS),
         "prefixes": PrefixCounts(),
         "sketch": PrefixSketches(seed),
     }

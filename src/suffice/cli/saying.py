@@ -45,6 +45,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "horizon": model.rdp.horizon,
         "stationary": model.rdp.stationary,
         **{name: getattr(about, name) for name in kept},
+        "needed": to_builtins(about.needed),
         "promise": to_builtins(about.promise),
         "plan": to_builtins(about.plan),
         "seconds": notes.seconds if notes else None,
@@ -102,6 +103,8 @@ def print_promises(model: Model) -> None:
     print(model.about.promise.sentence)
     if model.about.promise.second_look_sentence:
         print(model.about.promise.second_look_sentence)
+    if model.about.needed is not None:
+        print(model.about.needed.sentence)
     if model.about.forced_share:
         print(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
     if model.about.plan is not None:

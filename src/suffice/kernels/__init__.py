@@ -13,16 +13,18 @@ from suffice.kernels.comparing import (
     judge_rows,
     nearest,
     tarone,
+    tarone_threshold,
 )
 from suffice.kernels.evidence import fold, screen, weigh
 from suffice.kernels.folding import meet, walk_on
 from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
+from suffice.kernels.telling import tell_apart
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
 from suffice.kernels.tying import Labels, follow, likelihoods, meet_tied, meet_twice
 from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_count, relabel, tally
-from suffice.kernels.words import ID_BITS, rehash_pairs, rehash_rows, walk_back
+from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
 __all__ = [
     "DIFFERENCE",
@@ -43,6 +45,7 @@ __all__ = [
     "fold",
     "follow",
     "hash_prefixes",
+    "joint_weights",
     "judge_rows",
     "leaves_of",
     "likelihoods",
@@ -61,6 +64,8 @@ __all__ = [
     "sort_by_letter",
     "tally",
     "tarone",
+    "tarone_threshold",
+    "tell_apart",
     "walk_back",
     "walk_on",
     "weigh",

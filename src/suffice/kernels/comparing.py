@@ -326,7 +326,7 @@ def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity,
         exact = high.copy()
         for i in range(sizes.size):
             if low[i] <= best[i] < high[i]:
-                exact[i] = _tarone_threshold(row, n1, rows[i], sizes[i], multiplicity, ln_delta)
+                exact[i] = tarone_threshold(row, n1, rows[i], sizes[i], multiplicity, ln_delta)
         q = nearest(best, exact, exact)
     alone = q < 0
     if alone:
@@ -335,12 +335,13 @@ def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity,
         q = nearest(best, infinite, infinite)
     threshold = low[q]
     if kind == FISHER:
-        threshold = _tarone_threshold(row, n1, rows[q], sizes[q], multiplicity, ln_delta)
+        threshold = tarone_threshold(row, n1, rows[q], sizes[q], multiplicity, ln_delta)
     return q, alone, best[q], threshold, event[q]
 
 
 @jit
-def _tarone_threshold(row, n1, other, n2, multiplicity, ln_delta):
+def tarone_threshold(row, n1, other, n2, multiplicity, ln_delta):
+    """ln(κ/δ), Tarone's κ for the events of two rows."""
     enough = math.log(max(1.0, multiplicity.sum())) - ln_delta + 1  # whatever κ is
     return math.log(tarone(attainable(row, n1, other, n2, enough), multiplicity, ln_delta)) - ln_delta
 

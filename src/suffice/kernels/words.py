@@ -103,3 +103,19 @@ def rehash_rows(rows, n_rows, row_slots):
     """List all rows in a larger table."""
     for i in range(n_rows):
         row_slots[_find_row(row_slots, rows, rows[i])] = i
+
+
+@jit
+def joint_weights(rows, ids, weight):
+    """The weight of the suffixes that lie in both of two languages, [L, L] for u ≤ v: rows of bits have few ones."""
+    joint = np.zeros((rows.shape[1], rows.shape[1]), dtype=weight.dtype)
+    ones = np.empty(rows.shape[1], dtype=np.int64)
+    for i in range(ids.size):
+        n = 0
+        for column in range(rows.shape[1]):
+            ones[n] = column
+            n += rows[ids[i], column]
+        for u in range(n):
+            for v in range(u, n):
+                joint[ones[u], ones[v]] += weight[i]
+    return joint

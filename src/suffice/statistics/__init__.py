@@ -40,6 +40,7 @@ class Judgement(NamedTuple):
     distance: float
     threshold: float
     event: int  # on which they differ most; −1: none
+    widest: float | None = None  # where several families were asked, the threshold of the largest
 
 
 class Layer(Protocol):

@@ -23,7 +23,7 @@ from suffice.errors import SufficeError
 from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
 from suffice.statistics import Candidates, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
-from suffice.statistics.word_counts import WordShard, word_layer
+from suffice.statistics.word_counts import BackwardAutomaton, WordShard, word_layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,11 @@ class LanguagePlan:
         """See `Plan`."""
         if self.family.is_simple:
             return SimpleShard(self.patterns, episodes)
-        return WordShard(self.patterns.member, self.words, self.memory, episodes)
+        return WordShard(self.automaton(), episodes)
+
+    def automaton(self) -> BackwardAutomaton:
+        """What numbers the suffixes of a shard where words are spelt out; shards may share it, one after the other."""
+        return BackwardAutomaton(self.patterns.member, self.words, self.memory)
 
     def layer(self, t: int, parts: list[Any], sizes: Int64, delta: float) -> RowLayer:
         """See `Plan`."""

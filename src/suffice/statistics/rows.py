@@ -5,11 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.statistics import Float, Int64, Judgement
+
+Mask = NDArray[np.bool_]
+
+
+class Told(NamedTuple):
+    """How a candidate compares with some of the states, one by one; distinct where evidence reaches the threshold."""
+
+    evidence: Float  # [Q] exact where they are not distinct
+    event: Int64  # [Q] that shows it
+    threshold: Float  # [Q] or another value that decides as it would
 
 
 class RowLayer:
@@ -44,6 +56,20 @@ class RowLayer:
         """See `Layer`."""
         row, n = self._candidate(c), self._sizes[c]
         return Judgement(*kernels.judge_rows(kind, row, n, *self._room, low, high, self._multiplicity, math.log(delta)))
+
+    def tell_apart(self, kind: int, c: int, asked: Mask, low: Float, high: Float, delta: float) -> Told:
+        """Compare candidate c with those of the states that are asked about, [Q]; thresholds as in `judge`."""
+        row, n, (states, sizes, _, event) = self._candidate(c), self._sizes[c], self._room
+        told = Told(np.zeros(len(asked)), event.copy(), high.copy())
+        kernels.tell_apart(
+            kind, row, n, states, sizes, asked, low, high, self._multiplicity, math.log(delta), event, *told
+        )
+        return told
+
+    def tarone_threshold(self, c: int, q: int, delta: float) -> float:
+        """ln(κ/δ) for candidate c and state q."""
+        row, n, (states, sizes, _, _) = self._candidate(c), self._sizes[c], self._room
+        return float(kernels.tarone_threshold(row, n, states[q], sizes[q], self._multiplicity, math.log(delta)))
 
     def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
         """See `Layer`."""

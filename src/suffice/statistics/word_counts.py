@@ -80,16 +80,16 @@ class WordPart:
 class WordShard:
     """Suffixes by their membership in every word of up to j patterns."""
 
-    def __init__(self, member: Bits, words: Words, memory: int, episodes: Episodes) -> None:
-        self._weight = weights(episodes)
-        automaton = BackwardAutomaton(member, words, memory)
-        self._ids, self._rows = automaton.ids(episodes.word), automaton.rows
+    def __init__(self, automaton: BackwardAutomaton, episodes: Episodes) -> None:
+        self._weight, self._automaton = weights(episodes), automaton
+        self._ids = automaton.ids(episodes.word)
 
     def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> WordPart:
         """See `Shard`."""
-        start, value, count = kernels.tally(candidate, self._ids[t], self._weight, n_candidates, len(self._rows))
+        rows = self._automaton.rows
+        start, value, count = kernels.tally(candidate, self._ids[t], self._weight, n_candidates, len(rows))
         used, value = np.unique(value, return_inverse=True)
-        return WordPart(start, value.astype(np.uint32), count, self._rows[used])
+        return WordPart(start, value.astype(np.uint32), count, rows[used])
 
 
 def word_layer(
@@ -185,17 +185,12 @@ class Level:
         return np.concatenate([m**2, m[u] * m[v], m[u] * m[v]])
 
     def weigh(self, ids: Int64, weight: NDArray[np.int64] | Float) -> Float:
-        """[E] the weight of the membership rows in each event; |u ∪ v| = |u| + |v| − |u ∩ v|.
-
-        Doubles hold counts exactly (below 2⁵³) and multiply fast.
-        """
-        rows = self.rows[ids].astype(np.float64)
-        single = weight @ rows
+        """[E] the weight of the membership rows in each event; |u ∪ v| = |u| + |v| − |u ∩ v|."""
         if not self.pairs:
-            return np.asarray(single)
-        u, v = self._both
-        joint = ((rows * weight[:, None]).T @ rows)[u, v]
-        return np.concatenate([single, single[u] + single[v] - joint, joint])
+            return np.asarray(weight @ self.rows[ids].astype(np.float64))  # exact below 2⁵³, and fast
+        joint, (u, v) = kernels.joint_weights(self.rows, ids, weight), self._both
+        single = joint.diagonal()
+        return np.concatenate([single, single[u] + single[v] - joint[u, v], joint[u, v]])
 
     def describe(self, event: int, word: Callable[[int], str]) -> str:
         """An event of this level, or of the pairs of its languages, in words."""

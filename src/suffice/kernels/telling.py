@@ -1,0 +1,25 @@
+"""One candidate against some of the states, each for itself: which are distinct from it?"""
+
+from __future__ import annotations
+
+from suffice.kernels.comparing import compare_rows, tarone_threshold
+from suffice.kernels.jit import jit
+
+
+@jit
+def tell_apart(
+    kind, row, n1, rows, sizes, asked, low, high, multiplicity, ln_delta, hint, evidence, event, threshold
+):  # fmt: skip
+    """Evidence, its event and a threshold for each state asked about, in the last three arrays.
+
+    Unlike `compare_rows` for the nearest state, every state is compared until it is clear whether it is distinct, and
+    the evidence is exact where it is not; `hint` are the events to begin with, those found last.
+    """
+    for q in range(sizes.size):
+        if asked[q]:
+            one = slice(q, q + 1)
+            compare_rows(kind, row, n1, rows[one], sizes[one], low[one], high[one], evidence[one], hint[one])
+            event[q] = hint[q]
+            threshold[q] = high[q] if evidence[q] >= high[q] else low[q]
+            if low[q] <= evidence[q] < high[q]:  # Tarone's correction decides
+                threshold[q] = tarone_threshold(row, n1, rows[q], sizes[q], multiplicity, ln_delta)

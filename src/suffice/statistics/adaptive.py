@@ -1,0 +1,165 @@
+"""Which family? A ladder of them, climbed only where a smaller one leaves two samples undecided.
+
+Rung r tests at level δ·w_r with Σ w_r = 1, so two equal futures are still told apart with probability at most δ,
+whichever rungs were asked. Rungs above the first are prepared and counted when a layer first needs them; one that does
+not fit into memory is left out, and its share of δ is not used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from suffice.bounds import Bound
+from suffice.episodes import Episodes
+from suffice.errors import SufficeError
+from suffice.languages import CONJUNCTIONS, Family
+from suffice.statistics import Candidates, Int64, Meetings, Shard
+from suffice.statistics.adaptive_layer import AdaptiveLayer, AdaptivePart
+from suffice.statistics.language_counts import LanguageCounts, LanguagePlan
+from suffice.statistics.word_counts import BackwardAutomaton, WordShard
+
+# first what is cheap and sees most, then a step along each of i, k and j (docs/decisions/0012)
+LADDER = (Family(1, 1, 1), CONJUNCTIONS, Family(2, 1, 1), Family(1, 1, 2), Family(1, 2, 1))
+ADAPTIVE = "adaptive"  # what files and the command line call it
+WORD_BYTES = 1 << 27  # for the membership rows of a rung of words: beyond, they are too many to be worth it
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveLanguages:
+    """Language families from small to large, as many as it takes."""
+
+    ladder: tuple[Family, ...] = LADDER
+
+    def __post_init__(self) -> None:
+        if not self.ladder or len(set(self.ladder)) < len(self.ladder):
+            raise SufficeError("a ladder has one family or more, each once, the smallest first")
+
+    @property
+    def name(self) -> str:
+        """See `Statistic`."""
+        return "languages"
+
+    def plan(self, episodes: Episodes, bound: Bound, memory: int) -> AdaptivePlan:
+        """See `Statistic`."""
+        return AdaptivePlan(self.ladder, episodes, bound, memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Which of the families it took to tell states apart."""
+
+    ladder: tuple[Family, ...]
+    layers: tuple[int, ...]  # layers 1..H+1: the largest rung that a state owes its being to, −1 if there is none
+    left_out: tuple[Family, ...]  # which were too large to ask
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        used = sorted(set(self.layers) - {-1})
+        parts = [
+            f"{_spelt(self.ladder[r])} in {_ranges([t + 1 for t, s in enumerate(self.layers) if s == r])}" for r in used
+        ]
+        said = f"Languages needed: {', '.join(parts) or 'none'}"
+        if used and any(family not in self.left_out for family in self.ladder[used[-1] + 1 :]):
+            said += "; nothing larger was needed"
+        if self.left_out:
+            said += f"; {', '.join(map(_spelt, self.left_out))} was too large to ask"
+        return f"{said}."
+
+
+def _spelt(family: Family) -> str:
+    return str(family) if family.conjunctions else f"X_{family}"
+
+
+def _ranges(layers: list[int]) -> str:
+    """Numbers in ascending order, as "layers 1 to 3, 5"."""
+    runs = [[t for _, t in run] for _, run in groupby(enumerate(layers), lambda place: place[1] - place[0])]
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return f"layer{'s' if len(layers) > 1 else ''} {', '.join(texts)}"
+
+
+class AdaptivePlan:
+    """The families of a ladder on one log, those above the first as soon as they are asked for."""
+
+    divides = True
+    estimates = False
+
+    def __init__(self, ladder: tuple[Family, ...], episodes: Episodes, bound: Bound, memory: int) -> None:
+        self.ladder, self.bound = ladder, bound
+        self._episodes, self._memory = episodes, memory
+        self._plans: dict[int, LanguagePlan] = {0: LanguageCounts(ladder[0]).plan(episodes, bound, memory)}
+        self._automata: dict[int, BackwardAutomaton] = {}
+        self._left_out: set[int] = set()
+
+    def size(self, length: int, delta: float) -> int:
+        """|X| of the first rung; a layer says which others were asked."""
+        return self._plans[0].size(length, delta)
+
+    def shard(self, episodes: Episodes) -> AdaptiveShard:
+        """See `Plan`."""
+        return AdaptiveShard(self, episodes)
+
+    def layer(self, t: int, parts: list[AdaptivePart], sizes: Int64, delta: float) -> AdaptiveLayer:
+        """See `Plan`."""
+        return AdaptiveLayer(self, t, self._episodes.horizon - t + 1, parts, sizes, delta)
+
+    def share(self, r: int) -> float:
+        """w_r = 2^−(r+1), and the last as much as the one before: the first rungs lose little."""
+        return 0.5 ** min(r + 1, len(self.ladder) - 1)
+
+    def rung(self, r: int) -> LanguagePlan | None:
+        """The family of a rung on this log; None if it does not fit."""
+        if r not in self._plans and r not in self._left_out:
+            family = self.ladder[r]
+            room = self._memory - sum(map(self._bytes, self._plans.values()))
+            room = room if family.is_simple else min(room, WORD_BYTES)
+            try:
+                self._plans[r] = LanguageCounts(family).plan(self._episodes, self.bound, room)
+            except SufficeError:
+                self.leave_out(r)
+        return self._plans.get(r)
+
+    def leave_out(self, r: int) -> None:
+        """A rung that turns out not to fit."""
+        self._plans.pop(r, None)
+        self._automata.pop(r, None)
+        self._left_out.add(r)
+
+    def shard_of(self, r: int, episodes: Episodes) -> Shard:
+        """Some of the episodes prepared for a rung; whether words fit must not depend on how episodes are divided, so
+        all shards share one automaton.
+        """
+        plan = self._plans[r]
+        if plan.family.is_simple:
+            return plan.shard(episodes)
+        return WordShard(self._automata.setdefault(r, plan.automaton()), episodes)
+
+    def needed(self, layers: tuple[int, ...]) -> Needed:
+        """What a run reports, given the largest rung that each layer needed."""
+        return Needed(self.ladder, layers, tuple(self.ladder[r] for r in sorted(self._left_out)))
+
+    def _bytes(self, plan: LanguagePlan) -> int:
+        n, steps = self._episodes.n, self._episodes.horizon + 2
+        return plan.least_bytes(n) if plan.family.is_simple else WORD_BYTES + 4 * n * steps
+
+
+class AdaptiveShard:
+    """Some of the episodes, prepared for the rungs asked for so far."""
+
+    def __init__(self, plan: AdaptivePlan, episodes: Episodes) -> None:
+        self._plan, self._episodes = plan, episodes
+        self._shards: dict[int, Shard] = {0: plan.shard_of(0, episodes)}
+
+    def rung(self, r: int) -> Shard:
+        """The episodes prepared for a rung."""
+        if r not in self._shards:
+            self._shards[r] = self._plan.shard_of(r, self._episodes)
+        return self._shards[r]
+
+    def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> AdaptivePart:
+        """See `Shard`; a layer of one candidate asks nothing, and others may ask later, when episodes have moved on."""
+        if n_candidates > 1:
+            candidate = candidate.copy()
+        first = self._shards[0].count(t, candidate, n_candidates, met)
+        return AdaptivePart(self, first, t, candidate, n_candidates, met)

@@ -1,0 +1,231 @@
+"""A layer that asks larger families only about states that smaller ones could not tell from a candidate."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from suffice import kernels
+from suffice.bounds import Bound
+from suffice.errors import SufficeError
+from suffice.kernels import FISHER
+from suffice.languages import Family
+from suffice.statistics import Candidates, Float, Int64, Judgement, Meetings, Shard
+from suffice.statistics.language_counts import LanguagePlan
+from suffice.statistics.rows import Mask, RowLayer, Told
+
+
+class Rungs(Protocol):
+    """What the layer needs of its plan, `adaptive.AdaptivePlan`."""
+
+    ladder: tuple[Family, ...]
+    bound: Bound
+
+    def share(self, r: int) -> float:
+        """w_r."""
+
+    def rung(self, r: int) -> LanguagePlan | None:
+        """The family of a rung on this log; None if it does not fit."""
+
+    def leave_out(self, r: int) -> None:
+        """A rung that turns out not to fit."""
+
+
+class Prepared(Protocol):
+    """A shard that can be asked on every rung."""
+
+    def rung(self, r: int) -> Shard:
+        """The episodes prepared for a rung."""
+
+
+class AdaptivePart(NamedTuple):
+    """What a shard counted for the first rung, and what it takes to count the others."""
+
+    shard: Prepared
+    first: Any
+    t: int
+    candidate: Candidates
+    n_candidates: int
+    met: Meetings | None
+
+    def count(self, r: int) -> Any:
+        """The part of rung r."""
+        return self.shard.rung(r).count(*self[2:]) if r else self.first
+
+
+class _Rung(NamedTuple):
+    """A family in this layer."""
+
+    number: int
+    layer: RowLayer
+    size: int  # |X|
+    delta: float
+
+    def thresholds(self, bound: Bound, n: int, sizes: Int64) -> tuple[Float, Float]:
+        """Between which values the threshold for each state lies."""
+        if bound.kind == FISHER:
+            low = np.full(len(sizes), -math.log(self.delta))
+            return low, low + math.log(max(1.0, self.layer.events))
+        exact = bound.threshold(n, sizes, self.size, self.delta)
+        return exact, exact
+
+
+class _Asked(NamedTuple):
+    """What a rung said about a candidate."""
+
+    rung: _Rung
+    told: Told
+
+
+class AdaptiveLayer:
+    """Candidates and states on every rung that was asked so far."""
+
+    def __init__(self, plan: Rungs, t: int, length: int, parts: list[AdaptivePart], sizes: Int64, delta: float) -> None:
+        self._plan, self._t, self._length, self._parts, self._sizes, self._delta = plan, t, length, parts, sizes, delta
+        self._rungs: dict[int, _Rung] = {}
+        self._placed: list[tuple[int, int]] = []  # candidates and the states they became or joined, in order
+        self._n_states = 0
+        self._state_sizes = np.zeros_like(sizes)
+        self._telling = -1  # the largest rung that it took for the candidate judged last to be alone
+        self.needed = -1  # the largest rung without which a candidate would have joined a state
+        self._open(0)
+
+    @property
+    def size(self) -> int:
+        """Σ |X| of the rungs asked, which is what the union bound pays for."""
+        return sum(rung.size for rung in self._rungs.values())
+
+    @property
+    def events(self) -> float:
+        """See `Layer`."""
+        return sum(rung.layer.events for rung in self._rungs.values())
+
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
+        """See `Layer`; each rung has thresholds of its own instead of those given.
+
+        The nearest of the undecided states is the one at the least distance over all languages asked. If there are
+        none, it is among those that only the largest rung told apart.
+        """
+        undecided = np.ones(self._n_states, bool)
+        asked: list[_Asked] = []
+        for r in range(len(self._plan.ladder)):
+            rung = self._rung_for(r, c, undecided)
+            if rung is None:
+                continue
+            told = rung.layer.tell_apart(kind, c, undecided, *self._thresholds(rung, c), rung.delta)
+            asked.append(_Asked(rung, told))
+            apart = undecided & (told.evidence >= told.threshold)
+            undecided &= ~apart
+            if not undecided.any():
+                self._telling = r
+                return self._alone(kind, c, rung, apart)
+        return self._nearest(kind, c, asked, undecided)
+
+    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+        """See `Layer`."""
+        event, r = divmod(event, len(self._plan.ladder))
+        return self._rungs[r].layer.frequencies(c, q, event)
+
+    def describe(self, event: int) -> str:
+        """See `Layer`."""
+        event, r = divmod(event, len(self._plan.ladder))
+        return self._rungs[r].layer.describe(event)
+
+    def promote(self, c: int) -> None:
+        """See `Layer`."""
+        for rung in self._rungs.values():
+            rung.layer.promote(c)
+        if self._n_states:
+            self.needed = max(self.needed, self._telling)
+        self._placed.append((c, self._n_states))
+        self._state_sizes[self._n_states] = self._sizes[c]
+        self._n_states += 1
+
+    def absorb(self, c: int, q: int) -> None:
+        """See `Layer`."""
+        for rung in self._rungs.values():
+            rung.layer.absorb(c, q)
+        self._placed.append((c, q))
+        self._state_sizes[q] += self._sizes[c]
+
+    def _rung_for(self, r: int, c: int, undecided: Mask) -> _Rung | None:
+        """A rung, unless it does not fit or the samples are too small for it to tell any of the states apart.
+
+        More evidence is attainable the larger the state, so the largest one shows whether there is any use. The first
+        rung is asked in any case: some distance must say which state is nearest.
+        """
+        plan = self._plan.rung(r)
+        if r == 0 or plan is None:
+            return self._rungs.get(r)
+        bound, delta = self._plan.bound, self._delta * self._plan.share(r)
+        n1, n2 = int(self._sizes[c]), int(self._state_sizes[: self._n_states][undecided].max())
+        size = 1 if bound.kind == FISHER else plan.size(self._length, delta)  # Tarone's κ may be as small
+        least = float(bound.threshold(n1, np.array([n2]), size, delta)[0])
+        if bound.attainable(n1, n2) < least:
+            return None
+        if r not in self._rungs:
+            self._open(r)
+        return self._rungs.get(r)
+
+    def _open(self, r: int) -> None:
+        """Count a rung for all candidates, and let those placed already take their places on it."""
+        plan = self._plan.rung(r)
+        assert plan is not None, "rungs that do not fit are not opened"
+        delta = self._delta * self._plan.share(r)
+        try:
+            layer = plan.layer(self._t, self._count(r, plan.family.is_simple), self._sizes, delta)
+        except SufficeError:
+            if r == 0:
+                raise
+            self._plan.leave_out(r)
+            return
+        states = 0
+        for c, q in self._placed:
+            if q == states:
+                layer.promote(c)
+                states += 1
+            else:
+                layer.absorb(c, q)
+        self._rungs[r] = _Rung(r, layer, plan.size(self._length, delta), delta)
+
+    def _count(self, r: int, parallel: bool) -> list[Any]:
+        """The parts of all shards; those of words share an automaton, so they take turns."""
+        if r == 0 or not parallel or len(self._parts) == 1:
+            return [part.count(r) for part in self._parts]
+        with ThreadPoolExecutor(len(self._parts)) as pool:
+            return list(pool.map(lambda part: part.count(r), self._parts))
+
+    def _thresholds(self, rung: _Rung, c: int) -> tuple[Float, Float]:
+        return rung.thresholds(self._plan.bound, int(self._sizes[c]), self._state_sizes[: self._n_states])
+
+    def _alone(self, kind: int, c: int, rung: _Rung, last: Mask) -> Judgement:
+        """Distinct from all states: of those told apart last, the nearest on that rung."""
+        never = np.full(self._n_states, math.inf)
+        told = rung.layer.tell_apart(kind, c, last, never, never, rung.delta)
+        q = int(kernels.nearest(np.where(last, told.evidence, math.inf), never, never))
+        distance, event = float(told.evidence[q]), self._numbered(rung, int(told.event[q]))
+        return Judgement(q, True, distance, self._threshold(rung, kind, c, q), event)
+
+    def _nearest(self, kind: int, c: int, asked: list[_Asked], undecided: Mask) -> Judgement:
+        """The nearest undecided state, and what the rung says that came closest to telling it apart."""
+        never = np.full(self._n_states, math.inf)
+        distances = np.max([told.evidence for _, told in asked], axis=0)
+        q = int(kernels.nearest(np.where(undecided, distances, math.inf), never, never))
+        thresholds = [self._threshold(rung, kind, c, q) for rung, _ in asked]
+        evidence = [float(told.evidence[q]) for _, told in asked]
+        closest = int(np.argmax([e / limit for e, limit in zip(evidence, thresholds, strict=True)]))
+        rung, told = asked[closest]
+        event = self._numbered(rung, int(told.event[q]))
+        return Judgement(q, False, evidence[closest], thresholds[closest], event, max(thresholds))
+
+    def _threshold(self, rung: _Rung, kind: int, c: int, q: int) -> float:
+        if kind == FISHER:
+            return rung.layer.tarone_threshold(c, q, rung.delta)
+        return float(self._thresholds(rung, c)[0][q])
+
+    def _numbered(self, rung: _Rung, event: int) -> int:
+        """Events of different rungs have different numbers."""
+        return event if event < 0 else event * len(self._plan.ladder) + rung.number
