@@ -105,6 +105,7 @@ class Promise:
     second_tests: int = 0  # candidates that a second look compared
     second_split: float = 0.0  # P(it made a false split) is at most this if what follows depends on the state alone
     stationary: bool = False  # one automaton for all steps, whose labels come from the same episodes
+    strict: bool = False  # but no use is made of these labels, nor of an episode on both sides of a comparison
 
     @property
     def paper_sentence(self) -> str:
@@ -134,10 +135,11 @@ class Promise:
     def _stationary_sentence(self) -> str:
         if self.split >= 1:
             return f"No bound on false splits: {self.tests:,} tests add up to {self.split:.3g}; lower --delta."
+        also = "" if self.strict else ", and the labels by which futures are compared are right (--strict needs none)"
         return (
             f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({self.tests:,} "
-            "tests), if the process is the same at all times, what follows depends on the state alone, and the labels "
-            "by which futures are compared are right. Transitions too rare for a test lead where they most likely lead."
+            f"tests), if the process is the same at all times and what follows depends on the state alone{also}. "
+            "Transitions too rare for a test lead where they most likely lead."
         )
 
     @property

@@ -41,6 +41,7 @@ class Settings:
     cut: float = 0.0  # AdaCT-H-A: candidates with a smaller share of the episodes found no states
     threads: int = 1
     memory: int = 0  # bytes that tables may take; 0: half of what the machine has
+    strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
 
     def __post_init__(self) -> None:
         if self.bound is not None and not isinstance(self.bound, Bound):

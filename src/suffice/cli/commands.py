@@ -120,6 +120,7 @@ def learn(
     from suffice.run_notes import RunNotes, save_run_notes
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
+    settings = replace(settings, strict=plan.strict)
     chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)

@@ -98,6 +98,8 @@ class PlanOptions:
     "With --split: an upper bound on the number of states, among which the paper divides δ."
     second_look: Annotated[bool | None, Parameter(negative="--no-second-look")] = None
     "Compare merged histories again along the automaton. Default: yes, unless you choose a test, level, or no plan."
+    strict: Flag = False
+    "With --stationary: compare only in ways whose level is proved. Needs several times the episodes."
     discount: float | None = None
     "With --stationary: plan for ever, a reward being worth so much less with every step, such as 0.99."
     hold_out: float | None = None
@@ -314,9 +316,13 @@ def refuse_folding(
     stationary: Folding, metric: str, family: str | None, bound: str | None, options: PlanOptions
 ) -> None:
     """What does not go with one automaton for all steps."""
-    if options.discount is not None and stationary == "no":
-        raise SufficeError("--discount is for an automaton that can go on for ever; add --stationary, or leave it out")
     if stationary == "no":
+        if options.discount is not None:
+            raise SufficeError(
+                "--discount is for an automaton that can go on for ever; add --stationary, or leave it out"
+            )
+        if options.strict:
+            raise SufficeError("--strict is for --stationary; with layers the first look is proved: --no-second-look")
         return
     if stationary == "yes" and (metric != "languages" or family is not None or bound is not None):
         raise SufficeError(

@@ -22,7 +22,7 @@ from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
 from suffice.kernels.telling import tell_apart
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
-from suffice.kernels.tying import Labels, follow, likelihoods, meet_tied, meet_twice
+from suffice.kernels.tying import Labels, count_letters, follow, group, likelihoods, meet_tied, meet_twice, trace
 from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_count, relabel, tally
 from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
@@ -41,9 +41,11 @@ __all__ = [
     "compare_sketch",
     "compare_trees",
     "count_bits",
+    "count_letters",
     "cross_count",
     "fold",
     "follow",
+    "group",
     "hash_prefixes",
     "joint_weights",
     "judge_rows",
@@ -66,6 +68,7 @@ __all__ = [
     "tarone",
     "tarone_threshold",
     "tell_apart",
+    "trace",
     "walk_back",
     "walk_on",
     "weigh",

@@ -18,6 +18,7 @@ from suffice.kernels.jit import jit
 
 DEPTH = 3  # steps that the tree of `screen` goes down
 FINE = 64  # nodes of the sum over all tables lie closer than their distance to its ends, divided by this
+COARSE, MANY = 8, 1 << 10  # the same for tables of so many, where it costs time; off by less than 0.002
 EXACT = 1e-12  # what is below it is rounding
 LN_PI = math.log(math.pi)
 LARGEST = 600.0  # exp of more is no double
@@ -42,7 +43,9 @@ def fold(one, other, begin, ln_gamma, equal):
 
 
 @jit
-def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begin, group, depth, ln_gamma, equal):
+def weigh(
+    mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begin, group, depth, strict, ln_gamma, equal
+):
     """The same for rows that know several labels of each step: (ln E, balance, the most telling cell, its split).
 
     The rows hold cells of a tree, by what happened since the start, and behind them, for each of the depths
@@ -51,71 +54,104 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
     automaton) or of choices (from `depth` on, and 1). Both rows [2, D] are by side, and what they both count is
     `twice`. So that nothing is, they are split by steps (0: the state's row without what is counted twice) or by sides
     (1: one side of each). E is the mean over splits, labels and groups; the balance is the ln of the mean over labels
-    of Π e, of outcomes, split by steps unless that leaves nothing. Only the tables named are looked at: those in which
-    `mine` has counts.
+    of Π e, of outcomes, split by steps unless that leaves nothing. A strict E is split by sides, with labels of the
+    tree alone. Only the tables named are looked at: those in which `mine` has counts.
     """
-    evidence, balance = np.zeros((2, 2, depth + 2, equal.size)), np.zeros((2, depth + 2))
-    most, telling, told = 0.0, -1, 0
+    labels, most, telling, told = depth + 2, 0.0, -1, 0
+    evidence, balance = np.zeros((2 * 2 * labels, equal.size)), np.zeros((2, labels))
     for split in range(2):
-        mixed, total = np.zeros((2, 2 * depth + 1, equal.size)), np.zeros((2, 2 * depth + 1))
+        mixed, total = np.zeros((2 * (2 * depth + 1), equal.size)), np.zeros(2 * (2 * depth + 1))
         for g in tree_tables:
-            one, other = _split(split, mine, theirs, twice, tree_begin[g], tree_begin[g + 1])
+            one, other = _two(tree_begin[g + 1] - tree_begin[g])
+            _add_split(split, mine, theirs, twice, tree_begin[g], one, other)
             c, d = divmod(tree_group[g], depth)
-            added, highest, at = _fold_table(one, other, ln_gamma, equal, mixed[c, d])
-            total[c, d] += added
+            at = c * (2 * depth + 1) + d
+            added, highest, x = _fold_table(one, other, ln_gamma, equal, mixed[at])
+            total[at] += added
             if highest > most:
-                most, telling, told = highest, tree_begin[g] + at, split
+                most, telling, told = highest, tree_begin[g] + x, split
         for g in tables:
-            size, c = begin[g + 1] - begin[g], group[g]
-            one, other = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            one, other = _two(begin[g + 1] - begin[g])
+            added, highest, x, here = 0.0, 0.0, 0, np.zeros(equal.size)
             for k in range(depth, -1, -1):
-                here = tree_begin[-1] + k * begin[-1] + begin[g]
-                added_one, added_other = _split(split, mine, theirs, twice, here, here + size)
-                one += added_one
-                other += added_other
-                added, highest, at = _fold_table(one, other, ln_gamma, equal, mixed[c, depth + k])
-                total[c, depth + k] += added
+                more = _add_split(split, mine, theirs, twice, tree_begin[-1] + k * begin[-1] + begin[g], one, other)
+                at = group[g] * (2 * depth + 1) + depth + k
+                if more:
+                    for w in range(equal.size):
+                        here[w] = 0.0
+                    added, highest, x = _fold_table(one, other, ln_gamma, equal, here)
+                for w in range(equal.size):
+                    mixed[at, w] += here[w]
+                total[at] += added
                 if highest > most:
-                    most, telling, told = highest, tree_begin[-1] + begin[g] + at, split
-        for k in range(depth + 2):
-            for d in range(min(k, depth)):
-                evidence[split, :, k] += mixed[:, d]
-                balance[split, k] += total[0, d]
-            if k <= depth:
-                evidence[split, :, k] += mixed[:, depth + k]
-                balance[split, k] += total[0, depth + k]
+                    most, telling, told = highest, tree_begin[-1] + begin[g] + x, split
+        for k in range(labels):  # the tree above k, the automaton from there on; in the end the tree alone
+            for part in range(2 * depth + 1):
+                if part < min(k, depth) or part == depth + k:
+                    balance[split, k] += total[part]
+                    for c in range(2):
+                        for w in range(equal.size):
+                            evidence[(split * 2 + c) * labels + k, w] += mixed[c * (2 * depth + 1) + part, w]
     by_steps = _ln_mean(balance[0])
+    if strict:
+        evidence = evidence[3 * labels - 1 :: labels].copy()
     return _ln_mean(evidence.ravel()), by_steps if by_steps != 0.0 else _ln_mean(balance[1]), telling, told
 
 
 @jit
-def _split(split, mine, theirs, twice, begin, end):
-    """Some cells of both rows, nothing counted twice."""
-    if split == 0:
-        return mine[0, begin:end] + mine[1, begin:end], theirs[0, begin:end] + theirs[1, begin:end] - twice[begin:end]
-    return mine[1, begin:end].copy(), theirs[0, begin:end].copy()
+def _two(size):
+    """Room for both sides of a table."""
+    return np.zeros(size, np.int64), np.zeros(size, np.int64)
+
+
+@jit
+def _add_split(split, mine, theirs, twice, begin, one, other):
+    """Add some cells of both rows, nothing counted twice; whether there was anything to add."""
+    before, after = 0, 0
+    for x in range(one.size):
+        before += one[x] + other[x]
+        if split == 0:
+            one[x] += mine[0, begin + x] + mine[1, begin + x]
+            other[x] += theirs[0, begin + x] + theirs[1, begin + x] - twice[begin + x]
+        else:
+            one[x] += mine[1, begin + x]
+            other[x] += theirs[0, begin + x]
+        after += one[x] + other[x]
+    return after > before
 
 
 @jit
 def screen(
-    row, tables, begin, group, rows, path, episodes, start, joined, word, weight, symbol_of, tree, cell, choice,
-    ln_gamma, equal,
+    row, tables, begin, group, states, enough, rows, path, episodes, start, joined, word, weight, symbol_of, tree, cell,
+    choice, ln_gamma, equal,
 ):  # fmt: skip
-    """[Q] ln E by the tree alone of a candidate against every state, each step on one side.
+    """[S] ln E by the tree alone of a candidate against some states, each step on one side; or a bound that is enough.
+
+    The last weight of `equal` is the largest: whatever the other tables say, they cost no more than its logarithm each.
 
     What the candidate's episodes met in the tree of a state they had been in before is the candidate's: it is taken
     from the state's row, and put back. Rows [Q, 2, D] are by side.
     """
-    found = np.zeros(rows.shape[0])
-    for state in range(rows.shape[0]):
+    found, least = np.zeros(states.size), math.log(equal[-1])
+    cells = 0
+    for g in tables:
+        cells += begin[g + 1] - begin[g]
+    for s in range(states.size):
+        state, left = states[s], cells
         _take(-1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, cell, choice, state)
         mixed = np.zeros((2, equal.size))
         for g in tables:
-            here, there = begin[g], begin[g + 1]
-            theirs = rows[state, 0, here:there] + rows[state, 1, here:there]
-            _fold_table(row[here:there], theirs, ln_gamma, equal, mixed[group[g] // DEPTH])
+            one, other = _two(begin[g + 1] - begin[g])
+            for x in range(one.size):
+                one[x] = row[begin[g] + x]
+                other[x] = rows[state, 0, begin[g] + x] + rows[state, 1, begin[g] + x]
+            _fold_table(one, other, ln_gamma, equal, mixed[group[g] // DEPTH])
+            left -= one.size
+            if max(mixed[0, -1], mixed[1, -1]) + left * least - math.log(mixed.size) >= enough:
+                mixed[:, -1] += left * least
+                break
         _take(1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, cell, choice, state)
-        found[state] = _ln_mean(mixed.ravel())
+        found[s] = _ln_mean(mixed.ravel())
     return found
 
 
@@ -131,8 +167,9 @@ def _take(sign, row, path, episodes, start, joined, word, weight, symbol_of, tre
         amount, node = sign * (weight[e] if weight.size > 0 else 1), 0
         for u in range(visit, min(visit + DEPTH, word.shape[1])):
             x = word[e, u]
-            if u >= start[i] and choice[node, x] >= 0:
+            if u >= start[i] and cell[node, x] >= 0:
                 row[cell[node, x]] += amount
+            if u >= start[i] and choice[node, x] >= 0:
                 row[choice[node, x]] += amount
             node = tree[node, symbol_of[x]]
 
@@ -140,8 +177,12 @@ def _take(sign, row, path, episodes, start, joined, word, weight, symbol_of, tre
 @jit
 def _ln_mean(logarithms):
     """ln of the mean of what these are the logarithms of."""
-    best = logarithms.max()
-    return best + math.log(np.exp(logarithms - best).mean())
+    best, total = logarithms[0], 0.0
+    for value in logarithms:
+        best = max(best, value)
+    for value in logarithms:
+        total += math.exp(value - best)
+    return best + math.log(total / logarithms.size)
 
 
 @jit
@@ -182,8 +223,9 @@ def _ln_e(k1, n1, k2, n2, ln_gamma):
     # the terms are convex in k, so a straight line between nodes lies above them, and the sum is exact or too large
     here = math.exp(_ln_free(low, n1, ln_gamma) + _ln_free(k - low, n2, ln_gamma) - mine)
     total, at = 0.0, low
+    fine = FINE if n < MANY else COARSE
     while at < high:
-        following = min(at + min(at - low, high - at) // FINE + 1, high)
+        following = min(at + min(at - low, high - at) // fine + 1, high)
         there = math.exp(_ln_free(following, n1, ln_gamma) + _ln_free(k - following, n2, ln_gamma) - mine)
         total += (following - at) * (here + there) / 2 + (here - there) / 2
         here, at = there, following

@@ -41,7 +41,7 @@ def side_of(episode):
 def _add(labels, symbol_of, word, start, since, label, amount, row):
     """Count the letters of an episode from step `since` on, as seen from step `start` and a label there.
 
-    The tree has seen all that the log has; to the automaton an action, or what it brings, may be new.
+    To a label an action, or what it brings, may be new: then it is counted as such, or not at all.
     """
     node = 0
     for u in range(start, word.size):
@@ -52,8 +52,9 @@ def _add(labels, symbol_of, word, start, since, label, amount, row):
                 row[block + labels.cell[label, x]] += amount
             if labels.choice[label, x] >= 0:
                 row[block + labels.choice[label, x]] += amount
-            if depth < labels.depth and labels.tree_choice[node, x] >= 0:
+            if depth < labels.depth and labels.tree_cell[node, x] >= 0:
                 row[labels.tree_cell[node, x]] += amount
+            if depth < labels.depth and labels.tree_choice[node, x] >= 0:
                 row[labels.tree_choice[node, x]] += amount
         y = symbol_of[x]
         label = labels.tau[label, y]
@@ -103,6 +104,46 @@ def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, la
             visit += 1
         if visit < until:
             _add(labels, symbol_of, word[e], visit, start[i], label, sign * (weight[e] if weighted else 1), row)
+
+
+@jit
+def trace(tau, symbol_of, word):
+    """[N, H+1] the states of every episode along an automaton that never stops."""
+    path = np.zeros(word.shape, np.int32)
+    for e in range(word.shape[0]):
+        for u in range(word.shape[1] - 1):
+            path[e, u + 1] = tau[path[e, u], symbol_of[word[e, u]]]
+    return path
+
+
+@jit
+def count_letters(path, word, weight, n_states, n_letters):
+    """[Q, X] how often each state meets each letter."""
+    counts = np.zeros((n_states, n_letters), np.int64)
+    weighted = weight.size > 0
+    for e in range(word.shape[0]):
+        for u in range(word.shape[1]):
+            counts[path[e, u], word[e, u]] += weight[e] if weighted else 1
+    return counts
+
+
+@jit
+def group(keys, n, most):
+    """The places of each key 0..n−1, in order and at most so many: (places, begin [n+1])."""
+    size = np.zeros(n, np.int64)
+    for key in keys:
+        size[key] += 1
+    begin = np.zeros(n + 1, np.int64)
+    for k in range(n):
+        begin[k + 1] = begin[k] + min(size[k], most)
+    free = begin[:-1].copy()
+    places = np.empty(begin[-1], np.int64)
+    for i in range(keys.size):
+        key = keys[i]
+        if free[key] < begin[key + 1]:
+            places[free[key]] = i
+            free[key] += 1
+    return places, begin
 
 
 @jit

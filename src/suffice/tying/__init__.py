@@ -13,12 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
 from suffice.bounds import Promise
 from suffice.episodes import Episodes, Int64
 from suffice.errors import SufficeError
 from suffice.learner import Decision, Learned, Settings
 from suffice.merging import Verdict
 from suffice.rdp import RDP, UNSEEN
+from suffice.statistics import weights
 from suffice.tying.labels import Labelling, Steps, completed, last_observation
 from suffice.tying.pointers import END, START, Choice, Edge, Outcome, Round
 from suffice.tying.settling import settle
@@ -26,7 +28,7 @@ from suffice.tying.settling import settle
 Int32 = NDArray[np.int32]
 
 ROUNDS = 8
-SAMPLE = 1 << 14  # episodes that say what the labels are
+SAMPLE = 1 << 12  # episodes, or up to twice as many, that say what the labels are
 
 
 class _Found(NamedTuple):
@@ -48,7 +50,7 @@ class _Found(NamedTuple):
 def tie(
     episodes: Episodes, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
 ) -> Learned:
-    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut and memory matter; there are no others."""
+    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter."""
     settings = settings or Settings()
     if episodes.horizon < 2:
         raise SufficeError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
@@ -58,12 +60,13 @@ def tie(
             f"tying the layers of this log needs about {needed / 1e9:.1f} GB, more than the "
             f"{settings.memory / 1e9:.1f} GB it may take; raise --memory"
         )
-    stride = -(-episodes.n // SAMPLE)
+    stride = max(episodes.n // SAMPLE, 1)
     sample = Steps.of(episodes if stride == 1 else episodes.columns(np.arange(0, episodes.n, stride)))
     found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)))
     if stride > 1:
         steps = Steps.of(episodes)
-        found = _Found.of(steps, _round(steps, completed(found.tau), settings, {}))
+        labelling = Labelling(sample, completed(found.tau))
+        found = _Found.of(steps, _round(steps, labelling, settings, {}, again=False))
     progress(ROUNDS + (stride > 1), ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
 
@@ -75,7 +78,8 @@ def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None]) -
     found: list[_Found] = []
     begin = 0
     for i in range(ROUNDS):
-        found.append(_Found.of(steps, _round(steps, reference, settings, apart)))
+        again = not settings.strict
+        found.append(_Found.of(steps, _round(steps, Labelling(steps, reference), settings, apart, again)))
         apart = found[-1].apart() if i else {}  # the last observation is too little to go by
         progress(i + 1)
         key = (_renumbered(found[-1].tau).tobytes(), tuple(sorted(apart.items())))
@@ -86,14 +90,15 @@ def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None]) -
     return min(reversed(found[begin:]), key=lambda f: (len(f.apart()), len(_reached(f.tau))))
 
 
-def _round(steps: Steps, reference: Int32, settings: Settings, apart: dict[Edge, Edge]) -> Outcome:
+def _round(steps: Steps, labelling: Labelling, settings: Settings, apart: dict[Edge, Edge], again: bool) -> Outcome:
     def level(i: int) -> float:
         """δ of the i-th test: 6/π² Σ 1/i² = 1 divides what a confidence leaves to chance."""
         return (
             settings.delta if settings.confidence is None else (1 - settings.confidence) * 6 / (math.pi * (i + 1)) ** 2
         )
 
-    return Round(steps, Labelling(steps, reference), level, settings.cut * steps.episodes.total, apart).run()
+    least = settings.cut * steps.episodes.total
+    return Round(steps, labelling, level, least, apart, settings.strict).run(again)
 
 
 def _reached(tau: Int32) -> list[int]:
@@ -116,8 +121,8 @@ def _renumbered(tau: Int32) -> Int32:
 
 def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
     """States that nothing leads to are left out; the end comes last, if there is one."""
-    tau, path, counts = _walked(episodes, found.tau)
-    kept = [q for q in sorted(set(_reached(tau))) if q != END] + [END] * bool((path == END).any())
+    tau, counts = _walked(episodes, found.tau)
+    kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
     place = np.full(len(tau) + 1, UNSEEN, np.int32)
     place[kept] = np.arange(len(kept))
     symbols, _ = episodes.symbols()
@@ -134,7 +139,7 @@ def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
     return Learned(
         rdp=rdp,
         decisions=decisions,
-        promise=Promise(sum(tests), len(tests), None, None, 1.0, stationary=True),
+        promise=Promise(sum(tests), len(tests), None, None, 1.0, stationary=True, strict=settings.strict),
         candidates=(len(found.outcome.choices),),
         languages=(),
         deltas=(max(tests, default=settings.delta),),
@@ -143,19 +148,19 @@ def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
     )
 
 
-def _walked(episodes: Episodes, tau: Int32) -> tuple[Int32, Int32, Int64]:
-    """Only transitions that the log takes, the states of its steps [H+1, N], and what each state met, [Q, X]."""
-    whole, steps = completed(tau), episodes.horizon
+def _walked(episodes: Episodes, tau: Int32) -> tuple[Int32, Int64]:
+    """Only transitions that the log takes, and what each state met, [Q, X]; the last step is where the log was cut."""
+    whole = completed(tau)
     _, of_letter = episodes.symbols()
-    weight = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
-    path, counts = np.zeros((steps + 1, episodes.n), np.int32), np.zeros((len(tau), len(episodes.letters)), np.int64)
-    taken = np.full(tau.shape, UNSEEN, np.int32)
-    for t in range(steps):
-        symbols = of_letter[episodes.word[t]]
-        np.add.at(counts, (path[t], episodes.word[t]), weight)
-        path[t + 1] = whole[path[t], symbols]
-        taken[path[t], symbols] = path[t + 1]
-    return taken, path, counts
+    state, weight = np.zeros(episodes.n, np.uint32), weights(episodes)
+    counts, same = np.zeros((len(tau), len(episodes.letters)), np.int64), np.arange(len(tau))
+    for word in episodes.word[:-1]:
+        counts += kernels.cross_count(state, same, word, weight, len(tau), len(episodes.letters))
+        kernels.advance(state, same, whole[:, of_letter].ravel(), len(episodes.letters), word)
+    taken = np.zeros(tau.shape, bool)
+    states, letters = np.nonzero(counts)
+    taken[states, of_letter[letters]] = True
+    return np.where(taken, whole, UNSEEN).astype(np.int32), counts
 
 
 def _renamed(choice: Choice, tau: Int32, place: Int32) -> Verdict:

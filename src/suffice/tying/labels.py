@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from suffice.statistics import weights
 
 Int32 = NDArray[np.int32]
 
+ALL = 1 << 62
 DEPTH = 3  # steps since the start that labels of the tree tell apart
 NEW = -1  # instead of an event: one that a label had never seen
 
@@ -73,10 +73,10 @@ class Steps:
         """[Y] the symbols after which an episode is over."""
         return np.asarray(self.symbols[:, 1] == STOP)
 
-    def transitions(self, path: Int32) -> Iterator[tuple[int, int, Int64, Int64]]:
-        """What episodes in these states [N, H+1] took: state and symbol, with the episode and step of each visit."""
-        keys = path[:, :-1].astype(np.int64) * len(self.symbols) + self.symbol_of[self.word[:, :-1]]
-        for key, places in grouped(keys.ravel()):
+    def transitions(self, path: Int32, most: int = ALL) -> Iterator[tuple[int, int, Int64, Int64]]:
+        """What episodes in these states [N, H+1] took: state, symbol, episode and step of at most so many visits."""
+        keys = path[:, :-1] * np.int32(len(self.symbols)) + self.symbol_of[self.word[:, :-1]]
+        for key, places in grouped(keys.ravel(), most):
             yield *divmod(key, len(self.symbols)), places // self.horizon, places % self.horizon
 
     def describe(self, event: int) -> str:
@@ -112,13 +112,11 @@ def completed(tau: Int32) -> Int32:
     return whole
 
 
-def grouped(keys: Int64) -> Iterator[tuple[int, Int64]]:
-    """Each key in order, with the places that have it, in order."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    begin = np.flatnonzero(np.diff(ordered, prepend=-1))
-    for here, there in pairwise([*begin.tolist(), len(keys)]):
-        yield int(ordered[here]), order[here:there]
+def grouped(keys: Int64, most: int = ALL) -> Iterator[tuple[int, Int64]]:
+    """Each key in order, with the places that have it, in order and at most so many."""
+    places, begin = kernels.group(keys, int(keys.max(initial=-1)) + 1, most)
+    for key in np.flatnonzero(np.diff(begin)).tolist():
+        yield key, places[begin[key] : begin[key + 1]]
 
 
 class _Tables:
@@ -174,12 +172,9 @@ class Labelling:
 
     def _seen_by(self, reference: Int32) -> NDArray[np.bool_]:
         steps = self._steps
-        seen = np.zeros((len(reference), len(steps.symbol_of)), bool)
-        label = np.zeros(len(steps.word), np.int32)
-        for letter in steps.word.T:
-            seen[label, letter] = True
-            label = reference[label, steps.symbol_of[letter]]
-        return seen
+        labels = kernels.trace(reference, steps.symbol_of, steps.word)
+        met = kernels.count_letters(labels, steps.word, steps.weight, len(reference), len(steps.symbol_of))
+        return np.asarray(met > 0)
 
     def touched(self, row: Int64) -> tuple[Int64, Int64]:
         """The tables of the tree and of the automaton in which a row has counts."""
@@ -211,30 +206,34 @@ class Labelling:
 
 
 def _tree(steps: Steps) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
-    """What may happen within DEPTH steps: nodes [T, Y], the letters that each has seen [T, X], parent and symbol."""
+    """What may happen within DEPTH steps: nodes [T, Y], the letters that each has seen [T, X], parent and symbol.
+
+    The last node is beyond the tree: what the steps have not seen leads there, and from there nowhere else.
+    """
     n_symbols, n_letters = len(steps.symbols), len(steps.symbol_of)
     parents = [(0, 0)]
-    tree, seen = [np.zeros((1, n_symbols), np.int32)], []
+    children: list[Int32] = []  # by depth, those that are none still −1
+    seen = []
     node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # of every step, and the first of this depth
     for depth in range(DEPTH):
         letters = steps.word[:, 1 + depth :]
         met = np.zeros((len(parents) - level, n_letters), bool)
         met[node - level, letters] = True
         seen.append(met)
+        number = np.full((len(met), n_symbols), -1, np.int32)
+        children.append(number)
         if depth == DEPTH - 1:
             break
         symbols = steps.symbol_of[letters[:, :-1]]
-        taken = np.zeros((len(met), n_symbols), bool)
+        taken = np.zeros(number.shape, bool)
         taken[node[:, :-1] - level, symbols] = True
         sources, by = np.nonzero(taken)
-        number = np.zeros(taken.shape, np.int32)
         number[sources, by] = np.arange(len(sources)) + len(parents)
-        tree[-1] = number
         node = number[node[:, :-1] - level, symbols]
-        level = len(parents)
-        parents += zip((sources + (level - len(met))).tolist(), by.tolist(), strict=True)
-        tree.append(np.zeros((len(sources), n_symbols), np.int32))
-    return np.concatenate(tree), np.concatenate(seen), parents
+        parents, level = [*parents, *zip((sources + level).tolist(), by.tolist(), strict=True)], len(parents)
+    tree = np.concatenate([*children, np.full((1, n_symbols), -1, np.int32)])
+    beyond = np.zeros((1, n_letters), bool)
+    return np.where(tree < 0, len(tree) - 1, tree).astype(np.int32), np.concatenate([*seen, beyond]), [*parents, (0, 0)]
 
 
 def _level(node: int, parents: list[tuple[int, int]]) -> int:

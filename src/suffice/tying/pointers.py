@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
+from suffice.doubts import CLOSE
 from suffice.episodes import Int64
 from suffice.merging import Verdict
 from suffice.rdp import UNSEEN
@@ -26,6 +27,8 @@ Int32 = NDArray[np.int32]
 Edge = tuple[int, int]  # state and symbol
 
 START, END = 0, 1
+FIRST = 2048  # episodes of a candidate that are compared first
+FRESH = 1.1  # times as many episodes as it was compared by let a transition be looked at again
 SPECIAL = 2  # these two states are compared with nothing
 
 
@@ -67,8 +70,13 @@ class Round:
         level: Callable[[int], float],
         least: float,
         apart: Mapping[Edge, Edge],
+        strict: bool = False,
     ) -> None:
-        """`level(i)` is δ of the i-th candidate; one of fewer than `least` episodes founds no state."""
+        """`level(i)` is δ of the i-th candidate; one of fewer than `least` episodes founds no state.
+
+        If `strict`, what is compared is what the proof of docs/stationary.md covers.
+        """
+        self._strict = strict
         self._steps, self._labelling, self._level, self._least, self._apart = steps, labelling, level, least, apart
         n, n_symbols = len(steps.word), len(steps.symbols)
         self._path, self._at = np.zeros(steps.word.shape, np.int32), np.zeros(n, np.int64)
@@ -80,11 +88,12 @@ class Round:
         self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # by edges of this round
         self._waiting: dict[int, list[Int64]] = {}  # candidates: blocks of episodes
         self._sizes: dict[int, int] = {}
+        self._compared: dict[Edge, int] = {}  # by how many episodes
         self._choices: list[Choice] = []
         self._tests: list[float] = []
 
-    def run(self) -> Outcome:
-        """Until no pointer waits."""
+    def run(self, again: bool = True) -> Outcome:
+        """Until no pointer waits; if wanted, look at every transition again."""
         self._walk(np.arange(len(self._steps.word)))
         while self._sizes:
             key = min(self._sizes, key=lambda k: (-self._sizes[k], k))  # the largest; ties by state and symbol
@@ -92,10 +101,11 @@ class Round:
             n = self._sizes.pop(key)
             state, symbol = divmod(key, len(self._steps.symbols))
             verdict = self._place(state, symbol, episodes, n)
+            self._compared[state, symbol] = len(episodes)
             self._tau[state, symbol] = verdict.target
             self._choices.append(Choice(state, symbol, n, verdict))
             self._walk(episodes)
-        return Outcome(self._tau, self._choices, self._tests, self._look_again())
+        return Outcome(self._tau, self._choices, self._tests, self._look_again() if again else {})
 
     def _walk(self, episodes: Int64) -> None:
         """Let pointers walk on, and note where they wait."""
@@ -124,10 +134,17 @@ class Round:
         delta = self._level(len(self._tests))
         self._tests.append(delta)
         threshold = -math.log(delta)
-        compare = _Comparison(self, episodes, self._at[episodes] + 1, joined=False)
-        near = _nearest([compare.with_state(s) for s in compare.worth_comparing(others, threshold)], threshold)
+        start = self._at[episodes] + 1
+        if len(episodes) > FIRST:  # some first, and all for what these leave open; both looks share δ
+            threshold += math.log(2)
+            some = slice(0, None, -(-len(episodes) // FIRST))
+            others = _Comparison(self, episodes[some], start[some], joined=False).undecided(others, threshold)
+        compare = _Comparison(self, episodes, start, joined=False)
+        others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST else others
+        near = _nearest([compare.with_state(s) for s in others], threshold)
         alone = near.evidence >= threshold
-        why = compare.describe(near)
+        told = alone or near.evidence >= CLOSE * threshold
+        why = compare.describe(near) if told else ""
         verdict = Verdict(near.state, False, alone, near.state, near.evidence, threshold, witness=why)
         if not alone or n < self._least:
             return verdict
@@ -157,6 +174,8 @@ class Round:
             if target < SPECIAL or self._founders[target] == (state, symbol):
                 continue
             episodes, first = np.unique(visitors, return_index=True)
+            if len(episodes) <= FRESH * self._compared.get((state, symbol), 0):
+                continue
             compare = _Comparison(self, episodes, steps[first] + 1, joined=True)
             if compare.with_state(target).evidence >= threshold:
                 apart[state, symbol] = self._founders[target]
@@ -172,16 +191,24 @@ class _Comparison:
 
     def worth_comparing(self, states: list[int], threshold: float) -> list[int]:
         """Without those that the tree alone tells apart; if it tells all apart, the one it does so least."""
+        if self._round._strict:
+            return states
         r, labels = self._round, self._round._labelling.labels
         rows, (tables, _) = self._met(0)
+        enough = threshold + math.log(2 * (DEPTH + 2))  # it is one of as many ways to deal out, and to label
         found = kernels.screen(
-            rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, r._rows[: len(r._tau)],
-            r._path, self._episodes, self._start, self._joined, r._steps.word, r._steps.weight, r._steps.symbol_of,
-            labels.tree, labels.tree_cell, labels.tree_choice, LN_GAMMA, EQUAL,
+            rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, np.array(states), enough,
+            r._rows, r._path, self._episodes, self._start, self._joined, r._steps.word, r._steps.weight,
+            r._steps.symbol_of, labels.tree, labels.tree_cell, labels.tree_choice, LN_GAMMA, EQUAL,
         )  # fmt: skip
-        found -= math.log(2 * (DEPTH + 2))  # it is one of as many ways to label, and to deal out
-        left = [s for s in states if found[s] < threshold]
-        return left or [min(states, key=lambda s: found[s])]
+        left = [s for s, evidence in zip(states, found.tolist(), strict=True) if evidence < enough]
+        return left or [states[int(found.argmin())]]
+
+    def undecided(self, states: list[int], threshold: float) -> list[int]:
+        """Those it is not distinct from; if it is from all, the least distinct."""
+        found = [self.with_state(s) for s in self.worth_comparing(states, threshold)]
+        left = [near.state for near in found if near.evidence < threshold]
+        return left or [min(found, key=lambda near: near.evidence).state]
 
     def with_state(self, state: int) -> _Near:
         """How they compare."""
@@ -190,7 +217,7 @@ class _Comparison:
         self._count_twice(state, 1)
         found = kernels.weigh(
             mine, r._rows[state], r._twice, touched[0], made.tree_tables.begin, made.tree_group, touched[1],
-            made.tables.begin, made.group, DEPTH, LN_GAMMA, EQUAL,
+            made.tables.begin, made.group, DEPTH, r._strict, LN_GAMMA, EQUAL,
         )  # fmt: skip
         self._count_twice(state, -1)
         return _Near(state, *found)
@@ -210,6 +237,9 @@ class _Comparison:
     def _count_twice(self, state: int, sign: int) -> None:
         """Note what both rows count, or clear that away."""
         r, steps = self._round, self._round._steps
+        if sign < 0 and len(self._episodes) * steps.horizon > len(r._twice):
+            r._twice[:] = 0
+            return
         kernels.meet_twice(
             r._labelling.labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, r._path, state,
             int(r._label[state]), self._joined, sign, r._twice,

@@ -42,7 +42,7 @@ class _Pass:
 
     def __init__(self, steps: Steps, tau: Int32) -> None:
         self._steps, self._tau, self._whole = steps, tau, completed(tau)
-        self._path = _walk(steps, self._whole)
+        self._path = kernels.trace(self._whole, steps.symbol_of, steps.word)
         self._ln_chance = self._chances()
         self._share = np.bincount(self._path.ravel(), minlength=len(tau)) / self._path.size
         self._known = (tau != UNSEEN) & ~steps.ends()
@@ -51,9 +51,9 @@ class _Pass:
     def run(self) -> int:
         """How many transitions changed."""
         changed = 0
-        for state, symbol, episodes, at in self._steps.transitions(self._path):
+        for state, symbol, episodes, at in self._steps.transitions(self._path, VISITS):
             if not self._steps.ends()[symbol]:
-                target = self._best(state, symbol, episodes[:VISITS], at[:VISITS] + 1)
+                target = self._best(state, symbol, episodes, at + 1)
                 changed += target != self._tau[state, symbol]
                 self._tau[state, symbol] = target
         return changed
@@ -81,11 +81,9 @@ class _Pass:
 
     def _chances(self) -> Float:
         """[Q, X] ln of how frequent each letter is given its action, as if half a visit more had met all alike."""
-        steps, counts = self._steps, np.zeros((len(self._tau), len(self._steps.symbol_of)))
-        weight = steps.weight if len(steps.weight) else np.ones(len(steps.word), np.int64)
-        for u in range(1, steps.horizon + 1):
-            np.add.at(counts, (self._path[:, u], steps.word[:, u]), weight)
-        found = np.zeros_like(counts)
+        steps = self._steps
+        counts = kernels.count_letters(self._path, steps.word, steps.weight, len(self._tau), len(steps.symbol_of))
+        found = np.zeros(counts.shape)
         for action in np.unique(steps.action_of[steps.action_of != UNSEEN]):
             letters = np.flatnonzero(steps.action_of == action)
             part = counts[:, letters]
@@ -136,11 +134,3 @@ def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
 def _rate(agree: float | Float, both: float | Float, n_states: int) -> Float:
     """Beforehand two symbols agree by chance."""
     return np.asarray((agree + 1 / n_states) / (both + 1))
-
-
-def _walk(steps: Steps, whole: Int32) -> Int32:
-    """[N, H+1] the states of every episode."""
-    path = np.zeros(steps.word.shape, np.int32)
-    for u in range(steps.horizon):
-        path[:, u + 1] = whole[path[:, u], steps.symbol_of[steps.word[:, u]]]
-    return path
