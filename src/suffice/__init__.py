@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from suffice.simulation import simulate
     from suffice.sketch import CountMinSketch
     from suffice.solution import Solution, Split, regorl
+    from suffice.stationarity import Stationarity, is_stationary
     from suffice.statistics.adaptive import AdaptiveLanguages
     from suffice.statistics.language_counts import LanguageCounts
     from suffice.statistics.prefix_sketch import PrefixSketches
     from suffice.statistics.prefix_tree import PrefixCounts
+    from suffice.tying import tie
 
 _HOMES = {
     "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
@@ -60,10 +62,12 @@ _HOMES = {
     "simulation": ("simulate",),
     "sketch": ("CountMinSketch",),
     "solution": ("Solution", "Split", "regorl"),
+    "stationarity": ("Stationarity", "is_stationary"),
     "statistics.adaptive": ("AdaptiveLanguages",),
     "statistics.language_counts": ("LanguageCounts",),
     "statistics.prefix_sketch": ("PrefixSketches",),
     "statistics.prefix_tree": ("PrefixCounts",),
+    "tying": ("tie",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -102,6 +106,7 @@ __all__ = [
     "Settings",
     "Solution",
     "Split",
+    "Stationarity",
     "SufficeError",
     "Truth",
     "Verdict",
@@ -109,6 +114,7 @@ __all__ = [
     "adact_h",
     "compare",
     "evaluate",
+    "is_stationary",
     "make",
     "minimal_rdp",
     "plan_on",
@@ -118,6 +124,7 @@ __all__ = [
     "register",
     "regorl",
     "simulate",
+    "tie",
     "truth_of",
     "write_log",
     "write_schema",

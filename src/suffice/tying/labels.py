@@ -192,7 +192,7 @@ class Labelling:
             rows = tuple(row[first:].reshape(DEPTH + 1, -1).sum(axis=0) for row in (one, other))
         g = int(np.searchsorted(tables.begin, cell, side="right")) - 1
         node, what = int(tables.nodes[g]), self._steps.describe(int(tables.event_of[cell]))
-        where = self._path(node) if tables is self.tree_tables else "later, in the same state"
+        where = self._path(node) if tables is self.tree_tables else "in a state that both come to later"
         counts = [f"{row[cell]} of {row[tables.begin[g] : tables.begin[g + 1]].sum()}" for row in rows]
         return f"{where}, {what}: {' against '.join(counts)}"
 
