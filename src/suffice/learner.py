@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from suffice.errors import SufficeError
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import Plan, Statistic
-from suffice.statistics.adaptive import AdaptivePlan, Needed
+from suffice.statistics.adaptive import AdaptivePlan
 from suffice.statistics.adaptive_layer import AdaptiveLayer
 from suffice.statistics.language_counts import LanguageCounts
 
@@ -77,6 +77,26 @@ class Decision(NamedTuple):
     verdict: Verdict
 
 
+class Report(Protocol):
+    """What an adaptive comparison took."""
+
+    @property
+    def ladder(self) -> tuple[object, ...]:
+        """From small to large."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The largest rung that each layer needed, −1 if none."""
+
+    @property
+    def left_out(self) -> tuple[object, ...]:
+        """Rungs that were too large to ask."""
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Learned:
     """The automaton, and everything one may want to know about how it came about."""
@@ -90,7 +110,7 @@ class Learned:
     forced_share: float  # of the candidates' data, what joined a state only because it was rare
     settings: Settings
     second_look: bool = False  # the decisions are those of `refining`
-    needed: Needed | None = None  # of an adaptive family, the languages that it took
+    needed: Report | None = None  # of an adaptive comparison, what it took
 
     def __repr__(self) -> str:
         return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"

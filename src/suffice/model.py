@@ -23,14 +23,14 @@ from suffice.episodes import Alphabet, Episodes, Value
 from suffice.errors import SufficeError
 from suffice.files import replacing
 from suffice.languages import BEYOND
-from suffice.learner import Decision, Learned
+from suffice.learner import Decision, Learned, Report
 from suffice.merging import Verdict
 from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
 from suffice.rdp import RDP
 from suffice.solution import Solution, layered
 from suffice.statistics import Statistic
-from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages, Needed
+from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.version import __version__
 
@@ -57,7 +57,7 @@ class Promised(msgspec.Struct, frozen=True):
 
 
 class NeededLanguages(msgspec.Struct, frozen=True):
-    """`statistics.adaptive.Needed`, written down."""
+    """`learner.Report`, written down."""
 
     sentence: str
     ladder: list[str]
@@ -113,7 +113,7 @@ class About(msgspec.Struct, frozen=True):
     second_look: bool = False
     plan: Planned | None = None
     steps: int | None = None  # H of a stationary automaton
-    needed: NeededLanguages | None = None  # with --family adaptive
+    needed: NeededLanguages | None = None  # with --family adaptive, or stationary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,7 +265,7 @@ def _about(
         second_look=learned.second_look,
         plan=plan,
         steps=learned.rdp.steps,
-        needed=_needed(learned.needed) if learned.needed else None,
+        needed=_needed(learned.needed, learned.rdp.stationary) if learned.needed else None,
     )
 
 
@@ -275,9 +275,9 @@ def _family_of(statistic: Statistic) -> str | None:
     return str(statistic.family) if isinstance(statistic, LanguageCounts) else None
 
 
-def _needed(needed: Needed) -> NeededLanguages:
+def _needed(needed: Report, stationary: bool) -> NeededLanguages:
     ladder = [str(family) for family in needed.ladder]
-    layers = [None, *(ladder[r] if r >= 0 else None for r in needed.layers)]
+    layers = [*([] if stationary else [None]), *(ladder[r] if r >= 0 else None for r in needed.layers)]
     return NeededLanguages(needed.sentence, ladder, layers, [str(family) for family in needed.left_out])
 
 

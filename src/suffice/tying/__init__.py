@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,29 @@ from suffice.tying.settling import settle
 Int32 = NDArray[np.int32]
 
 ROUNDS = 8
+LADDER = ("the next step", "two steps", "three steps", "what they come to later")  # DEPTH of them, and the automaton
 SAMPLE = 1 << 12  # episodes, or up to twice as many, that say what the labels are
+
+
+@dataclass(frozen=True, slots=True)
+class Depths:
+    """How far one had to look to tell states apart: adaptive, as ladders of families are for layers."""
+
+    ladder: tuple[str, ...]
+    layers: tuple[int, ...]  # [1] the farthest
+    left_out: tuple[str, ...]
+    states: tuple[int, ...]  # by rung
+
+    @classmethod
+    def of(cls, depths: list[int]) -> Depths:
+        """From that of each state."""
+        return cls(LADDER, (max(depths, default=-1),), (), tuple(depths.count(r) for r in range(len(LADDER))))
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        parts = [f"{name} ({n})" for name, n in zip(self.ladder, self.states, strict=True) if n]
+        return f"States were told apart by {', '.join(parts) or 'nothing'}."
 
 
 class _Found(NamedTuple):
@@ -145,6 +168,7 @@ def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
         deltas=(max(tests, default=settings.delta),),
         forced_share=sum(d.n for d in decisions if d.verdict.forced) / max(1, sum(d.n for d in decisions)),
         settings=settings,
+        needed=Depths.of(found.outcome.depths),
     )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.episodes import PAD, STOP, Codes, Episodes, Int64, smallest_uint
 from suffice.rdp import UNSEEN, show_symbol
+from suffice.refining import EQUAL, LN_GAMMA
 from suffice.statistics import weights
 
 Int32 = NDArray[np.int32]
@@ -181,6 +182,15 @@ class Labelling:
         first = self.labels.first
         later = row[first:].reshape(DEPTH + 1, -1).sum(axis=0)
         return self.tree_tables.touched(row[:first]), self.tables.touched(later)
+
+    def depth_needed(self, one: Int64, other: Int64, threshold: float) -> int:
+        """How many steps beyond the next one must look to tell two rows apart by the tree; DEPTH if it does not."""
+        for depth in range(DEPTH):  # nodes are numbered by depth, and tables by node
+            tables = int(np.count_nonzero(self.tree_group % DEPTH <= depth))
+            evidence, _, _ = kernels.fold(one, other, self.tree_tables.begin[: tables + 1], LN_GAMMA, EQUAL)
+            if evidence >= threshold:
+                return depth
+        return DEPTH
 
     def describe(self, cell: int, one: Int64, other: Int64) -> str:
         """What a cell says about two rows of counts, in words."""

@@ -47,6 +47,7 @@ class Outcome(NamedTuple):
     tau: Int32  # [Q, Y] START and END first
     choices: list[Choice]
     tests: list[float]  # δ of each candidate that was compared
+    depths: list[int]  # by state that was told apart: how far one had to look, DEPTH for along the automaton
     apart: dict[Edge, Edge]  # transitions that proved distinct from the state they led to, and that state's founder
 
 
@@ -91,6 +92,7 @@ class Round:
         self._compared: dict[Edge, int] = {}  # by how many episodes
         self._choices: list[Choice] = []
         self._tests: list[float] = []
+        self._depths: list[int] = []
 
     def run(self, again: bool = True) -> Outcome:
         """Until no pointer waits; if wanted, look at every transition again."""
@@ -105,7 +107,7 @@ class Round:
             self._tau[state, symbol] = verdict.target
             self._choices.append(Choice(state, symbol, n, verdict))
             self._walk(episodes)
-        return Outcome(self._tau, self._choices, self._tests, self._look_again() if again else {})
+        return Outcome(self._tau, self._choices, self._tests, self._depths, self._look_again() if again else {})
 
     def _walk(self, episodes: Int64) -> None:
         """Let pointers walk on, and note where they wait."""
@@ -148,6 +150,7 @@ class Round:
         verdict = Verdict(near.state, False, alone, near.state, near.evidence, threshold, witness=why)
         if not alone or n < self._least:
             return verdict
+        self._depths.append(self._labelling.depth_needed(*compare.rows(near), threshold))
         return verdict._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
 
     def _named(self, state: int) -> Edge:
@@ -224,15 +227,19 @@ class _Comparison:
 
     def describe(self, near: _Near) -> str:
         """What differs most, in words."""
-        if near.telling < 0:
-            return ""
+        return self._round._labelling.describe(near.telling, *self.rows(near)) if near.telling >= 0 else ""
+
+    def rows(self, near: _Near) -> tuple[Int64, Int64]:
+        """Both rows, split as they differ most."""
         r, state = self._round, near.state
         mine, _ = self._met(int(r._label[state]))
         theirs = r._rows[state]
+        if near.split:
+            return mine[1], theirs[0]
         self._count_twice(state, 1)
-        rows = (mine.sum(axis=0), theirs.sum(axis=0) - r._twice) if near.split == 0 else (mine[1], theirs[0])
+        rows = mine.sum(axis=0), theirs.sum(axis=0) - r._twice
         self._count_twice(state, -1)
-        return r._labelling.describe(near.telling, *rows)
+        return rows
 
     def _count_twice(self, state: int, sign: int) -> None:
         """Note what both rows count, or clear that away."""
