@@ -22,7 +22,17 @@ from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
 from suffice.kernels.telling import tell_apart
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
-from suffice.kernels.tying import Labels, count_letters, follow, group, likelihoods, meet_tied, meet_twice, trace
+from suffice.kernels.tying import (
+    Labels,
+    cells_met,
+    count_letters,
+    follow,
+    group,
+    likelihoods,
+    meet_tied,
+    meet_twice,
+    trace,
+)
 from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_count, relabel, tally
 from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
@@ -38,6 +48,7 @@ __all__ = [
     "advance",
     "advance_and_meet",
     "attainable_in_tree",
+    "cells_met",
     "compare_sketch",
     "compare_trees",
     "count_bits",

@@ -95,6 +95,33 @@ def meet_tied(labels, symbol_of, word, weight, episodes, start, label, rows):
 
 
 @jit
+def cells_met(labels, symbol_of, word, episodes, start, label):
+    """The cells in which `meet_tied` counts these episodes, each as often as it does."""
+    found, n = np.empty(4 * episodes.size * word.shape[1], np.int64), 0
+    for i in range(episodes.size):
+        e, here, node = episodes[i], label, 0
+        for u in range(start[i], word.shape[1]):
+            x, depth = word[e, u], u - start[i]
+            block = labels.first + min(depth, labels.depth) * labels.width
+            if labels.cell[here, x] >= 0:
+                found[n] = block + labels.cell[here, x]
+                n += 1
+            if labels.choice[here, x] >= 0:
+                found[n] = block + labels.choice[here, x]
+                n += 1
+            if depth < labels.depth and labels.tree_cell[node, x] >= 0:
+                found[n] = labels.tree_cell[node, x]
+                n += 1
+            if depth < labels.depth and labels.tree_choice[node, x] >= 0:
+                found[n] = labels.tree_choice[node, x]
+                n += 1
+            here = labels.tau[here, symbol_of[x]]
+            if depth < labels.depth - 1:
+                node = labels.tree[node, symbol_of[x]]
+    return found[:n].copy()
+
+
+@jit
 def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, label, joined, sign, row):
     """What both a state's row and a candidate's count: what episodes meet that had been there; `sign` −1 undoes it."""
     weighted = weight.size > 0

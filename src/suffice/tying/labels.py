@@ -139,6 +139,7 @@ class _Tables:
         place = np.arange(len(table)) + table  # each table before has one more cell
         self.event_of = np.full(int(self.begin[-1]), NEW)
         self.event_of[place] = events
+        self.table_of = np.repeat(np.arange(len(keys)), sizes)  # by cell
         other = np.full((len(seen), width), UNSEEN, np.int32)
         other[self.nodes, self.kinds] = self.begin[1:] - 1
         self.cell_of = np.where(kind_of == UNSEEN, UNSEEN, other[:, kind_of]).astype(np.int32)  # [nodes, V]
@@ -149,9 +150,9 @@ class _Tables:
         outcome, chosen = self.cell_of[:, : len(steps.choice_of)], self.cell_of[:, steps.choice_of]
         return np.ascontiguousarray(outcome), np.where(steps.choice_of == UNSEEN, UNSEEN, chosen).astype(np.int32)
 
-    def touched(self, row: Int64) -> Int64:
-        """The tables in which a row has counts."""
-        return np.unique(np.searchsorted(self.begin, np.flatnonzero(row), side="right") - 1)
+    def of_cells(self, cells: Int64) -> Int64:
+        """The tables that cells belong to."""
+        return np.unique(self.table_of[cells])
 
 
 class Labelling:
@@ -177,11 +178,12 @@ class Labelling:
         met = kernels.count_letters(labels, steps.word, steps.weight, len(reference), len(steps.symbol_of))
         return np.asarray(met > 0)
 
-    def touched(self, row: Int64) -> tuple[Int64, Int64]:
-        """The tables of the tree and of the automaton in which a row has counts."""
-        first = self.labels.first
-        later = row[first:].reshape(DEPTH + 1, -1).sum(axis=0)
-        return self.tree_tables.touched(row[:first]), self.tables.touched(later)
+    def touched(self, cells: Int64) -> tuple[Int64, Int64]:
+        """The tables of the tree and of the automaton that cells belong to."""
+        first, width = self.labels.first, self.labels.width
+        return self.tree_tables.of_cells(cells[cells < first]), self.tables.of_cells(
+            (cells[cells >= first] - first) % width
+        )
 
     def depth_needed(self, one: Int64, other: Int64, threshold: float) -> int:
         """How many steps beyond the next one must look to tell two rows apart by the tree; DEPTH if it does not."""

@@ -29,6 +29,7 @@ Edge = tuple[int, int]  # state and symbol
 START, END = 0, 1
 FIRST = 2048  # episodes of a candidate that are compared first
 FRESH = 1.1  # times as many episodes as it was compared by let a transition be looked at again
+FEWEST = 5  # episodes of a candidate that is compared; others join what is most alike, until they are settled
 SPECIAL = 2  # these two states are compared with nothing
 
 
@@ -85,7 +86,9 @@ class Round:
         self._tau[:, steps.ends()] = END
         self._label = np.zeros(SPECIAL, np.int64)
         self._rows = np.zeros((SPECIAL, 2, labelling.size), np.int64)  # by side
-        self._twice = np.zeros(labelling.size, np.int64)  # scratch
+        self._twice, self._mine = np.zeros(labelling.size, np.int64), np.zeros((2, labelling.size), np.int64)  # scratch
+        self._met_by: _Comparison | None = None  # what the scratch is of
+        self._cells = np.zeros(0, np.int64)  # in which it has counts
         self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # by edges of this round
         self._waiting: dict[int, list[Int64]] = {}  # candidates: blocks of episodes
         self._sizes: dict[int, int] = {}
@@ -133,10 +136,12 @@ class Round:
         others = [s for s in range(SPECIAL, len(self._tau)) if self._named(s) != kept_from or kept_from is None]
         if not others:
             return Verdict(self._found((state, symbol), label), promoted=True)
+        start = self._at[episodes] + 1
+        if len(episodes) < FEWEST:
+            return Verdict(_Comparison(self, episodes, start, joined=False).likest(others))
         delta = self._level(len(self._tests))
         self._tests.append(delta)
         threshold = -math.log(delta)
-        start = self._at[episodes] + 1
         if len(episodes) > FIRST:  # some first, and all for what these leave open; both looks share δ
             threshold += math.log(2)
             some = slice(0, None, -(-len(episodes) // FIRST))
@@ -152,6 +157,10 @@ class Round:
             return verdict
         self._depths.append(self._labelling.depth_needed(*compare.rows(near), threshold))
         return verdict._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
+
+    def _clear(self) -> None:
+        """Make room in the scratch."""
+        self._mine[:, self._cells] = 0
 
     def _named(self, state: int) -> Edge:
         """The founder of a state as the last round would call it."""
@@ -190,22 +199,30 @@ class _Comparison:
 
     def __init__(self, rounds: Round, episodes: Int64, start: Int64, joined: bool) -> None:
         self._round, self._episodes, self._start, self._joined = rounds, episodes, start, joined
-        self._seen: dict[int, tuple[Int64, tuple[Int64, Int64]]] = {}  # by label
+        self._label, self._tables = UNSEEN, (np.zeros(0, np.int64), np.zeros(0, np.int64))  # of what was met last
 
     def worth_comparing(self, states: list[int], threshold: float) -> list[int]:
         """Without those that the tree alone tells apart; if it tells all apart, the one it does so least."""
         if self._round._strict:
             return states
+        enough = threshold + math.log(2 * (DEPTH + 2))  # it is one of as many ways to deal out, and to label
+        found = self._screened(states, enough)
+        left = [s for s, evidence in zip(states, found.tolist(), strict=True) if evidence < enough]
+        return left or [states[int(found.argmin())]]
+
+    def likest(self, states: list[int]) -> int:
+        """The state that the tree tells it apart from least."""
+        return states[int(self._screened(states, math.inf).argmin())]
+
+    def _screened(self, states: list[int], enough: float) -> NDArray[np.float64]:
         r, labels = self._round, self._round._labelling.labels
         rows, (tables, _) = self._met(0)
-        enough = threshold + math.log(2 * (DEPTH + 2))  # it is one of as many ways to deal out, and to label
         found = kernels.screen(
             rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, np.array(states), enough,
             r._rows, r._path, self._episodes, self._start, self._joined, r._steps.word, r._steps.weight,
             r._steps.symbol_of, labels.tree, labels.tree_cell, labels.tree_choice, LN_GAMMA, EQUAL,
         )  # fmt: skip
-        left = [s for s, evidence in zip(states, found.tolist(), strict=True) if evidence < enough]
-        return left or [states[int(found.argmin())]]
+        return np.asarray(found)
 
     def undecided(self, states: list[int], threshold: float) -> list[int]:
         """Those it is not distinct from; if it is from all, the least distinct."""
@@ -235,7 +252,7 @@ class _Comparison:
         mine, _ = self._met(int(r._label[state]))
         theirs = r._rows[state]
         if near.split:
-            return mine[1], theirs[0]
+            return mine[1].copy(), theirs[0]
         self._count_twice(state, 1)
         rows = mine.sum(axis=0), theirs.sum(axis=0) - r._twice
         self._count_twice(state, -1)
@@ -253,15 +270,21 @@ class _Comparison:
         )  # fmt: skip
 
     def _met(self, label: int) -> tuple[Int64, tuple[Int64, Int64]]:
-        """What the episodes met, by side, seen from a label, and in which tables."""
-        if label not in self._seen:
-            labelling, steps = self._round._labelling, self._round._steps
-            rows = np.zeros((2, labelling.size), np.int64)
+        """What the episodes met, by side, seen from a label, and in which tables; until it is asked again."""
+        r = self._round
+        labels, steps = r._labelling.labels, r._steps
+        if self._label != label or r._met_by is not self:
+            r._clear()
             kernels.meet_tied(
-                labelling.labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, label, rows
+                labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, label, r._mine
             )
-            self._seen[label] = rows, labelling.touched(rows.sum(axis=0))
-        return self._seen[label]
+            if len(self._episodes) * steps.horizon < len(r._twice):
+                cells = kernels.cells_met(labels, steps.symbol_of, steps.word, self._episodes, self._start, label)
+            else:
+                cells = np.flatnonzero(r._mine.any(axis=0))
+            r._met_by, r._cells = self, cells
+            self._label, self._tables = label, r._labelling.touched(cells)
+        return r._mine, self._tables
 
 
 def _nearest(found: list[_Near], threshold: float) -> _Near:

@@ -65,7 +65,7 @@ class _Pass:
         if len(episodes) > FEW and len(states) > BEST:
             rough = self._likelihoods(episodes[:FEW], start[:FEW], states) + ln_prior[states]
             kept = np.argsort(-rough, kind="stable")[:BEST]
-            states = np.union1d(states[kept], [now] if now >= SPECIAL else [])
+            states = np.union1d(states[kept], states[states == now])
         score = self._likelihoods(episodes, start, states) + ln_prior[states]
         best = int(score.argmax())
         stays = now in states and score[best] <= score[np.flatnonzero(states == now)[0]] + TIE
