@@ -174,14 +174,14 @@ def group(keys, n, most):
 
 
 @jit
-def likelihoods(tau, symbol_of, word, weight, episodes, start, ln_chance, states):
+def likelihoods(tau, symbol_of, word, weight, episodes, start, within, ln_chance, states):
     """[S] the ln-likelihood of what episodes met from a step of each on, had they been in these states then."""
     weighted = weight.size > 0
     found = np.zeros(states.size)
     for s in range(states.size):
         for i in range(episodes.size):
             e, state, total = episodes[i], states[s], 0.0
-            for u in range(start[i], word.shape[1]):
+            for u in range(start[i], min(start[i] + within, word.shape[1])):
                 x = word[e, u]
                 total += ln_chance[state, x]
                 state = tau[state, symbol_of[x]]

@@ -22,7 +22,7 @@ from suffice.learner import Decision, Learned, Settings
 from suffice.merging import Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import weights
-from suffice.tying.labels import Labelling, Steps, completed, last_observation
+from suffice.tying.labels import Labelling, Steps, completed, first_reference
 from suffice.tying.pointers import END, START, Choice, Edge, Outcome, Round
 from suffice.tying.settling import settle
 
@@ -96,7 +96,7 @@ def tie(
 
 def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None]) -> _Found:
     """Until an automaton comes again; of those that keep coming, the one that leaves least to be kept apart."""
-    reference, apart = last_observation(steps), {}  # type: Int32, dict[Edge, Edge]
+    reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
     known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
     found: list[_Found] = []
     begin = 0

@@ -7,6 +7,7 @@ fewer steps share one. `kernels.weigh` takes the mean over both, so neither has 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ Int32 = NDArray[np.int32]
 
 ALL = 1 << 62
 DEPTH = 3  # steps since the start that labels of the tree tell apart
+LARGEST = 1 << 20  # entries of a table that counts how often an observation came
 NEW = -1  # instead of an event: one that a label had never seen
 
 
@@ -101,6 +103,38 @@ class Steps:
 def last_observation(steps: Steps) -> Int32:
     """[O+1, Y] the automaton that remembers no more than that; 0 has seen nothing."""
     return np.tile(steps.symbols[:, 1].astype(np.int32) + 1, (steps.episodes.alphabet.n_observations + 1, 1))
+
+
+def repeated_observation(steps: Steps) -> Int32:
+    """[O·R+1, Y] the automaton that also counts how often in a row it has seen it, up to R."""
+    shown, n = steps.symbols[:, 1].astype(np.int32), steps.episodes.alphabet.n_observations
+    most = max(1, min(steps.horizon, LARGEST // (n * len(steps.symbols))))
+    seen, times = np.divmod(np.arange(n * most, dtype=np.int32), np.int32(most))  # times − 1
+    again = np.where(seen[:, None] == shown, np.minimum(times + 1, most - 1)[:, None], 0)
+    return np.concatenate([1 + shown[None] * most, 1 + shown[None] * most + again]).astype(np.int32)
+
+
+def first_reference(steps: Steps) -> Int32:
+    """What to begin with: the last observation, unless how often it came says far more.
+
+    It does where one walks a long corridor; elsewhere finer labels only mean that fewer steps share one.
+    """
+    coarse, fine = last_observation(steps), repeated_observation(steps)
+    return fine if _description(steps, fine) < _description(steps, coarse) / 2 else coarse
+
+
+def _description(steps: Steps, tau: Int32) -> float:
+    """Σ ln 1/p of all outcomes, given label and action, and ½ ln N for each frequency (BIC)."""
+    labels = kernels.trace(tau, steps.symbol_of, steps.word)
+    counts = kernels.count_letters(labels, steps.word, steps.weight, len(tau), len(steps.symbol_of))
+    total, free = 0.0, 0
+    for action in np.unique(steps.action_of[steps.action_of != UNSEEN]):
+        part = counts[:, steps.action_of == action]
+        part = part[part.any(axis=1)]
+        shares = part / part.sum(axis=1, keepdims=True)
+        total -= float((part * np.log(np.where(part > 0, shares, 1.0))).sum())
+        free += int(np.count_nonzero(part)) - len(part)
+    return total + free * math.log(max(int(counts.sum()), 2)) / 2
 
 
 def completed(tau: Int32) -> Int32:

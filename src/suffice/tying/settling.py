@@ -3,11 +3,13 @@
 A test cannot tell where a transition leads that was taken twice; but something has to be said, and the best is the most
 probable. Likelihoods come from all visits, walked to the end of the log along the automaton. What is probable
 beforehand is learned from the automaton too: symbols that lead to the same state from wherever both are known are
-likely to do so again (what a blind man calls two sounds of one door), and so are the actions, or the observations, that
-agree in the state itself (where an episode begins anew, no action matters).
+likely to do so again; so are the actions, or the observations, that agree in the state itself (where an episode begins
+anew, no action matters); and a symbol that elsewhere leads to a state that leads back probably leads back here too.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from suffice import kernels
 from suffice.episodes import Int64
 from suffice.rdp import UNSEEN
 from suffice.refining import TIE
-from suffice.tying.labels import Steps, completed
+from suffice.tying.labels import ALL, Steps, completed
 from suffice.tying.pointers import SPECIAL
 
 Float = NDArray[np.float64]
@@ -24,8 +26,9 @@ Int32 = NDArray[np.int32]
 
 PASSES = 5
 VISITS = 2000  # of a transition that are looked at
-FEW = 50  # of them to leave all but a few states out
+FEW, SOON = 50, 20  # of them, and of the steps that follow, to leave all but a few states out
 BEST = 8  # so many remain
+ALIKE = 0.8  # of the states in which two symbols are known
 
 
 def settle(steps: Steps, tau: Int32) -> Int32:
@@ -35,6 +38,13 @@ def settle(steps: Steps, tau: Int32) -> Int32:
         if not _Pass(steps, tau).run():
             break
     return tau
+
+
+class _Visits(NamedTuple):
+    """Of a transition: episodes, and the step after it."""
+
+    episodes: Int64
+    start: Int64
 
 
 class _Pass:
@@ -47,23 +57,42 @@ class _Pass:
         self._share = np.bincount(self._path.ravel(), minlength=len(tau)) / self._path.size
         self._known = (tau != UNSEEN) & ~steps.ends()
         self._agreement = _agreement(tau, self._known)
+        self._leads = np.zeros((len(tau), len(tau)), bool)  # [Q, Q] whether some symbol leads there
+        sources, symbols = np.nonzero(self._known)
+        self._leads[sources, tau[sources, symbols]] = True
 
     def run(self) -> int:
         """How many transitions changed."""
-        changed = 0
+        before = self._tau.copy()
+        visits: dict[int, dict[int, _Visits]] = {}
         for state, symbol, episodes, at in self._steps.transitions(self._path, VISITS):
             if not self._steps.ends()[symbol]:
-                target = self._best(state, symbol, episodes, at + 1)
-                changed += target != self._tau[state, symbol]
-                self._tau[state, symbol] = target
-        return changed
+                visits.setdefault(state, {})[symbol] = _Visits(episodes, at + 1)
+        for state, of_symbol in visits.items():
+            for symbol in of_symbol:
+                self._tau[state, symbol] = self._best(state, [symbol], of_symbol)
+            for group in self._alike(state, list(of_symbol)):
+                self._tau[state, group] = self._best(state, group, of_symbol)
+        return int(np.count_nonzero(self._tau != before))
 
-    def _best(self, state: int, symbol: int, episodes: Int64, start: Int64) -> int:
-        """The most probable target; what it was before, unless another is more probable."""
-        ln_prior, now = self._ln_prior(state, symbol), int(self._tau[state, symbol])
+    def _alike(self, state: int, symbols: list[int]) -> list[list[int]]:
+        """Symbols that lead to one state here and elsewhere: each would stay wrong for the others' sake."""
+        groups: list[list[int]] = []
+        for y in symbols:
+            together = (g for g in groups if self._tau[state, g[0]] == self._tau[state, y])
+            found = next((g for g in together if self._agreement[g[0], y] >= ALIKE), None)
+            groups = groups if found else [*groups, []]
+            (found or groups[-1]).append(y)
+        return [g for g in groups if len(g) > 1]
+
+    def _best(self, state: int, symbols: list[int], of_symbol: dict[int, _Visits]) -> int:
+        """The most probable target of some symbols together; what it was before, unless another is more probable."""
+        episodes, start = (np.concatenate(part) for part in zip(*(of_symbol[y] for y in symbols), strict=True))
+        ln_prior = np.sum([self._ln_prior(state, y, symbols) for y in symbols], axis=0)
+        now = int(self._tau[state, symbols[0]])
         states = np.arange(SPECIAL, len(self._tau))
         if len(episodes) > FEW and len(states) > BEST:
-            rough = self._likelihoods(episodes[:FEW], start[:FEW], states) + ln_prior[states]
+            rough = self._likelihoods(episodes[:FEW], start[:FEW], states, SOON) + ln_prior[states]
             kept = np.argsort(-rough, kind="stable")[:BEST]
             states = np.union1d(states[kept], states[states == now])
         score = self._likelihoods(episodes, start, states) + ln_prior[states]
@@ -71,11 +100,11 @@ class _Pass:
         stays = now in states and score[best] <= score[np.flatnonzero(states == now)[0]] + TIE
         return now if stays else int(states[best])
 
-    def _likelihoods(self, episodes: Int64, start: Int64, states: Int64) -> Float:
+    def _likelihoods(self, episodes: Int64, start: Int64, states: Int64, within: int = ALL) -> Float:
         steps, whole = self._steps, self._whole
         return np.asarray(
             kernels.likelihoods(
-                whole, steps.symbol_of, steps.word, steps.weight, episodes, start, self._ln_chance, states
+                whole, steps.symbol_of, steps.word, steps.weight, episodes, start, within, self._ln_chance, states
             )
         )
 
@@ -90,17 +119,27 @@ class _Pass:
             found[:, letters] = np.log((part + 0.5 / len(letters)) / (part.sum(axis=1, keepdims=True) + 0.5))
         return found
 
-    def _ln_prior(self, state: int, symbol: int) -> Float:
+    def _ln_prior(self, state: int, symbol: int, without: list[int]) -> Float:
         """[Q] by what other symbols of the state say, and where all are wrong by how frequent states are."""
         known = self._known[state].copy()
-        known[symbol] = False
+        known[without] = False
         voters = np.flatnonzero(known)
         trust = np.maximum(self._agreement[symbol, voters], self._local(state, symbol, voters))
         doubt = np.ones(len(self._tau))
         np.multiply.at(doubt, self._tau[state, voters], 1 - trust)
+        origins = np.flatnonzero(self._leads[:, state] & (np.arange(len(doubt)) != state))
+        if len(origins):
+            doubt[origins] *= 1 - self._returns(state, symbol) / len(origins)
         prior = doubt.prod() * self._share + (1 - doubt)
         prior[:SPECIAL] = 0
         return np.asarray(np.log(prior / max(prior.sum(), 1e-300) + 1e-12))
+
+    def _returns(self, state: int, symbol: int) -> float:
+        """How often a symbol leads from other states to one that leads back: a step west after one east."""
+        others = np.flatnonzero(self._known[:, symbol] & (self._tau[:, symbol] != np.arange(len(self._tau))))
+        others = others[others != state]
+        back = self._leads[self._tau[others, symbol], others]
+        return float(_rate(int(back.sum()), len(others), len(self._tau)))
 
     def _local(self, state: int, symbol: int, voters: Int64) -> Float:
         """[V] how well each voter's action (or observation) agrees with the symbol's, elsewhere in the state."""
