@@ -182,11 +182,11 @@ class Model:
                 tuple(about.actions), tuple(about.features), tuple(map(tuple, about.observations)), tuple(about.rewards)
             )
             letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
-            rdp = RDP(alphabet, letters, symbols, layers, tau, counts, about.steps)
+            rdp = RDP(alphabet, letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
             if about.layers != rdp.layers.tolist():
                 raise ValueError("its header is of another automaton")
             witnesses = msgspec.json.decode(entries["witnesses.json"], type=list[str])
-            return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, layered(rdp)))
+            return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
         except (SufficeError, ValueError, KeyError, TypeError, MemoryError, SyntaxError, TokenError) as error:
             reason = " ".join(str(error).split())
             raise SufficeError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
@@ -289,7 +289,8 @@ _VERDICT = ("target", "promoted", "forced", "nearest", "distance", "threshold", 
 
 
 def _arrays_of(rdp: RDP) -> dict[str, Any]:
-    return {name: getattr(rdp, name) for name in _RDP_ARRAYS}
+    cut = {} if rdp.cut is None else {"cut": rdp.cut}
+    return {name: getattr(rdp, name) for name in _RDP_ARRAYS} | cut
 
 
 _PLAN_ARRAYS = ("actions", "values", "lower")
@@ -303,6 +304,9 @@ def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     if about.plan is None:
         return None
     actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
+    if rdp.horizon > actions.size:  # before it is unrolled: a plan has a state for every step
+        raise ValueError("its plan is of another automaton")
+    rdp = layered(rdp)
     if any(array.shape != (rdp.n_states,) or array.dtype.kind not in "if" for array in (actions, values, lower)):
         raise ValueError("its plan is of another automaton")
     if not (np.isfinite(values).all() and np.isfinite(lower).all()):

@@ -34,7 +34,8 @@ Float = NDArray[np.float64]
 BEHAVE = -1  # instead of an action: choose as the log did
 
 THEORY = 16.0  # the strength c for which the bound is proved; at ordinary sample sizes no action passes it
-NOTHING = 1e-13  # a discounted reward that does not matter any more
+MOST_PATIENT = 0.999  # looks thousands of steps ahead, which takes seconds to compute
+NOTHING = 1e-10  # a discounted reward that does not matter any more
 LARGEST = 1e100  # reward that doubles can square and add up
 USUAL = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
 
@@ -50,8 +51,8 @@ class Planning:
     discount: float | None = None  # of a stationary automaton: what a reward is worth a step later, for ever
 
     def __post_init__(self) -> None:
-        if self.discount is not None and not 0 <= self.discount < 1:
-            raise SufficeError(f"a discount is a number from 0 to below 1, not {self.discount:g}; try 0.99")
+        if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
+            raise SufficeError(f"a discount is a number from 0 to {MOST_PATIENT}, not {self.discount:g}; try 0.99")
         if not (self.strength >= 0 and math.isfinite(self.strength)):
             raise SufficeError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
         if not 0 < self.delta < 1:
@@ -208,6 +209,7 @@ class _Backward:
         self._gamma = 1.0 if gamma is None else gamma
         left = rdp.horizon + 1 - rdp.layer_of()  # [Q] steps still to come, padding included
         self._left = left.astype(float) if gamma is None else np.full(rdp.n_states, 1 / (1 - gamma))
+        self._range = np.minimum(self._left, rdp.horizon + 1)  # [Q] of what may follow, as far as the log goes
         total = max(int(tally.visits()[0]), 1)
         self._unit = planning.strength * math.log(total * max(rdp.horizon, 1) / planning.delta)  # c L
 
@@ -286,7 +288,7 @@ class _Backward:
         return _Layer(times, mean, spread, overall, np.maximum(squares.sum(axis=1) / visits - overall**2, 0.0))
 
     def _penalty(self, found: _Layer, layer: slice) -> Float:
-        return self._off(found.spread, np.maximum(found.times, 1), self._left[layer][:, None])
+        return self._off(found.spread, np.maximum(found.times, 1), self._range[layer][:, None])
 
     def _off(self, spread: Float, times: Float, left: Float) -> Float:
         """b."""

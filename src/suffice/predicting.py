@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.episodes import PAD, Episodes, Int64
+from suffice.episodes import PAD, Codes, Episodes, Int64
 from suffice.estimates import Estimate
 from suffice.planner import BEHAVE, Plan, Scale
 from suffice.rdp import RDP, UNSEEN
@@ -150,37 +150,42 @@ class _Tied(_Prediction):
         self._planned = np.full((rdp.horizon + 1, rdp.n_states), BEHAVE, np.int64)  # by step and state
         inner = slice(0, layered.n_states - 1)
         self._planned[layered.layer_of()[inner], stands[inner]] = plan.actions[inner]
-        self._first, self._later = self._met(0), self._met(1)
+        self._first, self._later, self._last = self._start(), *self._met()
 
     def _size(self, t: int) -> int:
         return self._rdp.n_states
 
     def layer(self, t: int) -> _Layer:
-        """What followed the plan of step t, at whatever step."""
-        met = self._later if t else self._first
+        """What followed the plan of step t, at whatever step; what the last shows is not seen."""
+        met = self._last if t == self._rdp.horizon else self._later if t else self._first
         action = self._planned[t, met.state[met.candidate]]
         follows = (action == BEHAVE) | (self._rdp.letters[met.letter, 0] == action + PAD + 1)
         candidate, times = met.candidate[follows], met.times[follows]
         n = np.bincount(candidate, times, len(met.n)).astype(np.int64)
         return _Layer(met.state, met.source, n, candidate, met.letter[follows], times)
 
-    def _met(self, first: int) -> _Layer:
-        """All that candidates met: before anything was seen, or from the first step on."""
-        steps = slice(first, 1 if first == 0 else self._rdp.horizon)
-        state, word = self._states[steps].ravel(), self._word[steps].ravel()
-        key = np.zeros_like(state, np.int64)
-        if first:
-            before = slice(0, self._rdp.horizon - 1)
-            key = self._states[before].ravel() * len(self._rdp.symbols) + self._of_letter[self._word[before].ravel()]
-        weight = np.tile(self._weight, steps.stop - steps.start) if len(self._weight) else self._weight
-        seen = state != UNSEEN
-        state, word, key = state[seen], word[seen], key[seen]
-        source, number = np.unique(key, return_inverse=True)
+    def _start(self) -> _Layer:
+        """Before anything was seen."""
+        nothing = np.zeros(self._word.shape[1], np.int64)
+        return self._layer_of(nothing, self._word[0], self._weight, np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+    def _met(self) -> tuple[_Layer, _Layer]:
+        """All that candidates met before the last step, and all that they met with it, seen as there."""
+        rdp, steps = self._rdp, self._rdp.horizon
+        state, before = self._states[1 : steps + 1], self._states[:steps].astype(np.int64)
+        key = before * len(rdp.symbols) + self._of_letter[self._word[:steps]]
+        weight = np.tile(self._weight, (steps, 1)) if len(self._weight) else self._weight
+        known = state != UNSEEN
+        source, number = np.unique(key[known], return_inverse=True)
         led_to = np.zeros(len(source), np.int64)
-        led_to[number] = state
-        start, letter, count = kernels.tally(
-            number, word, weight[seen] if len(weight) else weight, len(source), len(self._rdp.letters)
-        )
+        led_to[number] = state[known]
+        inner = np.repeat(np.arange(steps) < steps - 1, state.shape[1]).reshape(state.shape)[known]
+        word, weight = self._word[1:][known], weight[known] if len(weight) else weight
+        later = self._layer_of(number[inner], word[inner], weight[inner] if len(weight) else weight, source, led_to)
+        return later, self._layer_of(number, rdp.when_cut()[word], weight, source, led_to)
+
+    def _layer_of(self, number: Int64, word: Codes, weight: Int64, source: Int64, led_to: Int64) -> _Layer:
+        start, letter, count = kernels.tally(number, word, weight, len(source), len(self._rdp.letters))
         candidate = np.repeat(np.arange(len(source)), np.diff(start))
         n = np.bincount(candidate, count, len(source)).astype(np.int64)
         return _Layer(led_to, source, n, candidate, letter.astype(np.int64), count)
@@ -188,5 +193,5 @@ class _Tied(_Prediction):
     def _variance(self, shares: list[Float], variances: list[Float]) -> float:
         """A candidate is off by the same at every step."""
         off = [share * np.sqrt(variance) for share, variance in zip(shares, variances, strict=True)]
-        later = np.sum(off[1:], axis=0) if len(off) > 1 else np.zeros(1)
+        later = np.sum(off[1:], axis=0)
         return float(np.sum(off[0] ** 2) + np.sum(later**2))

@@ -4,7 +4,8 @@ States are numbered layer by layer, q_0 = 0 first, within a layer in the order o
 functions θ the automaton keeps what they are estimated from: how often each state met each letter.
 
 A *stationary* automaton has a single layer, and its transitions may lead back. Its counts leave the last step of the
-log out, where every episode is cut; if episodes ended before, the state they ended in comes last, and stays.
+log out, where every episode is cut: it is counted by itself, since it still tells rewards. If episodes ended before,
+the state they ended in comes last, and stays.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class RDP:
     tau: Int32  # [Q, Y] successor, UNSEEN where the log has none
     counts: Int64  # [Q, X] how often each state met each letter
     steps: int | None = None  # H of a stationary automaton: of the episodes it was learned from, and plans for
+    cut: Int64 | None = None  # [Q, X] what its states met at step H, where the log was cut; only rewards tell
 
     @classmethod
     def of_layers(
@@ -75,8 +77,9 @@ class RDP:
         self._check_shapes()
         self._check_codes()
         self._check_transitions()
-        for array in (self.letters, self.symbols, self.layers, self.tau, self.counts):
-            array.setflags(write=False)
+        for array in (self.letters, self.symbols, self.layers, self.tau, self.counts, self.cut):
+            if array is not None:
+                array.setflags(write=False)
 
     def _check_shapes(self) -> None:
         arrays = (self.letters, self.symbols, self.layers, self.tau, self.counts)
@@ -88,6 +91,8 @@ class RDP:
             raise SufficeError("an RDP has a layer for each step, or a single one and a horizon")
         if not self.stationary and (self.layers[0] != 1 or self.layers[-1] != 1):
             raise SufficeError("an RDP has one first and one final state")
+        if self.cut is not None and (self.cut.shape != self.counts.shape or self.cut.min(initial=0) < 0):
+            raise SufficeError("what an RDP met at the last step must be counts, as many as all others")
         n = int(self.layers.sum())
         if self.tau.shape != (n, len(self.symbols)) or self.counts.shape != (n, len(self.letters)):
             raise SufficeError("an RDP needs one row of transitions and of counts for each state")
@@ -291,12 +296,15 @@ class RDP:
         return layered, np.concatenate([*stands, [self.n_states - 1]])  # the final state stands for none
 
     def _cut_counts(self) -> Int64:
-        """[Q, X] with o_⊥ in place of what was seen, where the log has such a letter."""
-        number = {tuple(letter): x for x, letter in enumerate(self.letters.tolist())}
-        shown = np.array([number.get((a, STOP, r), x) for x, (a, _, r) in enumerate(self.letters.tolist())])
+        """[Q, X] with o_⊥ in place of what was seen, and what was met at the last step itself."""
         counts = np.zeros_like(self.counts)
-        np.add.at(counts.T, shown, self.counts.T)
-        return counts
+        np.add.at(counts.T, self.when_cut(), self.counts.T)
+        return counts if self.cut is None else counts + self.cut
+
+    def when_cut(self) -> Int64:
+        """[X] each letter with o_⊥ in place of what was seen, where the log has such a letter."""
+        number = {tuple(letter): x for x, letter in enumerate(self.letters.tolist())}
+        return np.array([number.get((a, STOP, r), x) for x, (a, _, r) in enumerate(self.letters.tolist())])
 
     def minimise(self) -> RDP:
         """The smallest automaton with the same outputs: merge states of a layer whose counts are, action by action,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import Episodes
+from suffice.episodes import Episodes, Int64
 from suffice.learner import Settings
 from suffice.memory import Memory
 from suffice.rdp import RDP
@@ -25,6 +25,7 @@ from suffice.tying import tie
 Float = NDArray[np.float64]
 
 HELD_OUT = 0.3  # of the episodes
+FEWEST = 20  # episodes that can say anything
 CLEAR = 2.0  # standard errors by which layers must be better
 
 
@@ -41,12 +42,12 @@ class Stationarity(NamedTuple):
         """Whether to fold time: unless layers are clearly better."""
         return self.tied - self.layered <= CLEAR * self.error
 
-    def summary(self) -> dict[str, float | bool]:
+    def summary(self) -> dict[str, float | bool | None]:
         """For machines."""
         return {
             "stationary": self.stationary,
             "layered_bits": self.layered,
-            "tied_bits": self.tied,
+            "tied_bits": None if math.isinf(self.tied) else self.tied,
             "error_bits": self.error,
             "layered_states": self.states[0],
             "tied_states": self.states[1],
@@ -55,6 +56,10 @@ class Stationarity(NamedTuple):
     @property
     def sentence(self) -> str:
         """For a person."""
+        if math.isinf(self.tied):
+            return (
+                f"Keep the layers: with one decision per episode, or fewer than {FEWEST} episodes, nothing can be said."
+            )
         gap = self.layered - self.tied
         verdict = (
             "Fold time: one automaton for all steps predicts as well or better"
@@ -77,6 +82,8 @@ def is_stationary(
 ) -> Stationarity:
     """Learn both automata from some of the episodes, and compare what they say of the others."""
     settings = settings or Settings()
+    if episodes.horizon < 2 or episodes.total < FEWEST:
+        return Stationarity(0.0, math.inf, 0.0, (0, 0))
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
     layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of)).rdp
     tied = tie(some, settings, lambda done, of: progress(of + done, 2 * of)).rdp
@@ -90,10 +97,10 @@ def is_stationary(
 
 
 def surprise(rdp: RDP, episodes: Episodes) -> Float:
-    """[N] Σ log₂ 1/p of the steps of each episode but its first and last, by the frequencies of an automaton.
+    """[N] Σ log₂ 1/p of the steps of each episode but its first, by the frequencies of an automaton.
 
-    As if each state had been visited once more and met all letters as often as the log has them; the last step is left
-    out because a log is cut there. The letters must be those of the automaton's log.
+    As if each state had been visited once more and met all letters as often as the log has them. Of the last step only
+    action and reward count, because a log is cut there. The letters must be those of the automaton's log.
     """
     memory = Memory.of(rdp)
     usual = rdp.counts.sum(axis=0) + 0.5
@@ -105,4 +112,17 @@ def surprise(rdp: RDP, episodes: Episodes) -> Float:
         if t:
             total += cost[place, word]
         place = memory.following[place, of_letter[word]]
+    total += _last(rdp, counts, usual)[place, episodes.word[-1]]
     return total
+
+
+def _last(rdp: RDP, counts: Int64, usual: Float) -> Float:
+    """[P, X] what the action and the reward of each letter cost at the last step."""
+    if rdp.cut is not None:
+        counts = counts.copy()
+        counts[: rdp.n_states] += rdp.cut
+    pairs, of_letter = np.unique(rdp.letters[:, [0, 2]], axis=0, return_inverse=True)
+    same = np.zeros((len(of_letter), len(pairs)))
+    same[np.arange(len(of_letter)), of_letter.reshape(-1)] = 1
+    cost = -np.log2((counts @ same + usual @ same) / (counts.sum(axis=1, keepdims=True) + 1))
+    return np.asarray(cost[:, of_letter.reshape(-1)])

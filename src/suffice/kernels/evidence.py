@@ -68,7 +68,7 @@ def weigh(
             at = c * (2 * depth + 1) + d
             added, highest, x = _fold_table(one, other, ln_gamma, equal, mixed[at])
             total[at] += added
-            if highest > most:
+            if highest > most and (split or not strict):
                 most, telling, told = highest, tree_begin[g] + x, split
         for g in tables:
             one, other = _two(begin[g + 1] - begin[g])
@@ -83,7 +83,7 @@ def weigh(
                 for w in range(equal.size):
                     mixed[at, w] += here[w]
                 total[at] += added
-                if highest > most:
+                if highest > most and not strict:
                     most, telling, told = highest, tree_begin[-1] + begin[g] + x, split
         for k in range(labels):  # the tree above k, the automaton from there on; in the end the tree alone
             for part in range(2 * depth + 1):
@@ -122,8 +122,8 @@ def _add_split(split, mine, theirs, twice, begin, one, other):
 
 @jit
 def screen(
-    row, tables, begin, group, states, enough, rows, path, episodes, start, joined, word, weight, symbol_of, tree, cell,
-    choice, ln_gamma, equal,
+    row, tables, begin, group, states, enough, rows, path, episodes, start, joined, word, weight, symbol_of, tree,
+    tree_cells, ln_gamma, equal,
 ):  # fmt: skip
     """[S] ln E by the tree alone of a candidate against some states, each step on one side; or a bound that is enough.
 
@@ -133,12 +133,12 @@ def screen(
     from the state's row, and put back. Rows [Q, 2, D] are by side.
     """
     found, least = np.zeros(states.size), math.log(equal[-1])
-    cells = 0
+    width = 0
     for g in tables:
-        cells += begin[g + 1] - begin[g]
+        width += begin[g + 1] - begin[g]
     for s in range(states.size):
-        state, left = states[s], cells
-        _take(-1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, cell, choice, state)
+        state, left = states[s], width
+        _take(-1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, tree_cells, state)
         mixed = np.zeros((2, equal.size))
         for g in tables:
             one, other = _two(begin[g + 1] - begin[g])
@@ -150,13 +150,13 @@ def screen(
             if max(mixed[0, -1], mixed[1, -1]) + left * least - math.log(mixed.size) >= enough:
                 mixed[:, -1] += left * least
                 break
-        _take(1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, cell, choice, state)
+        _take(1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, tree_cells, state)
         found[s] = _ln_mean(mixed.ravel())
     return found
 
 
 @jit
-def _take(sign, row, path, episodes, start, joined, word, weight, symbol_of, tree, cell, choice, state):
+def _take(sign, row, path, episodes, start, joined, word, weight, symbol_of, tree, cells, state):
     """Add or subtract what episodes met, from `start` on, within the tree of a state visited before."""
     for i in range(episodes.size):
         e, visit, until = episodes[i], 0, start[i] + joined
@@ -167,10 +167,9 @@ def _take(sign, row, path, episodes, start, joined, word, weight, symbol_of, tre
         amount, node = sign * (weight[e] if weight.size > 0 else 1), 0
         for u in range(visit, min(visit + DEPTH, word.shape[1])):
             x = word[e, u]
-            if u >= start[i] and cell[node, x] >= 0:
-                row[cell[node, x]] += amount
-            if u >= start[i] and choice[node, x] >= 0:
-                row[choice[node, x]] += amount
+            for part in range(3):
+                if u >= start[i] and cells[part, node, x] >= 0:
+                    row[cells[part, node, x]] += amount
             node = tree[node, symbol_of[x]]
 
 

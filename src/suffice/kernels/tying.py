@@ -18,14 +18,12 @@ Int32 = NDArray[np.int32]
 
 
 class Labels(NamedTuple):
-    """How steps are labelled, and where each label counts the letter and the choice of its action; −1: nowhere."""
+    """How steps are labelled, and where each label counts a letter's choice, reward and observation; −1: nowhere."""
 
     tau: Int32  # [M, Y] the reference automaton, complete
-    cell: Int32  # [M, X]
-    choice: Int32  # [M, X]
+    cells: Int32  # [3, M, X]
     tree: Int32  # [T, Y] below the given depth
-    tree_cell: Int32  # [T, X]
-    tree_choice: Int32  # [T, X]
+    tree_cells: Int32  # [3, T, X]
     depth: int
     first: int  # cells of the tree
     width: int  # cells of the automaton at one depth
@@ -33,8 +31,11 @@ class Labels(NamedTuple):
 
 @jit
 def side_of(episode):
-    """0 or 1, as by a coin, but always the same."""
-    return (episode * 2654435761 >> 15) & 1
+    """0 or 1, as by a coin, but always the same: a bit of splitmix64."""
+    z = np.uint64(episode) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((z ^ (z >> np.uint64(31))) & np.uint64(1))
 
 
 @jit
@@ -48,18 +49,25 @@ def _add(labels, symbol_of, word, start, since, label, amount, row):
         x, depth = word[u], u - start
         if u >= since:
             block = labels.first + min(depth, labels.depth) * labels.width
-            if labels.cell[label, x] >= 0:
-                row[block + labels.cell[label, x]] += amount
-            if labels.choice[label, x] >= 0:
-                row[block + labels.choice[label, x]] += amount
-            if depth < labels.depth and labels.tree_cell[node, x] >= 0:
-                row[labels.tree_cell[node, x]] += amount
-            if depth < labels.depth and labels.tree_choice[node, x] >= 0:
-                row[labels.tree_choice[node, x]] += amount
+            for part in range(3):
+                if labels.cells[part, label, x] >= 0:
+                    row[block + labels.cells[part, label, x]] += amount
+                if depth < labels.depth and labels.tree_cells[part, node, x] >= 0:
+                    row[labels.tree_cells[part, node, x]] += amount
         y = symbol_of[x]
         label = labels.tau[label, y]
         if depth < labels.depth - 1:
             node = labels.tree[node, y]
+
+
+@jit
+def _add_sides(labels, symbol_of, word, episode, start, label, weight, rows):
+    """Count an episode on its side; of many alike half on each, and the odd one on its side."""
+    side = side_of(episode)
+    for s in range(2):
+        amount = weight // 2 + (weight % 2 if s == side else 0)
+        if amount:
+            _add(labels, symbol_of, word, start, start, label, amount, rows[s])
 
 
 @jit
@@ -81,8 +89,8 @@ def follow(tau, symbol_of, word, weight, episodes, path, at, first, labels, labe
             for u in range(at[e]):
                 known |= path[e, u] == target
             if not known:
-                amount = weight[e] if weighted else 1
-                _add(labels, symbol_of, word[e], at[e], at[e], label_of[target], amount, rows[target, side_of(e)])
+                weighs = weight[e] if weighted else 1
+                _add_sides(labels, symbol_of, word[e], e, at[e], label_of[target], weighs, rows[target])
 
 
 @jit
@@ -90,31 +98,26 @@ def meet_tied(labels, symbol_of, word, weight, episodes, start, label, rows):
     """What some episodes meet from a step of each on, seen from a label, rows [2, D] by side."""
     weighted = weight.size > 0
     for i in range(episodes.size):
-        e, amount = episodes[i], weight[episodes[i]] if weighted else 1
-        _add(labels, symbol_of, word[e], start[i], start[i], label, amount, rows[side_of(e)])
+        e, weighs = episodes[i], weight[episodes[i]] if weighted else 1
+        _add_sides(labels, symbol_of, word[e], e, start[i], label, weighs, rows)
 
 
 @jit
 def cells_met(labels, symbol_of, word, episodes, start, label):
     """The cells in which `meet_tied` counts these episodes, each as often as it does."""
-    found, n = np.empty(4 * episodes.size * word.shape[1], np.int64), 0
+    found, n = np.empty(6 * episodes.size * word.shape[1], np.int64), 0
     for i in range(episodes.size):
         e, here, node = episodes[i], label, 0
         for u in range(start[i], word.shape[1]):
             x, depth = word[e, u], u - start[i]
             block = labels.first + min(depth, labels.depth) * labels.width
-            if labels.cell[here, x] >= 0:
-                found[n] = block + labels.cell[here, x]
-                n += 1
-            if labels.choice[here, x] >= 0:
-                found[n] = block + labels.choice[here, x]
-                n += 1
-            if depth < labels.depth and labels.tree_cell[node, x] >= 0:
-                found[n] = labels.tree_cell[node, x]
-                n += 1
-            if depth < labels.depth and labels.tree_choice[node, x] >= 0:
-                found[n] = labels.tree_choice[node, x]
-                n += 1
+            for part in range(3):
+                if labels.cells[part, here, x] >= 0:
+                    found[n] = block + labels.cells[part, here, x]
+                    n += 1
+                if depth < labels.depth and labels.tree_cells[part, node, x] >= 0:
+                    found[n] = labels.tree_cells[part, node, x]
+                    n += 1
             here = labels.tau[here, symbol_of[x]]
             if depth < labels.depth - 1:
                 node = labels.tree[node, symbol_of[x]]

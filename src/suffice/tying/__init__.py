@@ -144,15 +144,14 @@ def _renumbered(tau: Int32) -> Int32:
 
 def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
     """States that nothing leads to are left out; the end comes last, if there is one."""
-    tau, counts = _walked(episodes, found.tau)
+    tau, counts, cut = _walked(episodes, found.tau)
     kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
     place = np.full(len(tau) + 1, UNSEEN, np.int32)
     place[kept] = np.arange(len(kept))
     symbols, _ = episodes.symbols()
     layers = np.array([len(kept)], np.int64)
-    rdp = RDP(
-        episodes.alphabet, episodes.letters, symbols, layers, place[tau[kept]], counts[kept], steps=episodes.horizon
-    )
+    moved = place[tau[kept]], counts[kept], episodes.horizon, cut[kept]
+    rdp = RDP(episodes.alphabet, episodes.letters, symbols, layers, *moved)
     decisions = tuple(
         Decision(0, int(place[c.state]), c.symbol, c.n, _renamed(c, tau, place))
         for c in found.outcome.choices
@@ -172,8 +171,8 @@ def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
     )
 
 
-def _walked(episodes: Episodes, tau: Int32) -> tuple[Int32, Int64]:
-    """Only transitions that the log takes, and what each state met, [Q, X]; the last step is where the log was cut."""
+def _walked(episodes: Episodes, tau: Int32) -> tuple[Int32, Int64, Int64]:
+    """Only transitions that the log takes, and what each state met, [Q, X], before and at the last step."""
     whole = completed(tau)
     _, of_letter = episodes.symbols()
     state, weight = np.zeros(episodes.n, np.uint32), weights(episodes)
@@ -184,7 +183,8 @@ def _walked(episodes: Episodes, tau: Int32) -> tuple[Int32, Int64]:
     taken = np.zeros(tau.shape, bool)
     states, letters = np.nonzero(counts)
     taken[states, of_letter[letters]] = True
-    return np.where(taken, whole, UNSEEN).astype(np.int32), counts
+    cut = kernels.cross_count(state, same, episodes.word[-1], weight, len(tau), len(episodes.letters))
+    return np.where(taken, whole, UNSEEN).astype(np.int32), counts, cut
 
 
 def _renamed(choice: Choice, tau: Int32, place: Int32) -> Verdict:

@@ -25,6 +25,7 @@ Int32 = NDArray[np.int32]
 ALL = 1 << 62
 DEPTH = 3  # steps since the start that labels of the tree tell apart
 LARGEST = 1 << 20  # entries of a table that counts how often an observation came
+CHOICE = 0  # the kind of events that are choices
 NEW = -1  # instead of an event: one that a label had never seen
 
 
@@ -32,31 +33,40 @@ NEW = -1  # instead of an event: one that a label had never seen
 class Steps:
     """A log as pointers read it: episode by episode, the last step by its action and reward alone.
 
-    Its observation is o_⊥ whether the episode ended there or the log was cut: nothing that a comparison may use.
+    Its observation is o_⊥ whether the episode ended there or the log was cut: nothing that a comparison may use. So
+    every step is three events, each given those before it: which action was chosen, what it paid, what it showed. They
+    are numbered: what is shown by the letter, then the pairs of an action and a reward, then the choices.
     """
 
     episodes: Episodes
     symbols: Codes  # [Y, 2]
     word: Codes  # [N, H+1] letters; those of the last step have numbers of their own
     symbol_of: Int32  # [X]
-    action_of: Int32  # [X] what the outcome is an outcome of; UNSEEN: of nothing that was chosen
-    choice_of: Int32  # [X] the choice of that action, numbered behind the letters; UNSEEN likewise
+    action_of: Int32  # [X] what the outcome is an outcome of, the last step's apart; UNSEEN: of nothing that was chosen
+    events: Int32  # [3, X] choice, reward and observation; UNSEEN for none
+    kind_of: Int32  # [V] the kind of each event: those that exclude each other
     weight: Int64
 
     @classmethod
     def of(cls, episodes: Episodes) -> Steps:
         symbols, symbol_of = episodes.symbols()
         letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
-        pairs, last_of = np.unique(letters[:, 0] * n_rewards + letters[:, 2], return_inverse=True)
-        word = np.empty((episodes.n, episodes.horizon + 1), smallest_uint(len(letters) + len(pairs)))
+        pairs, pair_of = np.unique(letters[:, 0] * n_rewards + letters[:, 2], return_inverse=True)
+        n, wide = len(letters), len(letters) + len(pairs)
+        word = np.empty((episodes.n, episodes.horizon + 1), smallest_uint(wide))
         word[:] = episodes.word.T
-        word[:, -1] = len(letters) + last_of[episodes.word[-1]]
-        action = np.concatenate([letters[:, 0], n_actions + pairs // n_rewards]).astype(np.int32)
-        choice = action % n_actions + len(action)
-        action[choice <= PAD + len(action)] = UNSEEN
-        choice[action == UNSEEN] = UNSEEN
-        padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)]).astype(np.int32)
-        return cls(episodes, symbols, word, padded, action, choice, weights(episodes))
+        word[:, -1] = n + pair_of[episodes.word[-1]]
+        by_pair = pairs // n_rewards
+        action = np.concatenate([letters[:, 0], n_actions + by_pair])
+        pair = np.concatenate([pair_of, np.arange(len(pairs))])
+        shown = np.concatenate([np.arange(n), np.full(len(pairs), UNSEEN)])
+        events = np.stack([wide + len(pairs) + action % n_actions, wide + pair, shown])
+        nothing = action % n_actions <= PAD
+        events[:, nothing], action[nothing] = UNSEEN, UNSEEN
+        kinds = np.concatenate([n_actions + 1 + pair, 1 + by_pair, np.zeros(n_actions, np.int64)])
+        padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)])
+        symbol_of, action_of, events, kind_of = (part.astype(np.int32) for part in (padded, action, events, kinds))
+        return cls(episodes, symbols, word, symbol_of, action_of, events, kind_of, weights(episodes))
 
     @property
     def horizon(self) -> int:
@@ -64,13 +74,13 @@ class Steps:
         return int(self.word.shape[1]) - 1
 
     def tables(self, seen: NDArray[np.bool_]) -> _Tables:
-        """For nodes that saw these letters [nodes, X]: outcomes by action, and what was chosen."""
-        n_actions, choices = self.episodes.alphabet.n_actions, self.choice_of
-        chosen = np.zeros((len(seen), n_actions), bool)
-        nodes, letters = np.nonzero(seen & (choices != UNSEEN))
-        chosen[nodes, choices[letters] - len(choices)] = True
-        kinds = np.concatenate([self.action_of, np.full(n_actions, 2 * n_actions, np.int32)])
-        return _Tables(np.concatenate([seen, chosen], axis=1), kinds)
+        """For nodes that saw these letters [nodes, X]."""
+        met = np.zeros((len(seen), len(self.kind_of)), bool)
+        nodes, letters = np.nonzero(seen)
+        for event in self.events:
+            counted = event[letters] != UNSEEN
+            met[nodes[counted], event[letters[counted]]] = True
+        return _Tables(met, self.kind_of)
 
     def ends(self) -> NDArray[np.bool_]:
         """[Y] the symbols after which an episode is over."""
@@ -78,26 +88,27 @@ class Steps:
 
     def transitions(self, path: Int32, most: int = ALL) -> Iterator[tuple[int, int, Int64, Int64]]:
         """What episodes in these states [N, H+1] took: state, symbol, episode and step of at most so many visits."""
-        keys = path[:, :-1] * np.int32(len(self.symbols)) + self.symbol_of[self.word[:, :-1]]
+        keys = path[:, :-1] * np.int64(len(self.symbols)) + self.symbol_of[self.word[:, :-1]]
         for key, places in grouped(keys.ravel(), most):
             yield *divmod(key, len(self.symbols)), places // self.horizon, places % self.horizon
 
     def describe(self, event: int) -> str:
-        """A choice or an outcome in words."""
-        alphabet, letters, letter = self.episodes.alphabet, self.episodes.letters, event
+        """A choice, a reward or an observation in words."""
+        alphabet, letters = self.episodes.alphabet, self.episodes.letters
+        of_pairs, of_choices = len(self.symbol_of), 2 * len(self.symbol_of) - len(letters)
         if event == NEW:
             return "something new"
-        if event >= len(self.choice_of):
-            return f"{alphabet.action(event - len(self.choice_of))} is chosen"
-        if letter < len(letters):
-            a, o, r = (int(code) for code in letters[letter])
-            return f"{show_symbol((alphabet.action(a), alphabet.observation(o)))} with reward {alphabet.rewards[r]:g}"
-        a, r = divmod(int(self._last_pairs()[letter - len(letters)]), len(alphabet.rewards))
-        return f"{alphabet.action(a)} with reward {alphabet.rewards[r]:g} at the last step"
+        if event >= of_choices:
+            return f"{alphabet.action(event - of_choices)} is chosen"
+        a, o, r = (int(code) for code in letters[self._letter_of(event)])
+        paid = f"with reward {alphabet.rewards[r]:g}"
+        if event >= of_pairs:
+            return f"{alphabet.action(a)} {paid}"
+        return f"{show_symbol((alphabet.action(a), alphabet.observation(o)))} {paid}"
 
-    def _last_pairs(self) -> Int64:
-        letters = self.episodes.letters
-        return np.unique(letters[:, 0].astype(np.int64) * len(self.episodes.alphabet.rewards) + letters[:, 2])
+    def _letter_of(self, event: int) -> int:
+        """A letter that has the event."""
+        return int(np.flatnonzero((self.events == event).any(axis=0))[0])
 
 
 def last_observation(steps: Steps) -> Int32:
@@ -179,10 +190,10 @@ class _Tables:
         self.cell_of = np.where(kind_of == UNSEEN, UNSEEN, other[:, kind_of]).astype(np.int32)  # [nodes, V]
         self.cell_of[nodes, events] = place
 
-    def of_letters(self, steps: Steps) -> tuple[Int32, Int32]:
-        """[nodes, X] where each node counts a letter, and the choice of its action."""
-        outcome, chosen = self.cell_of[:, : len(steps.choice_of)], self.cell_of[:, steps.choice_of]
-        return np.ascontiguousarray(outcome), np.where(steps.choice_of == UNSEEN, UNSEEN, chosen).astype(np.int32)
+    def of_letters(self, steps: Steps) -> Int32:
+        """[3, nodes, X] where each node counts the events of a letter."""
+        cells = [np.where(event == UNSEEN, UNSEEN, self.cell_of[:, event]) for event in steps.events]
+        return np.stack(cells).astype(np.int32)
 
     def of_cells(self, cells: Int64) -> Int64:
         """The tables that cells belong to."""
@@ -198,12 +209,11 @@ class Labelling:
         tree, seen, parents = _tree(steps)
         self.tree_tables, self._parents = steps.tables(seen), parents
         levels = np.array([_level(node, parents) for node in range(len(tree))])
-        choice = 2 * steps.episodes.alphabet.n_actions
-        self.group = (self.tables.kinds == choice).astype(np.int64)
-        self.tree_group = levels[self.tree_tables.nodes] + DEPTH * (self.tree_tables.kinds == choice)
+        self.group = (self.tables.kinds == CHOICE).astype(np.int64)
+        self.tree_group = levels[self.tree_tables.nodes] + DEPTH * (self.tree_tables.kinds == CHOICE)
         first, width = int(self.tree_tables.begin[-1]), int(self.tables.begin[-1])
-        cells = (*self.tables.of_letters(steps), tree, *self.tree_tables.of_letters(steps))
-        self.labels = kernels.Labels(reference, *cells, DEPTH, first, width)
+        cells, tree_cells = (tables.of_letters(steps) for tables in (self.tables, self.tree_tables))
+        self.labels = kernels.Labels(reference, cells, tree, tree_cells, DEPTH, first, width)
         self.size = first + (DEPTH + 1) * width
 
     def _seen_by(self, reference: Int32) -> NDArray[np.bool_]:

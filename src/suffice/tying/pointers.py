@@ -179,7 +179,6 @@ class Round:
 
     def _look_again(self) -> dict[Edge, Edge]:
         """Every transition by itself, with all the episodes that took it."""
-        threshold = -math.log(self._level(len(self._tests)))
         apart: dict[Edge, Edge] = {}
         for state, symbol, visitors, steps in self._steps.transitions(self._path):
             target = int(self._tau[state, symbol])
@@ -188,6 +187,8 @@ class Round:
             episodes, first = np.unique(visitors, return_index=True)
             if len(episodes) <= FRESH * self._compared.get((state, symbol), 0):
                 continue
+            self._tests.append(self._level(len(self._tests)))
+            threshold = -math.log(self._tests[-1])
             compare = _Comparison(self, episodes, steps[first] + 1, joined=True)
             if compare.with_state(target).evidence >= threshold:
                 apart[state, symbol] = self._founders[target]
@@ -220,7 +221,7 @@ class _Comparison:
         found = kernels.screen(
             rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, np.array(states), enough,
             r._rows, r._path, self._episodes, self._start, self._joined, r._steps.word, r._steps.weight,
-            r._steps.symbol_of, labels.tree, labels.tree_cell, labels.tree_choice, LN_GAMMA, EQUAL,
+            r._steps.symbol_of, labels.tree, labels.tree_cells, LN_GAMMA, EQUAL,
         )  # fmt: skip
         return np.asarray(found)
 

@@ -143,20 +143,25 @@ class _Pass:
 
     def _local(self, state: int, symbol: int, voters: Int64) -> Float:
         """[V] how well each voter's action (or observation) agrees with the symbol's, elsewhere in the state."""
-        symbols, row, known = self._steps.symbols, self._tau[state], self._known[state]
-        action, observation = symbols[symbol]
-        grid = {(int(symbols[z, 0]), int(symbols[z, 1])): int(row[z]) for z in np.flatnonzero(known) if z != symbol}
+        grid = self._grid(state, symbol)  # [A, O]
+        a, o = (int(code) for code in self._steps.symbols[symbol])
+        actions, observations = self._steps.symbols[voters].T
         found = np.zeros(len(voters))
-        for i, z in enumerate(voters):
-            a, o = symbols[z]
-            if o == observation and a != action:
-                pairs = [(grid[action, k], v) for (j, k), v in grid.items() if j == a and (action, k) in grid]
-            elif a == action and o != observation:
-                pairs = [(grid[j, observation], v) for (j, k), v in grid.items() if k == o and (j, observation) in grid]
-            else:
-                continue
-            found[i] = _rate(sum(u == v for u, v in pairs), len(pairs), len(self._tau))
+        for same, lines, mine in ((observations == o, grid, a), (actions == a, grid.T, o)):
+            others = (actions if lines is grid else observations)[same]
+            both = (lines[others] != UNSEEN) & (lines[mine] != UNSEEN)
+            agree = both & (lines[others] == lines[mine])
+            found[same] = _rate(agree.sum(axis=1), both.sum(axis=1), len(self._tau))
         return found
+
+    def _grid(self, state: int, symbol: int) -> Int32:
+        """[A, O] where the state's symbols lead, but for one of them."""
+        alphabet = self._steps.episodes.alphabet
+        grid = np.full((alphabet.n_actions, alphabet.n_observations), UNSEEN, np.int32)
+        known = self._known[state].copy()
+        known[symbol] = False
+        grid[self._steps.symbols[known, 0], self._steps.symbols[known, 1]] = self._tau[state, known]
+        return grid
 
 
 def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
@@ -170,6 +175,6 @@ def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
     return np.asarray(_rate(agree, both, len(tau)))
 
 
-def _rate(agree: float | Float, both: float | Float, n_states: int) -> Float:
+def _rate(agree: float | Float | Int64, both: float | Float | Int64, n_states: int) -> Float:
     """Beforehand two symbols agree by chance."""
     return np.asarray((agree + 1 / n_states) / (both + 1))
