@@ -136,9 +136,10 @@ class Promise:
         if self.split >= 1:
             return f"No bound on false splits: {self.tests:,} tests add up to {self.split:.3g}; lower --delta."
         also = "" if self.strict else ", and the labels by which futures are compared are right (--strict needs none)"
+        tests = f"{self.tests:,} test{'s' if self.tests > 1 else ''}"
         return (
-            f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({self.tests:,} "
-            f"tests), if the process is the same at all times and what follows depends on the state alone{also}. "
+            f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({tests}), if the "
+            f"process is the same at all times and what follows depends on the state alone{also}. "
             "Transitions too rare for a test lead where they most likely lead."
         )
 

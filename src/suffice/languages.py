@@ -46,7 +46,9 @@ class Family:
         try:
             i, j, k = (int(part) for part in text.split(","))
         except ValueError:
-            raise SufficeError(f"'{text}' is no language family; give I,J,K such as 1,1,1, or conjunctions") from None
+            raise SufficeError(
+                f"'{text}' is no language family; give I,J,K such as 1,1,1, conjunctions, or adaptive"
+            ) from None
         return cls(i, j, k)
 
     def __str__(self) -> str:

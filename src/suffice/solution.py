@@ -91,6 +91,8 @@ class Solution:
             f"{100 * (1 - self.planning.delta):.3g} % confidence at least {self.lower_bound:.4g} if the automaton is "
             f"right; the log brought {self.behaviour_value:.4g}."
         )
+        if self.planning.discount is not None:
+            told += f" That is for {self.learned.rdp.horizon} steps and undiscounted, though the plan is for ever."
         if self.split is None:
             return f"{told} Automaton, plan and prediction share the same episodes, which flatters the prediction."
         told += (

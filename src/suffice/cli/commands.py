@@ -101,7 +101,8 @@ def learn(
         Share of the episodes below which a candidate founds no state but joins the nearest (AdaCT-H-A).
     stationary
         Fold time: one automaton for all steps, which may lead back to earlier states. It needs far fewer episodes if
-        the process is the same at all times. auto: try both on episodes held out, and take what predicts better.
+        the process is the same at all times. --stationary alone means yes; --stationary auto tries both on episodes
+        held out, and takes what predicts better.
     seed
         Seed of what is random: what auto holds out, the sketch's hash functions, and the halves of a split.
     threads
@@ -143,6 +144,8 @@ def learn(
         return
     if folding is not None:
         print(folding.sentence)
+        if not tied and (plan.discount is not None or plan.strict):
+            print("--discount and --strict are for an automaton without layers, and have no effect here.")
     print(summary(model), f"in {seconds:.2f} s")
     print_promises(model)
     print_witnesses(model, 3)
