@@ -82,6 +82,10 @@ class Steps:
             met[nodes[counted], event[letters[counted]]] = True
         return _Tables(met, self.kind_of)
 
+    def total(self, columns: Int64) -> int:
+        """How many episodes they stand for."""
+        return int(self.weight[columns].sum()) if len(self.weight) else len(columns)
+
     def ends(self) -> NDArray[np.bool_]:
         """[Y] the symbols after which an episode is over."""
         return np.asarray(self.symbols[:, 1] == STOP)

@@ -106,7 +106,7 @@ class Round:
             n = self._sizes.pop(key)
             state, symbol = divmod(key, len(self._steps.symbols))
             verdict = self._place(state, symbol, episodes, n)
-            self._compared[state, symbol] = len(episodes)
+            self._compared[state, symbol] = n
             self._tau[state, symbol] = verdict.target
             self._choices.append(Choice(state, symbol, n, verdict))
             self._walk(episodes)
@@ -125,8 +125,7 @@ class Round:
         for key, places in grouped(keys):
             block = waiting[places]
             self._waiting.setdefault(key, []).append(block)
-            size = len(block) if not len(steps.weight) else int(steps.weight[block].sum())
-            self._sizes[key] = self._sizes.get(key, 0) + size
+            self._sizes[key] = self._sizes.get(key, 0) + steps.total(block)
 
     def _place(self, state: int, symbol: int, episodes: Int64, n: int) -> Verdict:
         """Promote a candidate or let it join."""
@@ -137,7 +136,7 @@ class Round:
         if not others:
             return Verdict(self._found((state, symbol), label), promoted=True)
         start = self._at[episodes] + 1
-        if len(episodes) < FEWEST:
+        if n < FEWEST:
             return Verdict(_Comparison(self, episodes, start, joined=False).likest(others))
         delta = self._level(len(self._tests))
         self._tests.append(delta)
@@ -185,7 +184,7 @@ class Round:
             if target < SPECIAL or self._founders[target] == (state, symbol):
                 continue
             episodes, first = np.unique(visitors, return_index=True)
-            if len(episodes) <= FRESH * self._compared.get((state, symbol), 0):
+            if self._steps.total(episodes) <= FRESH * self._compared.get((state, symbol), 0):
                 continue
             self._tests.append(self._level(len(self._tests)))
             threshold = -math.log(self._tests[-1])

@@ -54,7 +54,10 @@ class _Pass:
         self._steps, self._tau, self._whole = steps, tau, completed(tau)
         self._path = kernels.trace(self._whole, steps.symbol_of, steps.word)
         self._ln_chance = self._chances()
-        self._share = np.bincount(self._path.ravel(), minlength=len(tau)) / self._path.size
+        share = np.bincount(
+            self._path.ravel(), np.repeat(steps.weight, self._path.shape[1]) if len(steps.weight) else None
+        )
+        self._share = np.pad(share / share.sum(), (0, len(tau) - len(share)))
         self._known = (tau != UNSEEN) & ~steps.ends()
         self._agreement = _agreement(tau, self._known)
         self._leads = np.zeros((len(tau), len(tau)), bool)  # [Q, Q] whether some symbol leads there

@@ -1,0 +1,637 @@
+"""Folding time by definition (docstrings of tying/ and of kernels/evidence.py): episodes by hand, nothing kept in step.
+
+After every decision all episodes are walked again from their beginning, and all rows are counted again. A letter is
+(action, observation, reward) in codes; that of the last step has None for its observation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+
+from suffice.episodes import DUMMY, PAD, STOP, Episodes
+
+from .adact import spell
+from .folding import EQUAL, SAME, e_value, ln
+
+Letter = tuple[int, int | None, int]
+Symbol = tuple[int, int]
+Edge = tuple[int, Symbol]
+Tau = dict[Edge, int]  # of a complete or a partial automaton
+Label = tuple[Symbol, ...] | int  # what happened since the start, or a state of the reference
+Kind = tuple[str | int, ...]  # "choice", "paid" of an action, "shown" of an action and a reward
+Event = int | tuple[int, int] | Letter | None  # an action, with a reward, a letter; None: what the label had never seen
+Cell = tuple[Label, Kind, Event]
+Told = tuple[Cell, tuple[int, int], tuple[int, int]]  # how many of how many in both rows
+Visit = tuple[int, int]  # episode and step
+Which = Callable[[Edge, list[int]], int]
+
+DEPTH = 3
+START, END = 0, 1
+SPECIAL = 2
+FIRST = 2048  # episodes of a candidate that are compared first
+FEWEST = 5  # episodes of a candidate that is compared; others join what is most alike
+FRESH = 1.1  # times as many episodes let a transition be looked at again
+ROUNDS, PASSES, VISITS, FEW, SOON, BEST = 8, 5, 2000, 50, 20, 8
+ALIKE = 0.8  # of the states in which two symbols are known
+LARGEST = 1 << 20  # entries of a table that counts how often an observation came
+
+
+@cache
+def ln_e(k1: int, n1: int, k2: int, n2: int) -> float:
+    return ln(e_value(k1, n1, k2, n2))
+
+
+def ln_mean(logarithms: Sequence[float]) -> float:
+    most = max(logarithms)
+    return most + math.log(math.fsum(math.exp(x - most) for x in logarithms) / len(logarithms))
+
+
+def side(episode: int) -> int:
+    """A bit of splitmix64."""
+    z = (episode + 1) * 0x9E3779B97F4A7C15 % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return (z ^ z >> 31) % 2
+
+
+class Log:
+    """Episodes as lists of letters."""
+
+    def __init__(self, episodes: Episodes) -> None:
+        self.words: list[list[Letter]] = [
+            [*steps[:-1], (steps[-1][0], None, steps[-1][2])] for steps in spell(episodes)
+        ]
+        self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
+        self.symbols: list[Symbol] = [(a, o) for a, o in episodes.symbols()[0].tolist()]
+        self.horizon, self.total = episodes.horizon, episodes.total
+        self.n_observations = episodes.alphabet.n_observations
+        letters = [(a, o, r) for a, o, r in episodes.letters.tolist()]  # also those that no step but the last may have
+        self.letters: list[Letter] = [*letters, *sorted({(a, None, r) for a, _, r in letters})]
+
+    def walk(self, tau: Mapping[Edge, int], e: int) -> list[int]:
+        """The states of an episode, as far as transitions are known; the last letter is where the log was cut."""
+        path = [START]
+        for a, o, _ in self.words[e][:-1]:
+            target = END if o == STOP else tau.get((path[-1], (a, o)))
+            if target is None:
+                break
+            path.append(target)
+        return path
+
+    def transitions(self, paths: list[list[int]]) -> dict[Edge, list[Visit]]:
+        """Every visit of each, in order."""
+        found: dict[Edge, list[Visit]] = {}
+        for e, path in enumerate(paths):
+            for u, (a, o, _) in enumerate(self.words[e][:-1]):
+                found.setdefault((path[u], (a, o)), []).append((e, u))
+        return dict(sorted(found.items()))
+
+
+def kinds_of(letter: Letter) -> list[tuple[Kind, Event]]:
+    """The events of a letter, each given those before it: what was chosen, paid and shown. Nobody chose to pad."""
+    a, o, r = letter
+    if a in (DUMMY, PAD):
+        return []
+    shown: list[tuple[Kind, Event]] = [] if o is None else [(("shown", a, r), letter)]
+    return [(("choice",), a), (("paid", a), (a, r)), *shown]
+
+
+def complete(tau: Tau, n_states: int, symbols: list[Symbol]) -> Tau:
+    """Where unseen, to where the symbol leads from most states; among equals to the first; if from none, to 0."""
+    whole = dict(tau)
+    for y in symbols:
+        led = Counter(tau[q, y] for q in range(n_states) if (q, y) in tau)
+        usual = min(led, key=lambda p: (-led[p], p)) if led else 0
+        whole |= {(q, y): usual for q in range(n_states) if (q, y) not in tau}
+    return whole
+
+
+def last_observation(log: Log) -> Tau:
+    return {(m, (a, o)): o + 1 for m in range(log.n_observations + 1) for a, o in log.symbols}
+
+
+def repeated_observation(log: Log, most: int) -> Tau:
+    """It also counts how often in a row it has seen it, up to so many times."""
+    number = {(o, k): 1 + o * most + k for o in range(log.n_observations) for k in range(most)}
+    tau = {(0, (a, o)): number[o, 0] for a, o in log.symbols}
+    for (seen, k), m in number.items():
+        tau |= {(m, (a, o)): number[o, min(k + 1, most - 1) if o == seen else 0] for a, o in log.symbols}
+    return tau
+
+
+def first_reference(log: Log) -> Tau:
+    """The last observation, unless how often it came describes the log in half the length."""
+    most = max(1, min(log.horizon, LARGEST // (log.n_observations * len(log.symbols))))
+    coarse, fine = last_observation(log), repeated_observation(log, most)
+    return fine if description(log, fine) < description(log, coarse) / 2 else coarse
+
+
+def description(log: Log, tau: Tau) -> float:
+    """Σ ln 1/p of outcomes given label and action, the last step's apart, and ½ ln N for each free frequency."""
+    tables: dict[object, Counter[Letter]] = defaultdict(Counter)
+    total = 0
+    for word, weight in zip(log.words, log.weights, strict=True):
+        m = 0
+        for letter in word:
+            a, o, _ = letter
+            total += weight
+            if a not in (DUMMY, PAD):
+                tables[m, a, o is None][letter] += weight
+            m = tau.get((m, (a, o or 0)), 0)
+    cost = math.fsum(-k * math.log(k / sum(t.values())) for t in tables.values() for k in t.values())
+    return cost + sum(len(t) - 1 for t in tables.values()) * math.log(max(total, 2)) / 2
+
+
+class Labels:
+    """The reference automaton and the tree: what each label has seen, hence the cells it counts events in."""
+
+    def __init__(self, log: Log, reference: Tau) -> None:
+        self.reference = reference
+        seen: dict[tuple[Label, Kind], set[Event]] = defaultdict(set)
+        for word in log.words:
+            state = 0
+            for letter in word:
+                for kind, event in kinds_of(letter):
+                    seen[state, kind].add(event)
+                state = reference.get((state, letter[:2]), -1)
+            for start in range(1, len(word)):
+                for depth, letter in enumerate(word[start : start + DEPTH]):
+                    node = tuple(x[:2] for x in word[start : start + depth])
+                    for kind, event in kinds_of(letter):
+                        seen[node, kind].add(event)
+        self.tables = {table: [*sorted(events, key=_order), None] for table, events in seen.items()}
+
+    def events(self, label: Label, letter: Letter) -> Iterator[Cell]:
+        """Where a label counts a letter: nowhere if it has never seen the action."""
+        for kind, event in kinds_of(letter):
+            if (events := self.tables.get((label, kind))) is not None:
+                yield label, kind, event if event in events else None
+
+    def count(
+        self, log: Log, visits: Mapping[int, int], label: int, skip: Mapping[int, int] | None = None
+    ) -> list[_Row]:
+        """What episodes met from a step of each on, seen from there and a label; `skip`: but not from a later step on.
+
+        One row for each side.
+        """
+        rows = [_Row(), _Row()]
+        for e, start in visits.items():
+            state, word = label, log.words[e]
+            for u in range(start, len(word)):
+                depth, letter = u - start, word[u]
+                if skip is None or u < skip.get(e, len(word)):
+                    node = tuple(x[:2] for x in word[start:u])
+                    for s, row in enumerate(rows):  # of many alike half on each side, and the odd one on its own
+                        weight = log.weights[e] // 2 + (log.weights[e] % 2) * (s == side(e))
+                        for cell in self.events(state, letter):
+                            row.reference[min(depth, DEPTH)][cell] += weight
+                        for cell in self.events(node, letter) if depth < DEPTH else ():
+                            row.tree[cell] += weight
+                state = self.reference.get((state, letter[:2]), -1)
+        return rows
+
+
+def _order(event: Event) -> tuple[object, ...]:
+    """As they are numbered, within their table."""
+    return (event,) if isinstance(event, int) else event or ()
+
+
+@dataclass
+class _Row:
+    """How often each cell was met: of the tree, and of the reference at each depth, the last one for all deeper."""
+
+    tree: Counter[Cell] = field(default_factory=Counter)
+    reference: list[Counter[Cell]] = field(default_factory=lambda: [Counter() for _ in range(DEPTH + 1)])
+
+    def __add__(self, other: _Row) -> _Row:
+        pairs = zip(self.reference, other.reference, strict=True)
+        return _Row(self.tree + other.tree, [a + b for a, b in pairs])
+
+    def deeper(self, k: int) -> Counter[Cell]:
+        """Of the reference, at depth k or deeper."""
+        return sum(self.reference[k:], Counter())
+
+
+@dataclass(frozen=True)
+class Weighed:
+    evidence: float  # ln E
+    strict: float  # the same by the tree alone, split by sides
+    balance: float
+    telling: list[Told]  # all cells with the largest e
+    strictly: list[Told]  # and of those that a strict comparison goes by
+
+
+def weigh(labels: Labels, mine: list[_Row], theirs: list[_Row], all_but: list[_Row]) -> Weighed:
+    """Rows by side; `all_but` is the state's without what both count.
+
+    E is the mean of Π (w + (1 − w) e) over two splits, outcomes or choices, DEPTH + 2 ways to label, and weights w.
+    """
+    splits = [(mine[0] + mine[1], all_but[0] + all_but[1]), (mine[1], theirs[0])]
+    every, strict, balances, said = [], [], [], []
+    by_tree = []  # what a strict comparison has to say
+    for by, (one, other) in enumerate(splits):
+        balance = []
+        tree = [list(_tables(labels, one.tree, other.tree, d)) for d in range(DEPTH)]
+        for k in range(DEPTH + 2):
+            tables = [table for tables in tree[:k] for table in tables]
+            if k <= DEPTH:
+                tables += _tables(labels, one.deeper(k), other.deeper(k))
+            for kind in ("outcome", "choice"):  # what was paid and shown, and what was chosen
+                found = [e for is_choice, row in tables if is_choice == (kind == "choice") for _, e in row]
+                mixed = [math.fsum(_ln_mixed(w, e) for e in found) for w in map(float, EQUAL)]
+                every += mixed
+                strict += mixed if by and k > DEPTH else []
+                if kind == "outcome":
+                    balance.append(math.fsum(found))
+            said += [(e, by, cell) for _, row in tables for cell, e in row]
+        by_tree += [(e, by, cell) for tables in tree if by for _, row in tables for cell, e in row]
+        balances.append(ln_mean(balance))
+    telling = []
+    for told in (said, by_tree):
+        most = max((e for e, _, _ in told), default=0.0)
+        cells = {(by, cell) for e, by, cell in told if e > 0 and e >= most - SAME}
+        telling.append([(cell, *(_of_how_many(labels, row, cell) for row in splits[by])) for by, cell in cells])
+    return Weighed(ln_mean(every), ln_mean(strict), balances[0] or balances[1], *telling)
+
+
+def tree_alone(labels: Labels, mine: list[_Row], all_but: list[_Row]) -> float:
+    """ln E by the tree, split by steps: what a candidate is screened by."""
+    one, other = (mine[0] + mine[1]).tree, (all_but[0] + all_but[1]).tree
+    tables = [table for d in range(DEPTH) for table in _tables(labels, one, other, d)]
+    return ln_mean(
+        [
+            math.fsum(_ln_mixed(float(w), e) for is_choice, row in tables if is_choice == choice for _, e in row)
+            for choice, w in product((False, True), EQUAL)
+        ]
+    )
+
+
+def _ln_mixed(w: float, ln_e: float) -> float:
+    return math.log(w + (1 - w) * math.exp(ln_e))
+
+
+def _tables(
+    labels: Labels, one: Counter[Cell], other: Counter[Cell], depth: int | None = None
+) -> Iterator[tuple[bool, list[tuple[Cell, float]]]]:
+    """Of the labels that `one` met, in a tree those of a depth: whether of choices, and ln e of every outcome."""
+    for label, kind in sorted({cell[:2] for cell in one}, key=str):
+        if depth is not None and len(label) != depth:
+            continue
+        cells = [(label, kind, event) for event in labels.tables[label, kind]]
+        row = []
+        for i, cell in enumerate(cells):
+            n1, n2 = (sum(counts[c] for c in cells[i:]) for counts in (one, other))
+            row.append((cell, ln_e(one[cell], n1, other[cell], n2)))
+        yield kind[0] == "choice", row
+
+
+def _of_how_many(labels: Labels, row: _Row, cell: Cell) -> tuple[int, int]:
+    label, kind, _ = cell
+    counts = row.tree if isinstance(label, tuple) else row.deeper(0)
+    return counts[cell], sum(counts[label, kind, event] for event in labels.tables[label, kind])
+
+
+# Pointers
+
+
+@dataclass(frozen=True)
+class Choice:
+    state: int
+    symbol: Symbol
+    n: int
+    target: int
+    promoted: bool
+    forced: bool = False
+    nearest: int | None = None
+    evidence: float | None = None
+    threshold: float | None = None
+    telling: tuple[Told, ...] = ()
+
+
+class Round:
+    """One round of pointers."""
+
+    def __init__(
+        self,
+        log: Log,
+        labels: Labels,
+        level: Callable[[int], float],
+        least: float,
+        apart: Mapping[Edge, Edge],
+        strict: bool = False,
+        which: Which = lambda edge, states: states[0],
+    ) -> None:
+        """`which` says what a candidate is nearest to that the tree alone tells apart from all: any will do.
+
+        And among states that are alike to a rare one.
+        """
+        self.strict, self.which = strict, which
+        self.compared: dict[Edge, int] = {}  # by how many episodes
+        self.log, self.labels, self.level, self.least, self.kept = log, labels, level, least, apart
+        self.tau: Tau = {}
+        self.founders: dict[int, Edge] = {}
+        self.label = {START: 0, END: 0}  # each state's, in the reference
+        self.choices: list[Choice] = []
+        self.tests: list[float] = []
+        self.apart: dict[Edge, Edge] = {}
+        self.paths: list[list[int]] = []  # of all episodes, as far as they have got
+
+    @property
+    def n_states(self) -> int:
+        return SPECIAL + len(self.founders)
+
+    def run(self, again: bool = True) -> Round:
+        while candidates := self._waiting():  # all walk again
+            sizes = {c: sum(self.log.weights[e] for e in members) for c, members in candidates.items()}
+            edge = min(candidates, key=lambda c: (-sizes[c], c))
+            choice = self._place(edge, candidates[edge], sizes[edge])
+            self.choices.append(choice)
+            self.tau[edge], self.compared[edge] = choice.target, sizes[edge]
+        if again:
+            self._look_again()
+        return self
+
+    def _waiting(self) -> dict[Edge, dict[int, int]]:
+        """The episodes that wait at each unknown transition, with the step behind it."""
+        self.paths = [self.log.walk(self.tau, e) for e in range(len(self.log.words))]
+        found: dict[Edge, dict[int, int]] = {}
+        for e, (word, path) in enumerate(zip(self.log.words, self.paths, strict=True)):
+            if len(path) <= self.log.horizon:
+                a, o, _ = word[len(path) - 1]
+                found.setdefault((path[-1], (a, o)), {})[e] = len(path)
+        return found
+
+    def _place(self, edge: Edge, members: dict[int, int], n: int) -> Choice:
+        state, symbol = edge
+        place = self.label[state], symbol
+        label, kept_from = self.labels.reference[place], self.kept.get(place)
+        others = [s for s in range(SPECIAL, self.n_states) if kept_from is None or self._named(s) != kept_from]
+        if not others:
+            return Choice(state, symbol, n, self._found(edge, label), promoted=True)
+        if n < FEWEST:
+            screened = {s: self._screen(members, s) for s in others}
+            alike = [s for s in others if screened[s] <= min(screened.values()) + SAME]
+            return Choice(state, symbol, n, self.which(edge, alike), promoted=False)
+        delta = self.level(len(self.tests))
+        self.tests.append(delta)
+        threshold = -math.log(delta)
+        if len(members) > FIRST:  # some first, and all for what these leave open; both looks share δ
+            threshold += math.log(2)
+            some = dict(sorted(members.items())[:: math.ceil(len(members) / FIRST)])
+            evidence, _ = self._evidence(some, self._worth_comparing(edge, some, others, threshold))
+            others = [s for s in evidence if evidence[s] < threshold] or [min(evidence, key=lambda s: evidence[s])]
+        else:
+            others = self._worth_comparing(edge, members, others, threshold)
+        evidence, found = self._evidence(members, others)
+        possible = {s: f.balance for s, f in found.items() if evidence[s] < threshold}
+        by = possible or evidence
+        near = min(s for s, value in by.items() if value <= min(by.values()) + SAME)
+        telling = found[near].strictly if self.strict else found[near].telling
+        alone, told = not possible, (near, evidence[near], threshold, tuple(telling))
+        if alone and n >= self.least:
+            return Choice(state, symbol, n, self._found(edge, label), True, False, *told)
+        return Choice(state, symbol, n, near, False, alone, *told)
+
+    def _named(self, state: int) -> Edge:
+        source, symbol = self.founders[state]
+        return self.label[source], symbol
+
+    def _found(self, edge: Edge, label: int) -> int:
+        state = self.n_states
+        self.founders[state], self.label[state] = edge, label
+        return state
+
+    def visits(self, state: int) -> dict[int, int]:
+        """The first visit of each episode."""
+        return {e: path.index(state) for e, path in enumerate(self.paths) if state in path}
+
+    def compare(self, members: Mapping[int, int], state: int) -> Weighed:
+        """Episodes from a step of each on, with a state: of what both have, only the candidate's counts."""
+        label, visits = self.label[state], self.visits(state)
+        mine, theirs = (self.labels.count(self.log, rows, label) for rows in (members, visits))
+        return weigh(self.labels, mine, theirs, self.labels.count(self.log, visits, label, members))
+
+    def _evidence(self, members: Mapping[int, int], others: list[int]) -> tuple[dict[int, float], dict[int, Weighed]]:
+        found = {s: self.compare(members, s) for s in others}
+        return {s: f.strict if self.strict else f.evidence for s, f in found.items()}, found
+
+    def _worth_comparing(
+        self, edge: Edge, members: Mapping[int, int], others: list[int], threshold: float
+    ) -> list[int]:
+        """Those that the tree alone does not tell apart, however it is mixed; if there are none, one of them."""
+        if self.strict:
+            return others
+        screened = {s: self._screen(members, s) - math.log(2 * (DEPTH + 2)) for s in others}
+        return [s for s in others if screened[s] < threshold] or [self.which(edge, others)]
+
+    def _screen(self, members: Mapping[int, int], state: int) -> float:
+        label = self.label[state]
+        mine = self.labels.count(self.log, members, label)
+        return tree_alone(self.labels, mine, self.labels.count(self.log, self.visits(state), label, members))
+
+    def _look_again(self) -> None:
+        """Every transition, with the first time that each episode took it."""
+        for (state, symbol), visits in self.log.transitions(self.paths).items():
+            target = END if symbol[1] == STOP else self.tau[state, symbol]
+            if target < SPECIAL or self.founders[target] == (state, symbol):
+                continue
+            first: dict[int, int] = {}
+            for e, u in visits:
+                first.setdefault(e, u + 1)
+            if sum(self.log.weights[e] for e in first) > FRESH * self.compared[state, symbol]:
+                self.tests.append(self.level(len(self.tests)))
+                if self.compare(first, target).evidence >= -math.log(self.tests[-1]):
+                    self.apart[state, symbol] = self.founders[target]
+
+
+# Settling
+
+
+class Pass:
+    """One look at every transition: where it leads most probably."""
+
+    def __init__(self, log: Log, tau: Tau, n_states: int) -> None:
+        self.log, self.n, self.tau = log, n_states, tau
+        self.before = dict(tau)
+        self.whole = complete(with_ends(tau, n_states, log), n_states, log.symbols)
+        self.paths = [log.walk(self.whole, e) for e in range(len(log.words))]
+        self.met: Counter[tuple[int, Letter]] = Counter()
+        self.visits: Counter[int] = Counter()
+        for path, word, weight in zip(self.paths, log.words, log.weights, strict=True):
+            for u, (q, letter) in enumerate(zip(path, word, strict=True)):
+                self.visits[q] += weight
+                if u:
+                    self.met[q, letter] += weight
+        self.rates = {(y, z): self._rate(*self._agree(y, z)) for y in log.symbols for z in log.symbols}
+
+    def run(self) -> bool:
+        """Whether anything changed."""
+        taken: dict[int, dict[Symbol, list[Visit]]] = {}
+        for (state, symbol), visits in self.log.transitions(self.paths).items():
+            if symbol[1] != STOP:
+                taken.setdefault(state, {})[symbol] = visits[:VISITS]
+        given = dict(self.tau)
+        for state, of_symbol in taken.items():
+            for symbol in of_symbol:
+                self.tau[state, symbol] = self.best(state, [symbol], of_symbol)
+            for group in self._alike(state, list(of_symbol)):
+                target = self.best(state, group, of_symbol)
+                self.tau |= {(state, symbol): target for symbol in group}
+        return self.tau != given
+
+    def _alike(self, state: int, symbols: list[Symbol]) -> list[list[Symbol]]:
+        """Symbols that lead to one state here, and to one state elsewhere as the first of them does."""
+        groups: list[list[Symbol]] = []
+        for y in symbols:
+            for group in groups:
+                if self.tau[state, group[0]] == self.tau[state, y] and self.rates[group[0], y] >= ALIKE:
+                    group.append(y)
+                    break
+            else:
+                groups.append([y])
+        return [group for group in groups if len(group) > 1]
+
+    def best(self, state: int, symbols: list[Symbol], of_symbol: Mapping[Symbol, list[Visit]]) -> int:
+        """Of some symbols that are to lead to one state."""
+        visits = [visit for y in symbols for visit in of_symbol[y]]
+        priors = [self.ln_prior(state, y, symbols) for y in symbols]
+        prior = [math.fsum(column) for column in zip(*priors, strict=True)]
+        now, states = self.tau.get((state, symbols[0])), list(range(SPECIAL, self.n))
+        if len(visits) > FEW and len(states) > BEST:
+            rough = {s: self.ln_likelihood(s, visits[:FEW], SOON) + prior[s] for s in states}
+            few = sorted(states, key=lambda s: -rough[s])[:BEST]
+            states = sorted({*few, *([now] if now is not None and now >= SPECIAL else [])})
+        score = {s: self.ln_likelihood(s, visits) + prior[s] for s in states}
+        best = max(states, key=lambda s: score[s])
+        return now if now in score and score[best] <= score[now] + SAME else best
+
+    def ln_likelihood(self, state: int, visits: list[Visit], within: int | None = None) -> float:
+        """Of all that followed, to the end of the log or so many steps, had they been in a state then."""
+        total = 0.0
+        for e, u in visits:
+            q, here = state, 0.0
+            for letter in self.log.words[e][u + 1 :][:within]:
+                here += self.ln_chance(q, letter)
+                q = self.whole.get((q, letter[:2]), -1)
+            total += here * self.log.weights[e]
+        return total
+
+    def ln_chance(self, q: int, letter: Letter) -> float:
+        """Given the action: as if half a visit more had met all that it ever brought in equal parts."""
+        if letter[0] in (DUMMY, PAD):
+            return 0.0
+        alike = [x for x in self.log.letters if x[0] == letter[0] and (x[1] is None) == (letter[1] is None)]
+        times = sum(self.met[q, x] for x in alike)
+        return math.log((self.met[q, letter] + 0.5 / len(alike)) / (times + 0.5))
+
+    def ln_prior(self, state: int, symbol: Symbol, without: Sequence[Symbol]) -> list[float]:
+        """Other symbols of the state vote for where they lead, and so does where one may have come from.
+
+        Where all are wrong, states are as probable as usual.
+        """
+        doubt = [1.0] * self.n
+        for z in self.log.symbols:
+            if z not in without and z[1] != STOP and (state, z) in self.before:
+                trust = max(self.rates[symbol, z], self._local(state, symbol, z))
+                doubt[self.tau[state, z]] *= 1 - trust
+        origins = [q for q in range(self.n) if q != state and self._leads(q, state)]
+        for q in origins:
+            doubt[q] *= 1 - self._returns(state, symbol) / len(origins)
+        everything = sum(self.visits.values())
+        all_wrong = math.prod(doubt)
+        prior = [all_wrong * self.visits[q] / everything + 1 - doubt[q] for q in range(self.n)]
+        prior[START] = prior[END] = 0.0
+        return [math.log(p / max(sum(prior), 1e-300) + 1e-12) for p in prior]
+
+    def _leads(self, q: int, to: int) -> bool:
+        return any(self.before.get((q, y)) == to for y in self.log.symbols if y[1] != STOP)
+
+    def _returns(self, state: int, symbol: Symbol) -> float:
+        """How often a symbol leads from other states to one that leads back."""
+        moves = [q for q in range(self.n) if q != state and (q, symbol) in self.before and self.tau[q, symbol] != q]
+        return self._rate(sum(self._leads(self.tau[q, symbol], q) for q in moves), len(moves))
+
+    def _agree(self, y: Symbol, z: Symbol) -> tuple[int, int]:
+        """From how many states two symbols lead to the same one, of those from which both are known."""
+        if STOP in (y[1], z[1]):
+            return 0, 0
+        both = [q for q in range(self.n) if (q, y) in self.before and (q, z) in self.before]
+        return sum(self.before[q, y] == self.before[q, z] for q in both), len(both)
+
+    def _local(self, state: int, symbol: Symbol, other: Symbol) -> float:
+        """The same of two actions over observations, or of two observations over actions, within the state."""
+        (action, observation), (a, o) = symbol, other
+        if (action == a) == (observation == o):
+            return 0.0
+        pairs = [((action, k), (a, k)) for k in range(1, self.log.n_observations)]
+        if action == a:
+            pairs = [((j, observation), (j, o)) for j in {j for j, _ in self.log.symbols}]
+        here = {y: self.tau[state, y] for y in self.log.symbols if y != symbol and (state, y) in self.before}
+        known = [(here[y], here[z]) for y, z in pairs if y in here and z in here]
+        return self._rate(sum(u == v for u, v in known), len(known))
+
+    def _rate(self, agree: int, both: int) -> float:
+        return (agree + 1 / self.n) / (both + 1)
+
+
+def with_ends(tau: Tau, n_states: int, log: Log) -> Tau:
+    return tau | {(q, y): END for q in range(n_states) for y in log.symbols if y[1] == STOP}
+
+
+def settle(log: Log, tau: Tau, n_states: int) -> Tau:
+    tau = dict(tau)
+    for _ in range(PASSES):
+        if not Pass(log, tau, n_states).run():
+            break
+    return tau
+
+
+# All rounds
+
+
+@dataclass(frozen=True)
+class Found:
+    tau: Tau  # settled, o_⊥ not among its symbols
+    of: Round
+
+    @property
+    def apart(self) -> dict[Edge, Edge]:
+        return {edge: to for edge, to in self.of.apart.items() if self.tau[edge] == self.of.tau[edge]}
+
+    def reached(self) -> list[int]:
+        order = [START, END]
+        for q in order:
+            order += dict.fromkeys(
+                self.tau[q, y]
+                for y in self.of.log.symbols
+                if y[1] != STOP and (q, y) in self.tau and self.tau[q, y] not in order
+            )
+        return order
+
+    def shape(self) -> object:
+        """The same for automata that differ by the numbers of their states."""
+        number = {q: i for i, q in enumerate(self.reached())}
+        return frozenset((number[q], y, number[p]) for (q, y), p in self.tau.items() if q in number)
+
+
+def rounds(log: Log, level: Callable[[int], float], strict: bool = False) -> Found:
+    """Until an automaton comes again."""
+    reference = first_reference(log)
+    apart: dict[Edge, Edge] = {}
+    found: list[Found] = []
+    shapes: list[object] = []
+    for i in range(ROUNDS):
+        done = Round(log, Labels(log, reference), level, 0.0, apart, strict).run(again=not strict)
+        found.append(Found(settle(log, done.tau, done.n_states), done))
+        apart = found[-1].apart if i else {}
+        shapes.append((frozenset(apart.items()), found[-1].shape()))
+        if shapes[-1] in shapes[:-1]:
+            recurring = found[shapes.index(shapes[-1]) :]
+            return min(reversed(recurring), key=lambda f: (len(f.apart), len(f.reached())))
+        reference = complete(with_ends(found[-1].tau, done.n_states, log), done.n_states, log.symbols)
+    return found[-1]
