@@ -27,7 +27,7 @@ Int32 = NDArray[np.int32]
 Edge = tuple[int, int]  # state and symbol
 
 START, END = 0, 1
-FIRST = 2048  # episodes of a candidate that are compared first
+FIRST, MOST = 1 << 11, 1 << 16  # episodes of a candidate that are compared first, and at most
 FRESH = 1.1  # times as many episodes as it was compared by let a transition be looked at again
 FEWEST = 5  # episodes of a candidate that is compared; others join what is most alike, until they are settled
 SPECIAL = 2  # these two states are compared with nothing
@@ -145,7 +145,8 @@ class Round:
             threshold += math.log(2)
             some = slice(0, None, -(-len(episodes) // FIRST))
             others = _Comparison(self, episodes[some], start[some], joined=False).undecided(others, threshold)
-        compare = _Comparison(self, episodes, start, joined=False)
+        most = slice(0, None, -(-len(episodes) // MOST))
+        compare = _Comparison(self, episodes[most], start[most], joined=False)
         others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST else others
         near = _nearest([compare.with_state(s) for s in others], threshold)
         alone = near.evidence >= threshold
@@ -212,7 +213,8 @@ class _Comparison:
 
     def likest(self, states: list[int]) -> int:
         """The state that the tree tells it apart from least."""
-        return states[int(self._screened(states, math.inf).argmin())]
+        found = self._screened(states, math.inf)
+        return states[int(np.argmax(found <= found.min() + TIE))]  # the oldest of equals
 
     def _screened(self, states: list[int], enough: float) -> NDArray[np.float64]:
         r, labels = self._round, self._round._labelling.labels
@@ -291,6 +293,7 @@ def _nearest(found: list[_Near], threshold: float) -> _Near:
     """Of the states it is not distinct from the one that most speaks for; if there are none, the least distinct."""
     possible = [f for f in found if f.evidence < threshold]
     if not possible:
-        return min(found, key=lambda f: f.evidence)
+        least = min(f.evidence for f in found)
+        return next(f for f in found if f.evidence <= least + TIE)
     least = min(f.balance for f in possible)
     return next(f for f in possible if f.balance <= least + TIE)  # the oldest of equals
