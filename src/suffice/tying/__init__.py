@@ -88,7 +88,7 @@ def tie(
     found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)))
     if stride > 1:
         steps = Steps.of(episodes)
-        labelling = Labelling(sample, completed(found.tau))
+        labelling = Labelling(sample, completed(found.tau), settings.memory)
         found = _Found.of(steps, _round(steps, labelling, settings, {}, again=False))
     progress(ROUNDS + (stride > 1), ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
@@ -102,7 +102,9 @@ def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None]) -
     begin = 0
     for i in range(ROUNDS):
         again = not settings.strict
-        found.append(_Found.of(steps, _round(steps, Labelling(steps, reference), settings, apart, again)))
+        found.append(
+            _Found.of(steps, _round(steps, Labelling(steps, reference, settings.memory), settings, apart, again))
+        )
         apart = found[-1].apart() if i else {}  # the last observation is too little to go by
         progress(i + 1)
         key = (_renumbered(found[-1].tau).tobytes(), tuple(sorted(apart.items())))
@@ -180,10 +182,12 @@ def _walked(episodes: Episodes, tau: Int32) -> tuple[Int32, Int64, Int64]:
     for word in episodes.word[:-1]:
         counts += kernels.cross_count(state, same, word, weight, len(tau), len(episodes.letters))
         kernels.advance(state, same, whole[:, of_letter].ravel(), len(episodes.letters), word)
+    cut = kernels.cross_count(state, same, episodes.word[-1], weight, len(tau), len(episodes.letters))
+    counts[END] += cut[END]  # what is over is not cut: padding follows padding
+    cut[END] = 0
     taken = np.zeros(tau.shape, bool)
     states, letters = np.nonzero(counts)
     taken[states, of_letter[letters]] = True
-    cut = kernels.cross_count(state, same, episodes.word[-1], weight, len(tau), len(episodes.letters))
     return np.where(taken, whole, UNSEEN).astype(np.int32), counts, cut
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import PAD, STOP, Codes, Episodes, Int64, smallest_uint
+from suffice.errors import SufficeError
 from suffice.rdp import UNSEEN, show_symbol
 from suffice.refining import EQUAL, LN_GAMMA
 from suffice.statistics import weights
@@ -25,6 +26,7 @@ Int32 = NDArray[np.int32]
 ALL = 1 << 62
 DEPTH = 3  # steps since the start that labels of the tree tell apart
 LARGEST = 1 << 20  # entries of a table that counts how often an observation came
+BYTES_PER_CELL = 40  # of a node of the tree and a letter: three cells, whether it was seen, and room to work
 CHOICE = 0  # the kind of events that are choices
 NEW = -1  # instead of an event: one that a label had never seen
 
@@ -207,10 +209,11 @@ class _Tables:
 class Labelling:
     """A reference automaton and the tree, ready for kernels."""
 
-    def __init__(self, steps: Steps, reference: Int32) -> None:
+    def __init__(self, steps: Steps, reference: Int32, memory: int = ALL) -> None:
+        """`memory` is a limit in bytes."""
         self.reference, self._steps = reference, steps
         self.tables = steps.tables(self._seen_by(reference))
-        tree, seen, parents = _tree(steps)
+        tree, seen, parents = _tree(steps, memory)
         self.tree_tables, self._parents = steps.tables(seen), parents
         levels = np.array([_level(node, parents) for node in range(len(tree))])
         self.group = (self.tables.kinds == CHOICE).astype(np.int64)
@@ -265,7 +268,7 @@ class Labelling:
         return f"after {' · '.join(reversed(words))}" if words else "next"
 
 
-def _tree(steps: Steps) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
+def _tree(steps: Steps, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
     """What may happen within DEPTH steps: nodes [T, Y], the letters that each has seen [T, X], parent and symbol.
 
     The last node is beyond the tree: what the steps have not seen leads there, and from there nowhere else.
@@ -277,6 +280,11 @@ def _tree(steps: Steps) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]
     node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # of every step, and the first of this depth
     for depth in range(DEPTH):
         letters = steps.word[:, 1 + depth :]
+        if len(parents) * n_letters * BYTES_PER_CELL > memory:
+            raise SufficeError(
+                f"{n_letters:,} distinct steps follow each other in too many ways for {memory / 1e9:.1f} GB; bin the "
+                "observations, use fewer columns, or raise --memory"
+            )
         met = np.zeros((len(parents) - level, n_letters), bool)
         met[node - level, letters] = True
         seen.append(met)
