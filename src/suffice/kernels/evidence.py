@@ -122,8 +122,8 @@ def _add_split(split, mine, theirs, twice, begin, one, other):
 
 @jit
 def screen(
-    row, tables, begin, group, states, enough, rows, path, episodes, start, joined, word, weight, symbol_of, tree,
-    tree_cells, ln_gamma, equal,
+    row, tables, begin, group, states, enough, rows, path, episodes, start, joined, stride, word, weight, symbol_of,
+    tree, tree_cells, ln_gamma, equal,
 ):  # fmt: skip
     """[S] ln E by the tree alone of a candidate against some states, each step on one side; or a bound that is enough.
 
@@ -138,7 +138,9 @@ def screen(
         width += begin[g + 1] - begin[g]
     for s in range(states.size):
         state, left = states[s], width
-        _take(-1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, tree_cells, state)
+        _take(
+            -1, rows[state, 0], path, episodes, start, joined, stride, word, weight, symbol_of, tree, tree_cells, state
+        )
         mixed = np.zeros((2, equal.size))
         for g in tables:
             one, other = _two(begin[g + 1] - begin[g])
@@ -150,19 +152,21 @@ def screen(
             if max(mixed[0, -1], mixed[1, -1]) + left * least - math.log(mixed.size) >= enough:
                 mixed[:, -1] += left * least
                 break
-        _take(1, rows[state, 0], path, episodes, start, joined, word, weight, symbol_of, tree, tree_cells, state)
+        _take(
+            1, rows[state, 0], path, episodes, start, joined, stride, word, weight, symbol_of, tree, tree_cells, state
+        )
         found[s] = _ln_mean(mixed.ravel())
     return found
 
 
 @jit
-def _take(sign, row, path, episodes, start, joined, word, weight, symbol_of, tree, cells, state):
+def _take(sign, row, path, episodes, start, joined, stride, word, weight, symbol_of, tree, cells, state):
     """Add or subtract what episodes met, from `start` on, within the tree of a state visited before."""
     for i in range(episodes.size):
         e, visit, until = episodes[i], 0, start[i] + joined
         while visit < until and path[e, visit] != state:
             visit += 1
-        if visit == until or start[i] - visit >= DEPTH:
+        if visit == until or start[i] - visit >= DEPTH or e % stride != 0:
             continue
         amount, node = sign * (weight[e] if weight.size > 0 else 1), 0
         for u in range(visit, min(visit + DEPTH, word.shape[1])):

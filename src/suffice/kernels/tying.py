@@ -71,11 +71,11 @@ def _add_sides(labels, symbol_of, word, episode, start, label, weight, rows):
 
 
 @jit
-def follow(tau, symbol_of, word, weight, episodes, path, at, first, labels, label_of, rows):
+def follow(tau, symbol_of, word, weight, episodes, path, at, first, stride, labels, label_of, rows):
     """Let pointers walk as far as transitions are known; a state gets what follows its first visit in each episode.
 
     Rows [Q, 2, D] keep the two sides apart that episodes are dealt out to. The first `first` states are of no interest;
-    the last letter is not walked along, because the log was cut there.
+    the last letter is not walked along, because the log was cut there. Of long logs each `stride`-th episode counts.
     """
     weighted = weight.size > 0
     for e in episodes:
@@ -85,7 +85,7 @@ def follow(tau, symbol_of, word, weight, episodes, path, at, first, labels, labe
                 break
             at[e] += 1
             path[e, at[e]] = target
-            known = target < first
+            known = target < first or e % stride != 0
             for u in range(at[e]):
                 known |= path[e, u] == target
             if not known:
@@ -125,14 +125,14 @@ def cells_met(labels, symbol_of, word, episodes, start, label):
 
 
 @jit
-def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, label, joined, sign, row):
+def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, label, joined, stride, sign, row):
     """What both a state's row and a candidate's count: what episodes meet that had been there; `sign` −1 undoes it."""
     weighted = weight.size > 0
     for i in range(episodes.size):
         e, visit, until = episodes[i], 0, start[i] + joined  # one that has joined the state counts there already
         while visit < until and path[e, visit] != state:
             visit += 1
-        if visit < until:
+        if visit < until and e % stride == 0:
             _add(labels, symbol_of, word[e], visit, start[i], label, sign * (weight[e] if weighted else 1), row)
 
 

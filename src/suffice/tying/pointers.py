@@ -28,6 +28,7 @@ Edge = tuple[int, int]  # state and symbol
 
 START, END = 0, 1
 FIRST, MOST = 1 << 11, 1 << 16  # episodes of a candidate that are compared first, and at most
+VISITORS = 1 << 17  # episodes, or up to twice as many, whose visits are a state's sample
 FRESH = 1.1  # times as many episodes as it was compared by let a transition be looked at again
 FEWEST = 5  # episodes of a candidate that is compared; others join what is most alike, until they are settled
 SPECIAL = 2  # these two states are compared with nothing
@@ -79,6 +80,7 @@ class Round:
         If `strict`, what is compared is what the proof of docs/stationary.md covers.
         """
         self._strict = strict
+        self._stride = max(1, len(steps.word) // VISITORS)
         self._steps, self._labelling, self._level, self._least, self._apart = steps, labelling, level, least, apart
         n, n_symbols = len(steps.word), len(steps.symbols)
         self._path, self._at = np.zeros(steps.word.shape, np.int32), np.zeros(n, np.int64)
@@ -116,8 +118,8 @@ class Round:
         """Let pointers walk on, and note where they wait."""
         steps, labels = self._steps, self._labelling.labels
         kernels.follow(
-            self._tau, steps.symbol_of, steps.word, steps.weight, episodes, self._path, self._at, SPECIAL, labels,
-            self._label, self._rows,
+            self._tau, steps.symbol_of, steps.word, steps.weight, episodes, self._path, self._at, SPECIAL,
+            self._stride, labels, self._label, self._rows,
         )  # fmt: skip
         waiting = episodes[self._at[episodes] < steps.horizon]
         at = self._at[waiting]
@@ -221,7 +223,7 @@ class _Comparison:
         rows, (tables, _) = self._met(0)
         found = kernels.screen(
             rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, np.array(states), enough,
-            r._rows, r._path, self._episodes, self._start, self._joined, r._steps.word, r._steps.weight,
+            r._rows, r._path, self._episodes, self._start, self._joined, r._stride, r._steps.word, r._steps.weight,
             r._steps.symbol_of, labels.tree, labels.tree_cells, LN_GAMMA, EQUAL,
         )  # fmt: skip
         return np.asarray(found)
@@ -268,7 +270,7 @@ class _Comparison:
             return
         kernels.meet_twice(
             r._labelling.labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, r._path, state,
-            int(r._label[state]), self._joined, sign, r._twice,
+            int(r._label[state]), self._joined, r._stride, sign, r._twice,
         )  # fmt: skip
 
     def _met(self, label: int) -> tuple[Int64, tuple[Int64, Int64]]:
