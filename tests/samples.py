@@ -140,3 +140,15 @@ def everything(learned: Learned) -> tuple[Any, ...]:
 
 def settings(statistic: str, bound: str, delta: float = DELTA, **options: Any) -> Settings:
     return Settings(STATISTICS[statistic], BOUNDS[bound], delta, **options)
+
+
+def rising(n: int, horizon: int = 8) -> Episodes:
+    """A reward is the more probable the later it is; nothing that is seen says how late it is."""
+    rng = np.random.default_rng(1)
+    action = rng.integers(2, size=(horizon + 1, n)) + 2
+    observation = rng.integers(2, size=(horizon + 1, n)) + 1
+    action[0], observation[-1] = DUMMY, STOP
+    reward = np.zeros_like(action)
+    for t in range(1, horizon + 1):
+        reward[t] = rng.random(n) < t / (horizon + 1)
+    return Episodes.from_steps(of_one_feature(2), action, observation, reward)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from oracle import random_episodes
-from samples import of_one_feature
+from samples import of_one_feature, rising
 from suffice.domains import TMaze
 from suffice.episodes import DUMMY, STOP, Episodes
 from suffice.learner import Settings, adact_h
@@ -148,18 +148,6 @@ def test_layers_must_be_clearly_better(gap: float, folds: bool) -> None:
         "layered_states",
         "tied_states",
     }
-
-
-def rising(n: int, horizon: int = 8) -> Episodes:
-    """A reward is the more probable the later it is; nothing that is seen says how late it is."""
-    rng = np.random.default_rng(1)
-    action = rng.integers(2, size=(horizon + 1, n)) + 2
-    observation = rng.integers(2, size=(horizon + 1, n)) + 1
-    action[0], observation[-1] = DUMMY, STOP
-    reward = np.zeros_like(action)
-    for t in range(1, horizon + 1):
-        reward[t] = rng.random(n) < t / (horizon + 1)
-    return Episodes.from_steps(of_one_feature(2), action, observation, reward)
 
 
 def alternating(n: int, horizon: int = 6) -> Episodes:

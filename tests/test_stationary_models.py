@@ -20,7 +20,7 @@ import pytest
 
 from log_files import decode
 from oracle import random_episodes
-from samples import of_one_feature
+from samples import of_one_feature, rising
 from suffice.cli import main
 from suffice.domains import Cheese, Corridor, Domain, EnemyCorridor, MiniHall, TMaze, make
 from suffice.domains.pomdp import to_pomdp
@@ -868,15 +868,3 @@ def test_auto_keeps_the_layers_of_what_depends_on_the_step(here: Path) -> None:
     told = json.loads(ok("learn", "steps.parquet", "-o", "d.model", "--stationary", "auto", "--json"))
     assert told["stationary"] is False and told["stationarity"]["stationary"] is False
     assert told["stationarity"]["tied_bits"] > told["stationarity"]["layered_bits"]
-
-
-def rising(n: int, horizon: int = 8) -> Episodes:
-    """A reward is the more probable the later it is; nothing that is seen says how late it is."""
-    rng = np.random.default_rng(1)
-    action = rng.integers(2, size=(horizon + 1, n)) + 2
-    observation = rng.integers(2, size=(horizon + 1, n)) + 1
-    action[0], observation[-1] = DUMMY, STOP
-    reward = np.zeros_like(action)
-    for t in range(1, horizon + 1):
-        reward[t] = rng.random(n) < t / (horizon + 1)
-    return Episodes.from_steps(of_one_feature(2), action, observation, reward)
