@@ -15,7 +15,7 @@ from cyclopts import CycloptsError
 
 from suffice.cli import commands, domain_commands, evaluation_commands
 from suffice.cli.app import app
-from suffice.cli.options import spelled_out
+from suffice.cli.folding import spelled_out
 from suffice.errors import SufficeError
 
 __all__ = ["app", "commands", "domain_commands", "evaluation_commands", "main"]

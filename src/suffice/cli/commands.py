@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from suffice.cli.app import app
+from suffice.cli.folding import Folding, refuse_folding
 from suffice.cli.options import (
     DEFAULT_DOMAIN,
     DEFAULT_LOG,
@@ -15,7 +17,6 @@ from suffice.cli.options import (
     HOLD_OUT_SEED,
     DomainOptions,
     Flag,
-    Folding,
     How,
     LogOptions,
     Output,
@@ -26,7 +27,6 @@ from suffice.cli.options import (
     planning_of,
     read,
     refuse_domain_options,
-    refuse_folding,
     refuse_output,
     settings_of,
     words,
@@ -49,6 +49,7 @@ from suffice.errors import SufficeError
 if TYPE_CHECKING:
     from suffice.episodes import Episodes
     from suffice.learner import Learned, Settings
+    from suffice.model import Model
     from suffice.solution import Solution
     from suffice.stationarity import Stationarity
 
@@ -146,16 +147,21 @@ def learn(
         print(folding.sentence)
         if not tied and (plan.discount is not None or plan.strict):
             print("--discount and --strict are for an automaton without layers, and have no effect here.")
-    print(summary(model), f"in {seconds:.2f} s")
-    print_promises(model)
-    print_witnesses(model, 3)
-    print_doubts(model, 3)
-    for note in report.notes:
-        print(f"Note: {note}.")
+    _print_learned(model, seconds, report.notes)
     by = f"--log {_again(log, replace(options, bin=()))}" if plan.hold_out else "--domain DOMAIN"  # it has its bins
     planless = f"suffice export {output} --format dot -o FILE"
     further = f"suffice evaluate {output} {by}" if how.planning else planless
     print(f"Saved to {output}. Next: suffice info {output}   or   {further}")
+
+
+def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
+    """What was learned, what it promises, and examples of why."""
+    print(summary(model), f"in {seconds:.2f} s")
+    print_promises(model)
+    print_witnesses(model, 3)
+    print_doubts(model, 3)
+    for note in notes:
+        print(f"Note: {note}.")
 
 
 def _folding(used: Episodes, settings: Settings, how: How, seed: int) -> Stationarity:

@@ -15,7 +15,7 @@ from suffice.kernels.comparing import (
     tarone,
     tarone_threshold,
 )
-from suffice.kernels.evidence import fold, screen, weigh
+from suffice.kernels.evidence import DEPTH, fold, screen, weigh
 from suffice.kernels.folding import meet, walk_on
 from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.rolling import roll
@@ -37,6 +37,7 @@ from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_c
 from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
 __all__ = [
+    "DEPTH",
     "DIFFERENCE",
     "FISHER",
     "ID_BITS",

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.kernels.jit import jit
 
-DEPTH = 3  # steps that the tree of `screen` goes down
+DEPTH = 3  # steps since the start that labels of the tree tell apart
 FINE = 64  # nodes of the sum over all tables lie closer than their distance to its ends, divided by this
 COARSE, MANY = 8, 1 << 10  # the same for tables of so many, where it costs time; off by less than 0.002
 EXACT = 1e-12  # what is below it is rounding

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.episodes import PAD, STOP, Codes, Episodes, Int64, smallest_uint
 from suffice.errors import SufficeError
+from suffice.kernels import DEPTH
 from suffice.rdp import UNSEEN, show_symbol
 from suffice.refining import EQUAL, LN_GAMMA
 from suffice.statistics import weights
@@ -24,7 +25,6 @@ from suffice.statistics import weights
 Int32 = NDArray[np.int32]
 
 ALL = 1 << 62
-DEPTH = 3  # steps since the start that labels of the tree tell apart
 LARGEST = 1 << 20  # entries of a table that counts how often an observation came
 BYTES_PER_CELL = 40  # of a node of the tree and a letter: three cells, whether it was seen, and room to work
 CHOICE = 0  # the kind of events that are choices

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.doubts import CLOSE
 from suffice.episodes import Int64
+from suffice.kernels import DEPTH
 from suffice.merging import Verdict
 from suffice.rdp import UNSEEN
 from suffice.refining import EQUAL, LN_GAMMA, TIE
-from suffice.tying.labels import DEPTH, Labelling, Steps, grouped
+from suffice.tying.labels import Labelling, Steps, grouped
 
 Int32 = NDArray[np.int32]
 Edge = tuple[int, int]  # state and symbol
