@@ -17,10 +17,9 @@ from typing import Any, Final
 from aalpy.learning_algs import run_Alergia
 
 from suffice.episodes import DUMMY, PAD, Episodes
+from suffice.lab.peers.alergia import FIRST_ACTION
 
 BEST_EPS: Final = {"t-maze": 0.5, "mini-hall": 0.05}
-
-FIRST_ACTION = 2  # the code of the first logged action
 
 Trace = list[tuple[int, int]]  # (input, output) per step
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from peers import find_flexfringe
 from stationary_runs import (
     EXPERIMENTS,
     GOALS,
@@ -33,6 +32,8 @@ from stationary_runs import (
     started,
     truth_of,
 )
+
+from suffice.lab.peers import find_flexfringe
 
 HERE: Final = Path(__file__).parent
 ENOUGH: Final = 0.95  # of what can be gained

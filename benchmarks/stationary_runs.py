@@ -1,12 +1,11 @@
 """What the benchmark of stationary automata runs, and one run of it; stationary.py runs them all.
 
-Seeds are fixed here, before any result was seen. What peers are spared is said in peers.py; the same is spared to us,
-and all automata get the same counts of the log, the same planner and the same exact evaluation.
+Seeds are fixed here, before any result was seen. What peers are spared is said in suffice.lab.peers; the same is
+spared to us, and all automata get the same counts of the log, the same planner and the same exact evaluation.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import resource
@@ -17,24 +16,23 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Final
 
 import numpy as np
-from measure import status
-from peers import BEST_EPS, aalpy, as_tau, flexfringe, is_exact
+from peers import BEST_EPS, is_exact
 
 from suffice import Controller, FiniteModel, evaluate, make
 from suffice.domains import Domain
-from suffice.episodes import STOP, Episodes, Int64
+from suffice.episodes import Episodes, Int64
 from suffice.exact import Stationary, stationary_rdp
 from suffice.exact.stationary import END, START
+from suffice.lab.measuring import measured
+from suffice.lab.peers import Machine, aalpy, as_rdp, as_tau, flexfringe
 from suffice.learner import Settings
 from suffice.planner import GREEDY, plan_on
 from suffice.rdp import RDP, UNSEEN
 from suffice.solution import learn_layers
 from suffice.tying import tie
-from suffice.tying.labels import completed
 
 SEEDS: Final = (11, 12, 13)
 TEN: Final = tuple(range(100, 110))
@@ -150,24 +148,6 @@ def filled(tau: Int64, episodes: Episodes, truth: Stationary) -> Int64:
     return whole
 
 
-def counted(tau: Int64, episodes: Episodes) -> RDP:
-    """A peer's automaton with an end and the log's counts; transitions it lacks lead where the symbol mostly does."""
-    symbols, of_letter = episodes.symbols()
-    whole = np.insert(np.where(tau >= END, tau + 1, tau), END, UNSEEN, axis=0)  # the end is state 1, as ours is
-    whole[:, symbols[:, 1] == STOP] = END
-    whole = completed(whole.astype(np.int32))
-    counts = np.zeros((len(whole), len(episodes.letters)), np.int64)
-    state = np.zeros(episodes.n, np.int64)
-    for word in episodes.word[:-1]:  # at the last step the log is cut
-        np.add.at(counts, (state, word), 1 if episodes.weight is None else episodes.weight)
-        state = whole[state, of_letter[word]].astype(np.int64)
-    taken = np.zeros(whole.shape, np.int64)
-    np.add.at(taken.T, of_letter, counts.T)
-    tau_taken = np.where(taken > 0, whole, UNSEEN).astype(np.int32)
-    layers = np.array([len(whole)], np.int64)
-    return RDP(episodes.alphabet, episodes.letters, symbols, layers, tau_taken, counts, steps=episodes.horizon)
-
-
 def share(rdp: RDP, truth: Truth, horizon: int) -> float:
     """What the default plan gains over the behaviour, of what can be gained; exact."""
     layered = rdp.unroll()[0]
@@ -176,30 +156,22 @@ def share(rdp: RDP, truth: Truth, horizon: int) -> float:
     return (value - truth.behaviour) / (truth.best - truth.behaviour)
 
 
-def measured(episodes: Episodes) -> tuple[RDP, float, int]:
-    """Ours: the automaton, CPU seconds, and the peak of memory above what was there before."""
-    tie(episodes.columns(slice(0, 300)))  # compiles
-    gc.collect()
-    before = status("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
-    start = time.process_time()
-    rdp = tie(episodes).rdp
-    return rdp, time.process_time() - start, status("VmHWM") - before
-
-
 def perform(job: Job, binary: str | None) -> Result:
     """Simulate, learn, plan, evaluate."""
     episodes, truth = job.experiment.episodes(job.n, job.seed), truth_of(job.experiment)
     if job.method in ("suffice", "scaling"):
-        rdp, seconds, peak = measured(episodes)
-        tau = as_tau(rdp.tau[:, rdp.symbol_of_letter()].astype(np.int64), episodes)
+        tie(episodes.columns(slice(0, 300)))  # compiles
+        learned, took = measured(lambda: tie(episodes))
+        rdp = learned.rdp
+        machine = Machine(rdp.tau[:, rdp.symbol_of_letter()].astype(np.int64), took, closed=False)
+    elif job.method == "AALpy":
+        machine = aalpy(episodes, BEST_EPS.get(job.experiment.domain, 0.05))
     else:
-        eps = BEST_EPS.get(job.experiment.domain, 0.05)
-        found = aalpy(episodes, eps) if job.method == "AALpy" else flexfringe(episodes, binary or "flexfringe")
-        tau, seconds, peak = found
+        machine = flexfringe(episodes, binary or "flexfringe")
+    tau, (seconds, peak) = as_tau(machine, episodes), machine.took
     exact = is_exact(tau, episodes.symbols()[0], episodes.alphabet, truth.automaton)
     if job.method in METHODS[1:]:
-        rdp = counted(filled(tau, episodes, truth.automaton) if exact else tau, episodes)
+        rdp = as_rdp(filled(tau, episodes, truth.automaton) if exact else tau, episodes)
     gained = share(rdp, truth, job.experiment.horizon)
     result = {"states": len(tau), "exact": int(exact), "share": gained, "seconds": seconds, "bytes": peak}
     if job.method == "scaling":

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 pytest.importorskip("aalpy", reason="the baselines are not installed")
-from peers import UNSEEN, Found, aalpy, as_tau, find_flexfringe, flexfringe, is_exact, read_flexfringe, traces
+from peers import is_exact
 
 from suffice.domains import Cheese, RotatingMaze, TMaze
 from suffice.domains.domain import Domain
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes, Int64
 from suffice.exact.stationary import Stationary, stationary_rdp
+from suffice.lab.measuring import Took
+from suffice.lab.peers import Machine, aalpy, as_tau, find_flexfringe, flexfringe, traces
+from suffice.lab.peers.flexfringe import read_flexfringe
+from suffice.rdp import UNSEEN
 
 MAZE, HORIZON = TMaze(length=2, cue_visible=True), 8
 RECORDED = Path(__file__).parent / "golden" / "flexfringe_t_maze.json"  # learned from episodes()
@@ -30,18 +34,22 @@ def truth() -> Stationary:
     return stationary_rdp(MAZE.model(HORIZON))
 
 
+def machine(delta: Int64) -> Machine:
+    return Machine(delta, Took(1.0, 1), closed=False)
+
+
 @cache
 def recorded() -> Int64:
-    return as_tau(read_flexfringe(RECORDED.read_text(), len(episodes().letters)), episodes())
+    return as_tau(machine(read_flexfringe(RECORDED.read_text(), len(episodes().letters))), episodes())
 
 
 def exact(tau: Int64) -> bool:
     return is_exact(tau, episodes().symbols()[0], episodes().alphabet, truth())
 
 
-def check(found: Found) -> None:
-    assert exact(found.tau)
-    assert found.seconds > 0 and found.bytes > 0
+def check(found: Machine) -> None:
+    assert exact(as_tau(found, episodes()))
+    assert found.took.seconds > 0 and found.took.bytes > 0
 
 
 def test_alergia_finds_the_maze() -> None:
@@ -56,7 +64,7 @@ def test_what_flexfringe_writes_is_the_maze() -> None:
 def test_flexfringe_finds_the_maze() -> None:
     found = flexfringe(episodes(), find_flexfringe() or "")
     check(found)
-    np.testing.assert_array_equal(found.tau, recorded())
+    np.testing.assert_array_equal(as_tau(found, episodes()), recorded())
 
 
 def test_states_come_breadth_first_and_loops_are_kept() -> None:
@@ -77,7 +85,7 @@ def test_the_truth_is_exact(domain: Domain, horizon: int) -> None:
     for q, *step, target in true.arrows.rows():
         if tuple(step) in letter:
             delta[q, letter[tuple(step)]] = target
-    assert is_exact(as_tau(delta, log), log.symbols()[0], log.alphabet, true)
+    assert is_exact(as_tau(machine(delta), log), log.symbols()[0], log.alphabet, true)
 
 
 def test_a_wrong_transition_is_not_exact() -> None:
@@ -120,12 +128,12 @@ def test_the_most_frequent_reward_decides(weight: tuple[int, ...], loops: bool) 
     delta[1:, letter[2, 1, 0]] = 2, 1, 3
     delta[1, letter[2, 1, 1]] = 3
     go = log.symbols()[0].tolist().index([2, 1])
-    assert as_tau(delta, log)[:, go].tolist() == [UNSEEN, 2, 2 if loops else 1]
+    assert as_tau(machine(delta), log)[:, go].tolist() == [UNSEEN, 2, 2 if loops else 1]
 
 
 def test_traces_stop_at_ends_and_before_the_cut() -> None:
     log = episodes()
-    for trace, column in zip(traces(log), log.word.T.tolist(), strict=True):
+    for trace, column in zip(traces(log, closed=False), log.word.T.tolist(), strict=True):
         assert trace == column[: len(trace)] and len(trace) <= HORIZON
         action, observation = log.letters[trace, :2].T
         assert (action != PAD).all() and (observation[:-1] != STOP).all()

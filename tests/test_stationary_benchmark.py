@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("aalpy", reason="the baselines are not installed")
 import stationary
-from peers import UNSEEN, as_tau
 from stationary import at, needed, open_ladder, report, run_all
 from stationary_runs import (
     EXPERIMENTS,
@@ -19,7 +18,6 @@ from stationary_runs import (
     Experiment,
     Job,
     Result,
-    counted,
     perform,
     share,
     started,
@@ -28,6 +26,9 @@ from stationary_runs import (
 
 from suffice.controller import Controller
 from suffice.exact import best_plan, minimal_rdp
+from suffice.lab.measuring import Took
+from suffice.lab.peers import Machine, as_rdp, as_tau
+from suffice.rdp import UNSEEN
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 MAZE = Experiment("t-maze", "length=2 cue_visible=true", 8)
@@ -88,7 +89,7 @@ def test_the_truth_as_a_peer_gains_everything() -> None:
     for q, *step, target in truth.automaton.arrows.rows():
         if tuple(step) in letter:
             delta[q, letter[tuple(step)]] = target
-    rdp = counted(as_tau(delta, log), log)
+    rdp = as_rdp(as_tau(Machine(delta, Took(1.0, 1), closed=False), log), log)
     assert share(rdp, truth, MAZE.horizon) == pytest.approx(1)
     assert rdp.counts.sum() == log.total * MAZE.horizon
 

@@ -1,0 +1,91 @@
+"""All learners by name, as experiments call them.
+
+1,1,1/paper  conjunctions/fisher  adaptive/fisher  prefixes/paper  sketch/paper    AdaCT-H: family or metric, bound
+layers                                         what `suffice learn` does: conjunctions, fisher and a second look
+stationary                                                              what `suffice learn --stationary` does
+aalpy/0.05  aalpy/auto/closed                                           ALERGIA by its eps, see `peers` for closed
+flexfringe/likelihood-ratio  flexfringe/css/closed                                                by its heuristic
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from suffice.bounds import BOUNDS
+from suffice.episodes import Episodes
+from suffice.errors import SufficeError
+from suffice.lab.measuring import Took, measured
+from suffice.lab.peers import ABSENT, HEURISTICS, Machine, aalpy, as_rdp, as_tau, flexfringe
+from suffice.languages import Family
+from suffice.learner import Learned, Settings, adact_h
+from suffice.rdp import RDP
+from suffice.solution import learn_layers
+from suffice.statistics import Statistic
+from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
+from suffice.statistics.language_counts import LanguageCounts
+from suffice.statistics.prefix_sketch import PrefixSketches
+from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.tying import tie
+
+WARM_UP = 200  # episodes that compile everything a run uses
+
+Learner = Callable[[Episodes], Learned]
+
+
+class Found(NamedTuple):
+    """An automaton to plan on, and what it took."""
+
+    rdp: RDP
+    states: int  # as the learner counts them
+    took: Took
+    tests: int = 0
+    promised: float | None = None
+
+
+def needs_flexfringe(name: str) -> bool:
+    """Whether a learner runs another program."""
+    return name.startswith("flexfringe/")
+
+
+def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Found:
+    """Learn from episodes, and measure it."""
+    kind, *rest = name.split("/")
+    closed = rest[-1:] == ["closed"]
+    if kind == "aalpy":
+        return _of_peer(aalpy(episodes, "auto" if rest[0] == "auto" else float(rest[0]), closed), episodes)
+    if kind == "flexfringe":
+        if binary is None:
+            raise SufficeError(ABSENT)
+        return _of_peer(flexfringe(episodes, binary, HEURISTICS[rest[0]], closed), episodes)
+    learner = learner_of(name, delta)
+    learner(episodes.columns(slice(0, WARM_UP)))
+    learned, took = measured(lambda: learner(episodes))
+    took = took._replace(bytes=took.bytes + episodes.word.nbytes)
+    return Found(learned.rdp, learned.rdp.n_states, took, learned.promise.tests, learned.promise.split)
+
+
+def learner_of(name: str, delta: float) -> Learner:
+    """One of ours."""
+    if name == "stationary":
+        return lambda episodes: tie(episodes, Settings(delta=delta))
+    if name == "layers":
+        return lambda episodes: learn_layers(episodes, Settings(delta=delta))
+    futures, _, bound = name.partition("/")
+    if bound not in BOUNDS:
+        raise SufficeError(f"{name} is no learner: its bound is none of {', '.join(BOUNDS)}")
+    settings = Settings(_statistic(futures), BOUNDS[bound], delta)
+    return lambda episodes: adact_h(episodes, settings)
+
+
+def _statistic(name: str) -> Statistic:
+    others: dict[str, Statistic] = {
+        "prefixes": PrefixCounts(),
+        "sketch": PrefixSketches(0),
+        ADAPTIVE: AdaptiveLanguages(),
+    }
+    return others[name] if name in others else LanguageCounts(Family.parse(name))
+
+
+def _of_peer(machine: Machine, episodes: Episodes) -> Found:
+    return Found(as_rdp(as_tau(machine, episodes), episodes), machine.n_states, machine.took)

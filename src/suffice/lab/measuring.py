@@ -1,0 +1,63 @@
+"""What a run takes: CPU seconds and the peak of memory (Linux)."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from suffice.errors import SufficeError
+
+STATUS: Final = Path("/proc/self/status")
+HIGH_WATER_MARK: Final = Path("/proc/self/clear_refs")
+
+# Linux counts the starter's memory as its child's, so a small process starts the program that is measured.
+STARTER: Final = """
+import os, resource, sys
+status = os.waitpid(os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ), 0)[1]
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as file:
+    print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, file=file)
+sys.exit(status != 0)
+"""
+
+T = TypeVar("T")
+
+
+class Took(NamedTuple):
+    """What a run took."""
+
+    seconds: float  # of CPU time
+    bytes: int  # peak of memory above what there was before, or above an idle process
+
+
+def measured(run: Callable[[], T]) -> tuple[T, Took]:
+    """What a call returns, and what it took."""
+    gc.collect()
+    before = _resident("VmRSS")
+    HIGH_WATER_MARK.write_text("5")
+    start = time.process_time()
+    returned = run()
+    seconds = time.process_time() - start
+    return returned, Took(seconds, max(_resident("VmHWM") - before, 0))
+
+
+def measured_command(command: Sequence[str], folder: Path) -> Took:
+    """What another program took, run in a folder."""
+    with tempfile.NamedTemporaryFile("r") as usage:
+        starter = [sys.executable, "-I", "-S", "-c", STARTER, usage.name, *command]
+        done = subprocess.run(starter, cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            raise SufficeError(f"{command[0]} failed: {(done.stderr or done.stdout)[-500:]}")
+        seconds, peak = Path(usage.name).read_text().split()
+    return Took(float(seconds), int(peak))
+
+
+def _resident(name: str) -> int:
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024

@@ -1,0 +1,51 @@
+"""AALpy's learners of stochastic Mealy machines."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, Final
+
+import numpy as np
+
+from suffice.episodes import DUMMY, Episodes
+from suffice.errors import SufficeError
+from suffice.lab.measuring import measured
+from suffice.lab.peers.machines import Machine, traces
+from suffice.rdp import UNSEEN
+
+FIRST_ACTION: Final = 2  # the code of the first logged action
+
+
+def aalpy(episodes: Episodes, eps: float | str, closed: bool = False) -> Machine:
+    """`run_Alergia`; preparing its data is not measured.
+
+    Inputs are actions, outputs letters. Step 0 has the first logged action for its input: AALpy calls states without a
+    common input compatible, so a root that knew the dummy alone would swallow every state. The termination symbol has
+    that input too.
+    """
+    try:
+        from aalpy.learning_algs import run_Alergia
+    except ImportError:
+        raise SufficeError("AALpy is not installed: pip install 'suffice[baselines]'") from None
+    action = [FIRST_ACTION if a == DUMMY else a for a in episodes.letters[:, 0].tolist()]
+    steps = list(zip([*action, FIRST_ACTION], range(len(action) + 1), strict=True))
+    data = [[steps[letter] for letter in trace] for trace in traces(episodes, closed)]
+    collecting = gc.isenabled()
+    gc.disable()  # the collector finds nothing in a growing prefix tree and doubles the peer's time
+    try:
+        machine, took = measured(lambda: run_Alergia(data, automaton_type="smm", eps=eps))
+    finally:
+        if collecting:
+            gc.enable()
+    return Machine(_delta(machine, len(action)), took, closed)
+
+
+def _delta(machine: Any, n_letters: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """[states, X], the start first."""
+    states = [machine.initial_state, *(state for state in machine.states if state is not machine.initial_state)]
+    number = {id(state): q for q, state in enumerate(states)}
+    delta = np.full((len(states), n_letters + 1), UNSEEN)
+    for q, state in enumerate(states):
+        for target, letter, _ in (row for rows in state.transitions.values() for row in rows):
+            delta[q, letter] = number[id(target)]
+    return delta[:, :n_letters]

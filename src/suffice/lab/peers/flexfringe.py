@@ -1,0 +1,71 @@
+"""FlexFringe through its own binary: traces in, the JSON of an automaton out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from suffice.episodes import Episodes, Int64
+from suffice.errors import SufficeError
+from suffice.lab.measuring import Took, measured_command
+from suffice.lab.peers.machines import Machine, traces
+from suffice.rdp import UNSEEN
+
+ROOT: Final = -1  # its number in what FlexFringe writes
+LIKELIHOOD_RATIO: Final = (
+    *("--heuristic-name", "likelihoodratio", "--data-name", "likelihood_data", "--addtails", "0"),
+    *("--state_count", "3", "--symbol_count", "1", "--largestblue", "0", "--mergeroot", "0"),
+    *("--confidence_bound", "0.05", "--sinkson", "0", "--correction", "1"),
+)
+HEURISTICS: Final = {"likelihood-ratio": LIKELIHOOD_RATIO}
+ABSENT: Final = (
+    "FlexFringe is not here: build it from its source (github.com/tudelft-cda-lab/FlexFringe, with cmake, some ten "
+    "minutes), then put it on the path, or say --flexfringe PATH"
+)
+
+
+def find_flexfringe(given: str | None = None) -> str | None:
+    """The binary that was named, or that of the environment variable FLEXFRINGE, or the one on the path."""
+    if given is not None and shutil.which(given) is None:
+        raise SufficeError(f"--flexfringe {given} is no program that can be run; {ABSENT[0].lower()}{ABSENT[1:]}")
+    found = given or os.environ.get("FLEXFRINGE") or shutil.which("flexfringe")
+    return found and str(Path(shutil.which(found) or found).resolve())
+
+
+def flexfringe(
+    episodes: Episodes, binary: str, settings: Sequence[str] = LIKELIHOOD_RATIO, closed: bool = False
+) -> Machine:
+    """What it learns from an Abbadingo file; reading it and writing the answer are part of its time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_abbadingo(episodes, folder / "log.dat", closed)
+        idle = measured_command([binary, "--help"], folder).bytes
+        command = [binary, "log.dat", "--outputfile", "learned", "--output", "json", *settings]
+        seconds, peak = measured_command(command, folder)
+        text = (folder / "learned.final.json").read_text()
+    return Machine(read_flexfringe(text, len(episodes.letters)), Took(seconds, peak - idle), closed)
+
+
+def write_abbadingo(episodes: Episodes, path: Path, closed: bool) -> None:
+    """Letters by their codes, digits alone; every trace has the same label, for they all happened."""
+    rows = [(1, len(trace), *trace) for trace in traces(episodes, closed)]
+    size = (len(rows), len(episodes.letters) + closed)
+    path.write_text("".join(" ".join(map(str, row)) + "\n" for row in [size, *rows]))
+
+
+def read_flexfringe(text: str, n_letters: int) -> Int64:
+    """[states, X] from the JSON of a learned automaton, its root first; the termination symbol is left out."""
+    found = json.loads(text)
+    ids = [str(node["id"]) for node in sorted(found["nodes"], key=lambda node: node["id"] != ROOT)]
+    number = {name: q for q, name in enumerate(ids)}
+    delta = np.full((len(ids), n_letters + 1), UNSEEN)
+    for edge in found["edges"]:
+        delta[number[edge["source"]], int(edge["name"])] = number.get(edge["target"], UNSEEN)
+    return delta[:, :n_letters]

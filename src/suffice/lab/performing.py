@@ -1,0 +1,36 @@
+"""One experiment, from data to result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suffice.lab.experiment import Experiment, Result
+from suffice.lab.knowing import known
+from suffice.lab.learners import find
+from suffice.lab.scoring import likeness, value_of
+
+DIGITS = 6  # of what is stored: more than a table shows, less than a file wants
+
+
+def perform(experiment: Experiment, binary: str | None = None) -> Result:
+    """Simulate, learn, plan, score; `binary` is FlexFringe's."""
+    truth = known(experiment)
+    rng = np.random.default_rng(experiment.seed)
+    episodes = experiment.made().simulate(experiment.episodes, experiment.horizon, rng)
+    found = find(experiment.learner, episodes, experiment.delta, binary)
+    value, true = value_of(found.rdp, truth.model), truth.like(found.rdp)
+    like = None if true is None else likeness(found.rdp, true)
+    return Result(
+        experiment=experiment,
+        states=found.states,
+        mean_return=round(float(value.mean_return), DIGITS),
+        return_per_step=round(float(value.return_per_step), DIGITS),
+        success_rate=round(float(value.success_rate), DIGITS),
+        recovered=like and like.recovered,
+        splits=like and like.splits,
+        merges=like and like.merges,
+        tests=found.tests,
+        promised=None if found.promised is None else round(found.promised, DIGITS),
+        seconds=round(found.took.seconds, 4),
+        bytes=found.took.bytes,
+    )

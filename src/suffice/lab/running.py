@@ -1,0 +1,135 @@
+"""Many experiments: each in a process of its own, each result a file, so that a stopped run goes on where it was.
+
+Processes are forked from a server that has everything loaded and compiled (`warm`), which makes a run of milliseconds
+cost little more; each has its own memory, to be measured, and ends with all it started when its time is over.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock
+
+from suffice.errors import SufficeError
+from suffice.lab.experiment import Experiment, Result, distinct
+from suffice.lab.learners import needs_flexfringe
+from suffice.lab.performing import perform
+from suffice.lab.store import load, save
+
+MINUTES_OF_THE_PAPER = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """With what to run."""
+
+    jobs: int  # processes at a time
+    seconds: float = 60.0 * MINUTES_OF_THE_PAPER  # by the clock on the wall, for one run
+    bytes: int = 8 << 30  # of address space, for one run
+    flexfringe: str | None = None  # its binary
+
+
+def run_all(
+    experiments: Iterable[Experiment],
+    folder: Path,
+    means: Means,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> dict[str, Result]:
+    """The results of all experiments that can be run here, by id; those in the folder are not run again."""
+    wanted = distinct(experiments)
+    known = load(folder)
+    results = {e.id: known[e.id] for e in wanted if e.id in known and not _worth_another_try(known[e.id], means)}
+    todo = [e for e in wanted if e.id not in results and (means.flexfringe or not needs_flexfringe(e.learner))]
+    nursery = _Nursery(means)
+    with ThreadPoolExecutor(means.jobs) as pool:
+        try:
+            progress(len(results), len(wanted))
+            for done in as_completed([pool.submit(nursery.run, experiment) for experiment in todo]):
+                result = done.result()
+                if not result.failed:
+                    save(result, folder)
+                results[result.experiment.id] = result
+                progress(len(results), len(wanted))
+        except BaseException:
+            nursery.close()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results
+
+
+def _worth_another_try(result: Result, means: Means) -> bool:
+    """It was stopped, and has more time now."""
+    return bool(result.stopped) and result.limit < means.seconds
+
+
+class _Nursery:
+    """Starts processes, and ends them when their time is over or nobody waits for them any more."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._context = get_context("forkserver")
+        self._context.set_forkserver_preload(["suffice.lab.warm"])
+        self._lock = Lock()
+        self._alive: set[int] = set()
+        self._closed = False
+
+    def run(self, experiment: Experiment) -> Result:
+        """In a process of its own."""
+        ours, theirs = self._context.Pipe(duplex=False)
+        child = self._context.Process(target=_child, args=(experiment, self._means, theirs))
+        with self._lock:
+            if self._closed:
+                return Result(experiment=experiment, stopped="interrupted")
+            child.start()
+            assert child.pid is not None
+            self._alive.add(child.pid)
+        theirs.close()
+        answer: Result | str = f"over {self._means.seconds:g} s"
+        try:
+            if ours.poll(self._means.seconds):
+                answer = ours.recv()
+        except EOFError:  # as when the machine has no memory left
+            answer = "died without a word"
+        finally:
+            with self._lock:
+                self._alive.discard(child.pid)
+                _end(child.pid)
+            child.join()
+        if isinstance(answer, Result):
+            return answer
+        limit = self._means.seconds if answer.startswith("over ") else 0.0
+        return Result(experiment=experiment, stopped=answer, limit=limit)
+
+    def close(self) -> None:
+        """End all of them."""
+        with self._lock:
+            self._closed = True
+            for pid in self._alive:
+                _end(pid)
+
+
+def _end(pid: int) -> None:
+    """A process with all that it started; it leads their group."""
+    for kill in (os.killpg, os.kill):  # it may not lead it yet
+        try:
+            kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        return
+
+
+def _child(experiment: Experiment, means: Means, answer: Connection) -> None:
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (means.bytes, means.bytes))
+    try:
+        answer.send(perform(experiment, means.flexfringe))
+    except (MemoryError, SufficeError) as error:
+        full = isinstance(error, MemoryError) or "bad_alloc" in str(error)
+        answer.send(f"over {means.bytes / (1 << 30):g} GiB" if full else str(error))

@@ -1,0 +1,48 @@
+"""Results on disk: a file for each run, and one for all of a list once it is done, small enough to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from suffice.errors import SufficeError
+from suffice.files import replacing
+from suffice.lab.experiment import Result
+
+RUNS = "runs"  # the folder of single results
+
+
+def save(result: Result, folder: Path) -> None:
+    """One result, whole or not at all."""
+    (folder / RUNS).mkdir(parents=True, exist_ok=True)
+    with replacing(folder / RUNS / f"{result.experiment.id}.json") as temporary:
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
+
+
+def load(folder: Path) -> dict[str, Result]:
+    """All results of a folder, by the id of the experiment; single ones count more than those kept together."""
+    found = [result for file in sorted(folder.glob("*.jsonl")) for result in load_bundle(file)]
+    for file in sorted((folder / RUNS).glob("*.json")):
+        found.append(_decoded(file.read_bytes(), str(file)))
+    return {result.experiment.id: result for result in found}
+
+
+def save_bundle(results: Iterable[Result], file: Path) -> None:
+    """One line for each result, ordered by id: the order in which they came about does not show."""
+    lines = [msgspec.json.encode(result) for result in sorted(results, key=lambda result: result.experiment.id)]
+    with replacing(file) as temporary:
+        temporary.write_bytes(b"".join(line + b"\n" for line in lines))
+
+
+def load_bundle(file: Path) -> list[Result]:
+    """What `save_bundle` wrote."""
+    return [_decoded(line, f"{file}, line {i}") for i, line in enumerate(file.read_bytes().splitlines(), 1)]
+
+
+def _decoded(text: bytes, where: str) -> Result:
+    try:
+        return msgspec.json.decode(text, type=Result)
+    except msgspec.DecodeError as error:
+        raise SufficeError(f"{where}: no result of an experiment ({error}); delete it, and it is run again") from error
