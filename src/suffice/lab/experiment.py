@@ -39,7 +39,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
     experiment: Experiment
     stopped: str = ""  # why there is nothing else
-    limit: float = 0.0  # seconds that a stopped run was given; 0 if not they, but a fault, stopped it
+    limit: float = 0.0  # seconds that a stopped run was given; 0 if it died by itself
     states: int = 0
     mean_return: float = 0.0
     return_per_step: float = 0.0
@@ -54,7 +54,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
     @property
     def failed(self) -> bool:
-        """Whether it was stopped by a fault rather than by a limit: worth another try, and nothing to keep."""
+        """Whether it died by itself instead of being stopped or refused: worth another try, and nothing to keep."""
         return bool(self.stopped) and not self.limit
 
 

@@ -24,6 +24,7 @@ from suffice.lab.performing import perform
 from suffice.lab.store import load, save
 
 MINUTES_OF_THE_PAPER = 30
+DIED = "it died without a word"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class _Nursery:
             if ours.poll(self._means.seconds):
                 answer = ours.recv()
         except EOFError:  # as when the machine has no memory left
-            answer = "died without a word"
+            answer = DIED
         finally:
             with self._lock:
                 self._alive.discard(child.pid)
@@ -104,7 +105,7 @@ class _Nursery:
             child.join()
         if isinstance(answer, Result):
             return answer
-        limit = self._means.seconds if answer.startswith("over ") else 0.0
+        limit = 0.0 if answer == DIED else self._means.seconds
         return Result(experiment=experiment, stopped=answer, limit=limit)
 
     def close(self) -> None:
@@ -132,4 +133,4 @@ def _child(experiment: Experiment, means: Means, answer: Connection) -> None:
         answer.send(perform(experiment, means.flexfringe))
     except (MemoryError, SufficeError) as error:
         full = isinstance(error, MemoryError) or "bad_alloc" in str(error)
-        answer.send(f"over {means.bytes / (1 << 30):g} GiB" if full else str(error))
+        answer.send(f"over {means.bytes / (1 << 30):g} GiB" if full else f"refused: {error}")

@@ -1,0 +1,117 @@
+"""Curves of results: one look for all of them, a learner has the same colour everywhere. Matplotlib's objects only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from suffice.estimates import Estimate
+from suffice.lab.experiment import Result
+from suffice.view.style import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which the colour-blind tell apart as well.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
+    *("#000000", "#e69f00", "#56b4e9", "#009e73", "#c7b800", "#0072b2", "#d55e00", "#cc79a7"),
+)
+COLOURS: Final = {
+    "1,1,1": ORANGE,
+    "conjunctions": SKY,
+    "adaptive": YELLOW,
+    "prefixes": GREEN,
+    "sketch": PINK,
+    "layers": BLUE,
+    "stationary": RED,
+    "aalpy": "#888888",
+    "flexfringe": BLACK,
+}
+NAMES: Final = {
+    "1,1,1": "X₁₁₁",
+    "sketch": "Count-Min-Sketch",
+    "layers": "suffice learn",
+    "stationary": "suffice learn --stationary",
+    "aalpy": "AALpy",
+    "flexfringe": "FlexFringe",
+}
+LINES: Final = {"paper": ":", "two-sample": "-.", "likelihood-ratio": "--", "fisher": "-"}
+
+# 97.5 % quantiles of Student's distribution with 1, 2, … degrees of freedom; beyond them the normal one's is close.
+STUDENT: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+NORMAL: Final = 1.96
+
+
+class Band(NamedTuple):
+    """A mean with its 95 % confidence interval, Student's."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, sample: Sequence[float]) -> Band:
+        """Of independent numbers; of a single one there is no interval."""
+        mean, error = Estimate.mean(np.array(sample, float))
+        if math.isinf(error):
+            return cls(mean, mean, mean)
+        wide = error * (STUDENT[len(sample) - 2] if len(sample) - 2 < len(STUDENT) else NORMAL)
+        return cls(mean, mean - wide, mean + wide)
+
+
+def named(learner: str) -> str:
+    """A learner as a legend calls it."""
+    kind, *rest = learner.split("/")
+    return " ".join([NAMES.get(kind, kind), *(word.replace("-", " ") for word in rest)])
+
+
+def panels(rows: int, columns: int, *, wide: float = 3.2, high: float = 2.6) -> tuple[Figure, list[list[Axes]]]:
+    """A figure with a grid of plots."""
+    with drawing():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(wide * columns, high * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+    for ax in axes.flat:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(True, color="#dddddd", linewidth=0.5)
+        ax.tick_params(labelsize=8)
+    return figure, axes.tolist()
+
+
+def curve(
+    ax: Axes, runs: Iterable[Result], x: Callable[[Result], float], y: Callable[[Result], float], **look: Any
+) -> None:
+    """The mean of y against x, with its confidence band, of runs that were not stopped; `look` is for the line."""
+    groups: dict[float, list[float]] = {}
+    for run in runs:
+        if not run.stopped:
+            groups.setdefault(x(run), []).append(y(run))
+    if not groups:
+        return
+    at = sorted(groups)
+    bands = [Band.of(groups[value]) for value in at]
+    (line,) = ax.plot(at, [band.mean for band in bands], marker="o", markersize=2.5, linewidth=1.2, **look)
+    low, high = [band.low for band in bands], [band.high for band in bands]
+    ax.fill_between(at, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+
+
+def look_of(learner: str) -> dict[str, Any]:
+    """Colour by what is compared, line by the bound, and a name for the legend."""
+    kind, *rest = learner.split("/")
+    line = LINES.get(rest[0], "-") if rest else "-"
+    return {"color": COLOURS.get(kind, BLACK), "linestyle": line, "label": named(learner)}
+
+
+def legend_below(figure: Figure, axes: Sequence[Sequence[Axes]], columns: int = 4) -> None:
+    """One legend for all plots."""
+    entries: dict[str, Any] = {}
+    for ax in (ax for row in axes for ax in row):
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if entries:
+        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, frameon=False)
