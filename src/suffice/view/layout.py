@@ -1,0 +1,163 @@
+"""Where the states of an automaton go on a page: columns from left to right, few crossings between them.
+
+The columns of a layered automaton are its layers, those of a stationary one the distances from the start. The order
+within a column is found by barycentre sweeps (Sugiyama, Tagawa, Toda 1981) and exchanges of neighbours; then every
+state gets as close to the middle of its neighbours as the order and a distance of 1 allow.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.rdp import RDP, UNSEEN
+
+Int64 = NDArray[np.int64]
+Float = NDArray[np.float64]
+
+SWEEPS = 5  # there and back; what helps shows in the first few
+EXCHANGES = 20  # rounds
+
+Columns = list[list[int]]  # the states of each column from top to bottom
+Neighbours = list[list[int]]  # of each state, in the column on one side
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """A place for every state."""
+
+    column: Int64  # [Q] from left to right
+    row: Int64  # [Q] from the top of its column, 0 first
+    height: Float  # [Q] downwards, at least 1 apart within a column; 0 is the middle of the page
+
+    def __post_init__(self) -> None:
+        for array in (self.column, self.row, self.height):
+            array.setflags(write=False)
+
+
+def lay_out(rdp: RDP) -> Layout:
+    """The same automaton always gets the same places; ties go to the state with the smaller number."""
+    column = _distances(rdp) if rdp.stationary else rdp.layer_of()
+    before, after = _neighbours(rdp, column)
+    columns = [np.flatnonzero(column == c).tolist() for c in range(int(column.max()) + 1)]
+    columns = _ordered(columns, before, after)
+    row = np.zeros(rdp.n_states, np.int64)
+    for states in columns:
+        row[states] = np.arange(len(states))
+    return Layout(column, row, _heights(columns, before, after))
+
+
+def crossings(columns: Columns, after: Neighbours) -> int:
+    """How many pairs of links between neighbouring columns cross."""
+    total = 0
+    for left, right in pairwise(columns):
+        place = {q: i for i, q in enumerate(right)}
+        met: list[int] = []
+        for q in left:
+            ends = sorted(place[r] for r in after[q])
+            total += sum(len(met) - bisect_right(met, end) for end in ends)
+            for end in ends:
+                insort(met, end)
+    return total
+
+
+def _distances(rdp: RDP) -> Int64:
+    """[Q] the fewest steps from the start; what nothing leads to comes last."""
+    distance = np.full(rdp.n_states, -1, np.int64)
+    reached, steps = np.zeros(1, np.int64), 0
+    while len(reached):
+        distance[reached] = steps
+        targets = np.unique(rdp.tau[reached])
+        reached, steps = targets[(targets != UNSEEN) & (distance[targets] < 0)].astype(np.int64), steps + 1
+    distance[distance < 0] = steps
+    return distance
+
+
+def _neighbours(rdp: RDP, column: Int64) -> tuple[Neighbours, Neighbours]:
+    """The states in the column before, and in the one after, that an arrow joins each state to, whichever way."""
+    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
+    pairs = np.stack([sources, rdp.tau[sources, symbols]], axis=1)
+    pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    before: Neighbours = [[] for _ in column]
+    after: Neighbours = [[] for _ in column]
+    for q, r in np.unique(pairs[column[pairs[:, 0]] + 1 == column[pairs[:, 1]]], axis=0).tolist():
+        after[q].append(r)
+        before[r].append(q)
+    return before, after
+
+
+def _ordered(columns: Columns, before: Neighbours, after: Neighbours) -> Columns:
+    """The best order met while the columns in turn are sorted by the mean place of their neighbours on one side."""
+    best, fewest = columns, crossings(columns, after)
+    for _ in range(SWEEPS):
+        for there in (True, False):
+            columns = _sweep(columns, before) if there else _sweep(columns[::-1], after)[::-1]
+            tried = _exchanged(columns, before, after)
+            if (count := crossings(tried, after)) < fewest:
+                best, fewest = tried, count
+    return best
+
+
+def _sweep(columns: Columns, neighbours: Neighbours) -> Columns:
+    place = {q: i - (len(states) - 1) / 2 for states in columns for i, q in enumerate(states)}
+    swept = []
+    for states in columns:
+        mean = {q: _mean([place[r] for r in neighbours[q]], place[q]) for q in states}
+        swept.append(sorted(states, key=lambda q, mean=mean: (mean[q], q)))  # type: ignore[misc]
+        place |= {q: i - (len(states) - 1) / 2 for i, q in enumerate(swept[-1])}
+    return swept
+
+
+def _exchanged(columns: Columns, before: Neighbours, after: Neighbours) -> Columns:
+    """Neighbours in a column change places as long as that undoes crossings."""
+    columns = [list(states) for states in columns]
+    place = {q: i for states in columns for i, q in enumerate(states)}
+
+    def crossed(q: int, r: int) -> int:
+        """Crossings if q is above r."""
+        sides = ((side[q], side[r]) for side in (before, after))
+        return sum(place[a] > place[b] for ours, theirs in sides for a in ours for b in theirs)
+
+    for _ in range(EXCHANGES):
+        settled = True
+        for states in columns:
+            for i in range(len(states) - 1):
+                q, r = states[i : i + 2]
+                if crossed(q, r) > crossed(r, q):
+                    states[i : i + 2], place[q], place[r], settled = [r, q], i + 1, i, False
+        if settled:
+            break
+    return columns
+
+
+def _heights(columns: Columns, before: Neighbours, after: Neighbours) -> Float:
+    """From the left, from the right and at last by both sides."""
+    height = np.zeros(sum(map(len, columns)))
+    both = [one + other for one, other in zip(before, after, strict=True)]
+    for states in columns:
+        height[states] = np.arange(len(states)) - (len(states) - 1) / 2
+    for order, neighbours in ((columns, before), (columns[::-1], after), (columns, both), (columns[::-1], both)):
+        for states in order:
+            height[states] = _apart([_mean(height[neighbours[q]].tolist(), float(height[q])) for q in states])
+    return np.asarray(height - (height.min() + height.max()) / 2)
+
+
+def _apart(wanted: Sequence[float]) -> list[float]:
+    """The heights nearest to those wanted, by least squares, that keep their order and a distance of 1."""
+    blocks: list[tuple[float, int]] = []  # sum and size: pool adjacent violators
+    for i, height in enumerate(wanted):
+        blocks.append((height - i, 1))
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
+            (total, size), (more, others) = blocks[-2:]
+            blocks[-2:] = [(total + more, size + others)]
+    level = [total / size for total, size in blocks for _ in range(size)]
+    return [height + i for i, height in enumerate(level)]
+
+
+def _mean(values: Sequence[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
