@@ -1,0 +1,103 @@
+"""Arrows as cubic curves, and the places on them where labels disturb least."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float64]
+
+REACH, SLOPE = 0.4, 0.35  # how far a curve's handles reach, and how much of the way up or down they take along
+BOW = 0.22  # of an arrow that does not lead to the right, as a part of its length
+SPOTS = np.linspace(0.2, 0.8, 25)  # where on its arrow a label may be
+AIR = 0.05  # inches that labels keep from each other
+ROUNDS = 4  # in which each label moves on, given where the others are
+FINE = np.linspace(0, 1, 33)
+HALFWAY = 0.02 * np.abs(SPOTS - 0.45)  # a little towards the state where the choice is made
+LINE, TIP = 0.004, 0.05  # square inches: what hiding a piece of another arrow counts for, or the end of any
+TIPS = np.array([0.0, 0.9, 0.95, 1.0])  # where arrows begin, and their heads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A cubic Bézier curve."""
+
+    points: Float  # [4, 2] start, two handles, end
+
+    def at(self, s: Float | float) -> Float:
+        """[…, 2] the points at parameters from 0 to 1."""
+        s = np.asarray(s, float)[..., None]
+        a, b, c, d = self.points
+        return np.asarray((1 - s) ** 3 * a + 3 * (1 - s) ** 2 * s * b + 3 * (1 - s) * s**2 * c + s**3 * d)
+
+    def between(self, first: float, last: float) -> Curve:
+        """The piece between two parameters."""
+        a, d = self.at(first), self.at(last)
+        third = (last - first) / 3
+        return Curve(np.stack([a, a + third * self._slope(first), d - third * self._slope(last), d]))
+
+    def outside(self, radius: float, tip: float) -> Curve:
+        """Without what is inside the circles around its ends; `tip` leaves room for an arrow's head."""
+        fine = np.linspace(0, 1, 513)
+        points = self.at(fine)
+        leaves, enters = (np.hypot(*(points - end).T) for end in (points[0], points[-1]))
+        return self.between(float(fine[np.argmax(leaves > radius)]), float(fine[::-1][np.argmax(enters[::-1] > tip)]))
+
+    def _slope(self, s: float) -> Float:
+        a, b, c, d = self.points
+        return np.asarray(3 * ((1 - s) ** 2 * (b - a) + 2 * (1 - s) * s * (c - b) + s**2 * (d - c)))
+
+
+def lead(start: Float, end: Float, bowed: bool) -> Curve:
+    """From a place to another: level at both ends, or bowed to the left if others come the opposite way."""
+    across = end - start
+    if not bowed:
+        handle = np.array([REACH * across[0], SLOPE * REACH * across[1]])
+        return Curve(np.stack([start, start + handle, end - handle, end]))
+    side = BOW * np.array([-across[1], across[0]])
+    return Curve(np.stack([start, start + across / 4 + side, end - across / 4 + side, end]))
+
+
+def loop(place: Float, radius: float) -> Curve:
+    """From a place back to it, above."""
+    ends = place + radius * np.array([[-0.5, 0.85], [0.5, 0.85]])
+    handles = place + radius * np.array([[-1.8, 3.2], [1.8, 3.2]])
+    return Curve(np.stack([ends[0], *handles, ends[1]]))
+
+
+def find_room(curves: Sequence[Curve], sizes: Float, taken: Float) -> Float:
+    """[n, 2] a centre on its curve for each label, so that it covers little of other labels, lines and boxes.
+
+    Sizes are [n, 2]; boxes that are taken [m, 4]: left, bottom, right, top.
+    """
+    centres = np.stack([curve.at(SPOTS) for curve in curves])  # [n, spots, 2]
+    boxes = np.concatenate([centres - sizes[:, None] / 2, centres + sizes[:, None] / 2], axis=2)
+    lines = np.stack([curve.at(FINE) for curve in curves])
+    tips = np.concatenate([curve.at(TIPS) for curve in curves])
+    fixed = HALFWAY + _overlap(boxes, taken).sum(axis=2)  # [n, spots]
+    for i, spots in enumerate(boxes):
+        others = np.delete(lines, i, axis=0).reshape(-1, 2)
+        fixed[i] += LINE * _inside(spots, others) + TIP * _inside(spots, tips)
+    chosen = np.round(fixed, 6).argmin(axis=1)
+    rows = np.arange(len(boxes))
+    for _ in range(ROUNDS):
+        for i, spots in enumerate(boxes):
+            others = np.delete(boxes[rows, chosen], i, axis=0) + AIR * np.array([-1, -1, 1, 1])
+            cost = fixed[i] + 3 * _overlap(spots, others).sum(axis=1)
+            chosen[i] = np.argmin(np.round(cost, 6))
+    return np.asarray(centres[rows, chosen])
+
+
+def _overlap(boxes: Float, others: Float) -> Float:
+    """[…, m] the area that each box shares with each other one."""
+    low = np.maximum(boxes[..., None, :2], others[:, :2])
+    high = np.minimum(boxes[..., None, 2:], others[:, 2:])
+    return np.asarray(np.maximum(high - low, 0).prod(axis=-1))
+
+
+def _inside(boxes: Float, points: Float) -> Float:
+    """[m] how many of the points each box covers."""
+    return np.asarray(np.all((points > boxes[:, None, :2]) & (points < boxes[:, None, 2:]), axis=2).sum(axis=1))

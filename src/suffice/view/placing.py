@@ -1,0 +1,81 @@
+"""From a layout to a page: states, arrows and labels with their places in inches, still without drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.view.arrows import Arrow
+from suffice.view.curves import Curve, Float, find_room, lead, loop
+from suffice.view.layout import Layout
+
+RADIUS = 0.23  # of a state
+ROW, GAP = 0.86, 0.6  # between states of a column; between columns, and around labels
+LOOPS = 1.4  # times the room between rows, where arrows lead back to the state they come from
+CLOSE = 0.7  # times the room between rows, where nothing is labelled
+DENSE = 0.04  # more room for each labelled arrow between two columns
+STEEPEST = 2.2  # of arrows: what they may rise in a gap as wide as 1
+TALLEST, WIDEST = 14.0, 24.0  # a page; larger automata are drawn smaller
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Everything in inches, y upwards."""
+
+    radius: float  # of the states
+    states: Float  # [Q, 2] centres
+    curves: tuple[Curve, ...]  # of the arrows
+    labels: Float  # [n, 2] centres, one for each arrow
+
+    def bounds(self, sizes: Float) -> tuple[float, float, float, float]:
+        """Left, bottom, right and top of it all."""
+        lines = np.concatenate([curve.at(np.linspace(0, 1, 17)) for curve in self.curves])
+        corners = [self.states - self.radius, self.states + self.radius, self.labels - sizes / 2]
+        points = np.concatenate([*corners, self.labels + sizes / 2, lines])
+        return (
+            float(points[:, 0].min()),
+            float(points[:, 1].min()),
+            float(points[:, 0].max()),
+            float(points[:, 1].max()),
+        )
+
+
+def place(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Placed:
+    """For labels of sizes [n, 2], one for each arrow; 0 where there is none."""
+    labelled = np.flatnonzero(sizes[:, 0])
+    scale, states = _spread(layout, arrows, sizes)
+    radius, ways = scale * RADIUS, {(arrow.source, arrow.target) for arrow in arrows}
+
+    def curve(arrow: Arrow) -> Curve:
+        start, end = states[arrow.source], states[arrow.target]
+        if arrow.source == arrow.target:
+            return loop(start, radius)
+        bowed = (arrow.target, arrow.source) in ways or start[0] >= end[0]
+        return lead(start, end, bowed).outside(radius, radius + 0.02)
+
+    curves = tuple(map(curve, arrows))
+    labels = np.stack([curve.at(0.5) for curve in curves])
+    if len(labelled):
+        taken = np.concatenate([states - radius, states + radius], axis=1)
+        labels[labelled] = find_room([curves[i] for i in labelled], sizes[labelled], taken)
+    return Placed(radius, states, curves, labels)
+
+
+def _spread(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> tuple[float, Float]:
+    """Columns as far apart as labels and steep arrows need; if nothing is labelled, the whole no larger than a page."""
+    column, labelled = layout.column, bool(sizes.any())
+    loops = any(arrow.source == arrow.target for arrow in arrows)
+    down = layout.height * ROW * (LOOPS if labelled and loops else 1 if labelled else CLOSE)
+    ends = np.array([(arrow.source, arrow.target) for arrow in arrows])
+    gap_of = column[ends].min(axis=1)
+    crowd = DENSE * np.bincount(gap_of, minlength=int(column.max()) + 1)
+    wide = np.where(sizes[:, 0] > 0, sizes[:, 0] + GAP + crowd[gap_of], GAP)
+    steep = np.abs(down[ends[:, 0]] - down[ends[:, 1]]) / STEEPEST
+    gaps = np.full(len(crowd), GAP)
+    np.maximum.at(gaps, gap_of, np.maximum(wide, steep))
+    across = np.concatenate([[0.0], np.cumsum(gaps + 2 * RADIUS)])[column]
+    largest = max(float(np.ptp(down)) / TALLEST, float(across.max()) / WIDEST)
+    scale = 1.0 if labelled else 1 / max(1.0, largest)  # text does not shrink
+    return scale, scale * np.stack([across, -down], axis=1)
