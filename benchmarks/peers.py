@@ -23,7 +23,7 @@ import numpy as np
 from suffice.domains import make
 from suffice.episodes import STOP, Alphabet, Codes, Int64
 from suffice.exact.stationary import END, START, Stationary, stationary_rdp
-from suffice.lab.peers import aalpy, as_tau, find_flexfringe, flexfringe
+from suffice.lab.peers import HEURISTICS, aalpy, as_tau, find_flexfringe, flexfringe
 from suffice.rdp import UNSEEN
 
 BEST_EPS: Final = {"t-maze": 1.0}  # elsewhere 0.05
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     binary = find_flexfringe(given.flexfringe)
     peers = {"AALpy": partial(aalpy, episodes, BEST_EPS.get(given.domain, 0.05))}
     if binary is not None:
-        peers["FlexFringe"] = partial(flexfringe, episodes, binary)
+        peers["FlexFringe"] = partial(flexfringe, episodes, binary, HEURISTICS["likelihood-ratio-few"])
     for name, learn in peers.items():
         machine = learn()
         tau, (seconds, peak) = as_tau(machine, episodes), machine.took

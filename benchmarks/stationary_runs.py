@@ -27,7 +27,7 @@ from suffice.episodes import Episodes, Int64
 from suffice.exact import Stationary, stationary_rdp
 from suffice.exact.stationary import END, START
 from suffice.lab.measuring import measured
-from suffice.lab.peers import Machine, aalpy, as_rdp, as_tau, flexfringe
+from suffice.lab.peers import HEURISTICS, Machine, aalpy, as_rdp, as_tau, flexfringe
 from suffice.learner import Settings
 from suffice.planner import GREEDY, plan_on
 from suffice.rdp import RDP, UNSEEN
@@ -167,7 +167,7 @@ def perform(job: Job, binary: str | None) -> Result:
     elif job.method == "AALpy":
         machine = aalpy(episodes, BEST_EPS.get(job.experiment.domain, 0.05))
     else:
-        machine = flexfringe(episodes, binary or "flexfringe")
+        machine = flexfringe(episodes, binary or "flexfringe", HEURISTICS["likelihood-ratio-few"])
     tau, (seconds, peak) = as_tau(machine, episodes), machine.took
     exact = is_exact(tau, episodes.symbols()[0], episodes.alphabet, truth.automaton)
     if job.method in METHODS[1:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -14,14 +15,17 @@ from peers import is_exact
 from suffice.domains import Cheese, RotatingMaze, TMaze
 from suffice.domains.domain import Domain
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes, Int64
+from suffice.errors import SufficeError
 from suffice.exact.stationary import Stationary, stationary_rdp
 from suffice.lab.measuring import Took
-from suffice.lab.peers import Machine, aalpy, as_tau, find_flexfringe, flexfringe, traces
-from suffice.lab.peers.flexfringe import read_flexfringe
+from suffice.lab.peers import HEURISTICS, Machine, aalpy, as_rdp, as_tau, find_flexfringe, flexfringe, traces
+from suffice.lab.peers.flexfringe import learned_json, read_flexfringe, write_abbadingo
+from suffice.lab.scoring import value_of
 from suffice.rdp import UNSEEN
 
 MAZE, HORIZON = TMaze(length=2, cue_visible=True), 8
-RECORDED = Path(__file__).parent / "golden" / "flexfringe_t_maze.json"  # learned from episodes()
+GOLDEN = Path(__file__).parent / "golden"
+RECORDED = GOLDEN / "flexfringe_t_maze.json"  # learned from episodes()
 
 
 @cache
@@ -62,9 +66,54 @@ def test_what_flexfringe_writes_is_the_maze() -> None:
 
 @pytest.mark.skipif(find_flexfringe() is None, reason="no FlexFringe: set FLEXFRINGE to its binary")
 def test_flexfringe_finds_the_maze() -> None:
-    found = flexfringe(episodes(), find_flexfringe() or "")
+    found = flexfringe(episodes(), find_flexfringe() or "", HEURISTICS["likelihood-ratio-few"])
     check(found)
     np.testing.assert_array_equal(as_tau(found, episodes()), recorded())
+
+
+# With a termination symbol, as in the paper: what three heuristics wrote of episodes(), and of how many states.
+CLOSED = (("likelihood-ratio", 7), ("alergia", 7), ("css", 7))
+
+
+def read_closed(text: str) -> Machine:
+    return Machine(read_flexfringe(text, len(episodes().letters)), Took(1.0, 1), closed=True)
+
+
+@pytest.mark.parametrize(("heuristic", "states"), CLOSED)
+def test_what_each_heuristic_writes_is_read_and_planned_on(heuristic: str, states: int) -> None:
+    """Cycles and the termination symbol included; the automata are not exact, but good enough for the best plan."""
+    text = (GOLDEN / f"flexfringe_{heuristic}.json").read_text()
+    edges = json.loads(text)["edges"]
+    assert str(len(episodes().letters)) in {edge["name"] for edge in edges}  # the termination symbol
+    tau = as_tau(read_closed(text), episodes())
+    assert len(tau) == states and any(q in row for q, row in enumerate(tau.tolist()))
+    value = value_of(as_rdp(tau, episodes()), MAZE.model(HORIZON))
+    assert value.mean_return == pytest.approx(4)
+
+
+@pytest.mark.skipif(find_flexfringe() is None, reason="no FlexFringe: set FLEXFRINGE to its binary")
+@pytest.mark.parametrize(("heuristic", "states"), CLOSED)
+def test_flexfringe_writes_what_was_recorded(heuristic: str, states: int) -> None:
+    del states
+    text, took = learned_json(episodes(), find_flexfringe() or "", HEURISTICS[heuristic], closed=True)
+    assert text == (GOLDEN / f"flexfringe_{heuristic}.json").read_text()
+    assert took.seconds > 0 and took.bytes > 0
+
+
+def test_a_log_for_flexfringe_has_digits_alone_and_ends_every_trace_alike(tmp_path: Path) -> None:
+    log = episodes()
+    write_abbadingo(log, tmp_path / "log.dat", closed=True)
+    (n, size), *rows = (
+        [int(word) for word in line.split()] for line in (tmp_path / "log.dat").read_text().splitlines()
+    )
+    assert (n, size) == (log.total, len(log.letters) + 1)
+    assert all(row[0] == 1 and row[1] == len(row) - 2 and row[-1] == len(log.letters) for row in rows)
+    assert [row[2:] for row in rows] == traces(log, closed=True)
+
+
+def test_a_binary_that_is_not_there_is_refused_with_the_way_to_get_one() -> None:
+    with pytest.raises(SufficeError, match=r"/no/such is no program .* build it from its source"):
+        find_flexfringe("/no/such")
 
 
 def test_states_come_breadth_first_and_loops_are_kept() -> None:

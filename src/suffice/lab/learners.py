@@ -52,8 +52,9 @@ def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Fou
     """Learn from episodes, and measure it."""
     kind, *rest = name.split("/")
     closed = rest[-1:] == ["closed"]
-    if kind == "aalpy":
-        return _of_peer(aalpy(episodes, "auto" if rest[0] == "auto" else float(rest[0]), closed), episodes)
+    if kind in ("aalpy", "aalpy-gsm"):
+        eps = "auto" if rest[0] == "auto" else float(rest[0])
+        return _of_peer(aalpy(episodes, eps, closed, general=kind == "aalpy-gsm"), episodes)
     if kind == "flexfringe":
         if binary is None:
             raise SufficeError(ABSENT)

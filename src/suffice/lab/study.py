@@ -33,3 +33,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """In Markdown, the first column to the left."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, rule, *rows])
+
+
+def brief(number: float) -> str:
+    """Two digits that count, without exponents: 0.0042, 1.5, 150, 2,900."""
+    return f"{float(f'{number:.1e}'):,.10f}".rstrip("0").rstrip(".") if number else "0"

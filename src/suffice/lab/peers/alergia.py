@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import warnings
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,26 +16,29 @@ from suffice.lab.peers.machines import Machine, traces
 from suffice.rdp import UNSEEN
 
 FIRST_ACTION: Final = 2  # the code of the first logged action
+ON_COUNTS: Final = {"compat_on_pta_trans": False, "compat_on_pta_count": False}  # of merged states
 
 
-def aalpy(episodes: Episodes, eps: float | str, closed: bool = False) -> Machine:
-    """`run_Alergia`; preparing its data is not measured.
+def aalpy(episodes: Episodes, eps: float | str, closed: bool = False, general: bool = False) -> Machine:
+    """`run_Alergia`, or its `general` merging without regard to the prefix tree; preparing its data is not measured.
 
     Inputs are actions, outputs letters. Step 0 has the first logged action for its input: AALpy calls states without a
-    common input compatible, so a root that knew the dummy alone would swallow every state. The termination symbol has
-    that input too.
+    common input compatible, so a root that knew the dummy alone would swallow every state. The termination symbol
+    has that input too, so that it tells.
     """
     try:
-        from aalpy.learning_algs import run_Alergia
+        from aalpy.learning_algs import run_Alergia, run_Alergia_GSM
     except ImportError:
         raise SufficeError("AALpy is not installed: pip install 'suffice[baselines]'") from None
     action = [FIRST_ACTION if a == DUMMY else a for a in episodes.letters[:, 0].tolist()]
     steps = list(zip([*action, FIRST_ACTION], range(len(action) + 1), strict=True))
     data = [[steps[letter] for letter in trace] for trace in traces(episodes, closed)]
+    learn = partial(run_Alergia_GSM, **ON_COUNTS) if general else run_Alergia
     collecting = gc.isenabled()
     gc.disable()  # the collector finds nothing in a growing prefix tree and doubles the peer's time
     try:
-        machine, took = measured(lambda: run_Alergia(data, automaton_type="smm", eps=eps))
+        with warnings.catch_warnings(action="ignore"):  # that an automaton lacks some inputs
+            machine, took = measured(lambda: learn(data, automaton_type="smm", eps=eps))
     finally:
         if collecting:
             gc.enable()

@@ -20,11 +20,26 @@ from suffice.rdp import UNSEEN
 
 ROOT: Final = -1  # its number in what FlexFringe writes
 LIKELIHOOD_RATIO: Final = (
-    *("--heuristic-name", "likelihoodratio", "--data-name", "likelihood_data", "--addtails", "0"),
-    *("--state_count", "3", "--symbol_count", "1", "--largestblue", "0", "--mergeroot", "0"),
-    *("--confidence_bound", "0.05", "--sinkson", "0", "--correction", "1"),
+    *("--heuristic-name", "likelihoodratio", "--data-name", "likelihood_data", "--addtails", "0", "--sinkson", "0"),
+    *("--mergeroot", "0", "--confidence_bound", "0.05", "--correction", "1"),
 )
-HEURISTICS: Final = {"likelihood-ratio": LIKELIHOOD_RATIO}
+ALERGIA: Final = (
+    *("--heuristic-name", "alergia", "--data-name", "alergia_data", "--addtails", "0", "--sinkson", "0"),
+    *("--state_count", "10", "--finalprob", "1"),
+)
+CSS: Final = (
+    *("--heuristic-name", "css", "--data-name", "css_data", "--addtails", "0", "--sinkson", "0", "--finalprob", "1"),
+    *("--state_count", "10", "--symbol_count", "4", "--largestblue", "0", "--confidence_bound", "0.05"),
+    *("--numoftables", "3", "--vectordimension", "20", "--futuresteps", "2", "--conditionalprob", "0"),
+)
+# The best of some 45 settings tried on other seeds (likelihood ratios: with many counts, and with few).
+HEURISTICS: Final = {
+    "likelihood-ratio": (*LIKELIHOOD_RATIO, "--state_count", "10", "--symbol_count", "5", "--largestblue", "1"),
+    "likelihood-ratio-few": (*LIKELIHOOD_RATIO, "--state_count", "3", "--symbol_count", "1", "--largestblue", "0"),
+    "alergia": (*ALERGIA, "--symbol_count", "4", "--confidence_bound", "0.05", "--largestblue", "0"),
+    "alergia-eager": (*ALERGIA, "--symbol_count", "-1", "--confidence_bound", "0.5", "--largestblue", "1"),
+    "css": CSS,
+}
 ABSENT: Final = (
     "FlexFringe is not here: build it from its source (github.com/tudelft-cda-lab/FlexFringe, with cmake, some ten "
     "minutes), then put it on the path, or say --flexfringe PATH"
@@ -39,18 +54,21 @@ def find_flexfringe(given: str | None = None) -> str | None:
     return found and str(Path(shutil.which(found) or found).resolve())
 
 
-def flexfringe(
-    episodes: Episodes, binary: str, settings: Sequence[str] = LIKELIHOOD_RATIO, closed: bool = False
-) -> Machine:
-    """What it learns from an Abbadingo file; reading it and writing the answer are part of its time."""
+def flexfringe(episodes: Episodes, binary: str, settings: Sequence[str], closed: bool = False) -> Machine:
+    """What it learns from a log by one of the `HEURISTICS`."""
+    text, took = learned_json(episodes, binary, settings, closed)
+    return Machine(read_flexfringe(text, len(episodes.letters)), took, closed)
+
+
+def learned_json(episodes: Episodes, binary: str, settings: Sequence[str], closed: bool) -> tuple[str, Took]:
+    """What it writes, and what it took: reading the log and writing the answer are part of that."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_abbadingo(episodes, folder / "log.dat", closed)
         idle = measured_command([binary, "--help"], folder).bytes
         command = [binary, "log.dat", "--outputfile", "learned", "--output", "json", *settings]
         seconds, peak = measured_command(command, folder)
-        text = (folder / "learned.final.json").read_text()
-    return Machine(read_flexfringe(text, len(episodes.letters)), Took(seconds, peak - idle), closed)
+        return (folder / "learned.final.json").read_text(), Took(seconds, peak - idle)
 
 
 def write_abbadingo(episodes: Episodes, path: Path, closed: bool) -> None:

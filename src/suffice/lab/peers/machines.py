@@ -53,7 +53,7 @@ def as_tau(machine: Machine, episodes: Episodes) -> Int64:
     most = np.zeros((len(delta), len(pairs)), np.int64)
     tau = np.full(most.shape, UNSEEN)
     for count, target, symbol in zip(used.reshape(delta.shape).T, delta.T, of_letter.tolist(), strict=True):
-        better = count > most[:, symbol]
+        better = (count > most[:, symbol]) & (target != UNSEEN)
         most[better, symbol], tau[better, symbol] = count[better], target[better]
     return _breadth_first(tau)
 

@@ -1,0 +1,52 @@
+"""The paper's automata (its Figures 1 to 3 of Appendix D), drawn from what is learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from suffice.domains import make
+from suffice.exact import minimal_rdp
+from suffice.lab.reproducing import write_page
+from suffice.lab.study import Page
+from suffice.rdp import compare
+from suffice.solution import regorl
+from suffice.view.automaton import draw_automaton
+
+SEED: Final = 0
+
+
+class Drawn(NamedTuple):
+    """An automaton of the paper."""
+
+    name: str
+    title: str
+    domain: str
+    options: dict[str, str]
+    episodes: int
+    quick: int  # episodes that suffice on most days
+
+
+FIGURES: Final = (
+    Drawn("corridor", "Corridor", "corridor", {}, 10_000, 1_000),
+    Drawn("t-maze-restricted", "T-maze, only E in the corridor", "t-maze", {"actions": "east"}, 10_000, 1_000),
+    Drawn("t-maze-partial", "T-maze, E and W in the corridor", "t-maze", {"actions": "forward"}, 100_000, 10_000),
+)
+
+
+def draw_figures(folder: Path, quick: bool) -> list[Path]:
+    """Learn, compare with the truth, draw, and say what was found."""
+    pictures, lines = [], ["# The paper's automata, as we learn them\n"]
+    for drawn in FIGURES:
+        domain = make(drawn.domain, drawn.options)
+        horizon, n = domain.default_horizon, drawn.quick if quick else drawn.episodes
+        solution = regorl(domain.simulate(n, horizon, np.random.default_rng(SEED)))
+        rdp, true = solution.learned.rdp, minimal_rdp(domain.model(horizon), horizon)
+        different = compare(rdp, true.rdp())
+        verdict = "exactly the minimal automaton" if different is None else f"the minimal one has {true.n_states}"
+        told = f"{rdp.n_states} states from {n:,} episodes, H = {horizon}, seed {SEED}: {verdict}."
+        pictures.append((drawn.name, draw_automaton(rdp, solution.plan, title=drawn.title)))
+        lines.append(f"## {drawn.title}\n\n{told}\n\n![{drawn.title}]({drawn.name}.svg)\n")
+    return write_page(Page("\n".join(lines), tuple(pictures)), folder, "figures")

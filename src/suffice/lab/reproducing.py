@@ -1,0 +1,54 @@
+"""`suffice reproduce`: run what is missing, analyse what there is, write pages, pictures and results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from suffice.errors import SufficeError
+from suffice.files import replacing
+from suffice.lab.experiment import Result, distinct
+from suffice.lab.running import Means, run_all
+from suffice.lab.store import save_bundle
+from suffice.lab.study import Page, Study
+from suffice.view.saving import save_figure
+
+
+def folder_of(name: str) -> Path:
+    """A folder to write to, made if need be."""
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SufficeError(f"-o {name}: the folder cannot be made ({error.strerror}); give another") from error
+    return folder
+
+
+def run_studies(
+    name: str,
+    studies: Sequence[Study],
+    folder: Path,
+    means: Means,
+    quick: bool = False,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> tuple[list[Result], list[Path]]:
+    """All results, and the files that were written: the page, its pictures, and the results in one file."""
+    wanted = distinct(experiment for study in studies for experiment in study.experiments(quick))
+    results = run_all(wanted, folder, means, progress)
+    bundle = folder / f"{name}.jsonl"
+    save_bundle((result for result in results.values() if not result.failed), bundle)
+    return list(results.values()), [*write_page(analyse(studies, results), folder, name), bundle]
+
+
+def analyse(studies: Sequence[Study], results: dict[str, Result]) -> Page:
+    """All studies on one page."""
+    pages = [study.analyse(results) for study in studies]
+    return Page("\n".join(page.text for page in pages), tuple(figure for page in pages for figure in page.figures))
+
+
+def write_page(page: Page, folder: Path, name: str) -> list[Path]:
+    """The page and its pictures."""
+    written = [file for title, figure in page.figures for file in save_figure(figure, folder / title)]
+    with replacing(folder / f"{name}.md") as temporary:
+        temporary.write_text(page.text, encoding="utf-8")
+    return [folder / f"{name}.md", *written]

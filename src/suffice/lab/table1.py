@@ -1,0 +1,197 @@
+"""The paper's Table 1 again, with what it lacks: the minimal automaton, the optimum, memory, peers, more learners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Final
+
+import numpy as np
+
+from suffice.estimates import Estimate
+from suffice.lab.experiment import Experiment, Result, Results
+from suffice.lab.knowing import about
+from suffice.lab.learners import needs_flexfringe
+from suffice.lab.paper import TABLE_1, Printed, Row
+from suffice.lab.peers import ABSENT
+from suffice.lab.study import Page, Study, brief, table
+
+SEEDS: Final = (11, 12, 13, 14, 15)
+PEER_SEEDS: Final = SEEDS[:3]  # they take long
+SIZES: Final = (1_000, 10_000, 100_000)
+QUICK_SIZE: Final = 10_000
+
+NOTES: Final = """Numbers are means over them with standard errors, states medians. Values of policies are expected
+ones, computed, not sampled: the mean *return*, the return *per step* (over the mean number of decisions), and
+*success*, the share of episodes with any positive reward. CPU seconds and peak memory are those of learning alone, in a
+process of its own; memory includes the log as the learner reads it, but for AALpy, where it does not.
+
+What differs from the paper, or is left open by it:
+- The numbers of episodes, and the behaviour, which is uniform over all actions.
+- δ = 0.001 for each test. The test of the paper is `--bound paper`; Fisher's is our default.
+- The plan is the same on all automata, the peers' too: that of `suffice learn`, from the counts of the episodes that
+  the automaton was learned from. The paper splits them, and plans on the other half.
+- Peers get traces with a termination symbol, as in the paper, and without one; of these and several settings of a peer
+  the best in hindsight counts, in each domain and for each size. FlexFringe's automata may have cycles, AALpy's too.
+- A run is given up after the time or memory that its line says.
+"""
+
+HEAD: Final = ("learner", "states", "mean return", "per step", "success", "CPU s", "MB")
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A line of the table: a learner, or several of which the best counts in each domain."""
+
+    title: str
+    learners: tuple[str, ...]
+
+    def best(self, runs: Results, row: Row, n: int) -> list[Result]:
+        """The runs of the learner with the highest mean return, the fewest states among equals; hindsight helps it."""
+        found = [self._runs(learner, runs, row, n) for learner in self.learners]
+        done = [group for group in found if group and not any(run.stopped for run in group)]
+        if not done:
+            return next((group for group in found if group), [])
+        return min(done, key=lambda g: (-round(fmean(r.mean_return for r in g), 6), fmean(r.states for r in g)))
+
+    def _runs(self, learner: str, runs: Results, row: Row, n: int) -> list[Result]:
+        wanted = (experiment(row, learner, n, seed).id for seed in SEEDS)
+        return [runs[id] for id in wanted if id in runs]
+
+
+FLEXFRINGE: Final = (
+    Method(
+        "FlexFringe, likelihood ratio",
+        ("flexfringe/likelihood-ratio", "flexfringe/likelihood-ratio/closed", "flexfringe/likelihood-ratio-few"),
+    ),
+    Method("FlexFringe, ALERGIA", tuple(f"flexfringe/alergia{more}" for more in ("", "/closed", "-eager/closed"))),
+    Method("FlexFringe, css", ("flexfringe/css", "flexfringe/css/closed")),
+)
+AALPY: Final = Method(
+    "AALpy, ALERGIA",
+    (
+        *(f"aalpy/{eps}{end}" for eps in ("0.05", "0.5", "1", "auto") for end in ("", "/closed")),
+        "aalpy-gsm/0.05/closed",
+    ),
+)
+OURS: Final = (
+    Method("AdaCT-H, CMS, the paper's test", ("sketch/paper",)),
+    Method("AdaCT-H, CMS, Fisher's test", ("sketch/fisher",)),
+    Method("AdaCT-H, exact prefixes, the paper's test", ("prefixes/paper",)),
+    Method("AdaCT-H, exact prefixes, Fisher's test", ("prefixes/fisher",)),
+    Method("AdaCT-H, X₁₁₁, the paper's test", ("1,1,1/paper",)),
+    Method("AdaCT-H, X₁₁₁, Fisher's test", ("1,1,1/fisher",)),
+    Method("`suffice learn`", ("layers",)),
+    Method("`suffice learn --stationary`", ("stationary",)),
+)
+METHODS: Final = (*FLEXFRINGE, AALPY, *OURS)
+IN_BRIEF: Final = (
+    Method("FlexFringe, the best of all settings", tuple(name for method in FLEXFRINGE for name in method.learners)),
+    Method("AALpy, the best of all settings", AALPY.learners),
+    *(OURS[i] for i in (0, 4, 6, 7)),
+)
+
+
+def experiment(row: Row, learner: str, n: int, seed: int) -> Experiment:
+    """A run of the table."""
+    return Experiment(domain=row.name, horizon=row.horizon, episodes=n, seed=seed, learner=learner)
+
+
+def experiments(quick: bool) -> list[Experiment]:
+    """Small logs first, so that a stopped run has something to show."""
+    sizes, most = ((QUICK_SIZE,), 1) if quick else (SIZES, len(SEEDS))
+    runs = [(learner, s) for m in OURS for learner in m.learners for s in SEEDS[:most]]
+    runs += [(learner, s) for m in (*FLEXFRINGE, AALPY) for learner in m.learners for s in PEER_SEEDS[:most]]
+    return [experiment(row, learner, n, seed) for n in sizes for learner, seed in runs for row in TABLE_1]
+
+
+def analyse(results: Results) -> Page:
+    """One table for each domain and size of logs."""
+    sizes = sorted({run.experiment.episodes for run in results.values()})
+    parts = [f"# {TABLE1.title}\n", _notes(results)]
+    for row in TABLE_1:
+        parts += [f"## {row.title}, H = {row.horizon}\n", _truth(row), _printed(row)]
+        for n in sizes:
+            rows = [_cells(method, results, row, n) for method in METHODS]
+            parts += [f"{n:,} episodes:\n", table(HEAD, rows)]
+    return Page("\n".join(parts))
+
+
+def _notes(results: Results) -> str:
+    seeds = sorted({run.experiment.seed for run in results.values()})
+    absent = "" if any(needs_flexfringe(run.experiment.learner) for run in results.values()) else f"\n**{ABSENT}.**\n"
+    return f"Seeds {', '.join(map(str, seeds))}. {NOTES}{absent}"
+
+
+def summary(results: Results, n: int = SIZES[-1]) -> str:
+    """The table of the README: states, return and seconds of the best in each line."""
+    head = [f"{n:,} episodes", *(row.title for row in TABLE_1)]
+    known = [about(row.name, (), row.horizon) for row in TABLE_1]
+    truth = [f"{k.truth.minimal.n_states} · {float(k.truth.optimal_value):.3g}" for k in known]
+    lines = [["minimal automaton · best return", *truth]]
+    for title, cells in (
+        ("*paper:* FlexFringe, Q · r", [row.flexfringe for row in TABLE_1]),
+        ("*paper:* CMS", [row.sketch for row in TABLE_1]),
+        ("*paper:* X₁₁₁", [row.languages for row in TABLE_1]),
+    ):
+        lines.append([title, *(f"{c.states} · {c.r:g} · {c.seconds:g} s" if c else "> 1800 s" for c in cells)])
+    for method in IN_BRIEF:
+        lines.append([method.title, *(_brief(method.best(results, row, n)) for row in TABLE_1)])
+    return table(head, lines)
+
+
+def _brief(runs: Sequence[Result]) -> str:
+    if not runs or any(run.stopped for run in runs):
+        return runs[0].stopped if runs else "not run"
+    states, value = median(run.states for run in runs), fmean(run.mean_return for run in runs)
+    return f"{states:g} · {value:.3g} · {brief(fmean(run.seconds for run in runs))} s"
+
+
+def _truth(row: Row) -> str:
+    known = about(row.name, (), row.horizon)
+    truth, folded = known.truth, known.stationary
+    values = f"V* = {float(truth.optimal_value):.4g}, the behaviour's {float(truth.behaviour.mean_return):.4g}"
+    tied = f" ({folded.n_states} for all times alike)" if folded else ""
+    return f"The minimal automaton has Q_min = {truth.minimal.n_states} states{tied}; {values}.\n"
+
+
+def _printed(row: Row) -> str:
+    def cell(printed: Printed | None) -> str:
+        if printed is None:
+            return "over 1800 s"
+        error = "" if printed.error is None else f" ± {printed.error:g}"
+        return f"Q {printed.states:,}, r {printed.r:g}{error}, {printed.seconds:g} s"
+
+    names = ("FlexFringe", "CMS", "X₁₁₁")
+    cells = (row.flexfringe, row.sketch, row.languages)
+    return f"The paper: {'; '.join(f'{name} {cell(printed)}' for name, printed in zip(names, cells, strict=True))}.\n"
+
+
+def _cells(method: Method, results: Results, row: Row, n: int) -> list[str]:
+    runs = method.best(results, row, n)
+    which = f" ({_settings(runs[0])})" if runs and len(method.learners) > 1 else ""
+    if not runs:
+        return [method.title, *["not run"] * (len(HEAD) - 1)]
+    if stopped := {run.stopped for run in runs if run.stopped}:
+        return [method.title + which, *[sorted(stopped)[0]] * (len(HEAD) - 1)]
+    return [
+        method.title + which,
+        f"{median(run.states for run in runs):g}",
+        *(_with_error(runs, field) for field in ("mean_return", "return_per_step", "success_rate")),
+        brief(fmean(run.seconds for run in runs)),
+        brief(fmean(run.bytes for run in runs) / 1e6),
+    ]
+
+
+def _settings(run: Result) -> str:
+    """Which of a peer's settings: by the name of the learner, without the peer's."""
+    return run.experiment.learner.partition("/")[2]
+
+
+def _with_error(runs: Sequence[Result], field: str) -> str:
+    found = Estimate.mean(np.array([getattr(run, field) for run in runs]))
+    return f"{found.value:.3g}" + (f" ± {found.error:.2g}" if len(runs) > 1 and found.error >= 5e-4 else "")
+
+
+TABLE1: Final = Study("table1", "Table 1 of the paper, again", experiments, analyse)
