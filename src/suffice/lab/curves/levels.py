@@ -108,9 +108,9 @@ def analyse(results: Results) -> Page:
             "different from the mixture, and the true state is there twice although no test erred",
             "(docs/decisions/0007).",
             "*Surely false* therefore counts the runs with a split and without any merge, in which a test did err;",
-            "the truth about false splits is between the two. The promise of `suffice learn` is that of its first",
-            "look; its second look, which has a budget of its own, is counted as well. That of `--stationary` assumes",
-            "that the labels it compares futures by are right.",
+            "the rate of false splits is between the two, but for those that a later merge hides. The promise of",
+            "`suffice learn` is that of its first look; its second look, which has a budget of its own, is counted as",
+            "well. That of `--stationary` assumes that the labels it compares futures by are right.",
         ),
         *(f"![{_ALT[name]}]({name}.svg)\n" for name, _ in figures),
         paragraph(
