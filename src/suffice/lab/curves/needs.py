@@ -1,0 +1,186 @@
+"""Sample sizes: what theory says suffices, what it expects, what the paper's theorem asks for, and what it took."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from suffice.bounds import BOUNDS
+from suffice.exact import Needed
+from suffice.lab.curves import recovery, theorem
+from suffice.lab.curves.places import PLACES, SMALL, Place, exact, needed
+from suffice.lab.curves.reading import paragraph, present, rounded
+from suffice.lab.experiment import Experiment, Result, Results, distinct
+from suffice.lab.plotting import named, panels
+from suffice.lab.study import Page, Study, table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DELTA: Final = 1e-3  # the recovery curves'
+FAR: Final = 10  # times the largest size: predictions that runs say nothing about
+FAMILIES: Final = ("conjunctions", "1,1,1")
+SIZES: Final = (30, *recovery.SIZES)
+SEEDS: Final = (*recovery.SEEDS, 107, 108, 109, 110)
+
+
+def experiments(quick: bool) -> list[Experiment]:
+    """Those of the recovery curves that count here, more of them on small domains, and the test of the theorem."""
+    learners = {f"{family}/{bound}" for family in FAMILIES for bound in BOUNDS}
+    shared = [experiment for experiment in recovery.experiments(quick) if experiment.learner in learners]
+    sizes, seeds = (SIZES[:6], SEEDS[:2]) if quick else (SIZES, SEEDS)
+    more = [p.experiment(f"conjunctions/{b}", n, s, DELTA) for n in sizes for s in seeds for p in SMALL for b in BOUNDS]
+    tried = [experiment for place in SMALL for experiment in theorem.trials(place)[: 4 if quick else None]]
+    return distinct([*shared, *more, *tried])
+
+
+class Observed(NamedTuple):
+    """The N at which half of the runs are exact, or what is known of it."""
+
+    n: float
+    sign: str = ""  # "≤" or ">": beyond the sizes that were run, which end at n
+
+    def __str__(self) -> str:
+        return f"{self.sign} {rounded(self.n)}".strip()
+
+
+def halfway(shares: Mapping[int, float]) -> Observed | None:
+    """Where the share of exact runs first reaches ½, on a straight line over ln N between the sizes that were run."""
+    before: tuple[int, float] | None = None
+    for n, share in sorted(shares.items()):
+        if share >= 0.5:
+            if before is None:
+                return Observed(n, "≤")
+            part = (0.5 - before[1]) / (share - before[1])
+            return Observed(before[0] * (n / before[0]) ** part)
+        before = n, share
+    return before and Observed(before[0], ">")
+
+
+class Point(NamedTuple):
+    """What theory says about a test in a place, and what came of it."""
+
+    place: Place
+    family: str
+    bound: str
+    theory: Needed
+    seen: Observed | None  # None: not run
+
+    @property
+    def likely(self) -> float:
+        """Episodes."""
+        return math.inf if self.theory.likely is None else self.theory.likely
+
+    @property
+    def cell(self) -> str:
+        """For a table."""
+        return f"{rounded(self.theory.sufficient)} / {rounded(self.likely)} / **{self.seen or 'not run'}**"
+
+
+def points(runs: Sequence[Result]) -> list[Point]:
+    """Of places and families that were run and can tell all states apart; only runs at the usual δ count."""
+    groups: dict[tuple[Place, str], dict[int, list[bool]]] = {}
+    for run in runs:
+        e = run.experiment
+        if e.delta == DELTA:
+            groups.setdefault((Place.of(e), e.learner), {}).setdefault(e.episodes, []).append(exact(run))
+    return [
+        Point(place, family, bound, theory, halfway({n: sum(group) / len(group) for n, group in found.items()}))
+        for place in PLACES
+        for family in FAMILIES
+        if any(
+            (place, f"{family}/{bound}") in groups for bound in BOUNDS
+        )  # theory takes a second where states are many
+        for bound, theory in needed(place, family, DELTA).needed.items()
+        if math.isfinite(theory.sufficient)
+        for found in [groups.get((place, f"{family}/{bound}"), {})]
+    ]
+
+
+def analyse(results: Results) -> Page:
+    """Theory beside observation, in a table and a picture; then the theorem."""
+    there = present(results, experiments(False))
+    found = points(there.runs)
+    lines: dict[str, list[str]] = {}
+    for point in found:
+        lines.setdefault(f"{point.place.title}: {named(point.family)}", []).append(point.cell)
+    reached = any(point.seen and point.likely <= FAR * SIZES[-1] for point in found)
+    figures = (("needs_likely", _figure(found)),) if reached else ()
+    ratios = [point.seen.n / point.likely for point in found if point.seen and not point.seen.sign]
+    near = sum(0.5 <= ratio <= 2 for ratio in ratios)
+    spread = f"; observed over likely is between {min(ratios):.2g} and {max(ratios):.2g}" if ratios else ""
+    text = [
+        f"## {NEEDS.title}\n",
+        paragraph(
+            there.sentence,
+            f"For each test at δ = {DELTA:g}: episodes that *suffice* by proof (each single test is then right with",
+            "probability 1 − δ) / that are *likely* to do, computed from the exact automaton before any data /",
+            "**at which half of the runs were exact**: each true state once, and nothing else; on a line over log N",
+            "between the sizes that were run, > and ≤ where it lies beyond them. Families with μ₀ = 0, which cannot",
+            "tell some states apart whatever N, are left out, as is what was not run. Of",
+            f"{len(ratios)} predictions within reach of the runs, {near} are right within a factor of two{spread}.",
+        ),
+        table(["domain: family", *(bound.replace("-", " ") for bound in BOUNDS)], [[k, *v] for k, v in lines.items()]),
+        *(f"![episodes, likely and observed]({name}.svg)\n" for name, _ in figures),
+        paragraph(
+            "Proofs ask for far more than it takes, above all where rare events decide: they treat every language as",
+            "a fair coin. Likelihood ratio and Fisher's test use the true variance; the proofs about them do not.",
+            "*Likely* does, but takes means for outcomes. And the sizes that were run are about a factor of three",
+            "apart, so that *observed* is no sharper than its neighbours on that grid. The figure leaves out what was",
+            f"predicted beyond {FAR} times the largest size. Where a domain has a colour twice, these are its two",
+            "families.",
+        ),
+        paragraph(
+            "The paper's Theorem 2 asks for Õ(1/(d_min μ₀)) episodes. Its lemma on different states needs samples of",
+            "M = 8 ln(4|X|/δ)/μ₀². The proof puts this M into a bound on the error of a candidate's frequency, where",
+            "only √M counts. So N is large enough to know the frequency within a half, but nothing makes the sample",
+            "itself as large as M, which takes an N of order 1/(d_min μ₀²). Below, N₁ of the proof at",
+            f"δ = {theorem.DELTA:g} beside what suffices for the same test, the paper's with conjunctions; and the",
+            "runs on N₁ episodes that were exact, with a 95 % interval, beside the theorem's 1 − 4AOQδ. (The theorem's",
+            "Õ hides constants and logarithms; N₁ has those of its proof.)",
+        ),
+        theorem.compared(there.runs),
+    ]
+    return Page("\n".join(text), figures)
+
+
+_MARKS: Final = dict(zip(PLACES, "osD^vP*X", strict=True))
+
+
+def _figure(found: Sequence[Point]) -> Figure:
+    """Observed against likely; hollow marks stand at the end of the sizes that were run."""
+    figure, [[ax]] = panels(1, 1, wide=7.4, high=4.4)
+    drawn = [(point, point.likely, point.seen) for point in found if point.seen and point.likely <= FAR * SIZES[-1]]
+    both = [n for _, likely, seen in drawn for n in (likely, seen.n)]
+    ends = [min(both) / 2, max(both) * 2]
+    ax.fill_between(ends, [n / 2 for n in ends], [n * 2 for n in ends], color="#ececec", linewidth=0, zorder=0)
+    ax.plot(ends, ends, color="#aaaaaa", linewidth=0.8, zorder=1)
+    for point, likely, seen in drawn:
+        fill = "none" if seen.sign else recovery.BOUND_COLOURS[point.bound]
+        ax.plot([likely], [seen.n], markerfacecolor=fill, alpha=0.85, **_look(point.bound, point.place))
+    ax.set(xscale="log", yscale="log", xlim=ends, ylim=(ends[0], 2 * max(seen.n for *_, seen in drawn)))
+    ax.set_xlabel("episodes that are likely to do, by theory", fontsize=10)
+    ax.set_ylabel("episodes at which half of the runs were exact", fontsize=10)
+    ax.minorticks_off()
+    _explain(figure, ax, [place for place in PLACES if any(point.place == place for point, *_ in drawn)])
+    return figure
+
+
+def _look(bound: str | None, place: Place | None) -> dict[str, Any]:
+    colour = recovery.BOUND_COLOURS[bound] if bound else "#555555"
+    return {"color": colour, "marker": _MARKS[place] if place else "o", "markersize": 7, "linestyle": "none"}
+
+
+def _explain(figure: Figure, ax: Axes, places: Sequence[Place]) -> None:
+    """Colours are bounds, marks are places."""
+    for bound in BOUNDS:
+        ax.plot([], [], label=bound.replace("-", " "), **_look(bound, None))
+    ax.plot([], [], label="beyond the sizes run", markerfacecolor="none", **_look(None, None))
+    for place in places:
+        ax.plot([], [], label=place.title, **_look(None, place))
+    figure.legend(loc="outside right center", frameon=False, fontsize=9)
+
+
+NEEDS: Final = Study("needs", "Sample sizes: theory and what was observed", experiments, analyse)

@@ -1,0 +1,72 @@
+"""The sample size of the paper's Theorem 2, as its proof has it, put to the test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from suffice.bounds import PAPER
+from suffice.exact import Minimal
+from suffice.exact.distances import closest_in, futures, letters_as_log
+from suffice.exact.samples import candidates
+from suffice.lab.curves.places import SMALL, Place, exact, needed
+from suffice.lab.curves.reading import Rate, rounded
+from suffice.lab.experiment import Experiment, Result
+from suffice.lab.study import table
+from suffice.languages import Family
+
+FAMILY: Final = "conjunctions"
+DELTA: Final = 1e-4  # small enough for 1 − 4AOQδ to say something
+SEEDS: Final = tuple(range(301, 321))
+HEAD: Final = ("domain", "N₁ of the theorem", "sufficient", "ratio", "promised", "exact at N₁")
+
+
+def asked(minimal: Minimal, family: Family, delta: float) -> float:
+    """N₁ of the paper's appendix, with its second lemma for languages: 2 (√(2Mℓ) + 14ℓ/3) / d, ℓ = ln(4/δ),
+    M = 8 ln(4|X|/δ)/μ₀².
+
+    The largest over layers, where d is the least share of a candidate and μ₀ the least difference in the layer. That is
+    no more than the paper's with the least of all layers, and what `sufficient` does as well.
+    """
+    met, ell = candidates(minimal), math.log(4 / delta)
+    largest = 0.0
+    for layer in futures(minimal, family):
+        if (near := closest_in(layer)) is None:
+            continue
+        if not near.distance:
+            return math.inf
+        m = 8 * (ell + math.log(layer.size)) / float(near.distance) ** 2
+        largest = max(largest, 2 * (math.sqrt(2 * m * ell) + 14 * ell / 3) / met[near.layer][-1].share)
+    return largest
+
+
+def promised(minimal: Minimal, delta: float) -> float:
+    """The theorem's 1 − 4AOQδ, or 0."""
+    actions, observations, _ = letters_as_log(minimal).suffix_alphabet()
+    return max(0.0, 1 - 4 * len(actions) * len(observations) * minimal.n_states * delta)
+
+
+def trials(place: Place) -> list[Experiment]:
+    """The paper's test on as many episodes as its theorem asks for, rounded up to two digits."""
+    n = asked(place.minimal, Family.parse(FAMILY), DELTA)
+    unit = 10 ** (math.floor(math.log10(n)) - 1)
+    return [place.experiment(f"{FAMILY}/{PAPER.name}", math.ceil(n / unit) * unit, seed, DELTA) for seed in SEEDS]
+
+
+def compared(runs: Sequence[Result]) -> str:
+    """A table: what the theorem asks for and promises, what suffices, and what came of it."""
+    return table(HEAD, [_row(runs, place) for place in SMALL])
+
+
+def _row(runs: Sequence[Result], place: Place) -> list[str]:
+    n = asked(place.minimal, Family.parse(FAMILY), DELTA)
+    enough = needed(place, FAMILY, DELTA).needed[PAPER.name].sufficient
+    tried = set(trials(place))
+    hits = [exact(run) for run in runs if run.experiment in tried]
+    found = "not run"
+    if hits:
+        rate = Rate.of(sum(hits), len(hits))
+        found = f"{sum(hits)} of {len(hits)} ({rate.low:.2f} to {rate.high:.2f})"
+    promise = f"{promised(place.minimal, DELTA):.2f}"
+    return [place.title, rounded(n), rounded(enough), rounded(enough / n), promise, found]
