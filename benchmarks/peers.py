@@ -23,7 +23,9 @@ import numpy as np
 from suffice.domains import make
 from suffice.episodes import STOP, Alphabet, Codes, Int64
 from suffice.exact.stationary import END, START, Stationary, stationary_rdp
-from suffice.lab.peers import HEURISTICS, aalpy, as_tau, find_flexfringe, flexfringe
+from suffice.lab.peers.alergia import aalpy
+from suffice.lab.peers.flexfringe import HEURISTICS, find_flexfringe, flexfringe
+from suffice.lab.peers.machines import as_tau
 from suffice.rdp import UNSEEN
 
 BEST_EPS: Final = {"t-maze": 1.0}  # elsewhere 0.05

@@ -33,7 +33,7 @@ from stationary_runs import (
     truth_of,
 )
 
-from suffice.lab.peers import find_flexfringe
+from suffice.lab.peers.flexfringe import find_flexfringe
 
 HERE: Final = Path(__file__).parent
 ENOUGH: Final = 0.95  # of what can be gained

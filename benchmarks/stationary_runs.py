@@ -27,7 +27,9 @@ from suffice.episodes import Episodes, Int64
 from suffice.exact import Stationary, stationary_rdp
 from suffice.exact.stationary import END, START
 from suffice.lab.measuring import measured
-from suffice.lab.peers import HEURISTICS, Machine, aalpy, as_rdp, as_tau, flexfringe
+from suffice.lab.peers.alergia import aalpy
+from suffice.lab.peers.flexfringe import HEURISTICS, flexfringe
+from suffice.lab.peers.machines import Machine, as_rdp, as_tau
 from suffice.learner import Settings
 from suffice.planner import GREEDY, plan_on
 from suffice.rdp import RDP, UNSEEN

@@ -18,8 +18,16 @@ from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes, Int64
 from suffice.errors import SufficeError
 from suffice.exact.stationary import Stationary, stationary_rdp
 from suffice.lab.measuring import Took
-from suffice.lab.peers import HEURISTICS, Machine, aalpy, as_rdp, as_tau, find_flexfringe, flexfringe, traces
-from suffice.lab.peers.flexfringe import learned_json, read_flexfringe, write_abbadingo
+from suffice.lab.peers.alergia import aalpy
+from suffice.lab.peers.flexfringe import (
+    HEURISTICS,
+    find_flexfringe,
+    flexfringe,
+    learned_json,
+    read_flexfringe,
+    write_abbadingo,
+)
+from suffice.lab.peers.machines import Machine, as_rdp, as_tau, traces
 from suffice.lab.scoring import value_of
 from suffice.rdp import UNSEEN
 

@@ -27,7 +27,7 @@ from stationary_runs import (
 from suffice.controller import Controller
 from suffice.exact import best_plan, minimal_rdp
 from suffice.lab.measuring import Took
-from suffice.lab.peers import Machine, as_rdp, as_tau
+from suffice.lab.peers.machines import Machine, as_rdp, as_tau
 from suffice.rdp import UNSEEN
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

@@ -10,13 +10,15 @@ flexfringe/likelihood-ratio  flexfringe/css/closed                              
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from suffice.bounds import BOUNDS
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.lab.measuring import Took, measured
-from suffice.lab.peers import ABSENT, HEURISTICS, Machine, aalpy, as_rdp, as_tau, flexfringe
+from suffice.lab.peers import alergia, flexfringe
+from suffice.lab.peers.machines import Machine, as_rdp, as_tau
 from suffice.languages import Family
 from suffice.learner import Learned, Settings, adact_h
 from suffice.rdp import RDP
@@ -43,9 +45,13 @@ class Found(NamedTuple):
     promised: float | None = None
 
 
-def needs_flexfringe(name: str) -> bool:
-    """Whether a learner runs another program."""
-    return name.startswith("flexfringe/")
+def missing(name: str, binary: str | None) -> str:
+    """What a learner needs and is not here, with the way to get it."""
+    if name.startswith("flexfringe/") and binary is None:
+        return flexfringe.ABSENT
+    if name.startswith("aalpy") and find_spec("aalpy") is None:
+        return alergia.ABSENT
+    return ""
 
 
 def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Found:
@@ -54,16 +60,18 @@ def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Fou
     closed = rest[-1:] == ["closed"]
     if kind in ("aalpy", "aalpy-gsm"):
         eps = "auto" if rest[0] == "auto" else float(rest[0])
-        return _of_peer(aalpy(episodes, eps, closed, general=kind == "aalpy-gsm"), episodes)
+        return _of_peer(alergia.aalpy(episodes, eps, closed, general=kind == "aalpy-gsm"), episodes)
     if kind == "flexfringe":
         if binary is None:
-            raise SufficeError(ABSENT)
-        return _of_peer(flexfringe(episodes, binary, HEURISTICS[rest[0]], closed), episodes)
+            raise SufficeError(flexfringe.ABSENT)
+        return _of_peer(flexfringe.flexfringe(episodes, binary, flexfringe.HEURISTICS[rest[0]], closed), episodes)
     learner = learner_of(name, delta)
     learner(episodes.columns(slice(0, WARM_UP)))
     learned, took = measured(lambda: learner(episodes))
     took = took._replace(bytes=took.bytes + episodes.word.nbytes)
-    return Found(learned.rdp, learned.rdp.n_states, took, learned.promise.tests, learned.promise.split)
+    promise = learned.promise
+    tests, split = promise.tests + promise.second_tests, promise.split + promise.second_split
+    return Found(learned.rdp, learned.rdp.n_states, took, tests, split)
 
 
 def learner_of(name: str, delta: float) -> Learner:

@@ -19,7 +19,7 @@ from threading import Lock
 
 from suffice.errors import SufficeError
 from suffice.lab.experiment import Experiment, Result, distinct
-from suffice.lab.learners import needs_flexfringe
+from suffice.lab.learners import missing
 from suffice.lab.performing import perform
 from suffice.lab.store import load, save
 
@@ -47,7 +47,7 @@ def run_all(
     wanted = distinct(experiments)
     known = load(folder)
     results = {e.id: known[e.id] for e in wanted if e.id in known and not _worth_another_try(known[e.id], means)}
-    todo = [e for e in wanted if e.id not in results and (means.flexfringe or not needs_flexfringe(e.learner))]
+    todo = [e for e in wanted if e.id not in results and not missing(e.learner, means.flexfringe)]
     nursery = _Nursery(means)
     with ThreadPoolExecutor(means.jobs) as pool:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Final
@@ -12,9 +12,8 @@ import numpy as np
 from suffice.estimates import Estimate
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
-from suffice.lab.learners import needs_flexfringe
 from suffice.lab.paper import TABLE_1, Printed, Row
-from suffice.lab.peers import ABSENT
+from suffice.lab.peers import alergia, flexfringe
 from suffice.lab.study import Page, Study, brief, table
 
 SEEDS: Final = (11, 12, 13, 14, 15)
@@ -37,6 +36,11 @@ What differs from the paper, or is left open by it:
 - A run is given up after the time or memory that its line says.
 """
 
+PRINTED: Final[tuple[tuple[str, Callable[[Row], Printed | None]], ...]] = (
+    ("*the paper's* FlexFringe", lambda row: row.flexfringe),
+    ("*the paper's* CMS", lambda row: row.sketch),
+    ("*the paper's* X₁₁₁", lambda row: row.languages),
+)
 HEAD: Final = ("learner", "states", "mean return", "per step", "success", "CPU s", "MB")
 
 
@@ -85,6 +89,7 @@ OURS: Final = (
     Method("`suffice learn`", ("layers",)),
     Method("`suffice learn --stationary`", ("stationary",)),
 )
+PEERS: Final = {"flexfringe": flexfringe.ABSENT, "aalpy": alergia.ABSENT}  # and what to say when they are not there
 METHODS: Final = (*FLEXFRINGE, AALPY, *OURS)
 IN_BRIEF: Final = (
     Method("FlexFringe, the best of all settings", tuple(name for method in FLEXFRINGE for name in method.learners)),
@@ -111,17 +116,18 @@ def analyse(results: Results) -> Page:
     sizes = sorted({run.experiment.episodes for run in results.values()})
     parts = [f"# {TABLE1.title}\n", _notes(results)]
     for row in TABLE_1:
-        parts += [f"## {row.title}, H = {row.horizon}\n", _truth(row), _printed(row)]
+        parts += [f"## {row.title}, H = {row.horizon}\n", _truth(row)]
         for n in sizes:
-            rows = [_cells(method, results, row, n) for method in METHODS]
+            rows = [*_printed(row), *(_cells(method, results, row, n) for method in METHODS)]
             parts += [f"{n:,} episodes:\n", table(HEAD, rows)]
     return Page("\n".join(parts))
 
 
 def _notes(results: Results) -> str:
     seeds = sorted({run.experiment.seed for run in results.values()})
-    absent = "" if any(needs_flexfringe(run.experiment.learner) for run in results.values()) else f"\n**{ABSENT}.**\n"
-    return f"Seeds {', '.join(map(str, seeds))}. {NOTES}{absent}"
+    there = {run.experiment.learner.partition("/")[0] for run in results.values()}
+    absent = [text for peer, text in PEERS.items() if peer not in there]
+    return f"Seeds {', '.join(map(str, seeds))}. {NOTES}" + "".join(f"\n**{text}.**\n" for text in absent)
 
 
 def summary(results: Results, n: int = SIZES[-1]) -> str:
@@ -130,11 +136,8 @@ def summary(results: Results, n: int = SIZES[-1]) -> str:
     known = [about(row.name, (), row.horizon) for row in TABLE_1]
     truth = [f"{k.truth.minimal.n_states} · {float(k.truth.optimal_value):.3g}" for k in known]
     lines = [["minimal automaton · best return", *truth]]
-    for title, cells in (
-        ("*paper:* FlexFringe, Q · r", [row.flexfringe for row in TABLE_1]),
-        ("*paper:* CMS", [row.sketch for row in TABLE_1]),
-        ("*paper:* X₁₁₁", [row.languages for row in TABLE_1]),
-    ):
+    for title, of in PRINTED:
+        cells = [of(row) for row in TABLE_1]
         lines.append([title, *(f"{c.states} · {c.r:g} · {c.seconds:g} s" if c else "> 1800 s" for c in cells)])
     for method in IN_BRIEF:
         lines.append([method.title, *(_brief(method.best(results, row, n)) for row in TABLE_1)])
@@ -156,16 +159,16 @@ def _truth(row: Row) -> str:
     return f"The minimal automaton has Q_min = {truth.minimal.n_states} states{tied}; {values}.\n"
 
 
-def _printed(row: Row) -> str:
-    def cell(printed: Printed | None) -> str:
-        if printed is None:
-            return "over 1800 s"
-        error = "" if printed.error is None else f" ± {printed.error:g}"
-        return f"Q {printed.states:,}, r {printed.r:g}{error}, {printed.seconds:g} s"
+def _printed(row: Row) -> list[list[str]]:
+    """What the paper has, as far as it goes."""
 
-    names = ("FlexFringe", "CMS", "X₁₁₁")
-    cells = (row.flexfringe, row.sketch, row.languages)
-    return f"The paper: {'; '.join(f'{name} {cell(printed)}' for name, printed in zip(names, cells, strict=True))}.\n"
+    def cells(printed: Printed | None) -> list[str]:
+        if printed is None:
+            return ["–", "–", "", "", "> 1800", ""]
+        error = "" if printed.error is None else f" ± {printed.error:g}"
+        return [str(printed.states), f"r = {printed.r:g}{error}", "", "", f"{printed.seconds:g}", ""]
+
+    return [[title, *cells(of(row))] for title, of in PRINTED]
 
 
 def _cells(method: Method, results: Results, row: Row, n: int) -> list[str]:

@@ -36,6 +36,12 @@ def drawing() -> Iterator[None]:
         yield
 
 
+def refuse_without_matplotlib() -> None:
+    """Before the work that a picture is to show."""
+    with drawing():
+        pass
+
+
 def blend(low: str, high: str, share: float) -> str:
     """A colour between two."""
     pairs = ((int(low[i : i + 2], 16), int(high[i : i + 2], 16)) for i in (1, 3, 5))

@@ -10,9 +10,3 @@ Either way padding is left out. What a peer is spared, always in its favour:
 - Rewards: histories have none. Where one symbol leads to several states by its rewards, the most frequent counts.
 - Transitions it never saw lead where their symbol leads from most states, so that a plan goes on.
 """
-
-from suffice.lab.peers.alergia import aalpy
-from suffice.lab.peers.flexfringe import ABSENT, HEURISTICS, find_flexfringe, flexfringe
-from suffice.lab.peers.machines import Machine, as_rdp, as_tau, traces
-
-__all__ = ["ABSENT", "HEURISTICS", "Machine", "aalpy", "as_rdp", "as_tau", "find_flexfringe", "flexfringe", "traces"]

@@ -15,6 +15,7 @@ from suffice.lab.measuring import measured
 from suffice.lab.peers.machines import Machine, traces
 from suffice.rdp import UNSEEN
 
+ABSENT: Final = "AALpy is not installed: pip install 'suffice[baselines]'"
 FIRST_ACTION: Final = 2  # the code of the first logged action
 ON_COUNTS: Final = {"compat_on_pta_trans": False, "compat_on_pta_count": False}  # of merged states
 
@@ -29,7 +30,7 @@ def aalpy(episodes: Episodes, eps: float | str, closed: bool = False, general: b
     try:
         from aalpy.learning_algs import run_Alergia, run_Alergia_GSM
     except ImportError:
-        raise SufficeError("AALpy is not installed: pip install 'suffice[baselines]'") from None
+        raise SufficeError(ABSENT) from None
     action = [FIRST_ACTION if a == DUMMY else a for a in episodes.letters[:, 0].tolist()]
     steps = list(zip([*action, FIRST_ACTION], range(len(action) + 1), strict=True))
     data = [[steps[letter] for letter in trace] for trace in traces(episodes, closed)]

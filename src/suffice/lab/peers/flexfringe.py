@@ -40,16 +40,17 @@ HEURISTICS: Final = {
     "alergia-eager": (*ALERGIA, "--symbol_count", "-1", "--confidence_bound", "0.5", "--largestblue", "1"),
     "css": CSS,
 }
-ABSENT: Final = (
-    "FlexFringe is not here: build it from its source (github.com/tudelft-cda-lab/FlexFringe, with cmake, some ten "
-    "minutes), then put it on the path, or say --flexfringe PATH"
+HOW_TO_GET_IT: Final = (
+    "build it from its source (github.com/tudelft-cda-lab/FlexFringe, with cmake, some ten minutes), then put it on "
+    "the path, or say --flexfringe PATH"
 )
+ABSENT: Final = f"FlexFringe is not here: {HOW_TO_GET_IT}"
 
 
 def find_flexfringe(given: str | None = None) -> str | None:
     """The binary that was named, or that of the environment variable FLEXFRINGE, or the one on the path."""
     if given is not None and shutil.which(given) is None:
-        raise SufficeError(f"--flexfringe {given} is no program that can be run; {ABSENT[0].lower()}{ABSENT[1:]}")
+        raise SufficeError(f"--flexfringe {given} is no program that can be run; {HOW_TO_GET_IT}")
     found = given or os.environ.get("FLEXFRINGE") or shutil.which("flexfringe")
     return found and str(Path(shutil.which(found) or found).resolve())
 
