@@ -109,8 +109,8 @@ def analyse(results: Results) -> Page:
             "(docs/decisions/0007).",
             "*Surely false* therefore counts the runs with a split and without any merge, in which a test did err;",
             "the rate of false splits is between the two, but for those that a later merge hides. The promise of",
-            "`suffice learn` is that of its first look; its second look, which has a budget of its own, is counted as",
-            "well. That of `--stationary` assumes that the labels it compares futures by are right.",
+            "`suffice learn` is that of both its looks together. That of `--stationary` assumes that the labels it",
+            "compares futures by are right.",
         ),
         *(f"![{_ALT[name]}]({name}.svg)\n" for name, _ in figures),
         paragraph(
