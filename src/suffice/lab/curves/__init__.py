@@ -1,0 +1,1 @@
+"""The curves that the paper lacks, one study per file."""
