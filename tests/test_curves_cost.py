@@ -165,6 +165,17 @@ class TestNoise:
         assert "At least 1.5 times the states with noise: prefixes fisher (× 3.0)" in text
         assert "at most 1/1.5 of them: nobody" in text
 
+    def test_the_peer_that_noise_slows_down_is_spared(self) -> None:
+        noisy = [e for e in NOISE.experiments(False) if e.learner == noise.SLOWED and e.options == noise.NOISY]
+        assert [(e.episodes, e.seed) for e in noisy] == [(300, 330), (300, 331), (1000, 330), (1000, 331), (3000, 330)]
+
+    def test_peers_that_are_better_are_named(self) -> None:
+        best = [e for e in NOISE.experiments(True) if e.options == noise.QUIET and e.episodes == 1_000]
+        runs = [Result(experiment=e, states=9, mean_return=4.0 if e.learner == "aalpy/1" else -10.0) for e in best]
+        others = [Made().of(e) for e in NOISE.experiments(True) if e.episodes == 300]
+        text = NOISE.analyse(by_id([*runs, *others])).text
+        assert "Peers that gain more than `suffice learn`: AALpy 1 without noise, N = 1,000 (1.00, not " in text
+
     def test_the_largest_log_is_one_that_both_have(self) -> None:
         runs = [Made().of(e) for e in NOISE.experiments(False)]
         without = [r for r in runs if r.experiment.options == noise.QUIET or r.experiment.episodes <= 3_000]

@@ -15,6 +15,7 @@ from suffice.lab.curves.gathering import (
     found,
     geometric,
     grouped,
+    guide,
     joined,
     line,
     look,
@@ -25,7 +26,6 @@ from suffice.lab.plotting import legend_below, named, panels
 from suffice.lab.study import Page, Study, table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OURS: Final = ("conjunctions/fisher", "layers", "stationary", "prefixes/fisher", "1,1,1/paper", "sketch/paper")
@@ -219,7 +219,7 @@ def _figure(runs: Sequence[Result]) -> Figure:
                     line(ax, points, **look(learner))
             ax.set_xscale("log")
             ax.set_yscale("log")
-            _guide(ax)
+            guide(ax)
             if axis.of is _h:
                 ax.set_xticks(HORIZONS, [str(h) for h in HORIZONS])
                 ax.set_xticks([], minor=True)
@@ -234,17 +234,6 @@ def _figure(runs: Sequence[Result]) -> Figure:
 
 def _megabytes(run: Result) -> float:
     return _bytes(run) / 1e6
-
-
-def _guide(ax: Axes) -> None:
-    """A line of slope 1 through the middle of what is drawn, within it."""
-    if not ax.lines:
-        return
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    scale = (low * high / (left * right)) ** 0.5
-    ax.plot((left, right), (scale * left, scale * right), linestyle="--", color="#aaaaaa", linewidth=1, zorder=0)
-    ax.set_xlim(left, right)
-    ax.set_ylim(low, high)
 
 
 COST: Final = Study("cost", "Learning time and memory", experiments, analyse)

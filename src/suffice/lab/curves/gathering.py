@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 REFUSED: Final = "refused"
 NOTHING: Final = "–"
+RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 DOTTED: Final = ("aalpy/0.05",)  # settings of a peer share its colour
 
 K = TypeVar("K")
@@ -103,10 +104,22 @@ def line(ax: Axes, points: dict[float, float], **look: Any) -> None:
     ax.plot(list(points), list(points.values()), marker="o", markersize=2.5, linewidth=1.2, **look)
 
 
+def guide(ax: Axes) -> None:
+    """A line of slope 1 through the middle of what is drawn, within it."""
+    if not ax.lines:
+        return
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    scale = (low * high / (left * right)) ** 0.5
+    ax.plot((left, right), (scale * left, scale * right), linestyle="--", color="#aaaaaa", linewidth=1, zorder=0)
+    ax.set_xlim(left, right)
+    ax.set_ylim(low, high)
+
+
 def brief(number: float) -> str:
-    """Two digits, without an exponent where a person would write none."""
+    """Two digits, with an exponent only where a person would write one."""
     if number >= 1e6:
-        return f"{number:.1e}"
+        mantissa, _, power = f"{number:.1e}".partition("e")
+        return f"{mantissa}·10{str(int(power)).translate(RAISED)}"
     return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
 
 

@@ -111,7 +111,7 @@ def _theory(domain: str, title: str, horizon: int) -> str:
     at, least = sizes(domain, horizon, n), pays_from(domain, horizon)
     where = f"only where it has {least:,} episodes or more, all different" if least else "never"
     return (
-        f"- {title}, ℓ = {horizon}, N = {n:,}: the dense table {at.dense:.1e} bytes; exact sparse counts at most "
+        f"- {title}, ℓ = {horizon}, N = {n:,}: the dense table {_mb(at.dense)}; exact sparse counts at most "
         f"{_mb(at.nodes)}, as a list of suffixes {_mb(at.suffixes)}; sketches {_mb(at.sketch)}. These are smaller "
         f"than the list of a sample's suffixes {where}.\n"
     )
@@ -196,7 +196,7 @@ def _figure(runs: Sequence[Result]) -> Figure:
             ax.plot(SIZES, lines, color="#999999", linestyle=style, linewidth=1, label=label, zorder=0)
         ax.set_xscale("log")
         ax.set_yscale("log")
-        ax.set_title(f"{row.title}, H = {row.horizon}; dense table: {theory[0].dense / 1e6:.0e} MB", fontsize=9)
+        ax.set_title(f"{row.title}, H = {row.horizon}; dense table: {_mb(theory[0].dense)}", fontsize=9)
         ax.set_xlabel("episodes N", fontsize=8)
     axes[0][0].set_ylabel("peak MB", fontsize=9)
     legend_below(figure, axes, 3)
