@@ -1,0 +1,208 @@
+"""Irrelevant noise: what it does to learners that compare whole futures, and to those that ask questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from suffice.lab.curves.gathering import account, by_learner, done, found, gained, grouped, joined, line, look, middle
+from suffice.lab.experiment import Experiment, Result, Results, options_of
+from suffice.lab.knowing import Options, about
+from suffice.lab.plotting import curve, legend_below, named, panels
+from suffice.lab.study import Page, Study, table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PREFIXES: Final = ("prefixes/paper", "prefixes/fisher", "sketch/paper")
+LANGUAGES: Final = ("1,1,1/fisher", "conjunctions/fisher", "layers", "stationary")
+PEERS: Final = ("aalpy/0.05", "aalpy/1", "flexfringe/likelihood-ratio")
+QUICK: Final = ("prefixes/fisher", "sketch/paper", "conjunctions/fisher", "layers", "stationary", "aalpy/1")
+
+HORIZON: Final = 10
+QUIET: Final = options_of({"length": 4})
+NOISY: Final = options_of({"length": 4, "noise": "true"})
+SEEDS: Final = (330, 331, 332, 333, 334)
+PEER_SEEDS: Final = SEEDS[:2]
+SIZES: Final = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
+PEER_SIZE: Final = 10_000  # the largest that peers get
+SLOWED: Final = "flexfringe/likelihood-ratio"  # with noise, its time grows with the cube of N
+SLOWED_SIZE: Final = 3_000  # so it gets no more, and there a single seed
+WORSE: Final = 0.2  # who falls apart: loses such a share of what can be gained,
+MORE: Final = 1.5  # or has so many times the states
+HEAD: Final = ("learner", "N", "states", "×", "share gained", "change", "CPU s")
+
+
+def experiments(quick: bool) -> list[Experiment]:
+    """Small logs first."""
+    sizes, learners = (SIZES[:4], QUICK) if quick else (SIZES, (*PREFIXES, *LANGUAGES, *PEERS))
+    return [
+        Experiment(domain="t-maze", options=options, horizon=HORIZON, episodes=n, seed=seed, learner=learner)
+        for n in sizes
+        for options in (QUIET, NOISY)
+        for seed in (SEEDS[:1] if quick else SEEDS)
+        for learner in learners
+        if _affordable(learner, options, n, seed)
+    ]
+
+
+def _affordable(learner: str, options: Options, n: int, seed: int) -> bool:
+    if learner == SLOWED and options == NOISY and n >= SLOWED_SIZE:
+        return n == SLOWED_SIZE and seed == SEEDS[0]
+    return learner not in PEERS or (n <= PEER_SIZE and seed in PEER_SEEDS)
+
+
+def analyse(results: Results) -> Page:
+    """Curves without and with noise, and who falls apart."""
+    wanted = experiments(False)
+    runs = done(found(results, wanted))
+    quiet, noisy = (joined([str(size) for size in _true(options)]) for options in (QUIET, NOISY))
+    compared = [both for learner in (*PREFIXES, *LANGUAGES, *PEERS) if (both := at_largest(learner, runs))]
+    parts = [
+        f"## {NOISE.title}\n",
+        "A T-maze whose corridor shows one of two pictures at random, every time: nothing to be remembered. The "
+        f"minimal automata, with layers and for all times alike, have {quiet} states without noise and {noisy} with it "
+        "(dashed). But every picture doubles the number of possible futures, so what is known of each prefix is spread "
+        "thinner with every step ahead, while a question about one feature or reward stays as well answered as before. "
+        "Peers and `--stationary` look for the automaton for all times, the others for the one with layers. Bands are "
+        f"95 % confidence intervals of {len(SEEDS)} seeds; peers have {len(PEER_SEEDS)}, and no band.",
+        account(results, wanted) + "\n",
+        "![States and share gained, without and with noise](noise.svg)\n",
+    ]
+    if compared:
+        parts += [
+            "At the largest N that a learner has in both, medians over seeds, without → with noise:\n",
+            table(HEAD, [_row(both) for both in compared]),
+            _verdict(compared),
+            _beaten(runs),
+        ]
+    return Page("\n".join(parts), (("noise", _figure(runs)),))
+
+
+def _true(options: Options) -> list[int]:
+    """The sizes of the minimal automata: with layers, and for all times alike, if there is one."""
+    known = about("t-maze", options, HORIZON)
+    return [known.layered.n_states, *([known.stationary.n_states] if known.stationary else [])]
+
+
+class Both(NamedTuple):
+    """A learner without and with noise."""
+
+    learner: str
+    episodes: int
+    quiet: list[Result]
+    noisy: list[Result]
+
+    @property
+    def states(self) -> tuple[float, float]:
+        """Medians."""
+        return middle(self.quiet, _states), middle(self.noisy, _states)
+
+    @property
+    def gained(self) -> tuple[float, float]:
+        """Medians."""
+        return middle(self.quiet, gained), middle(self.noisy, gained)
+
+    @property
+    def factor(self) -> float:
+        """By which states are more."""
+        return self.states[1] / self.states[0]
+
+    @property
+    def change(self) -> float:
+        """Of the share gained."""
+        return self.gained[1] - self.gained[0]
+
+
+def at_largest(learner: str, runs: Sequence[Result]) -> Both | None:
+    """Its runs at the largest N that it has both without and with noise."""
+    mine = [run for run in runs if run.experiment.learner == learner]
+    by_size = grouped(mine, lambda run: (run.experiment.episodes, run.experiment.options))
+    both = [n for n in SIZES if (n, QUIET) in by_size and (n, NOISY) in by_size]
+    return Both(learner, both[-1], by_size[both[-1], QUIET], by_size[both[-1], NOISY]) if both else None
+
+
+def _states(run: Result) -> float:
+    return run.states
+
+
+def _row(both: Both) -> list[str]:
+    seconds = [middle(runs, lambda run: run.seconds) for runs in (both.quiet, both.noisy)]
+    return [
+        named(both.learner),
+        f"{both.episodes:,}",
+        " → ".join(f"{states:g}" for states in both.states),
+        f"{both.factor:.2f}",
+        " → ".join(f"{share:.2f}" for share in both.gained),
+        f"{both.change:+.2f}",
+        " → ".join(f"{s:.2g}" for s in seconds),
+    ]
+
+
+def _verdict(compared: Sequence[Both]) -> str:
+    """Who has far more states, who far fewer, who loses return, and who neither."""
+    grow = [f"{named(b.learner)} (× {b.factor:.1f})" for b in compared if b.factor >= MORE]
+    shrink = [f"{named(b.learner)} (× {b.factor:.2f})" for b in compared if b.factor <= 1 / MORE]
+    lose = [f"{named(b.learner)} ({b.change:+.2f})" for b in compared if b.change <= -WORSE]
+    calm = [named(b.learner) for b in compared if 1 / MORE < b.factor < MORE and b.change > -WORSE]
+    best = [named(b.learner) for b in compared if b.gained[1] >= max(c.gained[1] for c in compared) - 0.01]
+    said = [
+        (f"At least {MORE:g} times the states with noise", grow),
+        (f"at most 1/{MORE:g} of them", shrink),
+        (f"at least {WORSE:g} of the share gained lost", lose),
+        ("neither", calm),
+        ("best with noise", best),
+    ]
+    return "; ".join(f"{what}: {joined(who) if who else 'nobody'}" for what, who in said) + ".\n"
+
+
+def _beaten(runs: Sequence[Result]) -> str:
+    """Peers that gain more than `layers` from as many episodes, at any size."""
+    groups = grouped(runs, lambda run: (run.experiment.options, run.experiment.learner, run.experiment.episodes))
+    said = []
+    for (options, learner, n), group in groups.items():
+        ours = groups.get((options, "layers", n), [])
+        if learner in PEERS and ours and middle(group, gained) > middle(ours, gained) + 0.01:
+            where = "with" if options == NOISY else "without"
+            shares = f"{middle(group, gained):.2f}, not {middle(ours, gained):.2f}"
+            said.append(f"{named(learner)} {where} noise, N = {n:,} ({shares})")
+    return f"Peers that gain more than `suffice learn`: {joined(said) if said else 'none, at no size'}.\n"
+
+
+def _figure(runs: Sequence[Result]) -> Figure:
+    figure, axes = panels(2, 2, wide=4.6, high=2.9)
+    measures: tuple[tuple[Callable[[Result], float], str], ...] = ((_states, "states"), (gained, "share gained"))
+    for column, (options, title) in enumerate(((QUIET, "without noise"), (NOISY, "with noise"))):
+        mine = by_learner(run for run in runs if run.experiment.options == options)
+        for row, (of, label) in enumerate(measures):
+            ax = axes[row][column]
+            for learner in (*PREFIXES, *LANGUAGES):
+                curve(ax, mine.get(learner, []), _size, of, **look(learner))
+            for learner in PEERS:  # two seeds make no band
+                by_size = grouped(mine.get(learner, []), _size)
+                if by_size:
+                    line(ax, {n: middle(group, of) for n, group in sorted(by_size.items())}, **look(learner))
+            ax.set_xscale("log")
+            if not row:
+                for size in _true(options):
+                    ax.axhline(size, color="#999999", linestyle="--", linewidth=0.9, zorder=0, label="minimal")
+                ax.set_yscale("log")
+                ax.set_title(title, fontsize=9)
+            else:
+                ax.set_xlabel("episodes N", fontsize=8)
+            if not column:
+                ax.set_ylabel(label, fontsize=9)
+    for (left, right), most in zip(axes, (inf, 1.05), strict=True):  # the same scale on both sides; no share is above 1
+        limits = [ax.get_ylim() for ax in (left, right)]
+        for ax in (left, right):
+            ax.set_ylim(min(low for low, _ in limits), min(most, max(high for _, high in limits)))
+    legend_below(figure, axes)
+    return figure
+
+
+def _size(run: Result) -> float:
+    return run.experiment.episodes
+
+
+NOISE: Final = Study("noise", "Irrelevant noise", experiments, analyse)
