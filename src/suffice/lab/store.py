@@ -44,5 +44,5 @@ def load_bundle(file: Path) -> list[Result]:
 def _decoded(text: bytes, where: str) -> Result:
     try:
         return msgspec.json.decode(text, type=Result)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SufficeError(f"{where}: no result of an experiment ({error}); delete it, and it is run again") from error
