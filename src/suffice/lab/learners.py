@@ -9,6 +9,7 @@ flexfringe/likelihood-ratio  flexfringe/css/closed                              
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from suffice.statistics.prefix_tree import PrefixCounts
 from suffice.tying import tie
 
 WARM_UP = 200  # episodes that compile everything a run uses
+MOST_EPS = 2.0  # that ALERGIA takes
 
 Learner = Callable[[Episodes], Learned]
 
@@ -50,14 +52,17 @@ def needs_flexfringe(name: str) -> bool:
 
 def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Found:
     """Learn from episodes, and measure it."""
-    kind, *rest = name.split("/")
-    closed = rest[-1:] == ["closed"]
+    kind, _, rest = name.partition("/")
+    setting = rest.removesuffix("/closed")
+    closed = setting != rest
     if kind == "aalpy":
-        return _of_peer(aalpy(episodes, "auto" if rest[0] == "auto" else float(rest[0]), closed), episodes)
+        return _of_peer(aalpy(episodes, _eps(setting, name), closed), episodes)
     if kind == "flexfringe":
+        if setting not in HEURISTICS:
+            raise SufficeError(f"{name} is no learner: its heuristic is none of {', '.join(HEURISTICS)}")
         if binary is None:
             raise SufficeError(ABSENT)
-        return _of_peer(flexfringe(episodes, binary, HEURISTICS[rest[0]], closed), episodes)
+        return _of_peer(flexfringe(episodes, binary, HEURISTICS[setting], closed), episodes)
     learner = learner_of(name, delta)
     learner(episodes.columns(slice(0, WARM_UP)))
     learned, took = measured(lambda: learner(episodes))
@@ -85,6 +90,18 @@ def _statistic(name: str) -> Statistic:
         ADAPTIVE: AdaptiveLanguages(),
     }
     return others[name] if name in others else LanguageCounts(Family.parse(name))
+
+
+def _eps(text: str, name: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        eps = float(text)
+    except ValueError:
+        eps = math.nan
+    if not 0 < eps <= MOST_EPS:
+        raise SufficeError(f"{name} is no learner: its eps is neither auto nor a number above 0 and up to {MOST_EPS:g}")
+    return eps
 
 
 def _of_peer(machine: Machine, episodes: Episodes) -> Found:
