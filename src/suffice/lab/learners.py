@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from suffice.bounds import BOUNDS
@@ -48,6 +49,13 @@ class Found(NamedTuple):
 def needs_flexfringe(name: str) -> bool:
     """Whether a learner runs another program."""
     return name.startswith("flexfringe/")
+
+
+def is_here(name: str, binary: str | None) -> bool:
+    """Whether what a learner needs is installed."""
+    if name.startswith("aalpy/"):
+        return find_spec("aalpy") is not None
+    return binary is not None or not needs_flexfringe(name)
 
 
 def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Found:

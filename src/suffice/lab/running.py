@@ -19,7 +19,7 @@ from threading import Lock
 
 from suffice.errors import SufficeError
 from suffice.lab.experiment import Experiment, Result, distinct
-from suffice.lab.learners import needs_flexfringe
+from suffice.lab.learners import is_here
 from suffice.lab.performing import perform
 from suffice.lab.store import load, save
 
@@ -46,18 +46,19 @@ def run_all(
     """The results of all experiments that can be run here, by id; those in the folder are not run again."""
     wanted = distinct(experiments)
     known = load(folder)
-    results = {e.id: known[e.id] for e in wanted if e.id in known and not _worth_another_try(known[e.id], means)}
-    todo = [e for e in wanted if e.id not in results and (means.flexfringe or not needs_flexfringe(e.learner))]
+    todo = {e.id: e for e in wanted if is_here(e.learner, means.flexfringe) and _worth_a_try(known.get(e.id), means)}
+    results = {e.id: known[e.id] for e in wanted if e.id in known and e.id not in todo}
+    of = len(results) + len(todo)
     nursery = _Nursery(means)
     with ThreadPoolExecutor(means.jobs) as pool:
         try:
-            progress(len(results), len(wanted))
-            for done in as_completed([pool.submit(nursery.run, experiment) for experiment in todo]):
+            progress(len(results), of)
+            for done in as_completed([pool.submit(nursery.run, experiment) for experiment in todo.values()]):
                 result = done.result()
                 if not result.failed:
                     save(result, folder)
                 results[result.experiment.id] = result
-                progress(len(results), len(wanted))
+                progress(len(results), of)
         except BaseException:
             nursery.close()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -65,9 +66,9 @@ def run_all(
     return results
 
 
-def _worth_another_try(result: Result, means: Means) -> bool:
-    """It was stopped, and has more time now."""
-    return bool(result.stopped) and result.limit < means.seconds
+def _worth_a_try(result: Result | None, means: Means) -> bool:
+    """It has not been run, or was stopped and has more time now."""
+    return result is None or (bool(result.stopped) and result.limit < means.seconds)
 
 
 class _Nursery:

@@ -33,10 +33,14 @@ ABSENT: Final = (
 
 def find_flexfringe(given: str | None = None) -> str | None:
     """The binary that was named, or that of the environment variable FLEXFRINGE, or the one on the path."""
-    if given is not None and shutil.which(given) is None:
-        raise SufficeError(f"--flexfringe {given} is no program that can be run; {ABSENT[0].lower()}{ABSENT[1:]}")
-    found = given or os.environ.get("FLEXFRINGE") or shutil.which("flexfringe")
-    return found and str(Path(shutil.which(found) or found).resolve())
+    variable = os.environ.get("FLEXFRINGE")
+    for said, name in (("--flexfringe", given), ("FLEXFRINGE", variable)):
+        if name:
+            if (found := shutil.which(name)) is None:
+                raise SufficeError(f"{said} {name} is no program that can be run; {ABSENT}")
+            return str(Path(found).resolve())
+    found = shutil.which("flexfringe")
+    return found and str(Path(found).resolve())
 
 
 def flexfringe(
