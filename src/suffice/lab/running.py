@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -83,9 +84,13 @@ class _Nursery:
         self._closed = False
 
     def run(self, experiment: Experiment) -> Result:
-        """In a process of its own."""
+        """In a process of its own, which leaves no files behind even if it is killed."""
+        with tempfile.TemporaryDirectory(prefix="suffice-", ignore_cleanup_errors=True) as scratch:
+            return self._run(experiment, scratch)
+
+    def _run(self, experiment: Experiment, scratch: str) -> Result:
         ours, theirs = self._context.Pipe(duplex=False)
-        child = self._context.Process(target=_child, args=(experiment, self._means, theirs))
+        child = self._context.Process(target=_child, args=(experiment, self._means, theirs, scratch))
         with self._lock:
             if self._closed:
                 return Result(experiment=experiment, stopped="interrupted")
@@ -127,8 +132,9 @@ def _end(pid: int) -> None:
         return
 
 
-def _child(experiment: Experiment, means: Means, answer: Connection) -> None:
+def _child(experiment: Experiment, means: Means, answer: Connection, scratch: str) -> None:
     os.setsid()
+    tempfile.tempdir = scratch
     resource.setrlimit(resource.RLIMIT_AS, (means.bytes, means.bytes))
     try:
         answer.send(perform(experiment, means.flexfringe))
