@@ -15,13 +15,13 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from suffice.bounds import BOUNDS
-from suffice.episodes import Episodes
+from suffice.episodes import Episodes, Mask
 from suffice.errors import SufficeError
 from suffice.lab.measuring import Took, measured
-from suffice.lab.peers import ABSENT, HEURISTICS, Machine, aalpy, as_rdp, as_tau, flexfringe
+from suffice.lab.peers import ABSENT, HEURISTICS, Machine, aalpy, as_rdp, as_tau, flexfringe, with_end
 from suffice.languages import Family
 from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import RDP
+from suffice.rdp import RDP, UNSEEN
 from suffice.solution import learn_layers
 from suffice.statistics import Statistic
 from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
@@ -44,6 +44,7 @@ class Found(NamedTuple):
     took: Took
     tests: int = 0
     promised: float | None = None
+    sure: Mask | None = None  # [Q, Y] transitions that are no guess; None: all of them
 
 
 def needs_flexfringe(name: str) -> bool:
@@ -113,4 +114,6 @@ def _eps(text: str, name: str) -> float | str:
 
 
 def _of_peer(machine: Machine, episodes: Episodes) -> Found:
-    return Found(as_rdp(as_tau(machine, episodes), episodes), machine.n_states, machine.took)
+    tau = as_tau(machine, episodes)
+    sure = with_end(tau, episodes) != UNSEEN
+    return Found(as_rdp(tau, episodes), machine.n_states, machine.took, sure=sure)

@@ -8,11 +8,23 @@ Either way padding is left out. What a peer is spared, always in its favour:
 - Where an end leads, and in open logs where a symbol leads that was logged in step H−1 alone: nothing is known of what
   follows, so that the peer had to guess. Such transitions are left out of what it found.
 - Rewards: histories have none. Where one symbol leads to several states by its rewards, the most frequent counts.
-- Transitions it never saw lead where their symbol leads from most states, so that a plan goes on.
+- Transitions it never saw lead where their symbol leads from most states, so that a plan goes on. How like the truth
+  its automaton is does not depend on them.
 """
 
 from suffice.lab.peers.alergia import aalpy
 from suffice.lab.peers.flexfringe import ABSENT, HEURISTICS, find_flexfringe, flexfringe
-from suffice.lab.peers.machines import Machine, as_rdp, as_tau, traces
+from suffice.lab.peers.machines import Machine, as_rdp, as_tau, traces, with_end
 
-__all__ = ["ABSENT", "HEURISTICS", "Machine", "aalpy", "as_rdp", "as_tau", "find_flexfringe", "flexfringe", "traces"]
+__all__ = [
+    "ABSENT",
+    "HEURISTICS",
+    "Machine",
+    "aalpy",
+    "as_rdp",
+    "as_tau",
+    "find_flexfringe",
+    "flexfringe",
+    "traces",
+    "with_end",
+]
