@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -78,7 +79,9 @@ class _Nursery:
     def __init__(self, means: Means) -> None:
         self._means = means
         self._context = get_context("forkserver")
-        self._context.set_forkserver_preload(["suffice.lab.warm"])
+        # a process imports again what the script that was started does; of ours that is the command line
+        started = [name for name in ("suffice.cli",) if name in sys.modules]
+        self._context.set_forkserver_preload(["suffice.lab.warm", *started])
         self._lock = Lock()
         self._alive: set[int] = set()
         self._closed = False
