@@ -490,7 +490,7 @@ def test_what_a_program_takes_is_its_own(tmp_path: Path) -> None:
     code = "import time\nb'x' * 50_000_000\nwhile time.process_time() < 0.2: pass\nopen('here', 'w').close()"
     took = measured_command([sys.executable, "-I", "-S", "-c", code], tmp_path)
     assert 50 * MB < took.bytes < 150 * MB < len(ballast)
-    assert 0.2 <= took.seconds < 0.6
+    assert 0.2 <= took.seconds < 1
     assert (tmp_path / "here").exists()
 
 

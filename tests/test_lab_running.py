@@ -113,9 +113,9 @@ def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
 
 
 def test_over_time_a_run_ends_with_all_that_it_started(tmp_path: Path) -> None:
-    means = Means(2, seconds=1.0, flexfringe=sleeper(tmp_path))
+    means = Means(2, seconds=2.0, flexfringe=sleeper(tmp_path))
     results = run_all([SLOW, QUICK[0]], tmp_path, means)
-    assert results[SLOW.id] == Result(experiment=SLOW, stopped="over 1 s", limit=1.0) and not results[SLOW.id].failed
+    assert results[SLOW.id] == Result(experiment=SLOW, stopped="over 2 s", limit=2.0) and not results[SLOW.id].failed
     assert not results[QUICK[0].id].stopped and len(pids(tmp_path)) == 2
     assert all(gone(pid) for pid in pids(tmp_path))
     place = Path((tmp_path / "place").read_text().strip())
@@ -124,8 +124,8 @@ def test_over_time_a_run_ends_with_all_that_it_started(tmp_path: Path) -> None:
     assert run_all([SLOW, QUICK[0]], tmp_path, means) == results == store.load(tmp_path)
     assert run_all([SLOW], tmp_path, replace(means, seconds=0.5)) == {SLOW.id: results[SLOW.id]}
     assert len(pids(tmp_path)) == 2
-    again = run_all([SLOW, QUICK[0]], tmp_path, replace(means, seconds=1.1))
-    assert again[SLOW.id].limit == 1.1 and again[QUICK[0].id] == results[QUICK[0].id]
+    again = run_all([SLOW, QUICK[0]], tmp_path, replace(means, seconds=2.1))
+    assert again[SLOW.id].limit == 2.1 and again[QUICK[0].id] == results[QUICK[0].id]
     assert len(pids(tmp_path)) == 4 and all(gone(pid) for pid in pids(tmp_path))
     assert store.load(tmp_path) == again
 
@@ -207,7 +207,7 @@ def test_an_interrupted_list_goes_on_where_it_was(tmp_path: Path) -> None:
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_all([SLOW, *QUICK], tmp_path, Means(2, flexfringe=binary), interrupt)
+        run_all([SLOW, *QUICK], tmp_path, Means(2, seconds=30, flexfringe=binary), interrupt)
     assert time.monotonic() - start < 20
     assert len(pids(tmp_path)) == 2 and all(gone(pid) for pid in pids(tmp_path))
     kept = files(tmp_path)
