@@ -3,25 +3,26 @@
 1,1,1/paper  conjunctions/fisher  adaptive/fisher  prefixes/paper  sketch/paper    AdaCT-H: family or metric, bound
 layers                                         what `suffice learn` does: conjunctions, fisher and a second look
 stationary                                                              what `suffice learn --stationary` does
-aalpy/0.05  aalpy/auto/closed                                           ALERGIA by its eps, see `peers` for closed
+aalpy/0.05  aalpy/auto/closed  aalpy-gsm/0.5                            ALERGIA by its eps, see `peers` for closed
 flexfringe/likelihood-ratio  flexfringe/css/closed                                                by its heuristic
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from suffice.bounds import BOUNDS
-from suffice.episodes import Episodes
+from suffice.episodes import Episodes, Mask
 from suffice.errors import SufficeError
 from suffice.lab.measuring import Took, measured
 from suffice.lab.peers import alergia, flexfringe
-from suffice.lab.peers.machines import Machine, as_rdp, as_tau
+from suffice.lab.peers.machines import Machine, as_rdp, as_tau, with_end
 from suffice.languages import Family
 from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import RDP
+from suffice.rdp import RDP, UNSEEN
 from suffice.solution import learn_layers
 from suffice.statistics import Statistic
 from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
@@ -31,6 +32,7 @@ from suffice.statistics.prefix_tree import PrefixCounts
 from suffice.tying import tie
 
 WARM_UP = 200  # episodes that compile everything a run uses
+MOST_EPS = 2.0  # that ALERGIA takes
 
 Learner = Callable[[Episodes], Learned]
 
@@ -43,6 +45,7 @@ class Found(NamedTuple):
     took: Took
     tests: int = 0
     promised: float | None = None
+    sure: Mask | None = None  # [Q, Y] transitions that are no guess; None: all of them
 
 
 def missing(name: str, binary: str | None) -> str:
@@ -56,15 +59,17 @@ def missing(name: str, binary: str | None) -> str:
 
 def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Found:
     """Learn from episodes, and measure it."""
-    kind, *rest = name.split("/")
-    closed = rest[-1:] == ["closed"]
+    kind, _, rest = name.partition("/")
+    setting = rest.removesuffix("/closed")
+    closed = setting != rest
     if kind in ("aalpy", "aalpy-gsm"):
-        eps = "auto" if rest[0] == "auto" else float(rest[0])
-        return _of_peer(alergia.aalpy(episodes, eps, closed, general=kind == "aalpy-gsm"), episodes)
+        return _of_peer(alergia.aalpy(episodes, _eps(setting, name), closed, general=kind == "aalpy-gsm"), episodes)
     if kind == "flexfringe":
+        if setting not in flexfringe.HEURISTICS:
+            raise SufficeError(f"{name} is no learner: its heuristic is none of {', '.join(flexfringe.HEURISTICS)}")
         if binary is None:
             raise SufficeError(flexfringe.ABSENT)
-        return _of_peer(flexfringe.flexfringe(episodes, binary, flexfringe.HEURISTICS[rest[0]], closed), episodes)
+        return _of_peer(flexfringe.flexfringe(episodes, binary, flexfringe.HEURISTICS[setting], closed), episodes)
     learner = learner_of(name, delta)
     learner(episodes.columns(slice(0, WARM_UP)))
     learned, took = measured(lambda: learner(episodes))
@@ -96,5 +101,19 @@ def _statistic(name: str) -> Statistic:
     return others[name] if name in others else LanguageCounts(Family.parse(name))
 
 
+def _eps(text: str, name: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        eps = float(text)
+    except ValueError:
+        eps = math.nan
+    if not 0 < eps <= MOST_EPS:
+        raise SufficeError(f"{name} is no learner: its eps is neither auto nor a number above 0 and up to {MOST_EPS:g}")
+    return eps
+
+
 def _of_peer(machine: Machine, episodes: Episodes) -> Found:
-    return Found(as_rdp(as_tau(machine, episodes), episodes), machine.n_states, machine.took)
+    tau = as_tau(machine, episodes)
+    sure = with_end(tau, episodes) != UNSEEN
+    return Found(as_rdp(tau, episodes), machine.n_states, machine.took, sure=sure)

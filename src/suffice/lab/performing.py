@@ -19,7 +19,7 @@ def perform(experiment: Experiment, binary: str | None = None) -> Result:
     episodes = experiment.made().simulate(experiment.episodes, experiment.horizon, rng)
     found = find(experiment.learner, episodes, experiment.delta, binary)
     value, true = value_of(found.rdp, truth.model), truth.like(found.rdp)
-    like = None if true is None else likeness(found.rdp, true)
+    like = None if true is None else likeness(found.rdp, true, found.sure)
     return Result(
         experiment=experiment,
         states=found.states,

@@ -9,7 +9,7 @@ from suffice.errors import SufficeError
 from suffice.files import replacing
 from suffice.lab.experiment import Result, distinct
 from suffice.lab.running import Means, run_all
-from suffice.lab.store import save_bundle
+from suffice.lab.store import BUNDLE, save_bundle
 from suffice.lab.study import Page, Study
 from suffice.view.saving import save_figure
 
@@ -35,7 +35,7 @@ def run_studies(
     """All results, and the files that were written: the page, its pictures, and the results in one file."""
     wanted = distinct(experiment for study in studies for experiment in study.experiments(quick))
     results = run_all(wanted, folder, means, progress)
-    bundle = folder / f"{name}.jsonl"
+    bundle = folder / f"{name}{BUNDLE}"
     save_bundle((result for result in results.values() if not result.failed), bundle)
     return list(results.values()), [*write_page(analyse(studies, results), folder, name), bundle]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -46,18 +48,21 @@ def run_all(
     """The results of all experiments that can be run here, by id; those in the folder are not run again."""
     wanted = distinct(experiments)
     known = load(folder)
-    results = {e.id: known[e.id] for e in wanted if e.id in known and not _worth_another_try(known[e.id], means)}
-    todo = [e for e in wanted if e.id not in results and not missing(e.learner, means.flexfringe)]
+    todo = {
+        e.id: e for e in wanted if not missing(e.learner, means.flexfringe) and _worth_a_try(known.get(e.id), means)
+    }
+    results = {e.id: known[e.id] for e in wanted if e.id in known and e.id not in todo}
+    of = len(results) + len(todo)
     nursery = _Nursery(means)
     with ThreadPoolExecutor(means.jobs) as pool:
         try:
-            progress(len(results), len(wanted))
-            for done in as_completed([pool.submit(nursery.run, experiment) for experiment in todo]):
+            progress(len(results), of)
+            for done in as_completed([pool.submit(nursery.run, experiment) for experiment in todo.values()]):
                 result = done.result()
                 if not result.failed:
                     save(result, folder)
                 results[result.experiment.id] = result
-                progress(len(results), len(wanted))
+                progress(len(results), of)
         except BaseException:
             nursery.close()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -65,9 +70,9 @@ def run_all(
     return results
 
 
-def _worth_another_try(result: Result, means: Means) -> bool:
-    """It was stopped, and has more time now."""
-    return bool(result.stopped) and result.limit < means.seconds
+def _worth_a_try(result: Result | None, means: Means) -> bool:
+    """It has not been run, or was stopped and has more time now."""
+    return result is None or (bool(result.stopped) and result.limit < means.seconds)
 
 
 class _Nursery:
@@ -76,15 +81,21 @@ class _Nursery:
     def __init__(self, means: Means) -> None:
         self._means = means
         self._context = get_context("forkserver")
-        self._context.set_forkserver_preload(["suffice.lab.warm"])
+        # a process imports again what the script that was started does; of ours that is the command line
+        started = [name for name in ("suffice.cli",) if name in sys.modules]
+        self._context.set_forkserver_preload(["suffice.lab.warm", *started])
         self._lock = Lock()
         self._alive: set[int] = set()
         self._closed = False
 
     def run(self, experiment: Experiment) -> Result:
-        """In a process of its own."""
+        """In a process of its own, which leaves no files behind even if it is killed."""
+        with tempfile.TemporaryDirectory(prefix="suffice-", ignore_cleanup_errors=True) as scratch:
+            return self._run(experiment, scratch)
+
+    def _run(self, experiment: Experiment, scratch: str) -> Result:
         ours, theirs = self._context.Pipe(duplex=False)
-        child = self._context.Process(target=_child, args=(experiment, self._means, theirs))
+        child = self._context.Process(target=_child, args=(experiment, self._means, theirs, scratch))
         with self._lock:
             if self._closed:
                 return Result(experiment=experiment, stopped="interrupted")
@@ -126,8 +137,9 @@ def _end(pid: int) -> None:
         return
 
 
-def _child(experiment: Experiment, means: Means, answer: Connection) -> None:
+def _child(experiment: Experiment, means: Means, answer: Connection, scratch: str) -> None:
     os.setsid()
+    tempfile.tempdir = scratch
     resource.setrlimit(resource.RLIMIT_AS, (means.bytes, means.bytes))
     try:
         answer.send(perform(experiment, means.flexfringe))

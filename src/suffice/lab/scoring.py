@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+import numpy as np
+
 from suffice.controller import Controller
+from suffice.episodes import Mask
 from suffice.exact import evaluate
 from suffice.exact.values import Evaluation
 from suffice.finite import FiniteModel
@@ -28,8 +31,12 @@ class Likeness(NamedTuple):
         return self.recovered == self.true and not self.splits and not self.merges
 
 
-def likeness(learned: RDP, true: RDP) -> Likeness:
-    """Walk both together. Histories that the log did not have count neither for nor against."""
+def likeness(learned: RDP, true: RDP, sure: Mask | None = None) -> Likeness:
+    """Walk both together, by transitions that are `sure` [Q, Y] if given.
+
+    Histories that the log did not have count neither for nor against.
+    """
+    tau = learned.tau if sure is None else np.where(sure, learned.tau, UNSEEN)
     index = {true.symbol(y): y for y in range(len(true.symbols))}
     translate = [index.get(learned.symbol(y), UNSEEN) for y in range(len(learned.symbols))]
     pairs = {(0, 0): None}  # of a learned and a true state, in the order of their meeting
@@ -37,7 +44,7 @@ def likeness(learned: RDP, true: RDP) -> Likeness:
     while queue:
         p, q = queue.popleft()
         for y, z in enumerate(translate):
-            pair = (int(learned.tau[p, y]), UNSEEN if z == UNSEEN else int(true.tau[q, z]))
+            pair = (int(tau[p, y]), UNSEEN if z == UNSEEN else int(true.tau[q, z]))
             if UNSEEN not in pair and pair not in pairs:
                 pairs[pair] = None
                 queue.append(pair)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from suffice.files import replacing
 from suffice.lab.experiment import Result
 
 RUNS = "runs"  # the folder of single results
+BUNDLE = ".jsonl.gz"  # how the file of all results ends; ten thousand of them take a few hundred kilobytes
 
 
 def save(result: Result, folder: Path) -> None:
@@ -23,7 +26,7 @@ def save(result: Result, folder: Path) -> None:
 
 def load(folder: Path) -> dict[str, Result]:
     """All results of a folder, by the id of the experiment; single ones count more than those kept together."""
-    found = [result for file in sorted(folder.glob("*.jsonl")) for result in load_bundle(file)]
+    found = [result for file in sorted(folder.glob(f"*{BUNDLE}")) for result in load_bundle(file)]
     for file in sorted((folder / RUNS).glob("*.json")):
         found.append(_decoded(file.read_bytes(), str(file)))
     return {result.experiment.id: result for result in found}
@@ -33,16 +36,20 @@ def save_bundle(results: Iterable[Result], file: Path) -> None:
     """One line for each result, ordered by id: the order in which they came about does not show."""
     lines = [msgspec.json.encode(result) for result in sorted(results, key=lambda result: result.experiment.id)]
     with replacing(file) as temporary:
-        temporary.write_bytes(b"".join(line + b"\n" for line in lines))
+        temporary.write_bytes(gzip.compress(b"".join(line + b"\n" for line in lines), mtime=0))
 
 
 def load_bundle(file: Path) -> list[Result]:
     """What `save_bundle` wrote."""
-    return [_decoded(line, f"{file}, line {i}") for i, line in enumerate(file.read_bytes().splitlines(), 1)]
+    try:
+        lines = gzip.decompress(file.read_bytes()).splitlines()
+    except (OSError, EOFError, zlib.error) as error:
+        raise SufficeError(f"{file}: no file of results ({error}); delete it, and they are run again") from error
+    return [_decoded(line, f"{file}, line {i}") for i, line in enumerate(lines, 1)]
 
 
 def _decoded(text: bytes, where: str) -> Result:
     try:
         return msgspec.json.decode(text, type=Result)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SufficeError(f"{where}: no result of an experiment ({error}); delete it, and it is run again") from error

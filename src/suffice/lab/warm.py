@@ -7,7 +7,12 @@ from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1
 from suffice.lab.performing import perform
 
-for _learner in ("1,1,1/paper", "conjunctions/fisher", "prefixes/fisher", "sketch/paper", "layers", "stationary"):
-    perform(Experiment(domain="t-maze", horizon=3, episodes=200, seed=0, learner=_learner))
+OURS = (
+    *("1,1,1/paper", "conjunctions/fisher", "adaptive/fisher", "prefixes/paper", "prefixes/fisher"),
+    *("sketch/paper", "sketch/fisher", "layers", "stationary"),
+)
+
+for _learner in OURS:  # from as many episodes as it takes to fill sketches, of as many steps as it takes to fold time
+    perform(Experiment(domain="cheese", horizon=6, episodes=10_000, seed=0, learner=_learner))
 for _row in TABLE_1:
     about(_row.name, (), _row.horizon)

@@ -49,10 +49,14 @@ ABSENT: Final = f"FlexFringe is not here: {HOW_TO_GET_IT}"
 
 def find_flexfringe(given: str | None = None) -> str | None:
     """The binary that was named, or that of the environment variable FLEXFRINGE, or the one on the path."""
-    if given is not None and shutil.which(given) is None:
-        raise SufficeError(f"--flexfringe {given} is no program that can be run; {HOW_TO_GET_IT}")
-    found = given or os.environ.get("FLEXFRINGE") or shutil.which("flexfringe")
-    return found and str(Path(shutil.which(found) or found).resolve())
+    variable = os.environ.get("FLEXFRINGE")
+    for said, name in (("--flexfringe", given), ("FLEXFRINGE", variable)):
+        if name:
+            if (found := shutil.which(name)) is None:
+                raise SufficeError(f"{said} {name} is no program that can be run; {HOW_TO_GET_IT}")
+            return str(Path(found).resolve())
+    found = shutil.which("flexfringe")
+    return found and str(Path(found).resolve())
 
 
 def flexfringe(episodes: Episodes, binary: str, settings: Sequence[str], closed: bool = False) -> Machine:

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.episodes import PAD, STOP, Episodes, Int64
 from suffice.lab.measuring import Took
-from suffice.rdp import RDP, UNSEEN
+from suffice.rdp import RDP, UNSEEN, Int32
 from suffice.statistics import weights
 from suffice.tying.labels import completed
 
@@ -71,12 +71,17 @@ def _breadth_first(tau: Int64) -> Int64:
     return renumber[tau[order]]
 
 
+def with_end(tau: Int64, episodes: Episodes) -> Int32:
+    """[Q+1, Y] with the state that every end leads to: the transitions of `as_rdp` that are no guess."""
+    whole = np.insert(np.where(tau >= END, tau + 1, tau), END, UNSEEN, axis=0)
+    whole[:, episodes.symbols()[0][:, 1] == STOP] = END
+    return whole.astype(np.int32)
+
+
 def as_rdp(tau: Int64, episodes: Episodes) -> RDP:
     """An automaton over symbols with an end and the log's counts, like ours: to be planned on as on ours."""
     symbols, of_letter = episodes.symbols()
-    whole = np.insert(np.where(tau >= END, tau + 1, tau), END, UNSEEN, axis=0)
-    whole[:, symbols[:, 1] == STOP] = END
-    whole = completed(whole.astype(np.int32))
+    whole = completed(with_end(tau, episodes))
     counts, cut = np.zeros((2, len(whole), len(episodes.letters)), np.int64)
     state, weight = np.zeros(episodes.n, np.int64), 1 if episodes.weight is None else weights(episodes)
     for t, word in enumerate(episodes.word):

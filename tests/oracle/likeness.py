@@ -1,0 +1,37 @@
+"""How learned states stand for true ones, by definition: every history by itself, and where both automata take it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from suffice.rdp import RDP, UNSEEN, History, Symbol
+
+
+def likeness(learned: RDP, true: RDP, longest: int) -> tuple[int, int, int]:
+    """True states that are recovered, states too many, and states that are several; by histories up to a length."""
+    met: defaultdict[int, set[int]] = defaultdict(set)  # true states by learned
+    for history in shared(learned, true, longest):
+        met[learned.run(history)].add(true.run(history))
+    states = {q for qs in met.values() for q in qs}
+    standing = {q: [p for p, qs in met.items() if q in qs] for q in states}
+    recovered = [q for q, ps in standing.items() if len(ps) == 1 and met[ps[0]] == {q}]
+    too_many = {q: [p for p in ps if met[p] == {q}][1:] for q, ps in standing.items()}
+    return len(recovered), sum(map(len, too_many.values())), sum(len(qs) > 1 for qs in met.values())
+
+
+def shared(learned: RDP, true: RDP, longest: int) -> Iterator[History]:
+    """Every history that both automata can take."""
+    ways, other_ways = arrows(learned), arrows(true)
+    waiting: list[tuple[History, int, int]] = [((), 0, 0)]
+    while waiting:
+        history, p, q = waiting.pop()
+        yield history
+        if len(history) < longest:
+            waiting += [((*history, s), ways[p][s], other_ways[q][s]) for s in ways[p].keys() & other_ways[q].keys()]
+
+
+def arrows(rdp: RDP) -> list[dict[Symbol, int]]:
+    """Where each symbol leads from each state."""
+    names = [rdp.symbol(y) for y in range(len(rdp.symbols))]
+    return [{s: q for s, q in zip(names, row, strict=True) if q != UNSEEN} for row in rdp.tau.tolist()]

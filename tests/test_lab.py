@@ -1,0 +1,514 @@
+"""The laboratory: names of experiments, results on disk, scores by definition, learners by name, and many runs."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from oracle.likeness import likeness as by_definition
+from suffice.bounds import FISHER_EXACT, PAPER
+from suffice.controller import Controller
+from suffice.domains import DOMAINS, make
+from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
+from suffice.errors import SufficeError
+from suffice.exact import evaluate, stationary_rdp
+from suffice.lab import learners, store
+from suffice.lab.experiment import Experiment, Result, distinct, options_of
+from suffice.lab.knowing import about
+from suffice.lab.learners import find
+from suffice.lab.measuring import Took, measured, measured_command
+from suffice.lab.paper import TABLE_1
+from suffice.lab.peers.flexfringe import HEURISTICS
+from suffice.lab.peers.machines import Machine, traces
+from suffice.lab.scoring import likeness, value_of
+from suffice.languages import CONJUNCTIONS, Family
+from suffice.learner import Learned, Settings, adact_h
+from suffice.rdp import RDP, UNSEEN, compare
+from suffice.solution import learn_layers, regorl
+from suffice.statistics.adaptive import AdaptiveLanguages
+from suffice.statistics.language_counts import LanguageCounts
+from suffice.statistics.prefix_sketch import PrefixSketches
+from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.tying import tie
+
+MB = 1_000_000
+SHORT = (("length", "2"),)
+
+
+def seeded(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def an_experiment(**changes: Any) -> Experiment:
+    usual: dict[str, Any] = {"domain": "t-maze", "options": SHORT, "horizon": 4, "episodes": 300, "seed": 0}
+    return Experiment(**{**usual, "learner": "layers", **changes})
+
+
+@cache
+def a_log(
+    domain: str = "t-maze", horizon: int = 4, n: int = 1000, options: tuple[tuple[str, str], ...] = ()
+) -> Episodes:
+    return make(domain, dict(options)).simulate(n, horizon, seeded(1))
+
+
+# Experiments
+
+
+OTHERS: dict[str, Any] = {
+    "domain": "cheese",
+    "options": (("length", "3"),),
+    "horizon": 5,
+    "episodes": 301,
+    "seed": 1,
+    "learner": "stationary",
+    "delta": 0.01,
+}
+
+
+def test_an_id_tells_every_field_apart() -> None:
+    assert set(OTHERS) == set(Experiment.__struct_fields__)
+    changed = [an_experiment(**{name: value}) for name, value in OTHERS.items()]
+    ids = [e.id for e in [an_experiment(), *changed]]
+    assert len(set(ids)) == len(OTHERS) + 1
+    assert an_experiment().id == Experiment(**{**msgspec.structs.asdict(an_experiment())}).id
+    assert an_experiment(options=()).id not in ids  # an option at its default is still another text
+
+
+def test_an_id_is_that_of_any_other_process() -> None:
+    """Files of one machine are known on another."""
+    code = f"from suffice.lab.experiment import *; print({an_experiment()!r}.id)"
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}  # ours is random
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == an_experiment().id
+
+
+def test_an_id_stays_what_it_was() -> None:
+    """Else nobody's stored results were found any more."""
+    assert an_experiment().id == "t-maze_length=2_h4_n300_s0_layers_56c0ae37a49f"
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        "1,1,1/paper",
+        "3,3,3/likelihood-ratio",
+        "adaptive/fisher",
+        "aalpy/auto/closed",
+        *(f"flexfringe/{h}/closed" for h in HEURISTICS),
+    ],
+)
+def test_ids_are_names_of_files(learner: str) -> None:
+    options = options_of({"enemy": "9/10", "name": "a, b", "cue_visible": True, "actions": "sensible"})
+    for domain in (*DOMAINS, "models/light.POMDP", "/tmp/a/../x.POMDP"):
+        name = an_experiment(domain=domain, options=options, learner=learner, episodes=10**8).id
+        assert Path(name).name == name and "," not in name and len(f".{name}.json.{2**22}.tmp") < 256
+
+
+def test_the_order_of_choices_does_not_show() -> None:
+    assert options_of({"b": 1, "a": "x"}) == options_of({"a": "x", "b": 1}) == (("a", "x"), ("b", "1"))
+    first, second = an_experiment(), an_experiment(seed=3)
+    assert distinct([first, second, an_experiment()]) == [first, second]
+    assert distinct([second, first, second]) == [second, first]
+
+
+def test_experiments_survive_json_and_do_not_change() -> None:
+    experiment = an_experiment(delta=0.1, learner="1,1,1/paper")
+    again = msgspec.json.decode(msgspec.json.encode(experiment), type=Experiment)
+    assert again == experiment and again.id == experiment.id and hash(again) == hash(experiment)
+    with pytest.raises(AttributeError):
+        experiment.seed = 3  # type: ignore[misc]
+    with pytest.raises(msgspec.ValidationError, match="colour"):
+        msgspec.json.decode(msgspec.json.encode(experiment)[:-1] + b',"colour":1}', type=Experiment)
+
+
+def test_an_experiment_makes_its_domain() -> None:
+    assert an_experiment().made() == make("t-maze", {"length": "2"}) != make("t-maze")
+
+
+# Results on disk
+
+
+def a_result(seed: int = 0, **changes: Any) -> Result:
+    return Result(experiment=an_experiment(seed=seed), **{"states": 7, "mean_return": -1 / 3, **changes})
+
+
+RESULTS = (
+    a_result(0),
+    a_result(1, recovered=0, splits=3, merges=None, promised=0.026, seconds=1.5, bytes=1 << 40),
+    a_result(2, states=0, stopped="over 5 s", limit=5.0),
+    a_result(3, stopped='refused: "a"\n\u2028 line, ε > 1'),
+)
+
+
+def test_results_are_loaded_as_they_were_saved(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "there"
+    assert store.load(folder) == {}
+    for result in RESULTS:
+        store.save(result, folder)
+    assert store.load(folder) == {result.experiment.id: result for result in RESULTS}
+    assert sorted(p.name for p in folder.rglob("*.json")) == sorted(f"{r.experiment.id}.json" for r in RESULTS)
+
+
+def test_a_bundle_does_not_know_the_order_of_its_results(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.jsonl.gz", tmp_path / "second.jsonl.gz"
+    store.save_bundle(RESULTS, first)
+    store.save_bundle(iter(RESULTS[::-1]), second)
+    assert first.read_bytes() == second.read_bytes()
+    found = store.load_bundle(first)
+    assert found == sorted(RESULTS, key=lambda result: result.experiment.id) and set(found) == set(RESULTS)
+    store.save_bundle(found, second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_single_results_count_more_than_a_bundle(tmp_path: Path) -> None:
+    store.save_bundle(RESULTS, tmp_path / "zzz.jsonl.gz")
+    later = a_result(2, states=9)
+    store.save(later, tmp_path)
+    assert store.load(tmp_path) == {r.experiment.id: r for r in (*RESULTS, later)}
+    store.save(RESULTS[2], tmp_path)
+    assert store.load(tmp_path)[later.experiment.id] == RESULTS[2]
+
+
+def wrong_byte(text: bytes) -> bytes:
+    return text.replace(b"t-maze", b"t-m\xffze")
+
+
+def cut_short(text: bytes) -> bytes:
+    return text[: len(text) // 2]
+
+
+def other_field(text: bytes) -> bytes:
+    return text.replace(b'"states"', b'"stales"')
+
+
+@pytest.mark.parametrize("damage", [wrong_byte, cut_short, other_field, lambda text: b"", lambda text: b"[]"])
+def test_damaged_files_are_named(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    store.save(RESULTS[0], tmp_path)
+    (file,) = tmp_path.rglob("*.json")
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert file.read_bytes() != whole
+    with pytest.raises(SufficeError, match=f"^{re.escape(str(file))}: no result of an experiment .*delete it"):
+        store.load(tmp_path)
+    file.unlink()
+    bundle = tmp_path / "all.jsonl.gz"
+    store.save_bundle(RESULTS, bundle)
+    packed = bundle.read_bytes()
+    lines = gzip.decompress(packed).splitlines()
+    lines[1] = damage(lines[1])
+    bundle.write_bytes(gzip.compress(b"\n".join(lines)))
+    with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}, line 2: no result of an experiment"):
+        store.load(tmp_path)
+    for broken in (packed[:40], packed[:-4], packed[:20] + b"\xff\xff" + packed[22:], b"plain"):
+        bundle.write_bytes(broken)
+        with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}: no file of results .*delete it"):
+            store.load(tmp_path)
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = tmp_path / "all.jsonl.gz"
+    store.save(RESULTS[0], tmp_path)
+    store.save_bundle(RESULTS[:1], bundle)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    write = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        write(path, data[:20])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    for action in (lambda: store.save(a_result(0, states=8), tmp_path), lambda: store.save_bundle(RESULTS, bundle)):
+        with pytest.raises(SufficeError, match=r"cannot be written \(No space left"):
+            action()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+# Learned states and true ones
+
+
+@pytest.mark.parametrize(
+    ("domain", "options", "horizon", "learner", "delta", "n", "kinds"),
+    [
+        ("t-maze", SHORT, 4, "1,1,1/paper", 1e-3, 100, "merges"),
+        ("t-maze", SHORT, 4, "conjunctions/fisher", 0.5, 2000, "splits merges"),
+        ("t-maze", SHORT, 4, "conjunctions/fisher", 0.5, 20_000, "splits"),
+        ("corridor", (), 4, "conjunctions/fisher", 1e-3, 300, "exact"),
+        ("cheese", (), 3, "conjunctions/fisher", 0.9, 50, "merges"),
+        ("cheese", (), 3, "conjunctions/fisher", 0.9, 20_000, "splits merges"),
+        ("t-maze", SHORT, 6, "stationary", 0.5, 100, "merges"),
+        ("t-maze", SHORT, 6, "stationary", 0.5, 1000, "exact"),
+        ("rotating-mab", (), 6, "stationary", 0.9, 100, "splits"),
+    ],
+)
+def test_likeness_is_what_histories_say(
+    domain: str, options: tuple[tuple[str, str], ...], horizon: int, learner: str, delta: float, n: int, kinds: str
+) -> None:
+    learned = learners.learner_of(learner, delta)(a_log(domain, horizon, n, options)).rdp
+    true = about(domain, options, horizon).like(learned)
+    assert true is not None
+    found = likeness(learned, true)
+    assert found[:3] == by_definition(learned, true, 5) and found.true == true.n_states
+    told = [name for name in ("splits", "merges", "exact") if getattr(found, name)]
+    assert told == kinds.split()
+
+
+def by_hand(*rows: tuple[int, int, int]) -> RDP:
+    """Where (first sight), (go, even) and (go, odd) lead from each state."""
+    alphabet = Alphabet(("go",), ("sight",), (("even",), ("odd",)), (0.0,))
+    letters = np.array([(DUMMY, 1, 0), (2, 1, 0), (2, 2, 0)], np.int32)
+    counts = np.zeros((len(rows), 3), np.int64)
+    return RDP(alphabet, letters, letters[:, :2], np.array([len(rows)]), np.array(rows, np.int32), counts, 5)
+
+
+O = UNSEEN
+PARITY = by_hand((1, O, O), (O, 1, 2), (O, 2, 1))
+
+
+BY_HAND = {
+    "itself": (by_hand((1, O, O), (O, 1, 2), (O, 2, 1)), (3, 0, 0)),
+    "renamed": (by_hand((2, O, O), (O, 1, 2), (O, 2, 1)), (3, 0, 0)),
+    "not all seen": (by_hand((1, O, O), (O, 1, 2), (O, 2, O)), (3, 0, 0)),
+    "an idle state": (by_hand((1, O, O), (O, 1, 2), (O, 2, 1), (O, 3, 3)), (3, 0, 0)),
+    "one not met": (by_hand((1, O, O), (O, 1, O)), (2, 0, 0)),
+    "a split": (by_hand((1, O, O), (O, 3, 2), (O, 2, 1), (O, 1, 2)), (2, 1, 0)),
+    "three splits": (by_hand((1, O, O), (O, 3, 2), (O, 4, 1), (O, 5, 2), (O, 2, 1), (O, 1, 2)), (1, 3, 0)),
+    "a merge": (by_hand((1, O, O), (O, 1, 1)), (1, 0, 1)),
+    "a merge later": (by_hand((1, O, O), (O, 2, 2), (O, 2, 2)), (1, 0, 1)),
+    "two merges": (by_hand((1, O, O), (O, 2, 2), (O, 3, 3), (O, 3, 2)), (1, 0, 2)),
+    "all merged": (by_hand((0, 0, 0)), (0, 0, 1)),
+}
+
+
+@pytest.mark.parametrize(("learned", "expected"), BY_HAND.values(), ids=BY_HAND)
+def test_likeness_by_hand(learned: RDP, expected: tuple[int, int, int]) -> None:
+    assert likeness(learned, PARITY)[:3] == by_definition(learned, PARITY, 8) == expected
+    assert likeness(learned, PARITY).exact == (expected == (3, 0, 0))
+
+
+@pytest.mark.parametrize("row", TABLE_1[:4], ids=lambda row: row.name)
+def test_the_truth_is_exactly_like_itself(row: Any) -> None:
+    known = about(row.name, (), row.horizon)
+    for true in (known.layered, known.stationary):
+        assert true is not None
+        assert likeness(true, true) == (true.n_states, 0, 0, true.n_states) and likeness(true, true).exact
+
+
+@pytest.mark.parametrize("stationary", [False, True], ids=["layers", "stationary"])
+@pytest.mark.parametrize(("domain", "horizon", "n"), [("t-maze", 4, 1000), ("cheese", 4, 300)])
+def test_the_value_is_that_of_the_usual_plan(domain: str, horizon: int, n: int, stationary: bool) -> None:
+    solution, model = regorl(a_log(domain, horizon, n), stationary=stationary), make(domain).model(horizon)
+    policy = Controller.on_automaton(solution.planned, model.alphabet, solution.plan.actions)
+    expected, rdp = evaluate(model, policy, horizon), solution.learned.rdp
+    assert value_of(rdp, model) == expected
+    assert rdp.stationary == stationary and expected.mean_return > evaluate(model, model.usual, horizon).mean_return
+
+
+# Learners by name
+
+
+def adact(statistic: Any, bound: Any) -> Callable[[Episodes, float], Learned]:
+    return lambda episodes, delta: adact_h(episodes, Settings(statistic, bound, delta))
+
+
+OURS: dict[str, Callable[[Episodes, float], Learned]] = {
+    "1,1,1/paper": adact(LanguageCounts(Family(1, 1, 1)), PAPER),
+    "conjunctions/fisher": adact(LanguageCounts(CONJUNCTIONS), FISHER_EXACT),
+    "adaptive/fisher": adact(AdaptiveLanguages(), FISHER_EXACT),
+    "prefixes/paper": adact(PrefixCounts(), PAPER),
+    "sketch/paper": adact(PrefixSketches(0), PAPER),
+    "layers": lambda episodes, delta: learn_layers(episodes, Settings(delta=delta)),
+    "stationary": lambda episodes, delta: tie(episodes, Settings(delta=delta)),
+}
+
+
+def test_all_learners_of_ours_are_known_here() -> None:
+    assert learners.__doc__
+    lines = learners.__doc__.splitlines()[2:]
+    names = [name for line in lines for name in line.split("   ")[0].split() if not line.startswith(("aal", "flex"))]
+    assert names == list(OURS)
+
+
+@cache
+def found_by(name: str, delta: float) -> learners.Found:
+    return find(name, a_log("t-maze", 4, 2000, SHORT), delta, None)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_name_stands_for_a_learner(name: str) -> None:
+    episodes = a_log("t-maze", 4, 2000, SHORT)
+    found, direct = found_by(name, 0.05), OURS[name](episodes, 0.05)
+    assert compare(found.rdp, direct.rdp) is None
+    np.testing.assert_array_equal(found.rdp.counts, direct.rdp.counts)
+    assert found.states == direct.rdp.n_states > 3
+    promise = direct.promise
+    assert found.tests == promise.tests + promise.second_tests
+    assert found.promised == promise.split + promise.second_split
+    assert found.promised != found_by(name, 0.01).promised
+    assert found.took.seconds > 0 and found.took.bytes >= episodes.word.nbytes
+
+
+def test_names_tell_learners_apart() -> None:
+    """Else the test above would not see that one stood for another."""
+    found = [found_by(name, 0.05) for name in OURS]
+    assert len({(f.states, f.tests) for f in found}) >= 5
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "its bound is none of paper, two-sample, likelihood-ratio, fisher"),
+        ("layer", "its bound is none of paper"),
+        ("layers/fisher", "'layers' is no language family"),
+        ("conjunctions", "its bound is none of paper"),
+        ("conjunctions/fischer", "its bound is none of paper"),
+        ("conjunctions/fisher/closed", "its bound is none of paper"),
+        ("1,1/paper", "'1,1' is no language family"),
+        ("0,1,1/paper", "of at least 1"),
+        ("aalpy", "its eps is neither auto nor a number"),
+        ("aalpy/", "its eps is neither auto nor a number"),
+        ("aalpy/closed", "its eps is neither auto nor a number"),
+        ("aalpy/small", "its eps is neither auto nor a number"),
+        ("aalpy/0", "its eps is neither auto nor a number above 0 and up to 2"),
+        ("aalpy/2.5/closed", "its eps is neither auto nor a number above 0 and up to 2"),
+        ("aalpy/nan", "its eps is neither auto nor a number"),
+        ("aalpy/0.05/open", "its eps is neither auto nor a number"),
+        ("flexfringe", "its heuristic is none of likelihood-ratio"),
+        ("flexfringe/closed", "its heuristic is none of likelihood-ratio"),
+        ("flexfringe/luck", "its heuristic is none of likelihood-ratio"),
+        ("flexfringe/likelihood-ratio/open", "its heuristic is none of likelihood-ratio"),
+        ("flexfringe/likelihood-ratio", "FlexFringe is not here"),
+    ],
+)
+def test_unknown_learners_are_refused(name: str, said: str) -> None:
+    with pytest.raises(SufficeError, match=said) as refusal:
+        find(name, a_log(), 0.05, None)
+    assert name in str(refusal.value) or said not in ("its bound", "its eps", "its heuristic")
+
+
+# From episodes to peers and back
+
+
+@cache
+def true_machine(domain: str, options: tuple[tuple[str, str], ...], horizon: int) -> tuple[Machine, Episodes]:
+    """The minimal automaton as a peer would have found it from a log, with weights."""
+    log, true = a_log(domain, horizon, 20_000, options), stationary_rdp(make(domain, dict(options)).model(horizon))
+    log = replace(log, weight=seeded(2).integers(1, 4, log.n))
+    letter = {tuple(row): x for x, row in enumerate(log.letters.tolist())}
+    delta = np.full((true.arrows.source.max() + 1, len(letter)), UNSEEN)
+    for q, *step, target in true.arrows.rows():
+        if tuple(step) in letter:
+            delta[q, letter[tuple(step)]] = target
+    return Machine(delta, Took(1.0, 1), False), log
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+@pytest.mark.parametrize(
+    ("domain", "options", "horizon"),
+    [
+        ("t-maze", (("cue_visible", "true"), ("length", "2")), 5),
+        ("cookie", (), 8),
+        ("cheese", (), 5),
+        ("reset-rotating-mab", (), 6),
+    ],
+)
+def test_a_perfect_peer_is_scored_as_perfect(
+    domain: str, options: tuple[tuple[str, str], ...], horizon: int, closed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In open logs of cookies some states are met in the last step alone, and not known; guesses do not count."""
+    machine, log = true_machine(domain, options, horizon)
+    monkeypatch.setattr(
+        learners.alergia, "aalpy", lambda episodes, eps, closed, general: machine._replace(closed=closed)
+    )
+    found = find("aalpy/auto/closed" if closed else "aalpy/auto", log, 0.05, None)
+    rdp, known = found.rdp, about(domain, options, horizon)
+    assert rdp.stationary and rdp.horizon == horizon and rdp.cut is not None and log.weight is not None
+    happened = np.zeros((horizon + 1, len(log.letters)), np.int64)
+    for t, word in enumerate(log.word):
+        np.add.at(happened[t], word, log.weight)
+    np.testing.assert_array_equal(rdp.counts.sum(axis=0), happened[:-1].sum(axis=0))
+    np.testing.assert_array_equal(rdp.cut.sum(axis=0), happened[-1])
+    assert rdp.counts.sum() + rdp.cut.sum() == log.total * (horizon + 1)
+    assert float(value_of(rdp, known.model).mean_return) == pytest.approx(float(known.truth.optimal_value))
+    assert known.stationary is not None
+    like = likeness(rdp, known.stationary, found.sure)
+    assert (like.splits, like.merges) == (0, 0) and like.exact == (closed or domain != "cookie")
+
+
+def test_closed_traces_have_the_last_step_and_an_end() -> None:
+    log = a_log("t-maze", 5, 200, SHORT)
+    last, ended = len(log.letters), log.letters[:, 1] == STOP
+    closed, opened = traces(log, closed=True), traces(log, closed=False)
+    for trace, start, column in zip(closed, opened, log.word.T.tolist(), strict=True):
+        assert trace[-1] == last and last not in trace[:-1] and last not in start
+        assert trace[:-1] == [x for x in column if log.letters[x, 0] != PAD]
+        assert ended[trace[-2]] and not ended[trace[:-2]].any()
+        at_the_cut = log.letters[column[-1], 0] != PAD
+        assert trace[: len(start)] == start and len(trace) - 1 == len(start) + at_the_cut
+    assert {len(trace) == log.horizon + 2 for trace in closed} == {True, False}
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_weights_repeat_traces(closed: bool) -> None:
+    log = a_log("t-maze", 5, 200, SHORT)
+    weight = seeded(0).integers(1, 5, log.n)
+    expected = [trace for trace, times in zip(traces(log, closed), weight.tolist(), strict=True) for _ in range(times)]
+    assert traces(replace(log, weight=weight), closed) == expected and len(expected) == weight.sum()
+    assert Counter(map(tuple, expected)) != Counter(map(tuple, traces(log, closed)))
+
+
+# What runs take
+
+
+def busy(seconds: float) -> str:
+    """Until it has used so much CPU time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return "done"
+
+
+def test_memory_that_a_call_needs_is_seen() -> None:
+    kept, took = measured(lambda: np.ones(50 * MB, np.uint8))
+    assert len(kept) == 50 * MB and 49 * MB < took.bytes < 60 * MB
+    size, took = measured(lambda: len(b"x" * 50 * MB))  # given back before the end
+    assert size == 50 * MB and 49 * MB < took.bytes < 60 * MB
+    assert measured(lambda: None)[1].bytes < 5 * MB
+
+
+def test_cpu_time_of_a_call_is_seen_and_sleep_is_not() -> None:
+    returned, took = measured(lambda: busy(0.1))
+    assert returned == "done" and 0.1 <= took.seconds < 0.3
+    assert measured(lambda: time.sleep(0.1))[1].seconds < 0.05
+
+
+def test_what_a_program_takes_is_its_own(tmp_path: Path) -> None:
+    """Not that of the process which starts it."""
+    ballast = np.ones(200 * MB, np.uint8)
+    code = "import time\nb'x' * 50_000_000\nwhile time.process_time() < 0.2: pass\nopen('here', 'w').close()"
+    took = measured_command([sys.executable, "-I", "-S", "-c", code], tmp_path)
+    assert 50 * MB < took.bytes < 150 * MB < len(ballast)
+    assert 0.2 <= took.seconds < 1
+    assert (tmp_path / "here").exists()
+
+
+def test_programs_that_fail_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SufficeError, match=r"^/bin/sh failed: too bad"):
+        measured_command(["/bin/sh", "-c", "echo too bad >&2; exit 3"], tmp_path)
+    with pytest.raises(SufficeError, match=r"^/bin/sh failed"):
+        measured_command(["/bin/sh", "-c", "kill -9 $$"], tmp_path)
+    with pytest.raises(SufficeError, match=r"^/not/there failed: [^$]*No such file"):
+        measured_command(["/not/there"], tmp_path)
