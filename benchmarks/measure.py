@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gc
 import time
-from pathlib import Path
 
 from suffice.episodes import Episodes
+from suffice.lab.measuring import measured
 from suffice.learner import Learned, Settings, adact_h
-
-STATUS = Path("/proc/self/status")
 
 
 def warm_up(episodes: Episodes, settings: Settings) -> None:
@@ -45,13 +43,4 @@ def wall_seconds(episodes: Episodes, alternatives: list[Settings], repeats: int 
 def peak_bytes(episodes: Episodes, settings: Settings) -> int:
     """Peak resident memory of a run above what was resident before it (Linux)."""
     warm_up(episodes, settings)
-    gc.collect()
-    before = status("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
-    adact_h(episodes, settings)
-    return status("VmHWM") - before
-
-
-def status(name: str) -> int:
-    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(name))
-    return int(line.split()[1]) * 1024
+    return measured(lambda: adact_h(episodes, settings))[1].bytes

@@ -39,7 +39,10 @@ NAMES: Final = {
     "aalpy": "AALpy",
     "flexfringe": "FlexFringe",
 }
-LINES: Final = {"paper": ":", "two-sample": "-.", "likelihood-ratio": "--", "fisher": "-"}
+LINES: Final = {
+    **{"paper": ":", "two-sample": "-.", "likelihood-ratio": "--", "fisher": "-"},
+    "0.05": ":",  # two settings of one peer apart
+}
 
 # 97.5 % quantiles of Student's distribution with 1, 2, … degrees of freedom; beyond them the normal one's is close.
 STUDENT: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
@@ -107,11 +110,46 @@ def look_of(learner: str) -> dict[str, Any]:
     return {"color": COLOURS.get(kind, BLACK), "linestyle": line, "label": named(learner)}
 
 
-def legend_below(figure: Figure, axes: Sequence[Sequence[Axes]], columns: int = 4) -> None:
-    """One legend for all plots."""
+def line(ax: Axes, points: dict[float, float], **look: Any) -> None:
+    """A curve without a band, in order."""
+    ax.plot(list(points), list(points.values()), marker="o", markersize=2.5, linewidth=1.2, **look)
+
+
+def guide(ax: Axes) -> None:
+    """A line of slope 1 through the middle of what is drawn, within it."""
+    if not ax.lines:
+        return
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    scale = (low * high / (left * right)) ** 0.5
+    ax.plot((left, right), (scale * left, scale * right), linestyle="--", color="#aaaaaa", linewidth=1, zorder=0)
+    ax.set_xlim(left, right)
+    ax.set_ylim(low, high)
+
+
+def shares_axes(plots: Sequence[Sequence[Axes]], least: float = 0.0) -> None:
+    """Shares up to 1 against numbers of episodes, in all plots alike; numbers stand at the outer ones only."""
+    for i, row in enumerate(plots):
+        for j, ax in enumerate(row):
+            if not ax.axison:  # it has a legend instead
+                continue
+            ax.set_xscale("log")
+            ax.minorticks_off()
+            ax.set_ylim(min(0.0, least) - 0.08, 1.08)
+            ax.axhline(1, color="#999999", linewidth=0.8, zorder=0)
+            below = i + 1 < len(plots) and plots[i + 1][j].axison
+            ax.tick_params(labelleft=j == 0, labelbottom=not below)
+
+
+def legend_of(plots: Iterable[Axes]) -> dict[str, Any]:
+    """What several plots show, each name once."""
     entries: dict[str, Any] = {}
-    for ax in (ax for row in axes for ax in row):
+    for ax in plots:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    if entries:
+    return entries
+
+
+def legend_below(figure: Figure, axes: Sequence[Sequence[Axes]], columns: int = 4) -> None:
+    """One legend for all plots."""
+    if entries := legend_of(ax for row in axes for ax in row):
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, frameon=False)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from suffice.lab.experiment import Experiment, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MILLION: Final = 6  # digits after the first
+RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Page(NamedTuple):
@@ -36,5 +40,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def brief(number: float) -> str:
-    """Two digits that count, without exponents: 0.0042, 1.5, 150, 2,900."""
-    return f"{float(f'{number:.1e}'):,.10f}".rstrip("0").rstrip(".") if number else "0"
+    """Two digits that count, in words of a person: 0.0042, 1.5, 150, 2,900, 4.6·10⁸."""
+    if not number or math.isinf(number):
+        return "∞" if number else "0"
+    power = math.floor(math.log10(float(f"{number:.1e}")))
+    if power >= MILLION:
+        return f"{number / 10**power:.1f}·10{str(power).translate(RAISED)}"
+    return f"{round(number, 1 - power):,.{max(1 - power, 0)}f}".removesuffix(".0")

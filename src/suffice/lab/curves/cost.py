@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from suffice.lab.curves.gathering import (
-    NOTHING,
-    account,
-    brief,
-    by_learner,
-    done,
-    exponent,
-    found,
-    geometric,
-    grouped,
-    guide,
-    joined,
-    line,
-    look,
-    middle,
-)
+from suffice.lab.curves.reading import NOTHING, by_learner, exponent, geometric, grouped, joined, middle, present
 from suffice.lab.experiment import Experiment, Result, Results, options_of
-from suffice.lab.plotting import legend_below, named, panels
-from suffice.lab.study import Page, Study, table
+from suffice.lab.plotting import guide, legend_below, line, look_of, named, panels
+from suffice.lab.study import Page, Study, brief, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +83,8 @@ def _affordable(learner: str, n: int, seed: int) -> bool:
 def analyse(results: Results) -> Page:
     """Two rows of curves, exponents, and peers beside ours."""
     wanted = experiments(False)
-    runs = done(found(results, wanted))
+    there = present(results, wanted)
+    runs = there.runs
     parts = [
         f"## {COST.title}\n",
         "CPU seconds and peak memory of learning alone, from the same episodes for all: medians of the seeds "
@@ -106,7 +92,7 @@ def analyse(results: Results) -> Page:
         "reads it, but AALpy's without its traces; below a megabyte, memory that the process had already hides some of "
         "what is used. Dashed grey: proportional to N or H, so a flatter line means that "
         "twice the data costs less than twice as much.",
-        account(results, wanted) + "\n",
+        there.sentence + "\n",
         "![Seconds and megabytes against episodes and horizon](cost.svg)\n",
         "Fitted exponents, of seconds / of bytes: "
         + "; ".join(f"*{axis.title}* from {axis.label} = {axis.upper:,} on" for axis in AXES)
@@ -216,7 +202,7 @@ def _figure(runs: Sequence[Result]) -> Figure:
             ax = axes[row][column]
             for learner in (*OURS, *PEERS):
                 if points := _medians(axis, mine.get(learner, []), of):
-                    line(ax, points, **look(learner))
+                    line(ax, points, **look_of(learner))
             ax.set_xscale("log")
             ax.set_yscale("log")
             guide(ax)

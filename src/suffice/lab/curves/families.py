@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from suffice.errors import SufficeError
 from suffice.exact.distances import closest_in, futures, letters_as_log
-from suffice.lab.curves.gathering import NOTHING, REFUSED, account, brief, done, found, gained, joined, middle
+from suffice.lab.curves.reading import NOTHING, REFUSED, done, found, gained, joined, middle, present
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import BLUE, SKY, Band, legend_below, panels
-from suffice.lab.study import Page, Study, table
+from suffice.lab.study import Page, Study, brief, table
 from suffice.languages import Family, patterns_of
 from suffice.statistics.adaptive import ADAPTIVE
 
@@ -87,7 +87,7 @@ def analyse(results: Results) -> Page:
         "actions). Every test pays for all languages of its family (|X|), and so do time and memory. Fisher's test; "
         f"cells are N = {SIZES[0]:,} → {SIZES[1]:,}, medians over seeds; *gained* is the share of what an optimal "
         f"policy gains over the behaviour, {NOTHING} what was not run or would take long to compute.",
-        account(results, wanted) + "\n",
+        present(results, wanted).sentence + "\n",
         "![Share gained and states recovered by family](families.svg)\n",
         *(table(_head(row), _rows(row, results)) for row in TABLE_1),
         _verdict(results),

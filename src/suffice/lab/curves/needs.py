@@ -10,10 +10,10 @@ from suffice.bounds import BOUNDS
 from suffice.exact import Needed
 from suffice.lab.curves import recovery, theorem
 from suffice.lab.curves.places import PLACES, SMALL, Place, exact, needed
-from suffice.lab.curves.reading import paragraph, present, rounded
+from suffice.lab.curves.reading import paragraph, present
 from suffice.lab.experiment import Experiment, Result, Results, distinct
 from suffice.lab.plotting import named, panels
-from suffice.lab.study import Page, Study, table
+from suffice.lab.study import Page, Study, brief, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ class Observed(NamedTuple):
     sign: str = ""  # "≤" or ">": beyond the sizes that were run, which end at n
 
     def __str__(self) -> str:
-        return f"{self.sign} {rounded(self.n)}".strip()
+        return f"{self.sign} {brief(self.n)}".strip()
 
 
 def halfway(shares: Mapping[int, float]) -> Observed | None:
@@ -76,7 +76,7 @@ class Point(NamedTuple):
     @property
     def cell(self) -> str:
         """For a table."""
-        return f"{rounded(self.theory.sufficient)} / {rounded(self.likely)} / **{self.seen or 'not run'}**"
+        return f"{brief(self.theory.sufficient)} / {brief(self.likely)} / **{self.seen or 'not run'}**"
 
 
 def points(runs: Sequence[Result]) -> list[Point]:

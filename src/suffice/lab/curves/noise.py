@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from suffice.lab.curves.gathering import account, by_learner, done, found, gained, grouped, joined, line, look, middle
+from suffice.lab.curves.reading import by_learner, gained, grouped, joined, middle, present
 from suffice.lab.experiment import Experiment, Result, Results, options_of
 from suffice.lab.knowing import Options, about
-from suffice.lab.plotting import curve, legend_below, named, panels
+from suffice.lab.plotting import curve, legend_below, line, look_of, named, panels
 from suffice.lab.study import Page, Study, table
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def _affordable(learner: str, options: Options, n: int, seed: int) -> bool:
 def analyse(results: Results) -> Page:
     """Curves without and with noise, and who falls apart."""
     wanted = experiments(False)
-    runs = done(found(results, wanted))
+    there = present(results, wanted)
+    runs = there.runs
     quiet, noisy = (joined([str(size) for size in _true(options)]) for options in (QUIET, NOISY))
     compared = [both for learner in (*PREFIXES, *LANGUAGES, *PEERS) if (both := at_largest(learner, runs))]
     parts = [
@@ -67,7 +68,7 @@ def analyse(results: Results) -> Page:
         "thinner with every step ahead, while a question about one feature or reward stays as well answered as before. "
         "Peers and `--stationary` look for the automaton for all times, the others for the one with layers. Bands are "
         f"95 % confidence intervals of {len(SEEDS)} seeds; peers have {len(PEER_SEEDS)}, and no band.",
-        account(results, wanted) + "\n",
+        there.sentence + "\n",
         "![States and share gained, without and with noise](noise.svg)\n",
     ]
     if compared:
@@ -178,11 +179,11 @@ def _figure(runs: Sequence[Result]) -> Figure:
         for row, (of, label) in enumerate(measures):
             ax = axes[row][column]
             for learner in (*PREFIXES, *LANGUAGES):
-                curve(ax, mine.get(learner, []), _size, of, **look(learner))
+                curve(ax, mine.get(learner, []), _size, of, **look_of(learner))
             for learner in PEERS:  # two seeds make no band
                 by_size = grouped(mine.get(learner, []), _size)
                 if by_size:
-                    line(ax, {n: middle(group, of) for n, group in sorted(by_size.items())}, **look(learner))
+                    line(ax, {n: middle(group, of) for n, group in sorted(by_size.items())}, **look_of(learner))
             ax.set_xscale("log")
             if not row:
                 for size in _true(options):

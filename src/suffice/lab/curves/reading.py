@@ -1,20 +1,25 @@
-"""What there is of a study's results, and how sure a rate is: what curves have in common."""
+"""What studies do with their results: find them, say which are missing, sum them up."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
 
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.plotting import NORMAL
+from suffice.lab.knowing import known
+from suffice.lab.plotting import NORMAL, named
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+REFUSED: Final = "refused"
+NOTHING: Final = "–"
 WIDTH: Final = 118
+
+K = TypeVar("K")
 
 
 class Present(NamedTuple):
@@ -26,11 +31,71 @@ class Present(NamedTuple):
 
 def present(results: Results, wanted: Sequence[Experiment]) -> Present:
     """Of the wanted experiments; results may hold those of other studies too."""
-    found = [results[id] for id in (experiment.id for experiment in wanted) if id in results]
-    runs = [run for run in found if not run.stopped]
-    why = Counter(run.stopped for run in found if run.stopped)
-    stopped = "".join(f"; {n} ended without a result ({words})" for words, n in sorted(why.items()))
-    return Present(runs, f"{len(runs):,} of {len(wanted):,} runs are here{stopped}.")
+    runs = found(results, wanted)
+    finished = done(runs)
+    said = [f"{len(finished):,} of {len(wanted):,} runs are here."]
+    if absent := Counter(named(e.learner) for e in wanted if e.id not in results):
+        said.append(f"Not run: {_counted(absent)}.")
+    if stopped := Counter(f"{named(run.experiment.learner)} {_why(run)}" for run in runs if run.stopped):
+        said.append(f"Given up: {_counted(stopped)}.")
+    return Present(finished, " ".join(said))
+
+
+def found(results: Results, wanted: Iterable[Experiment]) -> list[Result]:
+    """The results of these experiments, in their order."""
+    return [results[e.id] for e in wanted if e.id in results]
+
+
+def done(runs: Iterable[Result]) -> list[Result]:
+    """Those that were not stopped."""
+    return [run for run in runs if not run.stopped]
+
+
+def _counted(words: Counter[str]) -> str:
+    return ", ".join(f"{word} ({times})" for word, times in words.items())
+
+
+def _why(run: Result) -> str:
+    """Why a run was stopped, in few words."""
+    return REFUSED if run.stopped.startswith(REFUSED) else run.stopped
+
+
+def grouped(runs: Iterable[Result], key: Callable[[Result], K]) -> dict[K, list[Result]]:
+    """By a key, in the order of its first mention."""
+    groups: dict[K, list[Result]] = {}
+    for run in runs:
+        groups.setdefault(key(run), []).append(run)
+    return groups
+
+
+def by_learner(runs: Iterable[Result]) -> dict[str, list[Result]]:
+    """The runs of each learner."""
+    return grouped(runs, lambda run: run.experiment.learner)
+
+
+def middle(runs: Iterable[Result], of: Callable[[Result], float]) -> float:
+    """The median: a run that was disturbed by others on the machine does not move it."""
+    return median(of(run) for run in runs)
+
+
+def gained(run: Result) -> float:
+    """The share of what can be gained over the behaviour: 0 is its mean return, 1 the optimum; below 0 is worse."""
+    truth = known(run.experiment).truth
+    base, best = float(truth.behaviour.mean_return), float(truth.optimal_value)
+    return (run.mean_return - base) / (best - base)
+
+
+def exponent(points: dict[float, float]) -> float | None:
+    """The slope of y against x on logarithmic scales, by least squares; None of fewer than two points."""
+    if len(points) < 2:
+        return None
+    x, y = np.log(list(points)), np.log(list(points.values()))
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def geometric(ratios: Iterable[float]) -> float:
+    """The geometric mean."""
+    return math.exp(float(np.mean(np.log(list(ratios)))))
 
 
 class Rate(NamedTuple):
@@ -54,36 +119,6 @@ def paragraph(*sentences: str) -> str:
     return fill(" ".join(sentences), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
-def rounded(number: float) -> str:
-    """A number for a table: two digits, and a power of ten where it is long."""
-    if math.isinf(number):
-        return "∞"
-    if number < 10:
-        return f"{number:.2g}"
-    power = math.floor(math.log10(number))
-    if power < 6:
-        return f"{round(number, 1 - power):,.0f}"
-    return f"{number / 10**power:.1f}·10{str(power).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-
-
-def shares_axes(plots: Sequence[Sequence[Axes]], least: float = 0.0) -> None:
-    """Shares up to 1 against numbers of episodes, in all plots alike; numbers stand at the outer ones only."""
-    for i, row in enumerate(plots):
-        for j, ax in enumerate(row):
-            if not ax.axison:  # it has a legend instead
-                continue
-            ax.set_xscale("log")
-            ax.minorticks_off()
-            ax.set_ylim(min(0.0, least) - 0.08, 1.08)
-            ax.axhline(1, color="#999999", linewidth=0.8, zorder=0)
-            below = i + 1 < len(plots) and plots[i + 1][j].axison
-            ax.tick_params(labelleft=j == 0, labelbottom=not below)
-
-
-def legend_of(plots: Iterable[Axes]) -> dict[str, Any]:
-    """What several plots show, each name once."""
-    entries: dict[str, Any] = {}
-    for ax in plots:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    return entries
+def joined(words: Sequence[str]) -> str:
+    """As in a sentence."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

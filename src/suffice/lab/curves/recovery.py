@@ -7,11 +7,24 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from suffice.bounds import BOUNDS
-from suffice.lab.curves.reading import legend_of, paragraph, present, shares_axes
+from suffice.lab.curves.reading import paragraph, present
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import known
 from suffice.lab.paper import TABLE_1, Row
-from suffice.lab.plotting import GREEN, LINES, ORANGE, PINK, SKY, curve, legend_below, look_of, named, panels
+from suffice.lab.plotting import (
+    GREEN,
+    LINES,
+    ORANGE,
+    PINK,
+    SKY,
+    curve,
+    legend_below,
+    legend_of,
+    look_of,
+    named,
+    panels,
+    shares_axes,
+)
 from suffice.lab.study import Page, Study, table
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import numpy as np
 
 from suffice.episodes import MAX_EPISODES
 from suffice.exact.distances import letters_as_log
-from suffice.lab.curves.gathering import NOTHING, account, brief, by_learner, done, found, grouped, line, look, middle
+from suffice.lab.curves.reading import NOTHING, by_learner, grouped, middle, present
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1
-from suffice.lab.plotting import legend_below, named, panels
-from suffice.lab.study import Page, Study, table
+from suffice.lab.plotting import legend_below, line, look_of, named, panels
+from suffice.lab.study import Page, Study, brief, table
 from suffice.sketch import BYTES_PER_CELL
 from suffice.statistics.prefix_sketch import BYTES_PER_SUFFIX, SketchPlan
 from suffice.statistics.prefix_tree import PrefixPlan
@@ -87,7 +87,8 @@ def pays_from(domain: str, horizon: int) -> int | None:
 def analyse(results: Results) -> Page:
     """Curves of measured memory over the lines of theory, and a table of both."""
     wanted = experiments(False)
-    runs = done(found(results, wanted))
+    there = present(results, wanted)
+    runs = there.runs
     parts = [
         f"## {SKETCHES.title}\n",
         "The paper sketches prefix counts because a table of all (ARO)^ℓ prefixes would not fit. But N episodes have "
@@ -96,7 +97,7 @@ def analyse(results: Results) -> Page:
         f"δ = {DELTA:g}: a sketch has d = ⌈ln 1/δ_c⌉ rows and w = ⌈e/ε⌉ columns for each of ℓ lengths, so that a small "
         "sample's is *larger* than the list of all its suffixes. Medians over seeds; below a megabyte, memory that the "
         "process had already hides some of what is used.",
-        account(results, wanted) + "\n",
+        there.sentence + "\n",
         "![Peak memory against episodes](sketches.svg)\n",
         "".join(_theory(row.name, row.title, row.horizon) for row in ROWS),
         "Measured: megabytes (states learned), and the sketch's memory ÷ the exact one's.\n",
@@ -185,7 +186,7 @@ def _figure(runs: Sequence[Result]) -> Figure:
         for learner in (name for pair in PAIRS for name in pair):
             by_size = grouped(mine.get(learner, []), lambda run: run.experiment.episodes)
             if by_size:
-                line(ax, {n: middle(group, _megabytes) for n, group in sorted(by_size.items())}, **look(learner))
+                line(ax, {n: middle(group, _megabytes) for n, group in sorted(by_size.items())}, **look_of(learner))
         theory = [sizes(row.name, row.horizon, n) for n in SIZES]
         for name, style, label in (
             ("sketch", "--", "theory: sketches, one sample"),

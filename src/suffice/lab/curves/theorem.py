@@ -11,9 +11,9 @@ from suffice.exact import Minimal
 from suffice.exact.distances import closest_in, futures, letters_as_log
 from suffice.exact.samples import candidates
 from suffice.lab.curves.places import SMALL, Place, exact, needed
-from suffice.lab.curves.reading import Rate, rounded
+from suffice.lab.curves.reading import Rate
 from suffice.lab.experiment import Experiment, Result
-from suffice.lab.study import table
+from suffice.lab.study import brief, table
 from suffice.languages import Family
 
 FAMILY: Final = "conjunctions"
@@ -69,4 +69,4 @@ def _row(runs: Sequence[Result], place: Place) -> list[str]:
         rate = Rate.of(sum(hits), len(hits))
         found = f"{sum(hits)} of {len(hits)} ({rate.low:.2f} to {rate.high:.2f})"
     promise = f"{promised(place.minimal, DELTA):.2f}"
-    return [place.title, rounded(n), rounded(enough), rounded(enough / n), promise, found]
+    return [place.title, brief(n), brief(enough), brief(enough / n), promise, found]
