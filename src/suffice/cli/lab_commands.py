@@ -1,0 +1,111 @@
+"""The command that proves the others: the paper's table, its figures, and the curves it lacks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Literal
+
+from suffice.cli.app import app
+from suffice.cli.options import Flag, Output, Whole
+from suffice.cli.saying import print_json
+from suffice.cli.waiting import progress_bar, waiting
+from suffice.errors import SufficeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from suffice.lab.experiment import Result
+    from suffice.lab.running import Means
+
+
+@app.command
+def reproduce(
+    what: Literal["table1", "figures", "curves"],
+    /,
+    *,
+    output: Output,
+    quick: Flag = False,
+    flexfringe: str | None = None,
+    jobs: Whole | None = None,
+    time_limit: float = 1800.0,
+    json: Flag = False,
+) -> None:
+    """Run the paper's experiments again, and those it lacks.
+
+    table1 is the paper's table, with exact optima, memory and more learners, beside what the paper printed; curves are
+    returns, states, time and memory against the number of episodes and much else; figures are the paper's automata,
+    drawn from what is learned. Every run is a file in DIR/runs as soon as it is done: stop it when you like, and the
+    same command goes on.
+
+    Examples:
+
+        suffice reproduce table1 --quick -o quick         # minutes
+        suffice reproduce table1 -o full                  # hours
+        suffice reproduce curves --flexfringe ~/flexfringe/build/flexfringe -o full
+
+    Parameters
+    ----------
+    what
+        table1, figures or curves.
+    output
+        Folder for the page, the pictures and the results; made if need be.
+    quick
+        Minutes instead of hours: smaller logs, a single seed or few.
+    flexfringe
+        The FlexFringe binary. Default: that of the variable FLEXFRINGE, or on the path; without one it is left out.
+    jobs
+        Processes at a time. Default: one for each core.
+    time_limit
+        Seconds after which a run is given up, by the clock; the paper's limit unless you say so.
+    json
+        Print JSON and nothing else.
+    """
+    from suffice.lab.learners import missing
+    from suffice.lab.peers.flexfringe import find_flexfringe
+    from suffice.lab.reproducing import folder_of
+    from suffice.lab.running import Means
+    from suffice.view.style import refuse_without_matplotlib
+
+    if jobs is not None and jobs < 1:
+        raise SufficeError(f"--jobs must be at least 1, not {jobs}")
+    if not time_limit > 0:
+        raise SufficeError(f"--time-limit is a number of seconds, not {time_limit:g}; try 60")
+    binary = find_flexfringe(flexfringe)
+    folder = folder_of(output)
+    if what != "table1":
+        refuse_without_matplotlib()  # now rather than in some hours
+    if what != "figures":
+        for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
+            print(f"suffice: {absent}. Its lines are left out.", file=sys.stderr)
+    means = Means(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
+    try:
+        runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, means, quick)
+    except KeyboardInterrupt:
+        print(f"suffice: interrupted; what is done is kept in {output}, and the same command goes on", file=sys.stderr)
+        sys.exit(130)
+    stopped = {run.experiment.id: run.stopped for run in runs if run.stopped}
+    if json:
+        print_json({"files": [str(file) for file in files], "runs": len(runs), "stopped": stopped})
+        return
+    if runs:
+        given_up = f", {len(stopped)} of them given up" if stopped else ""
+        print(f"{len(runs):,} runs{given_up}; each is a line of {files[-1]}.")
+    print(f"Wrote {len(files)} files to {output}. Next: read {files[0]}")
+
+
+def _draw(folder: Path, quick: bool) -> tuple[list[Result], list[Path]]:
+    from suffice.lab.figures import draw_figures
+
+    with waiting("Learning and drawing"):
+        return [], draw_figures(folder, quick)
+
+
+def _run(what: str, folder: Path, means: Means, quick: bool) -> tuple[list[Result], list[Path]]:
+    from suffice.lab.curves import CURVES
+    from suffice.lab.reproducing import run_studies
+    from suffice.lab.table1 import TABLE1
+
+    studies = (TABLE1,) if what == "table1" else CURVES
+    with progress_bar("Running experiments") as progress:
+        return run_studies(what, studies, folder, means, quick, progress)
