@@ -1,0 +1,125 @@
+"""The paper's table: what is run, what is taken from the results, and what is said of those that are missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_changes
+
+import msgspec
+import pytest
+
+from suffice.lab.experiment import Experiment, Result, Results
+from suffice.lab.paper import TABLE_1
+from suffice.lab.study import brief
+from suffice.lab.table1 import (
+    AALPY,
+    FLEXFRINGE,
+    METHODS,
+    OURS,
+    PEER_SEEDS,
+    SEEDS,
+    SIZES,
+    TABLE1,
+    Method,
+    analyse,
+    experiment,
+    experiments,
+    summary,
+)
+
+MAZE = next(row for row in TABLE_1 if row.name == "t-maze")
+N = SIZES[-1]
+
+
+def result(learner: str, seed: int, **fields: float | str) -> Result:
+    return Result(experiment=experiment(MAZE, learner, N, seed), **fields)  # type: ignore[arg-type]
+
+
+def by_id(*results: Result) -> Results:
+    return {r.experiment.id: r for r in results}
+
+
+def line(text: str, title: str) -> list[str]:
+    """The cells of the only line that begins so in the maze's table."""
+    (found,) = [
+        row for row in text.split("## T-maze")[1].split("\n## ")[0].splitlines() if row.startswith(f"| {title}")
+    ]
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def test_everything_that_was_promised_is_run() -> None:
+    full = experiments(quick=False)
+    assert len({e.id for e in full}) == len(full)
+    for row in TABLE_1:
+        learners = {e.learner for e in full if (e.domain, e.horizon) == (row.name, row.horizon)}
+        assert {"sketch/paper", "prefixes/paper", "1,1,1/paper", "layers", "stationary"} <= learners
+        assert {f"flexfringe/{h}/closed" for h in ("likelihood-ratio", "alergia", "css")} <= learners
+        assert learners == {learner for method in METHODS for learner in method.learners}
+    assert {e.episodes for e in full} == set(SIZES) and {e.seed for e in full} == set(SEEDS)
+
+
+def test_a_quick_run_is_part_of_the_full_one() -> None:
+    quick, full = ({e.id for e in experiments(quick)} for quick in (True, False))
+    assert quick < full and len(quick) * 5 < len(full)
+
+
+def test_the_best_of_several_settings_counts() -> None:
+    first, second, third = FLEXFRINGE[0].learners
+    runs = by_id(
+        *(result(first, seed, states=9, mean_return=1.0) for seed in PEER_SEEDS),
+        *(result(second, seed, states=7, mean_return=3.0) for seed in PEER_SEEDS[:2]),
+        *(result(third, seed, states=5, mean_return=3.0) for seed in PEER_SEEDS),
+    )
+    assert {run.experiment.learner for run in FLEXFRINGE[0].best(runs, MAZE, N)} == {third}  # fewer states
+    assert Method("none of it", ("layers",)).best(runs, MAZE, N) == []
+
+
+def test_a_setting_that_was_given_up_counts_only_if_no_other_ended() -> None:
+    first, second, _ = FLEXFRINGE[0].learners
+    late = [result(first, seed, stopped="over 600 s", limit=600.0) for seed in PEER_SEEDS]
+    ended = [result(second, seed, mean_return=-1.0) for seed in PEER_SEEDS]
+    assert FLEXFRINGE[0].best(by_id(*late, *ended), MAZE, N) == ended
+    assert FLEXFRINGE[0].best(by_id(*late), MAZE, N) == late
+
+
+def test_means_errors_and_medians() -> None:
+    values = dict(zip(SEEDS, (4.0, 4.0, 3.0, 4.0, 4.0), strict=True))
+    runs = [
+        result(
+            "layers", s, states=20 + (s == 11), mean_return=v, return_per_step=v / 5, success_rate=1.0, seconds=0.042
+        )
+        for s, v in values.items()
+    ]
+    runs = [msgspec.structs.replace(run, bytes=2_940_000) for run in runs]
+    cells = line(analyse(by_id(*runs)).text, "`suffice learn` |")
+    assert cells == ["`suffice learn`", "20", "3.8 ± 0.2", "0.76 ± 0.04", "1", "0.042", "2.9"]
+    assert f"| `suffice learn` | not run | 20 · 3.8 · {brief(0.042)} s | not run |" in summary(by_id(*runs))
+
+
+def test_what_is_missing_is_said() -> None:
+    text = analyse(by_id(result("layers", 11, states=20))).text
+    assert "**FlexFringe is not here: build it" in text and "**AALpy is not installed" in text
+    assert line(text, "FlexFringe, css")[1:] == ["not run"] * 6
+    with_peers = by_id(
+        result("flexfringe/css", 11, stopped="over 600 s", limit=600.0), result(AALPY.learners[0], 11, states=3)
+    )
+    text = analyse(with_peers).text
+    assert "is not here" not in text and "not installed" not in text
+    assert line(text, "FlexFringe, css")[1:] == ["over 600 s"] * 6
+
+
+def test_the_papers_numbers_and_the_truth_stand_beside() -> None:
+    text = analyse(by_id(result("layers", 11, states=20))).text
+    assert line(text, "*the paper's* CMS")[1:6:4] == ["104", "10.1"] and line(text, "*the paper's* X")[2] == "r = 4"
+    assert "Q_min = 20 states (12 for all times alike); V* = 4, the behaviour's -3.35." in text
+    assert "| *the paper's* CMS |" in summary({}) and summary({}).count("> 1800 s") == 1
+
+
+@pytest.mark.parametrize("method", OURS, ids=lambda method: method.title)
+def test_ours_are_not_chosen_in_hindsight(method: Method) -> None:
+    assert len(method.learners) == 1
+
+
+def test_the_study_is_what_the_command_runs() -> None:
+    assert TABLE1.experiments is experiments and TABLE1.analyse is analyse
+    assert isinstance(TABLE1.experiments(True)[0], Experiment)
+    assert with_changes(TABLE1, title="x").title == "x"  # data
