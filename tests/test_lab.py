@@ -506,9 +506,9 @@ def test_what_a_program_takes_is_its_own(tmp_path: Path) -> None:
 
 
 def test_programs_that_fail_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SufficeError, match=r"^/bin/sh failed: too bad"):
+    with pytest.raises(SufficeError, match=r"^sh failed: too bad$"):
         measured_command(["/bin/sh", "-c", "echo too bad >&2; exit 3"], tmp_path)
-    with pytest.raises(SufficeError, match=r"^/bin/sh failed"):
+    with pytest.raises(SufficeError, match=r"^sh failed: without a word$"):
         measured_command(["/bin/sh", "-c", "kill -9 $$"], tmp_path)
-    with pytest.raises(SufficeError, match=r"^/not/there failed: [^$]*No such file"):
+    with pytest.raises(SufficeError, match=r"^there failed: .*No such file"):
         measured_command(["/not/there"], tmp_path)

@@ -89,8 +89,9 @@ def test_what_is_done_is_not_run_again(done: Path) -> None:
     ("arguments", "said"),
     [
         (["table1", "--jobs", "0"], "--jobs must be at least 1"),
-        (["curves", "--time-limit", "0"], "--time-limit is a number of seconds, not 0; try 60"),
+        (["curves", "--time-limit", "0"], "--time-limit is a number of seconds below 1e+07, not 0; try 60"),
         (["curves", "--time-limit", "nan"], "--time-limit is a number of seconds"),
+        (["curves", "--time-limit", "inf"], "--time-limit is a number of seconds"),
         (["table2"], 'Did you mean "table1"?'),
         (["table1", "--flexfringe", "/no/such"], "/no/such is no program that can be run; build it from its source"),
     ],
@@ -100,11 +101,12 @@ def test_mistakes_get_one_line(arguments: list[str], said: str, tmp_path: Path) 
     assert ran.code == 2 and said in ran.err and ran.err.count("\n") == 1 and not ran.out
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for name in ("file", "file/folder"):
+    (tmp_path / "runs").write_text("")
+    for name in ("file", "file/folder", "."):
         ran = suffice("reproduce", "figures", "-o", str(tmp_path / name))
-        assert ran.code == 2 and "the folder cannot be made" in ran.err
+        assert ran.code == 2 and "the folder cannot be written" in ran.err
 
 
 def test_without_matplotlib_curves_are_refused_before_they_are_run(
@@ -114,7 +116,27 @@ def test_without_matplotlib_curves_are_refused_before_they_are_run(
     for what in ("curves", "figures"):
         ran = suffice("reproduce", what, "--quick", "-o", str(tmp_path))
         assert ran.code == 2 and "pip install 'suffice[plots]'" in ran.err
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_quick_run_does_not_lose_what_took_hours(tmp_path: Path) -> None:
+    study = Study("few", "A few", few, count)
+    run_studies("few", (study,), tmp_path, Means(1))
+    run_studies("few", (study,), tmp_path, Means(1), quick=True)
+    assert len(load_bundle(tmp_path / "few.jsonl.gz")) == 2
+    assert (tmp_path / "few.md").read_text().startswith("1 results")
+
+
+def test_runs_that_fail_are_left_out_and_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "flexfringe"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    failing = [Experiment(domain="corridor", horizon=3, episodes=50, seed=1, learner="flexfringe/css"), *few(True)]
+    monkeypatch.setattr(table1, "TABLE1", Study("table1", "Fails", lambda quick: failing, count))
+    ran = suffice("reproduce", "table1", "--flexfringe", str(program), "-o", str(tmp_path / "out"))
+    assert ran.code == 1 and "1 runs; each is a line" in ran.out
+    assert "1 runs failed and are left out" in ran.err and "flexfringe failed: without a word" in ran.err
+    assert (tmp_path / "out" / "table1.md").read_text().startswith("1 results")
 
 
 def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:

@@ -66,10 +66,13 @@ def test_the_best_of_several_settings_counts() -> None:
     first, second, third = FLEXFRINGE[0].learners
     runs = by_id(
         *(result(first, seed, states=9, mean_return=1.0) for seed in PEER_SEEDS),
-        *(result(second, seed, states=7, mean_return=3.0) for seed in PEER_SEEDS[:2]),
+        *(result(second, seed, states=7, mean_return=3.0) for seed in PEER_SEEDS),
         *(result(third, seed, states=5, mean_return=3.0) for seed in PEER_SEEDS),
     )
     assert {run.experiment.learner for run in FLEXFRINGE[0].best(runs, MAZE, N)} == {third}  # fewer states
+    lucky = by_id(*runs.values(), *(result(first, seed, states=1, mean_return=4.0) for seed in PEER_SEEDS[:1]))
+    fewer = {id: run for id, run in lucky.items() if run.experiment.learner != first or run.states == 1}
+    assert {run.experiment.learner for run in FLEXFRINGE[0].best(fewer, MAZE, N)} == {third}  # one seed is luck
     assert Method("none of it", ("layers",)).best(runs, MAZE, N) == []
 
 
@@ -79,6 +82,20 @@ def test_a_setting_that_was_given_up_counts_only_if_no_other_ended() -> None:
     ended = [result(second, seed, mean_return=-1.0) for seed in PEER_SEEDS]
     assert FLEXFRINGE[0].best(by_id(*late, *ended), MAZE, N) == ended
     assert FLEXFRINGE[0].best(by_id(*late), MAZE, N) == late
+
+
+def test_words_of_others_do_not_break_the_table() -> None:
+    first, *rest = (result("flexfringe/css", seed, mean_return=1.0) for seed in PEER_SEEDS)
+    broken = result("flexfringe/css/closed", PEER_SEEDS[-1], stopped="refused: a | b\nc", limit=1.0)
+    assert "refused: a / b c" not in analyse(by_id(first, *rest, broken)).text
+    assert line(analyse(by_id(broken)).text, "FlexFringe, css")[1] == "refused: a / b c"
+    assert "refused: a / b c" in summary(by_id(broken))
+
+
+def test_seeds_are_those_of_the_runs() -> None:
+    ours, theirs = result("layers", 14), result("flexfringe/css", 12)
+    assert "Seeds 14 for ours and 12 for peers." in analyse(by_id(ours, theirs)).text
+    assert "Seeds 14 for ours. " in analyse(by_id(ours)).text
 
 
 def test_means_errors_and_medians() -> None:
@@ -98,13 +115,13 @@ def test_means_errors_and_medians() -> None:
 def test_what_is_missing_is_said() -> None:
     text = analyse(by_id(result("layers", 11, states=20))).text
     assert "**FlexFringe is not here: build it" in text and "**AALpy is not installed" in text
-    assert line(text, "FlexFringe, css")[1:] == ["not run"] * 6
+    assert line(text, "FlexFringe, css")[1:] == ["not run", *[""] * 5]
     with_peers = by_id(
         result("flexfringe/css", 11, stopped="over 600 s", limit=600.0), result(AALPY.learners[0], 11, states=3)
     )
     text = analyse(with_peers).text
     assert "is not here" not in text and "not installed" not in text
-    assert line(text, "FlexFringe, css")[1:] == ["over 600 s"] * 6
+    assert line(text, "FlexFringe, css")[1:] == ["over 600 s", *[""] * 5]
 
 
 def test_the_papers_numbers_and_the_truth_stand_beside() -> None:

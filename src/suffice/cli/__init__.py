@@ -23,7 +23,8 @@ __all__ = ["app", "commands", "domain_commands", "evaluation_commands", "lab_com
 
 def main() -> NoReturn:
     """Run the command line."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as schedulers do: leave nothing half written behind
+    for ending in (signal.SIGTERM, signal.SIGHUP):  # of schedulers and terminals: leave nothing half written behind
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))
     try:
         app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
         sys.stdout.flush()

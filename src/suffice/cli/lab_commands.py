@@ -12,6 +12,8 @@ from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError
 
+LONGEST = 1e7  # seconds
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -69,8 +71,10 @@ def reproduce(
 
     if jobs is not None and jobs < 1:
         raise SufficeError(f"--jobs must be at least 1, not {jobs}")
-    if not time_limit > 0:
-        raise SufficeError(f"--time-limit is a number of seconds, not {time_limit:g}; try 60")
+    if not 0 < time_limit < LONGEST:
+        raise SufficeError(f"--time-limit is a number of seconds below {LONGEST:g}, not {time_limit:g}; try 60")
+    if not sys.platform.startswith("linux"):
+        raise SufficeError("experiments measure and limit their processes in ways that only Linux has; run it there")
     binary = find_flexfringe(flexfringe)
     folder = folder_of(output)
     if what != "table1":
@@ -84,14 +88,19 @@ def reproduce(
     except KeyboardInterrupt:
         print(f"suffice: interrupted; what is done is kept in {output}, and the same command goes on", file=sys.stderr)
         sys.exit(130)
-    stopped = {run.experiment.id: run.stopped for run in runs if run.stopped}
+    stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
+    died = sum(run.failed for run in runs)
     if json:
         print_json({"files": [str(file) for file in files], "runs": len(runs), "stopped": stopped})
-        return
+        sys.exit(1 if died else 0)
     if runs:
-        given_up = f", {len(stopped)} of them given up" if stopped else ""
-        print(f"{len(runs):,} runs{given_up}; each is a line of {files[-1]}.")
+        given_up = f", {len(stopped) - died} of them given up" if len(stopped) > died else ""
+        print(f"{len(runs) - died:,} runs{given_up}; each is a line of {files[-1]}.")
     print(f"Wrote {len(files)} files to {output}. Next: read {files[0]}")
+    if died:
+        first = next(run for run in runs if run.failed)
+        print(f"suffice: {died} runs failed and are left out ({first.experiment.id} {first.stopped})", file=sys.stderr)
+        sys.exit(1)
 
 
 def _draw(folder: Path, quick: bool) -> tuple[list[Result], list[Path]]:

@@ -31,6 +31,10 @@ sys.exit(status != 0)
 T = TypeVar("T")
 
 
+class ProgramError(SufficeError):
+    """Another program did not do what it should: not for good, perhaps."""
+
+
 class Took(NamedTuple):
     """What a run took."""
 
@@ -56,7 +60,8 @@ def measured_command(command: Sequence[str], folder: Path) -> Took:
         starter = [sys.executable, "-I", "-S", "-c", STARTER, usage.name, *command]
         done = subprocess.run(starter, cwd=folder, capture_output=True, text=True)
         if done.returncode:
-            raise SufficeError(f"{command[0]} failed: {(done.stderr or done.stdout)[-500:]}")
+            said = " ".join((done.stderr or done.stdout).split())
+            raise ProgramError(f"{Path(command[0]).name} failed: {said[-200:] or 'without a word'}")
         seconds, peak = Path(usage.name).read_text().split()
     return Took(float(seconds), int(peak))
 

@@ -44,9 +44,12 @@ LINES: Final = {
     "0.05": ":",  # two settings of one peer apart
 }
 
-# 97.5 % quantiles of Student's distribution with 1, 2, … degrees of freedom; beyond them the normal one's is close.
-STUDENT: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-NORMAL: Final = 1.96
+NORMAL: Final = 1.96  # 97.5 % quantiles: of the normal distribution, and of Student's with 1, 2, … degrees of freedom
+STUDENT: Final = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
 
 
 class Band(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from suffice.errors import SufficeError
 from suffice.files import replacing
 from suffice.lab.experiment import Result, distinct
 from suffice.lab.running import Means, run_all
-from suffice.lab.store import BUNDLE, save_bundle
+from suffice.lab.store import BUNDLE, RUNS, load_bundle, save_bundle
 from suffice.lab.study import Page, Study
 from suffice.view.saving import save_figure
 
@@ -19,9 +20,11 @@ def folder_of(name: str) -> Path:
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / RUNS).mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder / RUNS):
+            return folder
     except OSError as error:
-        raise SufficeError(f"-o {name}: the folder cannot be made ({error.strerror}); give another") from error
-    return folder
+        raise SufficeError(f"-o {name}: the folder cannot be written ({error.strerror}); give another") from error
 
 
 def run_studies(
@@ -35,9 +38,11 @@ def run_studies(
     """All results, and the files that were written: the page, its pictures, and the results in one file."""
     wanted = distinct(experiment for study in studies for experiment in study.experiments(quick))
     results = run_all(wanted, folder, means, progress)
+    kept = {id: result for id, result in results.items() if not result.failed}
     bundle = folder / f"{name}{BUNDLE}"
-    save_bundle((result for result in results.values() if not result.failed), bundle)
-    return list(results.values()), [*write_page(analyse(studies, results), folder, name), bundle]
+    before = {old.experiment.id: old for old in load_bundle(bundle)} if bundle.exists() else {}
+    save_bundle({**before, **kept}.values(), bundle)  # a quick run must not lose what took hours
+    return list(results.values()), [*write_page(analyse(studies, kept), folder, name), bundle]
 
 
 def analyse(studies: Sequence[Study], results: dict[str, Result]) -> Page:

@@ -22,11 +22,13 @@ from threading import Lock
 from suffice.errors import SufficeError
 from suffice.lab.experiment import Experiment, Result, distinct
 from suffice.lab.learners import missing
+from suffice.lab.measuring import ProgramError
 from suffice.lab.performing import perform
 from suffice.lab.store import load, save
 
 MINUTES_OF_THE_PAPER = 30
-DIED = "it died without a word"
+DIED = "died: without a word"
+GRACE = 60  # seconds of CPU time beyond its limit after which a run ends by itself, if nobody is there to end it
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class _Nursery:
             child.join()
         if isinstance(answer, Result):
             return answer
-        limit = 0.0 if answer == DIED else self._means.seconds
+        limit = 0.0 if answer.startswith("died") else self._means.seconds
         return Result(experiment=experiment, stopped=answer, limit=limit)
 
     def close(self) -> None:
@@ -141,8 +143,18 @@ def _child(experiment: Experiment, means: Means, answer: Connection, scratch: st
     os.setsid()
     tempfile.tempdir = scratch
     resource.setrlimit(resource.RLIMIT_AS, (means.bytes, means.bytes))
+    seconds = int(means.seconds) + GRACE
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
         answer.send(perform(experiment, means.flexfringe))
-    except (MemoryError, SufficeError) as error:
-        full = isinstance(error, MemoryError) or "bad_alloc" in str(error)
-        answer.send(f"over {means.bytes / (1 << 30):g} GiB" if full else f"refused: {error}")
+    except Exception as error:
+        answer.send(_in_words(error, means))
+
+
+def _in_words(error: Exception, means: Means) -> str:
+    """Over its memory, refused for good, or dead and worth another try."""
+    if isinstance(error, MemoryError) or "bad_alloc" in str(error):
+        return f"over {means.bytes / (1 << 30):g} GiB"
+    kind = "died" if isinstance(error, ProgramError) or not isinstance(error, SufficeError) else "refused"
+    name = "" if isinstance(error, SufficeError) else f"{type(error).__name__}: "
+    return " ".join(f"{kind}: {name}{error}".split())

@@ -39,6 +39,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, rule, *rows])
 
 
+def cell(text: str) -> str:
+    """Words of others that would break a table."""
+    return " ".join(text.replace("|", "/").split())
+
+
 def brief(number: float) -> str:
     """Two digits that count, in words of a person: 0.0042, 1.5, 150, 2,900, 4.6·10⁸."""
     if not number or math.isinf(number):

@@ -87,11 +87,12 @@ def analyse(results: Results) -> Page:
     runs = there.runs
     parts = [
         f"## {COST.title}\n",
-        "CPU seconds and peak memory of learning alone, from the same episodes for all: medians of the seeds "
+        "CPU seconds and peak memory of learning, from the same episodes for all: medians of the seeds "
         f"{SEEDS[0]} to {SEEDS[-1]} (one seed for peers at {LARGE:,} episodes). Memory includes the log as the learner "
         "reads it, but AALpy's without its traces; below a megabyte, memory that the process had already hides some of "
-        "what is used. Dashed grey: proportional to N or H, so a flatter line means that "
-        "twice the data costs less than twice as much.",
+        "what is used. FlexFringe's seconds include reading its text and writing its answer, which others are spared; "
+        "on a shared machine the same run can take twice as long at another time. Dashed grey: proportional to N or H, "
+        "so a flatter line means that twice the data costs less than twice as much.",
         there.sentence + "\n",
         "![Seconds and megabytes against episodes and horizon](cost.svg)\n",
         "Fitted exponents, of seconds / of bytes: "
@@ -190,7 +191,7 @@ def _verdict(runs: Sequence[Result]) -> str:
     if not any(run.experiment.learner in PEERS for run in runs):
         return "No peer ran, so nothing is compared.\n"
     if not cheaper:
-        return "At these sizes no peer needs less time or less memory than either of ours.\n"
+        return "At the largest size that both have, no peer needs less time or less memory than either of ours.\n"
     return f"Where a peer is cheaper at the largest size: {'; '.join(cheaper)}.\n"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from suffice.errors import SufficeError
 from suffice.exact.distances import closest_in, futures, letters_as_log
-from suffice.lab.curves.reading import NOTHING, REFUSED, done, found, gained, joined, middle, present
+from suffice.lab.curves.reading import NOTHING, REFUSED, done, found, gained, joined, middle, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1, Row
@@ -154,11 +154,6 @@ def _shares(row: Row, n: int, results: Results) -> dict[str, float]:
 def _among_best(family: str, n: int, results: Results) -> bool:
     shares = [_shares(row, n, results) for row in TABLE_1]
     return all(family in share and share[family] >= max(share.values()) - 0.01 for share in shares)
-
-
-def recovered(run: Result) -> float:
-    """The share of true states that exactly one learned state stands for."""
-    return (run.recovered or 0) / about(run.experiment.domain, (), run.experiment.horizon).layered.n_states
 
 
 def _figure(results: Results) -> Figure:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from suffice.bounds import BOUNDS
 from suffice.lab.curves.places import Place
-from suffice.lab.curves.reading import Rate, paragraph, present
+from suffice.lab.curves.reading import Rate, grouped, paragraph, present
 from suffice.lab.curves.recovery import BOUND_COLOURS
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.plotting import BLACK, RED, SKY, curve, legend_below, look_of, named, panels
@@ -117,8 +117,8 @@ def analyse(results: Results) -> Page:
             "Runs with a split / surely false ≤ promised, a mean over runs. Intervals are Wilson's, at 95 %;",
             f"the widest is {most:.2f} wide, so small levels can be found broken here, but not confirmed. In {kept} of",
             f"{len(found)} cells the interval of surely false splits reaches down to the promise or below it.",
-            "What a larger δ buys is in the second figure: fewer mixtures from the same data. What no test can tell",
-            "within the episodes' length stays merged at any δ, as with `--stationary` on short episodes.",
+            "The second figure has false merges: the share of runs with one, and how many there are. What no test can",
+            "tell within the episodes' length stays merged at any δ, as with `--stationary` on short episodes.",
         ),
         table(["domain", *map(named, LEARNERS)], rows),
     ]
@@ -171,23 +171,40 @@ def _rates(ax: Axes, at: Sequence[float], here: Sequence[Level]) -> None:
 
 
 def _merges(runs: Sequence[Result], places: Sequence[Place]) -> Figure:
-    """A plot for each domain."""
-    figure, axes = panels(1, len(places), wide=3.2, high=2.8)
-    for place, ax in zip(places, axes[0], strict=True):
+    """A column for each domain: how many runs have a mixture, and how many mixtures they have."""
+    figure, axes = panels(2, len(places), wide=3.2, high=2.4)
+    for place, column in zip(places, zip(*axes, strict=True), strict=True):
         for learner in LEARNERS:
             mine = [run for run in runs if (Place.of(run.experiment), run.experiment.learner) == (place, learner)]
             look = look_of(learner)
             if bound := learner.partition("/")[2]:
                 look |= {"color": BOUND_COLOURS[bound]}
             look |= {"linestyle": "--" if learner in ("layers", "stationary") else "-"}
-            curve(ax, mine, lambda run: run.experiment.delta, lambda run: run.merges or 0, **look)
-        _levels_axis(ax)
-        ax.set_ylim(bottom=-0.04 * ax.get_ylim()[1])  # so that a line at 0 is seen
-        ax.set_title(_title(place), fontsize=10)
-        ax.set_xlabel("δ of a test", fontsize=10)
-    axes[0][0].set_ylabel("states that are mixtures", fontsize=10)
+            _merge_rate(column[0], mine, look)
+            curve(column[1], mine, _delta, lambda run: run.merges or 0, **look)
+        for ax in column:
+            _levels_axis(ax)
+        column[0].set_ylim(-0.05, 1.05)
+        column[1].set_ylim(bottom=-0.04 * column[1].get_ylim()[1])  # so that a line at 0 is seen
+        column[0].set_title(_title(place), fontsize=10)
+        column[1].set_xlabel("δ of a test", fontsize=10)
+    axes[0][0].set_ylabel("runs with a false merge", fontsize=9)
+    axes[1][0].set_ylabel("states that are mixtures", fontsize=9)
     legend_below(figure, axes, len(places))
     return figure
+
+
+def _merge_rate(ax: Axes, runs: Sequence[Result], look: dict[str, Any]) -> None:
+    """The share of runs in which some state stands for several true ones, with Wilson's interval."""
+    at = grouped(runs, _delta)
+    rates = [Rate.of(sum(bool(run.merges) for run in at[delta]), len(at[delta])) for delta in sorted(at)]
+    ax.plot(sorted(at), [rate.share for rate in rates], marker="o", markersize=2.5, linewidth=1.2, **look)
+    low, high = [rate.low for rate in rates], [rate.high for rate in rates]
+    ax.fill_between(sorted(at), low, high, color=look["color"], alpha=0.1, linewidth=0)
+
+
+def _delta(run: Result) -> float:
+    return run.experiment.delta
 
 
 LEVELS: Final = Study("levels", "False splits and false merges against δ", experiments, analyse)

@@ -67,7 +67,7 @@ def analyse(results: Results) -> Page:
         "(dashed). But every picture doubles the number of possible futures, so what is known of each prefix is spread "
         "thinner with every step ahead, while a question about one feature or reward stays as well answered as before. "
         "Peers and `--stationary` look for the automaton for all times, the others for the one with layers. Bands are "
-        f"95 % confidence intervals of {len(SEEDS)} seeds; peers have {len(PEER_SEEDS)}, and no band.",
+        f"95 % confidence intervals of up to {len(SEEDS)} seeds; peers have at most {len(PEER_SEEDS)}, and no band.",
         there.sentence + "\n",
         "![States and share gained, without and with noise](noise.svg)\n",
     ]
@@ -142,18 +142,16 @@ def _row(both: Both) -> list[str]:
 
 
 def _verdict(compared: Sequence[Both]) -> str:
-    """Who has far more states, who far fewer, who loses return, and who neither."""
+    """Who has far more states, who far fewer, who loses return, and who neither; each at its own largest N."""
     grow = [f"{named(b.learner)} (× {b.factor:.1f})" for b in compared if b.factor >= MORE]
     shrink = [f"{named(b.learner)} (× {b.factor:.2f})" for b in compared if b.factor <= 1 / MORE]
     lose = [f"{named(b.learner)} ({b.change:+.2f})" for b in compared if b.change <= -WORSE]
     calm = [named(b.learner) for b in compared if 1 / MORE < b.factor < MORE and b.change > -WORSE]
-    best = [named(b.learner) for b in compared if b.gained[1] >= max(c.gained[1] for c in compared) - 0.01]
     said = [
         (f"At least {MORE:g} times the states with noise", grow),
         (f"at most 1/{MORE:g} of them", shrink),
         (f"at least {WORSE:g} of the share gained lost", lose),
         ("neither", calm),
-        ("best with noise", best),
     ]
     return "; ".join(f"{what}: {joined(who) if who else 'nobody'}" for what, who in said) + ".\n"
 

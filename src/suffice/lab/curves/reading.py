@@ -85,6 +85,13 @@ def gained(run: Result) -> float:
     return (run.mean_return - base) / (best - base)
 
 
+def recovered(run: Result) -> float:
+    """The share of true states that exactly one learned state stands for, of the minimal automaton of the same kind."""
+    truth = known(run.experiment)
+    folded = truth.stationary if run.experiment.learner == "stationary" else None
+    return (run.recovered or 0) / (folded or truth.layered).n_states
+
+
 def exponent(points: dict[float, float]) -> float | None:
     """The slope of y against x on logarithmic scales, by least squares; None of fewer than two points."""
     if len(points) < 2:

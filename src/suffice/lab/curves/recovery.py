@@ -7,9 +7,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from suffice.bounds import BOUNDS
-from suffice.lab.curves.reading import paragraph, present
+from suffice.lab.curves.reading import gained, paragraph, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.knowing import known
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import (
     GREEN,
@@ -72,20 +71,6 @@ def experiments(quick: bool) -> list[Experiment]:
         for learner in learners
         if n <= LARGEST.get(learner, n)
     ]
-
-
-def gained(run: Result) -> float:
-    """The share of what can be gained over the behaviour: 0 for its own return, 1 for V*."""
-    truth = known(run.experiment).truth
-    behaviour = float(truth.behaviour.mean_return)
-    return (run.mean_return - behaviour) / (float(truth.optimal_value) - behaviour)
-
-
-def recovered(run: Result) -> float:
-    """The share of true states that were found, of the minimal automaton of the same kind."""
-    truth = known(run.experiment)
-    folded = truth.stationary if run.experiment.learner == "stationary" else None
-    return (run.recovered or 0) / (folded.n_states if folded else truth.truth.minimal.n_states)
 
 
 def enough_from(shares: Mapping[int, float]) -> int | None:

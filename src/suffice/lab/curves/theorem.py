@@ -12,13 +12,16 @@ from suffice.exact.distances import closest_in, futures, letters_as_log
 from suffice.exact.samples import candidates
 from suffice.lab.curves.places import SMALL, Place, exact, needed
 from suffice.lab.curves.reading import Rate
-from suffice.lab.experiment import Experiment, Result
+from suffice.lab.experiment import Experiment, Result, options_of
 from suffice.lab.study import brief, table
 from suffice.languages import Family
 
 FAMILY: Final = "conjunctions"
 DELTA: Final = 1e-4  # small enough for 1 − 4AOQδ to say something
 SEEDS: Final = tuple(range(301, 321))
+MOST: Final = 1e6  # episodes
+# In the last one few candidates are rare, but a guard is nearly as often in one row as in the other: μ₀ is small.
+TESTED: Final = (*SMALL, Place("corridor", 3, options_of({"enemy": "0.55"})))
 HEAD: Final = ("domain", "N₁ of the theorem", "sufficient", "ratio", "promised", "exact at N₁")
 
 
@@ -26,19 +29,16 @@ def asked(minimal: Minimal, family: Family, delta: float) -> float:
     """N₁ of the paper's appendix, with its second lemma for languages: 2 (√(2Mℓ) + 14ℓ/3) / d, ℓ = ln(4/δ),
     M = 8 ln(4|X|/δ)/μ₀².
 
-    The largest over layers, where d is the least share of a candidate and μ₀ the least difference in the layer. That is
-    no more than the paper's with the least of all layers, and what `sufficient` does as well.
+    d is the least share of a candidate and μ₀ the least difference in any layer, as the paper defines them.
     """
-    met, ell = candidates(minimal), math.log(4 / delta)
-    largest = 0.0
-    for layer in futures(minimal, family):
-        if (near := closest_in(layer)) is None:
-            continue
-        if not near.distance:
-            return math.inf
-        m = 8 * (ell + math.log(layer.size)) / float(near.distance) ** 2
-        largest = max(largest, 2 * (math.sqrt(2 * m * ell) + 14 * ell / 3) / met[near.layer][-1].share)
-    return largest
+    ell = math.log(4 / delta)
+    layers = list(futures(minimal, family))
+    closest = [float(near.distance) for layer in layers if (near := closest_in(layer))]
+    if not closest or not min(closest):
+        return math.inf
+    m = 8 * (ell + math.log(max(layer.size for layer in layers))) / min(closest) ** 2
+    least = min(met[-1].share for met in candidates(minimal)[1:])
+    return 2 * (math.sqrt(2 * m * ell) + 14 * ell / 3) / least
 
 
 def promised(minimal: Minimal, delta: float) -> float:
@@ -48,15 +48,17 @@ def promised(minimal: Minimal, delta: float) -> float:
 
 
 def trials(place: Place) -> list[Experiment]:
-    """The paper's test on as many episodes as its theorem asks for, rounded up to two digits."""
+    """The paper's test on as many episodes as its theorem asks for, rounded up to two digits; none if too many."""
     n = asked(place.minimal, Family.parse(FAMILY), DELTA)
+    if n > MOST:
+        return []
     unit = 10 ** (math.floor(math.log10(n)) - 1)
     return [place.experiment(f"{FAMILY}/{PAPER.name}", math.ceil(n / unit) * unit, seed, DELTA) for seed in SEEDS]
 
 
 def compared(runs: Sequence[Result]) -> str:
     """A table: what the theorem asks for and promises, what suffices, and what came of it."""
-    return table(HEAD, [_row(runs, place) for place in SMALL])
+    return table(HEAD, [_row(runs, place) for place in TESTED])
 
 
 def _row(runs: Sequence[Result], place: Place) -> list[str]:
@@ -64,7 +66,7 @@ def _row(runs: Sequence[Result], place: Place) -> list[str]:
     enough = needed(place, FAMILY, DELTA).needed[PAPER.name].sufficient
     tried = set(trials(place))
     hits = [exact(run) for run in runs if run.experiment in tried]
-    found = "not run"
+    found = "not run" if n <= MOST else "too many to run"
     if hits:
         rate = Rate.of(sum(hits), len(hits))
         found = f"{sum(hits)} of {len(hits)} ({rate.low:.2f} to {rate.high:.2f})"

@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.episodes import Episodes, Int64
 from suffice.errors import SufficeError
-from suffice.lab.measuring import Took, measured_command
+from suffice.lab.measuring import ProgramError, Took, measured_command
 from suffice.lab.peers.machines import Machine, traces
 from suffice.rdp import UNSEEN
 
@@ -73,7 +73,10 @@ def learned_json(episodes: Episodes, binary: str, settings: Sequence[str], close
         idle = measured_command([binary, "--help"], folder).bytes
         command = [binary, "log.dat", "--outputfile", "learned", "--output", "json", *settings]
         seconds, peak = measured_command(command, folder)
-        return (folder / "learned.final.json").read_text(), Took(seconds, peak - idle)
+        answer = folder / "learned.final.json"
+        if not answer.exists():
+            raise ProgramError(f"{Path(binary).name} wrote no {answer.name}")
+        return answer.read_text(), Took(seconds, max(peak - idle, 0))
 
 
 def write_abbadingo(episodes: Episodes, path: Path, closed: bool) -> None:
