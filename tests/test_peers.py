@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from functools import cache
 from pathlib import Path
@@ -117,6 +118,12 @@ def test_a_log_for_flexfringe_has_digits_alone_and_ends_every_trace_alike(tmp_pa
     assert (n, size) == (log.total, len(log.letters) + 1)
     assert all(row[0] == 1 and row[1] == len(row) - 2 and row[-1] == len(log.letters) for row in rows)
     assert [row[2:] for row in rows] == traces(log, closed=True)
+
+
+def test_settings_with_a_name_stay_as_they_are() -> None:
+    """Results are filed by the name: another setting needs another name."""
+    told = json.dumps(HEURISTICS, sort_keys=True).encode()
+    assert hashlib.blake2b(told, digest_size=8).hexdigest() == "044048c099b41e9c"
 
 
 def test_a_binary_that_is_not_there_is_refused_with_the_way_to_get_one() -> None:
