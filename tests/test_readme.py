@@ -1,4 +1,4 @@
-"""The README's examples are run, and say what the README says they say.
+"""The README's examples are run and say what it says they say, and its table is that of the results.
 
 `python tests/test_readme.py` puts what they say now into the README.
 """
@@ -13,7 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from suffice.lab.store import load_bundle
+from suffice.lab.table1 import summary
+
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "docs" / "reproduction" / "table1.jsonl.gz"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -41,6 +45,15 @@ def with_outputs(readme: str, folder: Path) -> str:
     return SHOWN.sub(run, readme)
 
 
+TABLE = re.compile(r"(?<=<!-- table1 -->\n).*?(?=<!-- /table1 -->)", re.S)
+
+
+def with_table(readme: str) -> str:
+    """The README with the table of the committed results."""
+    results = {result.experiment.id: result for result in load_bundle(RESULTS)}
+    return TABLE.sub(lambda _: summary(results), readme)
+
+
 def steady(text: str) -> str:
     """Without what differs from run to run."""
     return re.sub(r"in \d+\.\d\d s", "in … s", text)
@@ -50,6 +63,11 @@ def test_the_examples_print_what_they_show(tmp_path: Path) -> None:
     assert len(SHOWN.findall(README)) >= 6
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     assert steady(with_outputs(README, tmp_path)) == steady(README)
+
+
+def test_the_table_is_that_of_the_results() -> None:
+    assert len(TABLE.findall(README)) == 1
+    assert with_table(README) == README
 
 
 def test_nothing_in_it_waits_to_be_filled_in():
@@ -62,7 +80,7 @@ def test_every_option_the_readme_names_exists():
         subprocess.run(
             [Path(sys.executable).parent / "suffice", command, "--help"], capture_output=True, text=True, check=True
         ).stdout
-        for command in ("simulate", "exact", "check", "learn", "info", "evaluate", "export", "compare")
+        for command in ("simulate", "exact", "check", "learn", "info", "evaluate", "export", "compare", "reproduce")
     )
     options = set(re.findall(r"(--[a-z][a-z-]+)", README)) - {"--help"}
     assert options
@@ -71,4 +89,4 @@ def test_every_option_the_readme_names_exists():
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        (ROOT / "README.md").write_text(with_outputs(README, Path(name)), encoding="utf-8")
+        (ROOT / "README.md").write_text(with_table(with_outputs(README, Path(name))), encoding="utf-8")

@@ -95,7 +95,7 @@ def test_words_of_others_do_not_break_the_table() -> None:
 def test_seeds_are_those_of_the_runs() -> None:
     ours, theirs = result("layers", 14), result("flexfringe/css", 12)
     assert "Seeds 14 for ours and 12 for peers." in analyse(by_id(ours, theirs)).text
-    assert "Seeds 14 for ours. " in analyse(by_id(ours)).text
+    assert "Seeds 14 for ours.\n" in analyse(by_id(ours)).text
 
 
 def test_means_errors_and_medians() -> None:

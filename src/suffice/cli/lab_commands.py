@@ -57,7 +57,7 @@ def reproduce(
     flexfringe
         The FlexFringe binary. Default: that of the variable FLEXFRINGE, or on the path; without one it is left out.
     jobs
-        Processes at a time. Default: one for each core.
+        Processes at a time, each of up to 8 GiB. Default: one for each core.
     time_limit
         Seconds after which a run is given up, by the clock; the paper's limit unless you say so.
     json

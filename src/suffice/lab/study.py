@@ -46,8 +46,8 @@ def cell(text: str) -> str:
 
 def brief(number: float) -> str:
     """Two digits that count, in words of a person: 0.0042, 1.5, 150, 2,900, 4.6·10⁸."""
-    if not number or math.isinf(number):
-        return "∞" if number else "0"
+    if number <= 0 or math.isinf(number):
+        return "∞" if number > 0 else "0" if not number else f"−{brief(-number)}"
     power = math.floor(math.log10(float(f"{number:.1e}")))
     if power >= MILLION:
         return f"{number / 10**power:.1f}·10{str(power).translate(RAISED)}"

@@ -139,7 +139,7 @@ def _notes(results: Results) -> str:
     told = [f"{', '.join(map(str, s))} for {who}" for s, who in zip(seeds, ("ours", "peers"), strict=True) if s]
     there = {run.experiment.learner.partition("/")[0] for run in results.values()}
     absent = [text for peer, text in PEERS.items() if peer not in there]
-    return f"Seeds {' and '.join(told)}. {NOTES}" + "".join(f"\n**{text}.**\n" for text in absent)
+    return f"Seeds {' and '.join(told)}.\n{NOTES}" + "".join(f"\n**{text}.**\n" for text in absent)
 
 
 def summary(results: Results, n: int = SIZES[-1]) -> str:
