@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DELTAS: Final = (0.3, 0.1, 0.03, 0.01, 0.001, 0.0001)
 QUICK_DELTAS: Final = (0.3, 0.03, 0.001)
-SEEDS: Final = tuple(range(201, 231))
+SEEDS: Final = tuple(range(201, 221))
 SIZES: Final = {Place("corridor", 5): 300, Place("t-maze", 5): 30_000, Place("cheese", 6): 10_000}
 QUICK_PLACES: Final = tuple(SIZES)[:2]
 LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "stationary")
