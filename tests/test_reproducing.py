@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from suffice.domains import make
+from suffice.errors import SufficeError
 from suffice.exact import minimal_rdp
 from suffice.lab import figures, table1
 from suffice.lab.experiment import Experiment, Result, Results
@@ -103,10 +104,13 @@ def test_mistakes_get_one_line(arguments: list[str], said: str, tmp_path: Path) 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    (tmp_path / "runs").write_text("")
-    for name in ("file", "file/folder", "."):
+    for name in ("file", "file/folder"):
         ran = suffice("reproduce", "figures", "-o", str(tmp_path / name))
         assert ran.code == 2 and "the folder cannot be written" in ran.err
+    assert "-o names no folder" in suffice("reproduce", "figures", "-o", "").err
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(SufficeError, match=r"runs: the folder cannot be made \(File exists\); move that file"):
+        save(Result(experiment=few(True)[0]), tmp_path)
 
 
 def test_without_matplotlib_curves_are_refused_before_they_are_run(

@@ -81,7 +81,7 @@ def reproduce(
         refuse_without_matplotlib()  # now rather than in some hours
     if what != "figures":
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
-            print(f"suffice: {absent}. Its lines are left out.", file=sys.stderr)
+            print(f"suffice: {absent}. Until then it is left out.", file=sys.stderr)
     means = Means(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
     try:
         runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, means, quick)

@@ -16,6 +16,11 @@ from suffice.solution import regorl
 from suffice.view.automaton import draw_automaton
 
 SEED: Final = 0
+HEAD: Final = """# The paper's automata, as we learn them
+
+An arrow is labelled by an action, what it showed and what it paid; `any` is any action, `0|1` either value. Orange is
+what the plan chooses, where there is a choice. These T-mazes allow fewer actions than that of Table 1, as in the paper.
+"""
 
 
 class Drawn(NamedTuple):
@@ -38,7 +43,7 @@ FIGURES: Final = (
 
 def draw_figures(folder: Path, quick: bool) -> list[Path]:
     """Learn, compare with the truth, draw, and say what was found."""
-    pictures, lines = [], ["# The paper's automata, as we learn them\n"]
+    pictures, lines = [], [HEAD]
     for drawn in FIGURES:
         domain = make(drawn.domain, drawn.options)
         horizon, n = domain.default_horizon, drawn.quick if quick else drawn.episodes

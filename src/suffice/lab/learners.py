@@ -31,7 +31,7 @@ from suffice.statistics.prefix_sketch import PrefixSketches
 from suffice.statistics.prefix_tree import PrefixCounts
 from suffice.tying import tie
 
-WARM_UP = 200  # episodes that compile everything a run uses
+WARM_UP = 10_000  # episodes that compile everything a run uses
 MOST_EPS = 2.0  # that ALERGIA takes
 
 Learner = Callable[[Episodes], Learned]

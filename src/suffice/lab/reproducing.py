@@ -10,18 +10,19 @@ from suffice.errors import SufficeError
 from suffice.files import replacing
 from suffice.lab.experiment import Result, distinct
 from suffice.lab.running import Means, run_all
-from suffice.lab.store import BUNDLE, RUNS, load_bundle, save_bundle
+from suffice.lab.store import BUNDLE, load_bundle, save_bundle
 from suffice.lab.study import Page, Study
 from suffice.view.saving import save_figure
 
 
 def folder_of(name: str) -> Path:
     """A folder to write to, made if need be."""
+    if not name:
+        raise SufficeError("-o names no folder; give one, which is made if need be")
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / RUNS).mkdir(exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder / RUNS):
+        with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
         raise SufficeError(f"-o {name}: the folder cannot be written ({error.strerror}); give another") from error

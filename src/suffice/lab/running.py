@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from threading import Lock
 
@@ -86,9 +87,18 @@ class _Nursery:
         # a process imports again what the script that was started does; of ours that is the command line
         started = [name for name in ("suffice.cli",) if name in sys.modules]
         self._context.set_forkserver_preload(["suffice.lab.warm", *started])
+        self._start_server()
         self._lock = Lock()
         self._alive: set[int] = set()
         self._closed = False
+
+    def _start_server(self) -> None:
+        """Deaf to Ctrl-C, which a terminal sends to everybody: only the one who can tell what is kept shall hear it."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def run(self, experiment: Experiment) -> Result:
         """In a process of its own, which leaves no files behind even if it is killed."""

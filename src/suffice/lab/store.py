@@ -19,7 +19,10 @@ BUNDLE = ".jsonl.gz"  # how the file of all results ends; ten thousand of them t
 
 def save(result: Result, folder: Path) -> None:
     """One result, whole or not at all."""
-    (folder / RUNS).mkdir(parents=True, exist_ok=True)
+    try:
+        (folder / RUNS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SufficeError(f"{folder / RUNS}: the folder cannot be made ({error.strerror}); move that file") from error
     with replacing(folder / RUNS / f"{result.experiment.id}.json") as temporary:
         temporary.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
 
