@@ -14,6 +14,11 @@ from suffice.lab.store import BUNDLE, load_bundle, save_bundle
 from suffice.lab.study import Page, Study
 from suffice.view.saving import save_figure
 
+CURVES_TITLE = """# The curves that the paper lacks
+
+Made by `suffice reproduce curves`. Every number below comes from its results or from exact computation.
+"""
+
 
 def folder_of(name: str) -> Path:
     """A folder to write to, made if need be."""
@@ -47,9 +52,10 @@ def run_studies(
 
 
 def analyse(studies: Sequence[Study], results: dict[str, Result]) -> Page:
-    """All studies on one page."""
+    """All studies on one page; a single one has its own title."""
     pages = [study.analyse(results) for study in studies]
-    return Page("\n".join(page.text for page in pages), tuple(figure for page in pages for figure in page.figures))
+    text = "\n".join([*([CURVES_TITLE] if len(pages) > 1 else []), *(page.text for page in pages)])
+    return Page(text, tuple(figure for page in pages for figure in page.figures))
 
 
 def write_page(page: Page, folder: Path, name: str) -> list[Path]:
