@@ -61,8 +61,8 @@ def exact(tau: Int64) -> bool:
 
 
 def check(found: Machine) -> None:
+    """What so small a run takes may be less than a tick of the clock and than the heap has left."""
     assert exact(as_tau(found, episodes()))
-    assert found.took.seconds > 0 and found.took.bytes > 0
 
 
 def test_alergia_finds_the_maze() -> None:
@@ -106,7 +106,7 @@ def test_flexfringe_writes_what_was_recorded(heuristic: str, states: int) -> Non
     del states
     text, took = learned_json(episodes(), find_flexfringe() or "", HEURISTICS[heuristic], closed=True)
     assert text == (GOLDEN / f"flexfringe_{heuristic}.json").read_text()
-    assert took.seconds > 0 and took.bytes > 0
+    assert 0 < took.seconds < 60 and took.bytes >= 0
 
 
 def test_a_log_for_flexfringe_has_digits_alone_and_ends_every_trace_alike(tmp_path: Path) -> None:
