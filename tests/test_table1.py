@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as with_changes
-
 import msgspec
 import pytest
 
-from suffice.lab.experiment import Experiment, Result, Results
+from suffice.lab.experiment import Result, Results
 from suffice.lab.paper import TABLE_1
 from suffice.lab.study import brief
 from suffice.lab.table1 import (
@@ -18,7 +16,6 @@ from suffice.lab.table1 import (
     PEER_SEEDS,
     SEEDS,
     SIZES,
-    TABLE1,
     Method,
     analyse,
     experiment,
@@ -136,9 +133,3 @@ def test_the_papers_numbers_and_the_truth_stand_beside() -> None:
 @pytest.mark.parametrize("method", OURS, ids=lambda method: method.title)
 def test_ours_are_not_chosen_in_hindsight(method: Method) -> None:
     assert len(method.learners) == 1
-
-
-def test_the_study_is_what_the_command_runs() -> None:
-    assert TABLE1.experiments is experiments and TABLE1.analyse is analyse
-    assert isinstance(TABLE1.experiments(True)[0], Experiment)
-    assert with_changes(TABLE1, title="x").title == "x"  # data
