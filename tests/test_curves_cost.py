@@ -141,10 +141,10 @@ class TestFamilies:
     def test_medians_and_what_was_refused(self) -> None:
         row, n = TABLE_1[0], families.SIZES[0]
         runs = [
-            Result(experiment=families.experiment(row, "1,1,1", n, s), states=q, mean_return=5.0, recovered=11)
+            Result(experiment=row.experiment("1,1,1/fisher", n, s), states=q, mean_return=5.0, recovered=11)
             for s, q in zip(families.SEEDS, (9, 7, 30), strict=True)
         ]
-        refused = families.experiment(row, "2,2,1", n, families.SEEDS[0])
+        refused = row.experiment("2,2,1/fisher", n, families.SEEDS[0])
         runs.append(Result(experiment=refused, stopped="refused: too large", limit=1.0))
         text = FAMILIES.analyse(by_id(runs)).text
         states = rows_of(text, "states")[0]

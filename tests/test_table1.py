@@ -18,7 +18,6 @@ from suffice.lab.table1 import (
     SIZES,
     Method,
     analyse,
-    experiment,
     experiments,
     summary,
 )
@@ -28,7 +27,7 @@ N = SIZES[-1]
 
 
 def result(learner: str, seed: int, **fields: float | str) -> Result:
-    return Result(experiment=experiment(MAZE, learner, N, seed), **fields)  # type: ignore[arg-type]
+    return Result(experiment=MAZE.experiment(learner, N, seed), **fields)  # type: ignore[arg-type]
 
 
 def by_id(*results: Result) -> Results:

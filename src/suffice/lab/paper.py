@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from suffice.lab.experiment import Experiment
+
 
 class Printed(NamedTuple):
     """A cell of the paper's Table 1."""
@@ -23,6 +25,10 @@ class Row(NamedTuple):
     flexfringe: Printed
     sketch: Printed | None  # None: over 1800 s
     languages: Printed  # X_{1,1,1}
+
+    def experiment(self, learner: str, n: int, seed: int) -> Experiment:
+        """A learner in this domain."""
+        return Experiment(domain=self.name, horizon=self.horizon, episodes=n, seed=seed, learner=learner)
 
 
 TABLE_1: Final = (

@@ -37,7 +37,7 @@ What differs from the paper, or is left open by it:
   the best in hindsight counts, in each domain and for each size. FlexFringe's automata may have cycles, AALpy's too.
 - FlexFringe's css means to compare sketches, but in the version we ran ALERGIA's test decides, and sketches only rank.
 - The paper's own lines stand under every size, for it does not say what its sizes were.
-- A run is given up over its time or 8 GiB, and its line says so. None was where it does not.
+- A run that takes too long or over 8 GiB is given up, and its line says so.
 
 *For all times alike* is the smallest automaton that need not know the step. Learners that look for it, `--stationary`
 and peers, may rightly have fewer states still: what no episode of the horizon can show need not be told apart.
@@ -71,7 +71,7 @@ class Method:
         return min(most, key=lambda g: (-round(fmean(r.mean_return for r in g), 6), fmean(r.states for r in g)))
 
     def _runs(self, learner: str, runs: Results, row: Row, n: int) -> list[Result]:
-        wanted = (experiment(row, learner, n, seed).id for seed in SEEDS)
+        wanted = (row.experiment(learner, n, seed).id for seed in SEEDS)
         return [runs[id] for id in wanted if id in runs]
 
 
@@ -109,17 +109,12 @@ IN_BRIEF: Final = (
 )
 
 
-def experiment(row: Row, learner: str, n: int, seed: int) -> Experiment:
-    """A run of the table."""
-    return Experiment(domain=row.name, horizon=row.horizon, episodes=n, seed=seed, learner=learner)
-
-
 def experiments(quick: bool) -> list[Experiment]:
     """Small logs first, so that a stopped run has something to show."""
     sizes, most = ((QUICK_SIZE,), 1) if quick else (SIZES, len(SEEDS))
     runs = [(learner, s) for m in OURS for learner in m.learners for s in SEEDS[:most]]
     runs += [(learner, s) for m in (*FLEXFRINGE, AALPY) for learner in m.learners for s in PEER_SEEDS[:most]]
-    return [experiment(row, learner, n, seed) for n in sizes for learner, seed in runs for row in TABLE_1]
+    return [row.experiment(learner, n, seed) for n in sizes for learner, seed in runs for row in TABLE_1]
 
 
 def analyse(results: Results) -> Page:

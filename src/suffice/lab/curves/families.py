@@ -33,16 +33,11 @@ COLOURS: Final = dict(zip(SIZES, (SKY, BLUE), strict=True))
 WORK: Final = {1: 120_000, 2: 20_000}
 
 
-def experiment(row: Row, family: str, n: int, seed: int) -> Experiment:
-    """A run of the study."""
-    return Experiment(domain=row.name, horizon=row.horizon, episodes=n, seed=seed, learner=f"{family}/fisher")
-
-
 def experiments(quick: bool) -> list[Experiment]:
     """Small logs first."""
     sizes, seeds, families = (SIZES[:1], SEEDS[:1], QUICK) if quick else (SIZES, SEEDS, COMPARED)
     return [
-        experiment(row, family, n, seed)
+        row.experiment(f"{family}/fisher", n, seed)
         for n in sizes
         for seed in seeds
         for row in TABLE_1
@@ -116,7 +111,7 @@ def _rows(row: Row, results: Results) -> list[list[str]]:
 
 
 def _runs(row: Row, family: str, n: int, results: Results) -> list[Result]:
-    return found(results, (experiment(row, family, n, seed) for seed in SEEDS))
+    return found(results, (row.experiment(f"{family}/fisher", n, seed) for seed in SEEDS))
 
 
 def _cell(row: Row, family: str, results: Results, of: Callable[[Result], float], form: str) -> str:

@@ -57,16 +57,11 @@ BOUND_COLOURS: Final = dict(zip(BOUNDS, (ORANGE, GREEN, PINK, SKY), strict=True)
 Measure = Callable[[Result], float]
 
 
-def experiment(row: Row, learner: str, n: int, seed: int) -> Experiment:
-    """A point of a curve."""
-    return Experiment(domain=row.name, horizon=row.horizon, episodes=n, seed=seed, learner=learner)
-
-
 def experiments(quick: bool) -> list[Experiment]:
     """Small logs first, so that a stopped run has something to show."""
     sizes, seeds, learners = (QUICK_SIZES, SEEDS[:2], QUICK_LEARNERS) if quick else (SIZES, SEEDS, LEARNERS)
     return [
-        experiment(row, learner, n, seed)
+        row.experiment(learner, n, seed)
         for n in sizes
         for seed in seeds
         for row in TABLE_1
