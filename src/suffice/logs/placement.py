@@ -144,8 +144,9 @@ def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, dro
     horizon = longest if horizon is None else horizon
     early = _truncated(table, columns, rows) & (rows.length < horizon)
     if early.any() and not drop:
+        why = f" ({columns.terminated!r} is not true on their last row)" if columns.terminated else ""
         table.refuse(
-            f"{np.count_nonzero(early):,} of {len(early):,} episodes are truncated before the horizon {horizon}, "
+            f"{np.count_nonzero(early):,} of {len(early):,} episodes are truncated before the horizon {horizon}{why}, "
             f"no early end; cut all with --horizon {rows.length[early].min()} or leave them out with --drop-truncated"
         )
     if early.all():

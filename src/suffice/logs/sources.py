@@ -193,7 +193,7 @@ def _of_list(items: Sequence[Any], source: str) -> Table:
             return Table.of(_of_records(items), source)
     if all(isinstance(item, Mapping) or any(hasattr(item, name) for name in PARTS["reward"]) for item in items):
         return Table.of(_joined([_steps_of_object(item, i) for i, item in enumerate(items)]), source)
-    return Table.of(_joined_steps(items), source)
+    return Table.of(table_of_steps(items), source)
 
 
 def _of_records(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -203,7 +203,7 @@ def _of_records(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         raise LogError(f"the rows hold values of different kinds in a column ({error}); give each one type") from error
 
 
-def _joined_steps(episodes: Sequence[Any]) -> pa.Table:
+def table_of_steps(episodes: Sequence[Any]) -> pa.Table:
     """From lists of (observation, action, reward), an observation being a value, a tuple or a dict of them."""
     columns: dict[str, list[Any]] = {"episode": [], "step": []}
     for number, episode in enumerate(episodes):
@@ -221,6 +221,15 @@ def _leaves_of_step(step: Any, number: int, t: int) -> Iterable[tuple[str, Any]]
     if not isinstance(parts, Sequence) or isinstance(parts, str) or len(parts) != len(STEP):
         raise LogError(f"episode {number}, step {t}: a step is (observation, action, reward), not {step!r:.60}")
     for name, value in zip(STEP, parts, strict=True):
-        value = tuple(value) if isinstance(value, list | np.ndarray) and np.ndim(value) else value
-        for leaf, part in _leaves(_named(name, value), value):
-            yield leaf, part.item() if isinstance(part, np.generic | np.ndarray) else part
+        yield from _leaves(_named(name, value), _opened(value))
+
+
+def _opened(value: Any) -> Any:
+    """Arrays and lists as tuples, numbers as Python's own."""
+    if isinstance(value, Mapping):
+        return {key: _opened(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        return value
+    return _opened(value[0]) if len(value) == 1 else tuple(map(_opened, value))
