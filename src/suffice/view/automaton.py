@@ -126,7 +126,7 @@ class _Picture:
         """Where episodes begin; of layers, the steps, and where episodes end."""
         places, radius = self._placed.states, self._placed.radius
         start, first = places[0] - [[radius + ENTRY, 0], [radius + 0.02, 0]]
-        _draw_curve(axes, lead(start, first, bowed=False), THIN, LINE)
+        _draw_curve(axes, lead(start, first, 0), THIN, LINE)
         if self._rdp.stationary:
             return
         for t, q in enumerate(self._rdp.offsets()[:-1]):
