@@ -18,7 +18,7 @@ Complexity of Model-Based Offline Reinforcement Learning, 2022).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -105,12 +105,18 @@ def unroll_plan(rdp: RDP, plan: Plan) -> Plan:
 
 def fold_plan(rdp: RDP, plan: Plan) -> Plan:
     """A plan on the layers of a stationary automaton, folded: what it does where it is most often in each state."""
+    place = fold_places(rdp, plan)
+    return Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
+
+
+def fold_places(rdp: RDP, plan: Plan) -> Int64:
+    """[Q] the state on the layers of a stationary automaton where a plan is most often in each of its states."""
     layers, stands = rdp.unroll()
     order = np.lexsort((np.arange(len(stands)), -plan.occupancy(layers)))[::-1]  # the last to be written stays
     place = np.zeros(rdp.n_states, np.int64)
     inner = order[order < len(stands) - 1]
     place[stands[inner]] = inner
-    return Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
+    return place
 
 
 def backward_induction(rdp: RDP) -> Plan:
@@ -123,9 +129,15 @@ def worth(rdp: RDP, plan: Plan, tally: Tally) -> Estimate:
     return _Backward(rdp, GREEDY, tally).worth(plan.actions)
 
 
-def action_values(rdp: RDP, plan: Plan, tally: Tally) -> Float:
+def action_values(rdp: RDP, plan: Plan, tally: Tally, discount: float | None = None) -> Float:
     """[Q, actions] the value of taking each action once and then following the plan; NaN where it was never taken."""
-    return _Backward(rdp, GREEDY, tally).action_values(plan.actions)
+    return _Backward(rdp, replace(GREEDY, discount=discount), tally).action_values(plan.actions)
+
+
+def behaviour_values(rdp: RDP, discount: float | None = None) -> Float:
+    """[Q] the mean return still to come if one goes on as the log did."""
+    backward = _Backward(rdp, replace(GREEDY, discount=discount), rdp.own_tally())
+    return backward.in_user_units(backward.follow(np.full(rdp.n_states, BEHAVE)))
 
 
 class Bracket(NamedTuple):
