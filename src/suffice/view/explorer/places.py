@@ -1,0 +1,54 @@
+"""Where the states, arrows and labels of the explorer's map go, in pixels at a zoom of 1, y downwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.rdp import RDP
+from suffice.view.arrows import Arrow
+from suffice.view.labels import Line
+from suffice.view.layout import Layout, lay_out
+from suffice.view.placing import CLOSE, RADIUS, ROW, place
+
+Float = NDArray[np.float64]
+
+PIXELS = 120.0  # for an inch of a picture
+LETTER, LEADING, AIR = 7.0, 16.0, 10.0  # pixels: as wide as most letters, as high as lines, and around a label
+MOST_PLACED = 200  # labels that each get the best place; among more the page shows those that have room
+GAP = 1.5  # inches between columns, at least, where labels have no places
+BREADTH = 1.6  # of a map of many columns and states, as a part of its height
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """A map without drawing."""
+
+    states: Float  # [Q, 2] centres
+    labels: Float | None  # [n, 2] centres, one for each arrow; None: the page finds them as it goes
+
+
+def find_places(rdp: RDP, arrows: Sequence[Arrow], lines: Sequence[Sequence[Line]]) -> Places:
+    """As a picture has them, if that is a matter of a moment; else evenly."""
+    layout = lay_out(rdp)
+    if len(arrows) > MOST_PLACED:
+        return Places(PIXELS * _evenly(layout), None)
+    placed = place(layout, arrows, np.array([_size(label) for label in lines]) / PIXELS)
+    unit = PIXELS * RADIUS / placed.radius * np.array([1.0, -1.0])  # as large as if it had not to fit a page
+    return Places(unit * placed.states, unit * placed.labels)
+
+
+def _evenly(layout: Layout) -> Float:
+    """Columns so far apart that arrows between them are not too steep, and the map is not too wide."""
+    down = ROW * CLOSE * layout.height
+    gap = max(GAP, BREADTH * float(np.ptp(down)) / (int(layout.column.max()) + 1))
+    return np.stack([gap * layout.column, down], axis=1)
+
+
+def _size(label: Sequence[Line]) -> tuple[float, float]:
+    """Nearly: fonts differ from page to page."""
+    widest = max((LETTER * len(line.text) + AIR for line in label), default=0.0)
+    return widest, LEADING * len(label)
