@@ -4,6 +4,7 @@ const THIN = 1.2; // an arrow that is hardly ever taken, and the one that is mos
 const THICK = 4.4;
 const WIDTHS = 6; // arrows of about the same width are one path: strokes are what takes time
 const SHADES = 24; // of states by value
+const SMALLEST = 9; // text that is written, in pixels of the screen
 const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 
 class Painter {
@@ -175,23 +176,37 @@ class Painter {
   paintLabels() {
     const { model, camera, look } = this;
     const { source, target, lines } = model.arrows;
-    const placed = Boolean(model.arrows.x);
     const size = 12.5 * camera.k;
     const focus = look.selected >= 0 ? [...new Set([...model.leaving(look.selected), ...model.arriving(look.selected)])] : [];
-    const taken = [];
     this.context.textAlign = "center";
     this.context.textBaseline = "middle";
-    if (camera.k > 0.2) focus.forEach((i) => this.label(i, Math.max(11, size), taken, !placed || size < 11));
-    if (size < 6.5) return;
+    if (this.near < 9) return;
+    const taken = this.boxesOfStates();
+    const roomy = Boolean(model.arrows.x) && size >= SMALLEST; // each has its place
+    focus.sort((i, j) => model.arrows.count[j] - model.arrows.count[i] || i - j);
+    focus.forEach((i) => this.label(i, Math.max(11, size), taken, !roomy));
+    if (!model.arrows.x && size < SMALLEST) return;
     const shown = new Set(focus);
     const crowd = new Set(this.visible);
     for (const i of this.byCount) {
       if (!crowd.has(i) || shown.has(i) || !lines[i].length) continue;
       const away = look.selected >= 0 && source[i] !== look.selected && target[i] !== look.selected;
-      this.context.globalAlpha = away ? 0.45 : 1;
-      this.label(i, size, taken, !placed);
+      this.context.globalAlpha = away ? 0.5 : 1;
+      this.label(i, Math.max(SMALLEST, size), taken, !roomy);
     }
     this.context.globalAlpha = 1;
+  }
+
+  // What labels must not hide.
+  boxesOfStates() {
+    const { model, geometry: { x, y }, camera } = this;
+    const boxes = [];
+    for (let q = 0; q < model.n; q++) {
+      if (!this.stateInView(q)) continue;
+      const [atX, atY] = camera.toScreen(x[q], y[q]);
+      boxes.push([atX - 0.9 * this.near, atY - 0.9 * this.near, atX + 0.9 * this.near, atY + 0.9 * this.near]);
+    }
+    return boxes;
   }
 
   // A gap in the arrow, and words in it; left out if they would hide others.

@@ -1,6 +1,6 @@
 // Where arrows run: cubic curves as in the pictures (view/curves.py), in the map's pixels at a zoom of 1.
 
-const RADIUS = 27.6; // of a state
+const RADIUS = 26; // of a state
 const REACH = 0.4; // how far a curve's handles reach,
 const SLOPE = 0.35; // how much of the way up or down they take along
 const BOW = 0.22; // of an arrow that does not lead to the right
@@ -77,7 +77,8 @@ class Geometry {
       bounds[2] = Math.max(bounds[2], x + room);
       bounds[3] = Math.max(bounds[3], y + room);
     };
-    this.x.forEach((x, q) => add(x, this.y[q], 2 * RADIUS));
+    this.x.forEach((x, q) => add(x, this.y[q], 1.6 * RADIUS));
+    add(this.x[0] - 2 * RADIUS, this.y[0], 0);
     for (let i = 0; i < this.boxes.length; i += 4) {
       add(this.boxes[i], 0.75 * this.boxes[i + 1] + 0.25 * this.boxes[i + 3], 0);
       add(this.boxes[i + 2], 0.75 * this.boxes[i + 3] + 0.25 * this.boxes[i + 1], 0);

@@ -37,7 +37,7 @@ function describeState(model, q) {
   ];
   const doubts = model.undecided(q);
   if (doubts.length) parts.push(section("Undecided, and merged for now", ...doubts.map(undecided)));
-  return parts;
+  return parts.filter(Boolean);
 }
 
 function whereabouts(model, q) {
@@ -133,9 +133,11 @@ function aboutModel(model) {
   return [
     make("h2", {}, model.title),
     make("p", {}, `${plural(model.n, "state")} ${steps}, learned from ${plural(model.episodes, "episode")} of up to ${plural(model.horizon, "decision")}.`),
+    make("p", {}, "Each circle is a state: what one has to remember of what happened, to tell what comes next. Each arrow is something that may happen: ",
+      make("b", {}, model.legend), ". Click a state to read about it, or press ? for help."),
+    model.discount === null ? "" : make("p", {}, `A reward is worth ${model.discount} of itself a step later.`),
+    make("h3", {}, "What the learner says"),
     ...model.said.map((sentence) => make("p", {}, sentence)),
-    make("p", { class: "note" }, `Labels of arrows read ${model.legend}.`, model.discount === null ? "" : ` A reward is worth ${model.discount} of itself a step later.`),
-    make("p", { class: "note" }, "Click a state of the map to read about it, or press ? for help."),
   ];
 }
 

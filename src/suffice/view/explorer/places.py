@@ -12,14 +12,14 @@ from suffice.rdp import RDP
 from suffice.view.arrows import Arrow
 from suffice.view.labels import Line
 from suffice.view.layout import Layout, lay_out
-from suffice.view.placing import CLOSE, RADIUS, ROW, place
+from suffice.view.placing import RADIUS, place
 
 Float = NDArray[np.float64]
 
-PIXELS = 120.0  # for an inch of a picture
-LETTER, LEADING, AIR = 7.0, 16.0, 10.0  # pixels: as wide as most letters, as high as lines, and around a label
+PIXELS = 100.0  # for an inch of a picture
+LETTER, LEADING, AIR = 6.7, 16.0, 8.0  # pixels: as wide as most letters, as high as lines, and around a label
 MOST_PLACED = 200  # labels that each get the best place; among more the page shows those that have room
-GAP = 1.5  # inches between columns, at least, where labels have no places
+ROW, GAP = 72.0, 90.0  # pixels between states of a column, and between columns beside labels, where those have no places
 BREADTH = 1.6  # of a map of many columns and states, as a part of its height
 
 
@@ -33,18 +33,19 @@ class Places:
 
 def find_places(rdp: RDP, arrows: Sequence[Arrow], lines: Sequence[Sequence[Line]]) -> Places:
     """As a picture has them, if that is a matter of a moment; else evenly."""
-    layout = lay_out(rdp)
+    layout, sizes = lay_out(rdp), np.array([_size(label) for label in lines])
     if len(arrows) > MOST_PLACED:
-        return Places(PIXELS * _evenly(layout), None)
-    placed = place(layout, arrows, np.array([_size(label) for label in lines]) / PIXELS)
+        return Places(_evenly(layout, sizes), None)
+    placed = place(layout, arrows, sizes / PIXELS)
     unit = PIXELS * RADIUS / placed.radius * np.array([1.0, -1.0])  # as large as if it had not to fit a page
     return Places(unit * placed.states, unit * placed.labels)
 
 
-def _evenly(layout: Layout) -> Float:
-    """Columns so far apart that arrows between them are not too steep, and the map is not too wide."""
-    down = ROW * CLOSE * layout.height
-    gap = max(GAP, BREADTH * float(np.ptp(down)) / (int(layout.column.max()) + 1))
+def _evenly(layout: Layout, sizes: Float) -> Float:
+    """Columns so far apart that most labels have room and arrows are not too steep, but the map is not too wide."""
+    down = ROW * layout.height
+    usual = float(np.quantile(sizes[:, 0], 0.9))
+    gap = max(GAP + usual, BREADTH * float(np.ptp(down)) / (int(layout.column.max()) + 1))
     return np.stack([gap * layout.column, down], axis=1)
 
 

@@ -21,6 +21,7 @@ class Replay {
     this.select = make("select", { id: "episode", "aria-label": "Episode", change: () => this.choose(Number(this.select.value)) });
     this.slider = make("input", { type: "range", id: "step", min: "0", step: "1", "aria-label": "Step", input: () => this.go(Number(this.slider.value)) });
     this.player = button("▶", "Play", () => this.play(!this.timer), "play");
+    this.source = make("p", { class: "note source" });
     this.told = make("p", { id: "told" });
     this.next = make("div", { class: "next" });
     this.chart = make("div", { class: "chart" });
@@ -28,9 +29,9 @@ class Replay {
       make("div", { class: "controls" },
         make("h2", {}, "Replay"), this.select,
         make("div", { class: "buttons" },
-          button("⏮", "To the beginning", () => this.go(0), "first"), button("◀", "Step back", () => this.go(this.step - 1), "back"),
+          button("|◀", "To the beginning", () => this.go(0), "first"), button("◀", "Step back", () => this.go(this.step - 1), "back"),
           this.player, button("▶|", "Step on", () => this.go(this.step + 1), "on")),
-        this.slider),
+        this.slider, this.source),
       make("div", { class: "story" }, this.told, this.next), this.chart);
     this.list();
   }
@@ -50,6 +51,7 @@ class Replay {
   choose(i, begin = true) {
     this.replay = this.replays[i];
     this.select.value = String(i);
+    this.source.textContent = `${KINDS[this.replay.kind]}.`;
     this.paths = this.models.map((model, m) => pathOf(model, this.replay.symbols[m], this.replay.observation));
     this.slider.max = String(this.replay.action.length);
     if (begin) this.go(0);
@@ -111,8 +113,8 @@ class Replay {
       return make("button", { type: "button", class: event.chance ? "chip" : "chip rare", click: () => this.own(event) },
         `${model.shown(event.symbol)}${paid}`, make("small", {}, event.chance ? percent(event.chance) : "not planned"));
     });
-    const how = model.planned && planned !== BEHAVE ? "by the plan" : "as the log behaved";
-    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Most likely next, ${how}. What if? Choose one to go on by hand:`),
+    const how = q === 0 ? "" : model.planned && planned !== BEHAVE ? ", by the plan" : ", as the log behaved";
+    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Most likely next${how}; choose one to go on by hand:`),
       make("div", { class: "chips", role: "group", "aria-labelledby": "likely" }, chips));
   }
 
@@ -165,7 +167,7 @@ function whereNow(model, q, step) {
 
 // What is still expected at each step: up to now in full, later pale.
 function chartOf(models, paths, step) {
-  const [width, height, left, top] = [300, 112, 40, 12];
+  const [width, height, left, top] = [300, 124, 42, 12];
   const expected = (m, which) => paths[m].map((q, t) => (q === CUT ? 0 : q < 0 ? null : models[m].at(t, q)[which] ?? null));
   const lines = [{ name: "by the plan", class: "by-plan", values: expected(0, "value") }, { name: "as the log behaved", class: "by-log", values: expected(0, "behaviour") }];
   if (models.length > 1) lines[1] = { name: `plan of ${models[1].title}`, class: "by-log", values: expected(1, "value") };
@@ -185,7 +187,7 @@ function chartOf(models, paths, step) {
     }).join("");
   };
   const parts = [make("svg:line", { class: "axis", x1: left, x2: width - 8, y1: y(0), y2: y(0) })];
-  for (const value of new Set([low, 0, high])) parts.push(make("svg:text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, inShort(value)));
+  for (const value of new Set([low, 0, high])) parts.push(make("svg:text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, minus(String(Number(value.toPrecision(3))))));
   parts.push(make("svg:line", { class: "now", x1: x(step), x2: x(step), y1: top - 4, y2: height - 18 }));
   for (const { values, class: look } of lines) {
     parts.push(make("svg:path", { class: `${look} later`, d: path(values, step, last) }), make("svg:path", { class: look, d: path(values, 0, step) }));

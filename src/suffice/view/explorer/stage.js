@@ -37,6 +37,7 @@ class Stage {
       },
       this.canvas,
       make("p", { class: "stage-name" }, title),
+      legendOf(this.model),
       make("div", { class: "zoom" },
         button("+", "Zoom in", () => this.zoom(1.4)),
         button("−", "Zoom out", () => this.zoom(1 / 1.4)),
@@ -168,7 +169,7 @@ class Stage {
     const [x, y] = camera.toScreen(geometry.x[q], geometry.y[q]);
     const inside = x > 60 && y > 60 && x < camera.width - 60 && y < camera.height - 60;
     if (inside && camera.k * RADIUS > 9) return;
-    this.go(geometry.x[q], geometry.y[q], Math.max(camera.k, 0.55));
+    this.go(geometry.x[q], geometry.y[q], Math.max(camera.k, 0.75));
   }
 
   // ---- mouse, fingers and keys
@@ -262,6 +263,17 @@ class Stage {
     const ways = arrows.filter((i) => source[i] !== target[i]).sort((i, j) => count[j] - count[i] || i - j);
     return ways.length ? ends[ways[0]] : q;
   }
+}
+
+// What colours and lines mean.
+function legendOf(model) {
+  const [low, high] = model.range.map(inShort);
+  const sign = (look) => make("i", { class: look });
+  return make("div", { class: "legend" },
+    make("span", {}, sign(""), low === high ? `each is worth ${low}` : `worth ${low} to ${high}`),
+    model.planned ? make("span", {}, sign("arrow"), "planned") : null,
+    make("span", {}, sign("arrow thick"), "taken often"),
+    model.over.size ? make("span", {}, sign("pale"), "over") : null);
 }
 
 // A few words about a state.
