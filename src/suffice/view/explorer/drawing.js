@@ -192,7 +192,7 @@ class Painter {
       if (!crowd.has(i) || shown.has(i) || !lines[i].length) continue;
       const away = look.selected >= 0 && source[i] !== look.selected && target[i] !== look.selected;
       this.context.globalAlpha = away ? 0.5 : 1;
-      this.label(i, Math.max(SMALLEST, size), taken, !roomy);
+      this.label(i, Math.max(SMALLEST, size), taken, !roomy || focus.length > 0);
     }
     this.context.globalAlpha = 1;
   }

@@ -49,7 +49,7 @@ def page_of(
     style = _part("page.css")
     program = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in PROGRAM) + "})();\n"
     return Template(_part("page.html")).substitute(
-        title=html.escape(title or "An automaton"),
+        title=html.escape(" and ".join(names[: len(models)]) if title else "An automaton"),
         style=style,
         style_hash=_hash(style),
         program=program,

@@ -115,11 +115,12 @@ function whyOwn(model, q) {
     const alone = !model.stationary && model.layers[model.layerOf[q]] === 1;
     return [make("p", { class: "note" }, alone ? "It is the only one of its step." : "No single difference is on record.")];
   }
-  const items = reasons.map((reason) => make("li", {},
-    make("p", {}, "Not ", stateLink(model, reason.other), ", because ",
-      reason.first ? make("span", {}, "after ", make("q", {}, reason.first), " ") : null,
-      make("span", {}, reason.text), "."),
-    reason.learned ? make("small", { class: "note" }, "This is what the learner saw.") : null));
+  const others = [...new Set(reasons.map((reason) => reason.other))];
+  const because = (reason) => make("li", {},
+    reason.first ? make("span", {}, "after ", make("q", {}, reason.first), ": ") : null, reason.text,
+    reason.learned ? make("small", {}, " (the learner's reason)") : null);
+  const items = others.map((other) => make("li", {}, "Not ", stateLink(model, other), ", because",
+    make("ul", {}, reasons.filter((reason) => reason.other === other).map(because))));
   return [make("ul", { class: "why" }, items)];
 }
 

@@ -162,7 +162,7 @@ function whereNow(model, q, step) {
   if (model.over.has(q)) return `State ${model.name(q)}${of}: the episode is over.`;
   const { value, behaviour } = model.at(step, q);
   const plan = value === undefined ? "" : `${inShort(value)} by the plan, `;
-  return `State ${model.name(q)}${of}; still to come: ${plan}${inShort(behaviour)} as the log behaved.`;
+  return `State ${model.name(q)}${of}; to come: ${plan}${inShort(behaviour)} as the log behaved.`;
 }
 
 // What is still expected at each step: up to now in full, later pale.
@@ -170,7 +170,10 @@ function chartOf(models, paths, step) {
   const [width, height, left, top] = [300, 124, 42, 12];
   const expected = (m, which) => paths[m].map((q, t) => (q === CUT ? 0 : q < 0 ? null : models[m].at(t, q)[which] ?? null));
   const lines = [{ name: "by the plan", class: "by-plan", values: expected(0, "value") }, { name: "as the log behaved", class: "by-log", values: expected(0, "behaviour") }];
-  if (models.length > 1) lines[1] = { name: `plan of ${models[1].title}`, class: "by-log", values: expected(1, "value") };
+  if (models.length > 1) {
+    lines[0].name = models[0].title;
+    lines[1] = { name: models[1].title, class: "by-log", values: expected(1, "value") };
+  }
   const known = lines.flatMap(({ values }) => values.filter((value) => value !== null));
   let [low, high] = [Math.min(0, ...known), Math.max(0, ...known)];
   if (high - low < 1e-9) [low, high] = [low - 1, high + 1];
@@ -195,6 +198,6 @@ function chartOf(models, paths, step) {
   }
   parts.push(make("svg:text", { x: (left + width) / 2, y: height - 3, "text-anchor": "middle" }, "step"));
   const legend = lines.filter(({ values }) => values.some((value) => value !== null)).map(({ name, class: look }) => make("span", { class: look }, name));
-  return make("figure", {}, make("figcaption", {}, "Return still to come ", legend),
+  return make("figure", {}, make("figcaption", {}, models.length > 1 ? "Still to come by the plan of " : "Return still to come ", legend),
     make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Return still to come, step by step; the text beside it has the numbers." }, parts));
 }

@@ -18,6 +18,7 @@ function wordsOf(model, q) {
   model.words[q] ??= [
     ...model.history(q).map((y) => model.shown(y)),
     ...model.met(q).flatMap((group) => group.events.map((event) => `${model.shown(event.symbol)} reward ${event.reward}`)),
+    ...model.leaving(q).flatMap((i) => model.arrows.lines[i].map((number) => model.texts[number])), // as on the map
     model.over.has(q) ? "over" : "",
   ].join(" ; ").toLowerCase();
   return model.words[q];
