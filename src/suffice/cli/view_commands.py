@@ -76,7 +76,9 @@ def explore(
         )
     with replacing(Path(output)) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    print(f"Wrote {output} ({len(page.encode()) / 1e6:.1f} MB). Open it in a browser: {Path(output).resolve().as_uri()}")
+    print(
+        f"Wrote {output} ({len(page.encode()) / 1e6:.1f} MB). Open it in a browser: {Path(output).resolve().as_uri()}"
+    )
     print(f"Next: click a state, press ? for help; suffice info {model} --states has the same in words")
 
 

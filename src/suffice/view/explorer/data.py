@@ -18,8 +18,8 @@ from suffice.episodes import PAD
 from suffice.kernels import FISHER
 from suffice.model import Model
 from suffice.planner import BEHAVE, Plan, action_values, behaviour_values, fold_places
-from suffice.reasons import reasons
 from suffice.rdp import RDP, History, show
+from suffice.reasons import reasons
 from suffice.view.arrows import arrows_of, over
 from suffice.view.explorer.places import find_places
 from suffice.view.labels import label, legend

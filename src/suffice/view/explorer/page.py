@@ -49,7 +49,7 @@ def page_of(
     style = _part("page.css")
     program = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in PROGRAM) + "})();\n"
     return Template(_part("page.html")).substitute(
-        title=html.escape(" and ".join(names[: len(models)]) if title else "An automaton"),
+        title=html.escape(_as_text(" and ".join(names[: len(models)]) if title else "An automaton")),
         style=style,
         style_hash=_hash(style),
         program=program,
@@ -69,3 +69,8 @@ def _part(name: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _as_text(name: str) -> str:
+    """Names of files may hold what is no text."""
+    return name.encode(errors="replace").decode()

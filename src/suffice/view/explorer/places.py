@@ -19,7 +19,10 @@ Float = NDArray[np.float64]
 PIXELS = 100.0  # for an inch of a picture
 LETTER, LEADING, AIR = 6.7, 16.0, 8.0  # pixels: as wide as most letters, as high as lines, and around a label
 MOST_PLACED = 200  # labels that each get the best place; among more the page shows those that have room
-ROW, GAP = 72.0, 90.0  # pixels between states of a column, and between columns beside labels, where those have no places
+ROW, GAP = (
+    72.0,
+    90.0,
+)  # pixels between states of a column, and between columns beside labels, where those have no places
 BREADTH = 1.6  # of a map of many columns and states, as a part of its height
 
 
