@@ -10,7 +10,7 @@ from suffice.rdp import RDP, UNSEEN, compare, show
 
 
 def comparison_data(first: RDP, second: RDP) -> dict[str, Any]:
-    """Whether they are equal, if not the shortest history that shows it, and the pairs of states that belong together."""
+    """Whether they are equal, else the shortest history that shows it, and the pairs of states that belong together."""
     difference = compare(first, second)
     index = {second.symbol(y): y for y in range(len(second.symbols))}
     theirs = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]
