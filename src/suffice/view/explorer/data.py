@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.bounds import BOUNDS
-from suffice.doubts import Doubt, doubts
+from suffice.doubts import Doubt
 from suffice.episodes import PAD
-from suffice.kernels import FISHER
 from suffice.model import Model
 from suffice.planner import BEHAVE, Plan, action_values, behaviour_values, fold_places
 from suffice.rdp import RDP, History, show
@@ -193,10 +191,8 @@ def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:
 
 def _doubts(model: Model, texts: _Texts) -> dict[str, Any]:
     """Merges that were undecided, at the state that they ended in."""
-    evidence = model.about.second_look or model.rdp.stationary
-    kind = FISHER if evidence or model.about.bound not in BOUNDS else BOUNDS[model.about.bound].kind
     found: dict[int, list[Doubt]] = {}
-    for doubt in doubts(model.rdp, model.decisions, model.about.episodes, kind):
+    for doubt in model.undecided():
         found.setdefault(model.rdp.run(doubt.histories[1]), []).append(doubt)
     rows = [(q, doubt) for q, some in sorted(found.items()) for doubt in some[:MOST_DOUBTS]]
     return {
