@@ -7,6 +7,7 @@ q are at begin[q] to begin[q + 1]. Actions and observations go by their codes in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from suffice.model import Model
 from suffice.planner import BEHAVE, Plan, action_values, behaviour_values, fold_places
 from suffice.rdp import RDP, History, show
 from suffice.reasons import reasons
-from suffice.view.arrows import arrows_of, over
+from suffice.view.arrows import Arrow, arrows_of, over
 from suffice.view.explorer.places import find_places
-from suffice.view.labels import label, legend
+from suffice.view.fewest_words import Usage, fewest_words
+from suffice.view.labels import Line
 
 MOST_REASONS = 4  # why a state is one of its own: against so many of its neighbours
 MOST_DOUBTS = 3  # at a state
@@ -39,7 +41,7 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
         "episodes": about.episodes,
         "layers": rdp.layers.tolist(),
         "said": [sentence for sentence in said if sentence],
-        "legend": legend(rdp),
+        "legend": Usage.of(rdp).legend(rdp),
         "discount": about.plan.discount if about.plan else None,
         "actions": [None, "pad", *map(str, alphabet.actions)],
         "observations": [None, *(f"({', '.join(map(str, values))})" for values in alphabet.observations)],
@@ -163,17 +165,26 @@ def _at_steps(model: Model) -> dict[str, Any] | None:
 
 def _arrows(rdp: RDP, texts: _Texts) -> dict[str, Any]:
     arrows = arrows_of(rdp)
-    lines = [label(rdp, arrow) for arrow in arrows]
+    lines = _labels(rdp, arrows)
     places = find_places(rdp, arrows, lines)
     columns: dict[str, Any] = {
         name: [getattr(arrow, name) for arrow in arrows] for name in ("source", "target", "count", "symbols")
     }
     columns["lines"] = [[texts.number(line.text) for line in some] for some in lines]
     columns["line_actions"] = [[list(line.actions) for line in some] for some in lines]
-    if places.labels is not None:
+    if places.labels is not None and places.curves is not None:
         columns |= {"x": np.round(places.labels[:, 0], 1).tolist(), "y": np.round(places.labels[:, 1], 1).tolist()}
+        columns["curves"] = np.round(places.curves.reshape(len(arrows), 8), 1).tolist()
     x, y = np.round(places.states, 1).T.tolist()
     return columns | {"places": {"x": x, "y": y}}
+
+
+def _labels(rdp: RDP, arrows: Sequence[Arrow]) -> list[list[Line]]:
+    """In the fewest words that tell the arrows out of a state apart."""
+    usage, lines = Usage.of(rdp), []
+    for q, leaving in groupby(arrows, lambda arrow: arrow.source):
+        lines += fewest_words(rdp, usage, q, [arrow.symbols for arrow in leaving])
+    return lines
 
 
 def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 // Where arrows run: cubic curves as in the pictures (view/curves.py), in the map's pixels at a zoom of 1.
 
-const RADIUS = 26; // of a state
+const RADIUS = 24; // of a state
 const REACH = 0.4; // how far a curve's handles reach,
 const SLOPE = 0.35; // how much of the way up or down they take along
 const BOW = 0.22; // of an arrow that does not lead to the right
@@ -17,8 +17,9 @@ class Geometry {
     const ways = new Set(source.map((q, i) => q * model.n + target[i]));
     for (let i = 0; i < n; i++) {
       const back = ways.has(target[i] * model.n + source[i]);
-      this.curves.set(source[i] === target[i] ? this.loop(source[i]) : this.lead(source[i], target[i], back), 8 * i);
-      this.measure(i, source[i] === target[i]);
+      if (model.arrows.curves) this.curves.set(model.arrows.curves[i], 8 * i);
+      else this.curves.set(source[i] === target[i] ? this.loop(source[i]) : this.lead(source[i], target[i], back), 8 * i);
+      this.measure(i, target[i], source[i] === target[i]);
     }
     this.bounds = this.around(model);
   }
@@ -47,7 +48,7 @@ class Geometry {
   }
 
   // The box around a curve, and its head, which touches the state that it leads to.
-  measure(i, isLoop) {
+  measure(i, target, isLoop) {
     const k = 8 * i;
     const c = this.curves;
     for (let side = 0; side < 2; side++) {
@@ -58,7 +59,7 @@ class Geometry {
     for (let round = 0; round < 12 && !isLoop; round++) {
       const middle = (low + high) / 2;
       const [x, y] = this.at(i, middle);
-      if (Math.hypot(x - c[k + 6], y - c[k + 7]) > RADIUS + 1.5) low = middle;
+      if (Math.hypot(x - this.x[target], y - this.y[target]) > RADIUS + 1.5) low = middle;
       else high = middle;
     }
     const [tipX, tipY] = this.at(i, high);

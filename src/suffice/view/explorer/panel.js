@@ -135,7 +135,7 @@ function aboutModel(model) {
     make("h2", {}, model.title),
     make("p", {}, `${plural(model.n, "state")} ${steps}, learned from ${plural(model.episodes, "episode")} of up to ${plural(model.horizon, "decision")}.`),
     make("p", {}, "Each circle is a state: what one has to remember of what happened, to tell what comes next. Each arrow is something that may happen: ",
-      make("b", {}, model.legend), ". Click a state to read about it, or press ? for help."),
+      make("b", {}, model.legend.join("; ").replace(/^arrows: /, "")), ". Click a state to read about it, or press ? for help."),
     model.discount === null ? "" : make("p", {}, `A reward is worth ${model.discount} of itself a step later.`),
     make("h3", {}, "What the learner says"),
     ...model.said.map((sentence) => make("p", {}, sentence)),

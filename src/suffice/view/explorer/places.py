@@ -16,7 +16,7 @@ from suffice.view.placing import RADIUS, place
 
 Float = NDArray[np.float64]
 
-PIXELS = 100.0  # for an inch of a picture
+PIXELS = 104.0  # for an inch of a picture
 LETTER, LEADING, AIR = 6.7, 16.0, 8.0  # pixels: as wide as most letters, as high as lines, and around a label
 MOST_PLACED = 200  # labels that each get the best place; among more the page shows those that have room
 ROW, GAP = (
@@ -31,17 +31,22 @@ class Places:
     """A map without drawing."""
 
     states: Float  # [Q, 2] centres
-    labels: Float | None  # [n, 2] centres, one for each arrow; None: the page finds them as it goes
+    curves: Float | None = (
+        None  # [n, 4, 2] of each arrow: start, two handles, end; None: the page draws them as it likes
+    )
+    labels: Float | None = None  # [n, 2] the centre of each arrow's label; None: the page finds room as it goes
 
 
 def find_places(rdp: RDP, arrows: Sequence[Arrow], lines: Sequence[Sequence[Line]]) -> Places:
     """As a picture has them, if that is a matter of a moment; else evenly."""
     layout, sizes = lay_out(rdp), np.array([_size(label) for label in lines])
     if len(arrows) > MOST_PLACED:
-        return Places(_evenly(layout, sizes), None)
+        return Places(_evenly(layout, sizes))
     placed = place(layout, arrows, sizes / PIXELS)
     unit = PIXELS * RADIUS / placed.radius * np.array([1.0, -1.0])  # as large as if it had not to fit a page
-    return Places(unit * placed.states, unit * placed.labels)
+    return Places(
+        unit * placed.states, unit * np.stack([curve.points for curve in placed.curves]), unit * placed.labels
+    )
 
 
 def _evenly(layout: Layout, sizes: Float) -> Float:
