@@ -2,6 +2,7 @@
 
 const CLOSEST = 4; // zoom
 const HEAVY = 2500; // arrows in view; more are not painted anew while the map moves
+const MARGIN = 90; // pixels between the edge and what is shown
 const STILL = 110; // milliseconds without movement
 
 class Camera {
@@ -166,10 +167,15 @@ class Stage {
   // So near that it can be read, without moving more than needed.
   show(q) {
     const { camera, geometry } = this;
+    if (camera.k * RADIUS < 9) {
+      this.go(geometry.x[q], geometry.y[q], 0.75);
+      return;
+    }
+    const room = Math.min(MARGIN, camera.width / 4, camera.height / 4);
+    const beyond = (at, size) => Math.min(0, at - room) + Math.max(0, at - size + room);
     const [x, y] = camera.toScreen(geometry.x[q], geometry.y[q]);
-    const inside = x > 60 && y > 60 && x < camera.width - 60 && y < camera.height - 60;
-    if (inside && camera.k * RADIUS > 9) return;
-    this.go(geometry.x[q], geometry.y[q], Math.max(camera.k, 0.75));
+    const [right, down] = [beyond(x, camera.width), beyond(y, camera.height)];
+    if (right || down) this.go(camera.x + right / camera.k, camera.y + down / camera.k, camera.k);
   }
 
   // ---- mouse, fingers and keys
