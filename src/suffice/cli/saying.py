@@ -161,14 +161,9 @@ def print_states(model: Model) -> None:
 
 def print_doubts(model: Model, most: int) -> None:
     """Some of the merges that more episodes might undo."""
-    from suffice.bounds import BOUNDS
-    from suffice.doubts import doubts
-    from suffice.kernels import FISHER
     from suffice.rdp import show
 
-    evidence = model.about.second_look or model.rdp.stationary
-    kind = FISHER if evidence else BOUNDS[model.about.bound].kind
-    found = doubts(model.rdp, model.decisions, model.about.episodes, kind) if most > 0 else []
+    found = model.undecided() if most > 0 else []
     if found:
         print(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:

@@ -7,7 +7,7 @@ state gets as close to the middle of its neighbours as the order and a distance 
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +22,7 @@ Float = NDArray[np.float64]
 
 SWEEPS = 5  # there and back; what helps shows in the first few
 EXCHANGES = 20  # rounds
+PATIENCE = 40_000  # links looked at in them: thousands of states are not worth as many rounds, and take seconds
 
 Columns = list[list[int]]  # the states of each column from top to bottom
 Neighbours = list[list[int]]  # of each state, in the column on one side
@@ -126,22 +127,25 @@ def _exchanged(columns: Columns, before: Neighbours, after: Neighbours, low: lis
     """Neighbours in a column change places as long as that undoes crossings."""
     columns = [list(states) for states in columns]
     place = {q: i for states in columns for i, q in enumerate(states)}
-
-    def crossed(q: int, r: int) -> int:
-        """Crossings if q is above r."""
-        sides = ((side[q], side[r]) for side in (before, after))
-        return sum(place[a] > place[b] for ours, theirs in sides for a in ours for b in theirs)
-
-    for _ in range(EXCHANGES):
-        settled = True
-        for states in columns:
+    restless = set(range(len(columns)))  # columns in which, or beside which, something moved
+    for _ in range(min(EXCHANGES, max(1, PATIENCE // sum(map(len, after), 1)))):
+        for c in sorted(restless):
+            states = columns[c]
+            ends = {q: [sorted([place[r] for r in side[q]]) for side in (before, after)] for q in states}
+            settled = True
             for i in range(len(states) - 1):
                 q, r = states[i : i + 2]
-                if low[q] == low[r] and crossed(q, r) > crossed(r, q):
+                if low[q] == low[r] and _crossed(ends[q], ends[r]) > _crossed(ends[r], ends[q]):
                     states[i : i + 2], place[q], place[r], settled = [r, q], i + 1, i, False
-        if settled:
+            restless = restless - {c} if settled else restless | {c - 1, c, c + 1} & set(range(len(columns)))
+        if not restless:
             break
     return columns
+
+
+def _crossed(upper: Sequence[Sequence[int]], lower: Sequence[Sequence[int]]) -> int:
+    """Crossings if one state is above another, by the places on both sides that they are joined to, in order."""
+    return sum(bisect_left(theirs, a) for ours, theirs in zip(upper, lower, strict=True) for a in ours)
 
 
 def _heights(columns: Columns, before: Neighbours, after: Neighbours) -> Float:
