@@ -23,7 +23,7 @@ from suffice.cli.options import (
     PlanOptions,
     Whole,
     domain_of,
-    names_domain,
+    names_domain_or_model,
     planning_of,
     read,
     refuse_domain_options,
@@ -299,7 +299,7 @@ def export(
     from suffice.model import Model
 
     refuse_output(output, model)
-    if format == "pomdp" and names_domain(model):
+    if format == "pomdp" and names_domain_or_model(model):
         finite, _, horizon = domain_of(model, options)
         text = write_pomdp(finite, horizon, f"The domain {model} {words(options)}".rstrip())
     else:
@@ -341,10 +341,11 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
     from suffice.rdp import show
 
     ours = Model.load(first).rdp
-    if names_domain(second) and ours.stationary:
+    named = names_domain_or_model(second)
+    if named and ours.stationary:
         finite, policy, _ = domain_of(second, options, ours.horizon)
         theirs = stationary_rdp(finite, policy).rdp(ours.horizon)
-    elif names_domain(second):
+    elif named:
         finite, policy, horizon = domain_of(second, options, ours.horizon)
         minimal = minimal_rdp(finite, horizon, policy)
         if minimal.telling:

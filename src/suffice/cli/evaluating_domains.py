@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from suffice.cli.options import (
 )
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, did_you_mean
 
 if TYPE_CHECKING:
     from suffice.finite import FiniteModel
@@ -114,13 +115,18 @@ def _share(found: dict[str, Any]) -> str:
 
 
 def is_gymnasium(name: str) -> bool:
-    """Whether a name is that of a registered environment."""
+    """Whether a name is that of a registered environment, which has a version, such as CartPole-v1."""
     import gymnasium
 
     from suffice.domains import register
 
     register()
-    return name in gymnasium.registry or ":" in name
+    if name in gymnasium.registry or ":" in name:
+        return True
+    if re.search(r"-v\d+$", name):
+        hint = did_you_mean(name, gymnasium.registry) or "; one of your own is MODULE:ID"
+        raise SufficeError(f"there is no Gymnasium environment {name!r}{hint}")
+    return False
 
 
 def by_environment(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cyclopts import Parameter, Token
 
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, closest
 
 if TYPE_CHECKING:
     from suffice.controller import Controller
@@ -143,6 +143,16 @@ def names_domain(name: str) -> bool:
     from suffice.domains import DOMAINS
 
     return name.lower().endswith(".pomdp") or (name in DOMAINS and not Path(name).exists())
+
+
+def names_domain_or_model(name: str) -> bool:
+    """The same where anything else is a model file: a misspelt domain is none that `suffice learn` could make."""
+    from suffice.domains import DOMAINS
+
+    found = names_domain(name)
+    if not found and not Path(name).suffix and not Path(name).exists() and (meant := closest(name, DOMAINS)):
+        raise SufficeError(f"{name} is neither a file nor a domain; did you mean the domain {meant}?")
+    return found
 
 
 def refuse_domain_options(options: DomainChoice) -> None:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from suffice.episodes import Codes, Int64, smallest_uint
 from suffice.errors import SufficeError
+from suffice.files import name_beside
 from suffice.logs.values import MISSING, NOT_A_CELL
 
 V = TypeVar("V")
@@ -167,7 +168,7 @@ def open_table(path: str | Path, text: Collection[str] = ()) -> Table:
     if path.is_dir():
         raise SufficeError(f"{path}: this is a folder; name a file in it")
     if not path.exists():
-        raise SufficeError(f"{path}: there is no such file")
+        raise SufficeError(f"{path}: there is no such file{name_beside(path)}")
     kind = format_of(path)
     try:
         if path.stat().st_size == 0:
