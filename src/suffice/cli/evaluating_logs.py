@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.cli.measures import predicted
 from suffice.cli.options import HOLD_OUT_SEED, LogOptions, read
+from suffice.cli.printing import command, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
 from suffice.errors import SufficeError
@@ -80,7 +81,7 @@ def _print_judged(
     from suffice.offpolicy import ENOUGH, RARE
     from suffice.rdp import show
 
-    print(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if held_out else 'taken to be new'}:")
+    say(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if held_out else 'taken to be new'}:")
     rows = {
         "the log itself": judged.log,
         "policy, model-based": judged.model_based,
@@ -93,18 +94,16 @@ def _print_judged(
         told = f"{low:.4g} to {high:.4g}" if math.isfinite(estimate.error) else "unknown: no episode does what it would"
         print(f"  {label:<24}{estimate.value:>12.4g}   {told}")
     chances = "estimated in each state" if propensity is None else "the log's own column"
-    print(f"Probabilities of the logged actions: {chances}.")
-    print(
+    say(f"Probabilities of the logged actions: {chances}.")
+    say(
         f"Coverage: in {judged.matched:.2%} of these episodes every action is one the policy might take; weighted, "
         f"they count as {judged.effective:,.0f}. The log has fewer than {RARE} examples of {judged.rare:.2%} of the "
         "policy's decisions."
     )
     if judged.effective < ENOUGH:
-        print(
-            "That is too little to tell what the policy would bring: the model-based estimate believes the automaton."
-        )
+        say("That is too little to tell what the policy would bring: the model-based estimate believes the automaton.")
     if judged.unseen:
-        print(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
+        say(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
     rdp = loaded.planned
     histories = rdp.typical_histories()
     for gap in judged.gaps:
@@ -112,4 +111,4 @@ def _print_judged(
         print(
             f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {show(histories[gap.state])}"
         )
-    print(f"Next: suffice info {name} --states")
+    say_next(command("info", name, "--states"))
