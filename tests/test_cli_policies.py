@@ -104,7 +104,7 @@ def test_learn_says_what_the_plan_will_bring(here: Path) -> None:
     assert promised is not None
     figures = [float(plan[name]) for name in ("predicted", "lower_bound", "behaviour_value")]
     assert [float(text) for text in promised.groups()] == pytest.approx(figures, rel=1e-3)
-    assert said[-1].endswith("Next: suffice info b.model   or   suffice evaluate b.model --domain DOMAIN")
+    assert said[-1] == "Next: suffice info b.model --states   or   suffice evaluate b.model --domain DOMAIN"
 
 
 def test_learn_says_whether_to_follow_the_plan(here: Path) -> None:
@@ -448,7 +448,8 @@ def test_people_are_told_the_same(here: Path) -> None:
             assert float(cell[1]) == pytest.approx(column[f"{name}_stderr"], rel=0.05)
     assert "\nThe best policy brings 4 on average.\n" in said
     assert f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}." in said
-    assert said.endswith("Next: suffice info a.model --states   or, without sampling: add --exact\n")
+    again = "suffice evaluate a.model --domain t-maze --exact --set length=2"
+    assert said.endswith(f"\nNext: suffice info a.model --states   or   {again}\n")
 
 
 def test_exact_values_are_those_of_the_library(here: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, did_you_mean
 
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -46,9 +46,11 @@ class Family:
         try:
             i, j, k = (int(part) for part in text.split(","))
         except ValueError:
-            raise SufficeError(
-                f"'{text}' is no language family; give I,J,K such as 1,1,1, conjunctions, or adaptive"
-            ) from None
+            hint = (
+                did_you_mean(text, ("conjunctions", "adaptive"))
+                or "; give I,J,K such as 1,1,1, conjunctions, or adaptive"
+            )
+            raise SufficeError(f"'{text}' is no language family{hint}") from None
         return cls(i, j, k)
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ from suffice.bounds import BOUNDS
 from suffice.doubts import Doubt, doubts
 from suffice.episodes import Alphabet, Episodes, Value
 from suffice.errors import SufficeError
-from suffice.files import replacing
+from suffice.files import name_beside, replacing
 from suffice.kernels import FISHER
 from suffice.languages import BEYOND
 from suffice.learner import Decision, Learned, Report
@@ -373,7 +373,10 @@ def _read_entries(path: Path) -> dict[str, bytes]:
                 raise SufficeError(f"{path}: this is no model file: it would unpack to over {MAX_BYTES >> 30} GiB")
             return {name: archive.read(name) for name in archive.namelist()}
     except FileNotFoundError:
-        raise SufficeError(f"{path}: there is no such file; make one with: suffice learn LOG -o {path}") from None
+        instead = f"{hint} If not," if (hint := name_beside(path)) else ";"
+        raise SufficeError(
+            f"{path}: there is no such file{instead} make one with: suffice learn LOG -o {path}"
+        ) from None
     except OSError as error:
         raise SufficeError(f"{path}: the file cannot be read ({error.strerror or error})") from error
     except SufficeError:

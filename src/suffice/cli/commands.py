@@ -6,15 +6,21 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from suffice.cli.app import app
 from suffice.cli.folding import Folding, refuse_folding
+from suffice.cli.names import FileName, ModelOrDomain
 from suffice.cli.options import (
+    COMPARING,
     DEFAULT_DOMAIN,
     DEFAULT_LOG,
     DEFAULT_PLAN,
     HOLD_OUT_SEED,
+    RESOURCES,
+    WHAT,
     DomainOptions,
     Flag,
     How,
@@ -23,7 +29,7 @@ from suffice.cli.options import (
     PlanOptions,
     Whole,
     domain_of,
-    names_domain,
+    names_domain_or_model,
     planning_of,
     read,
     refuse_domain_options,
@@ -31,6 +37,7 @@ from suffice.cli.options import (
     settings_of,
     words,
 )
+from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.saying import (
     contents,
     describe,
@@ -55,23 +62,26 @@ if TYPE_CHECKING:
     from suffice.stationarity import Stationarity
 
 
+WHAT_TO_LEARN, COMPARED_BY, TAKES = (Parameter(group=group) for group in (WHAT, COMPARING, RESOURCES))
+
+
 @app.command
 def learn(
-    log: str,
+    log: FileName,
     /,
     *,
-    output: Output,
-    metric: Literal["languages", "prefixes", "sketch"] = "languages",
-    family: str | None = None,
-    bound: Literal["paper", "two-sample", "likelihood-ratio", "fisher"] | None = None,
-    delta: float | None = None,
-    confidence: float | None = None,
-    cut: float = 0.0,
-    stationary: Folding = "no",
-    seed: Whole = 0,
-    threads: Whole | None = None,
-    memory: str | None = None,
-    json: Flag = False,
+    output: Annotated[Output, WHAT_TO_LEARN],
+    stationary: Annotated[Folding, WHAT_TO_LEARN] = "no",
+    json: Annotated[Flag, WHAT_TO_LEARN] = False,
+    metric: Annotated[Literal["languages", "prefixes", "sketch"], COMPARED_BY] = "languages",
+    family: Annotated[str | None, COMPARED_BY] = None,
+    bound: Annotated[Literal["paper", "two-sample", "likelihood-ratio", "fisher"] | None, COMPARED_BY] = None,
+    delta: Annotated[float | None, COMPARED_BY] = None,
+    confidence: Annotated[float | None, COMPARED_BY] = None,
+    cut: Annotated[float, COMPARED_BY] = 0.0,
+    seed: Annotated[Whole, TAKES] = 0,
+    threads: Annotated[Whole | None, TAKES] = None,
+    memory: Annotated[str | None, TAKES] = None,
     plan: PlanOptions = DEFAULT_PLAN,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
@@ -80,6 +90,14 @@ def learn(
     Histories end up in the same state unless their futures differ significantly. How futures are compared is the
     metric: by languages ("north and reward 4 within 5 steps"), by exact prefixes, or by a sketch of prefixes. The plan
     says what to do in each state and what that will bring; try it with suffice evaluate.
+
+    Examples:
+
+        suffice learn log.parquet -o maze.model
+        suffice learn log.parquet -o cycle.model --stationary   # for all steps
+        suffice learn log.parquet -o held.model --hold-out 0.2  # to evaluate
+        suffice learn visits.csv -o visits.model --episode-column patient \\
+            --step-column visit --action-column treatment --reward-column outcome
 
     Parameters
     ----------
@@ -145,24 +163,27 @@ def learn(
         print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
     if folding is not None:
-        print(folding.sentence)
+        say(folding.sentence)
         if not tied and (plan.discount is not None or plan.strict):
-            print("--discount and --strict are for an automaton without layers, and have no effect here.")
+            say("--discount and --strict are for an automaton without layers, and have no effect here.")
     _print_learned(model, seconds, report.notes)
-    by = f"--log {_again(log, replace(options, bin=()))}" if plan.hold_out else "--domain DOMAIN"  # it has its bins
-    planless = f"suffice export {output} --format dot -o FILE"
-    further = f"suffice evaluate {output} {by}" if how.planning else planless
-    print(f"Saved to {output}. Next: suffice info {output}   or   {further}")
+    say(f"Saved to {output}.")
+    further = command("export", output, "--format", "dot", "-o", named_after(output, ".dot"))
+    if how.planning and plan.hold_out:
+        further = command("evaluate", output, "--log", log, options=words(replace(options, bin=())))  # it has its bins
+    elif how.planning:
+        further = command("evaluate", output, "--domain", "DOMAIN")
+    say_next(command("info", output, "--states"), further)
 
 
 def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
     """What was learned, what it promises, and examples of why."""
-    print(summary(model), f"in {seconds:.2f} s")
+    say(f"{summary(model)} in {seconds:.2f} s")
     print_promises(model)
     print_witnesses(model, 3)
     print_doubts(model, 3)
     for note in notes:
-        print(f"Note: {note}.")
+        say(f"{note}.", label="Note:", style="dim")
 
 
 def _folding(used: Episodes, settings: Settings, how: How, seed: int) -> Stationarity:
@@ -171,7 +192,7 @@ def _folding(used: Episodes, settings: Settings, how: How, seed: int) -> Station
 
     from suffice.stationarity import is_stationary
 
-    with progress_bar("Comparing with and without layers") as progress:
+    with progress_bar("Comparing with and without layers", "rounds") as progress:
         rng = np.random.default_rng(seed)
         return is_stationary(used, settings, second_look=how.second_look, rng=rng, progress=progress)
 
@@ -183,7 +204,7 @@ def _learned(used: Episodes, settings: Settings, how: How, seed: int, tied: bool
     from suffice.solution import learn_layers, regorl
     from suffice.tying import tie
 
-    with progress_bar("Learning") as progress:
+    with progress_bar("Learning", "rounds" if tied else "layers") as progress:
         if how.planning is None:
             return tie(used, settings, progress) if tied else learn_layers(used, settings, how.second_look, progress)
         planning = how.planning if tied else replace(how.planning, discount=None)
@@ -199,16 +220,21 @@ def _learned(used: Episodes, settings: Settings, how: How, seed: int, tied: bool
         )
 
 
-def _again(log: str, options: LogOptions) -> str:
-    """The log and how it was read, to be read again."""
-    return f"{shlex.quote(log)} {words(options)}".rstrip()
-
-
 @app.command
 def check(
-    log: str, /, *, write_schema: str | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
+    log: FileName, /, *, write_schema: FileName | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
 ) -> None:
-    """Say what is in a log, what is wrong with it, whether it is enough, and what learning would cost.
+    """Say what is in a log, whether it is enough, and what learning from it would cost.
+
+    What is wrong with it is said in one line that names file, row, column and the fix. Parquet, Arrow, CSV and JSON
+    lines are read, with a row for each decision or for each episode; usual column names are recognised.
+
+    Examples:
+
+        suffice check log.parquet
+        suffice check visits.csv \\
+            --columns episode=patient,step=visit,action=treatment,reward=outcome
+        suffice check log.parquet --write-schema schema.json  # for --schema
 
     Parameters
     ----------
@@ -230,7 +256,7 @@ def check(
         episodes, report = read(log, options)
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
-    with progress_bar("Trying a sample") as progress:
+    with progress_bar("Trying a sample", "parts") as progress:
         outlook = look_ahead(episodes, progress)
     found = contents(log, episodes, report)
     if json:
@@ -238,15 +264,23 @@ def check(
         return
     print_contents(episodes, report, outlook)
     for note in report.notes:
-        print(f"Note: {note}.")
+        say(f"Note: {note}.")
     for sentence in outlook.sentences:
-        print(sentence)
-    print(f"Nothing is wrong with it. Next: suffice learn {_again(log, options)} -o MODEL")
+        say(sentence)
+    say("Nothing is wrong with it.")
+    say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))
 
 
 @app.command
-def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
-    """Show a model: its states, what it promises, and why states were told apart.
+def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
+    """Show a model: its states, what it promises, and why.
+
+    Examples:
+
+        suffice info maze.model
+        suffice info maze.model --states         # with a typical history of each
+        suffice info maze.model --decisions 5    # why states were told apart
+        suffice info maze.model --json           # for scripts
 
     Parameters
     ----------
@@ -266,22 +300,24 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
     if json:
         print_json(describe(loaded, model))
         return
-    print(summary(loaded))
+    say(summary(loaded))
     told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
     print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
     print_promises(loaded)
     if loaded.about.promise.paper_sentence:
-        print(loaded.about.promise.paper_sentence)
+        say(loaded.about.promise.paper_sentence)
     if states:
         print_states(loaded)
     print_witnesses(loaded, decisions)
     print_doubts(loaded, decisions)
-    print(f"Next: suffice evaluate {model} --domain DOMAIN   or   suffice export {model} --format json -o FILE")
+    exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
+    tried = [command("evaluate", model, "--domain", "DOMAIN")] if loaded.plan else []
+    say_next(exported if states else command("info", model, "--states"), *tried)
 
 
 @app.command
 def export(
-    model: str,
+    model: ModelOrDomain,
     /,
     *,
     format: Literal["json", "dot", "pomdp"],
@@ -289,6 +325,12 @@ def export(
     options: DomainOptions = DEFAULT_DOMAIN,
 ) -> None:
     """Write a model for other programs, or a domain for POMDP solvers.
+
+    Examples:
+
+        suffice export maze.model --format json -o maze.json  # all of it
+        suffice export maze.model --format dot -o maze.dot    # for Graphviz
+        suffice export t-maze --format pomdp -o maze.POMDP    # for solvers
 
     Parameters
     ----------
@@ -306,7 +348,7 @@ def export(
     from suffice.model import Model
 
     refuse_output(output, model)
-    if format == "pomdp" and names_domain(model):
+    if format == "pomdp" and names_domain_or_model(model):
         finite, _, horizon = domain_of(model, options)
         text = write_pomdp(finite, horizon, f"The domain {model} {words(options)}".rstrip())
     else:
@@ -316,21 +358,31 @@ def export(
         horizon = loaded.rdp.horizon
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")
+    say(f"Wrote {output}.")
+    picture = str(Path(output).with_suffix(".svg"))
     hints = {
-        "json": f"suffice info {model}",
-        "dot": f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}",
-        "pomdp": f"suffice exact {output} --horizon {horizon + 1}",  # one step shows the first observation
+        "json": command("info", model),
+        "dot": shlex.join(["dot", "-Tsvg", output, "-o", picture]),
+        "pomdp": command("exact", output, "--horizon", str(horizon + 1)),  # one step shows the first observation
     }
-    print(f"Wrote {output}. Next: {hints[format]}")
+    say_next(hints[format])
 
 
 @app.command
-def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN) -> None:
-    """Say whether two models are equal up to renaming of states, or the shortest history that tells them apart.
+def compare(
+    first: FileName, second: ModelOrDomain, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN
+) -> None:
+    """Say whether two models are equal, or how they differ.
 
-    They are equal if the same histories were seen, lead to the same states, and brought the same rewards; how often
-    does not matter, so models of different samples can be compared. In place of the second model a domain may stand:
-    then a model is compared with the truth. The exit code is 0 either way; scripts use --json.
+    They are equal, up to renaming of states, if the same histories were seen, lead to the same states, and brought the
+    same rewards; how often does not matter, so models of different samples can be compared. If not, you see the
+    shortest history that tells them apart. In place of the second model a domain may stand: then a model is compared
+    with the truth. The exit code is 0 either way; scripts use --json.
+
+    Examples:
+
+        suffice compare maze.model other.model
+        suffice compare maze.model t-maze                     # with the truth
 
     Parameters
     ----------
@@ -347,11 +399,13 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
     from suffice.rdp import compare as compare_rdps
     from suffice.rdp import show
 
-    ours = Model.load(first).rdp
-    if names_domain(second) and ours.stationary:
+    loaded = Model.load(first)
+    ours = loaded.rdp
+    named = names_domain_or_model(second)
+    if named and ours.stationary:
         finite, policy, _ = domain_of(second, options, ours.horizon)
         theirs = stationary_rdp(finite, policy).rdp(ours.horizon)
-    elif names_domain(second):
+    elif named:
         finite, policy, horizon = domain_of(second, options, ours.horizon)
         minimal = minimal_rdp(finite, horizon, policy)
         if minimal.telling:
@@ -364,7 +418,15 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
     if json:
         told = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
         print_json({"equal": difference is None, "difference": told})
-    elif difference is None:
-        print("Equal up to renaming of states.")
+        return
+    if difference is None:
+        say("Equal up to renaming of states.")
     else:
-        print(f"Different. After {show(difference.history)}: {difference.reason}.")
+        say(f"Different. After {show(difference.history)}: {difference.reason}.")
+    if named and difference is None and loaded.plan:
+        choice = words(replace(options, horizon=None))  # the model has its own
+        say_next(command("evaluate", first, "--domain", second, "--exact", options=choice))
+    elif named and difference is not None:
+        say_next(command("exact", second, options=words(options)))  # says how many episodes it takes
+    else:
+        say_next(command("info", first, *(("--states",) if difference is None else ("--decisions", "5"))))

@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from cyclopts import Parameter, Token
+from cyclopts import Group, Parameter, Token
 
-from suffice.errors import SettingsError, SufficeError
+from suffice.cli.names import FileName
+from suffice.errors import SettingsError, SufficeError, closest
 
 if TYPE_CHECKING:
     from suffice.controller import Controller
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
     from suffice.planner import Planning
     from suffice.solution import Split
 
-Output = Annotated[str, Parameter(name=["--output", "-o"])]
-Flag = Annotated[bool, Parameter(negative=())]
+Output = Annotated[FileName, Parameter(name=["--output", "-o"])]
+# Groups of options in the help of a command, what most people need first.
+WHAT = Group("What to learn", sort_key=1)
+READING = Group("How the log is read", sort_key=2)
+COMPARING = Group("How futures are compared", sort_key=3)
+PLANNING = Group("How to plan", sort_key=4)
+RESOURCES = Group("Resources", sort_key=5)
+DOMAIN = Group("The domain", sort_key=6)
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
 def _whole(kind: object, tokens: Sequence[Token]) -> int:
@@ -41,7 +49,7 @@ def _whole(kind: object, tokens: Sequence[Token]) -> int:
 Whole = Annotated[int, Parameter(converter=_whole)]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=READING)
 @dataclass(frozen=True, kw_only=True)
 class LogOptions:
     """How to read a log: one row per decision with episode, step, observations, action, reward."""
@@ -75,21 +83,21 @@ class LogOptions:
     "Column of the probability with which the logged action was chosen; it is no observation."
     drop_truncated: Flag = False
     "Leave out episodes that were truncated before the horizon."
-    bin: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    bin: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
     (
         "COLUMN=K: replace a numeric column, or a reward, by K bins with equally many rows; K:width for bins of equal "
         "width, or edges such as 0,10,50. May be repeated."
     )
     max_values: Whole = 1000
     "Refuse columns with more distinct values."
-    schema: str | None = None
+    schema: FileName | None = None
     "JSON file that declares the alphabet; write one with: suffice check LOG --write-schema FILE."
 
 
 DEFAULT_LOG = LogOptions()
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=PLANNING)
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """How to plan on what was learned."""
@@ -108,13 +116,13 @@ class PlanOptions:
     "With --split --planner subsampled: how far from the best policy is good enough; the result says if it is proved."
     max_states: Whole = 1000
     "With --split: an upper bound on the number of states, among which the paper divides δ."
-    second_look: Annotated[bool | None, Parameter(negative="--no-second-look")] = None
+    second_look: Annotated[bool | None, Parameter(negative="--no-second-look", group=COMPARING)] = None
     "Compare merged histories again along the automaton. Default: yes, unless you choose a test, level, or no plan."
-    strict: Flag = False
+    strict: Annotated[Flag, Parameter(group=COMPARING)] = False
     "With --stationary: compare only in ways whose level is proved. Needs several times the episodes."
     discount: float | None = None
     "With --stationary: plan for ever, a reward being worth so much less with every step, such as 0.99."
-    hold_out: float | None = None
+    hold_out: Annotated[float | None, Parameter(group=WHAT)] = None
     "Leave a random share of the episodes out, such as 0.2, for: suffice evaluate MODEL --log LOG."
 
 
@@ -122,22 +130,22 @@ DEFAULT_PLAN = PlanOptions()
 HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=DOMAIN)
 @dataclass(frozen=True, kw_only=True)
 class DomainChoice:
     """Which domain exactly, and how episodes are logged in it."""
 
-    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    set: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
     "OPTION=VALUE of the domain, such as length=5. May be repeated."
     observe_reward: Flag = False
     "Make the reward part of what is observed."
-    behaviour: str | None = None
+    behaviour: FileName | None = None
     "Behaviour policy: a table (.csv) of action probabilities by observation, or a model, whose plan is followed."
     epsilon: str | None = None
     "With a model as behaviour: how often any action is taken instead. Default: 0.1."
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=DOMAIN)
 @dataclass(frozen=True, kw_only=True)
 class DomainOptions(DomainChoice):
     """The same where the horizon is free."""
@@ -155,6 +163,16 @@ def names_domain(name: str) -> bool:
     from suffice.domains import DOMAINS
 
     return name.lower().endswith(".pomdp") or (name in DOMAINS and not Path(name).exists())
+
+
+def names_domain_or_model(name: str) -> bool:
+    """The same where anything else is a model file: a misspelt domain is none that `suffice learn` could make."""
+    from suffice.domains import DOMAINS
+
+    found = names_domain(name)
+    if not found and not Path(name).suffix and not Path(name).exists() and (meant := closest(name, DOMAINS)):
+        raise SufficeError(f"{name} is neither a file nor a domain; did you mean the domain {meant}?")
+    return found
 
 
 def refuse_domain_options(options: DomainChoice) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
@@ -28,7 +27,7 @@ from suffice.domains.rotating_maze import RotatingMaze
 from suffice.domains.symbol import Symbol
 from suffice.domains.t_maze import TMaze
 from suffice.domains.two_keys import TwoKeys
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, did_you_mean
 
 __all__ = [
     "DOMAINS",
@@ -110,6 +109,5 @@ def _one_of(known: Iterable[str], given: str, what: str) -> str:
     names = list(known)
     if given in names:
         return given
-    close = difflib.get_close_matches(given, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise SufficeError(f"unknown {what}: {given!r}; {hint}known: {', '.join(names) or 'none'}")
+    hint = did_you_mean(given, names) or ";"
+    raise SufficeError(f"unknown {what}: {given!r}{hint} known: {', '.join(names) or 'none'}")
