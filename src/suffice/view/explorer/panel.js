@@ -58,7 +58,7 @@ function facts(model, q) {
     const lower = inShort(model.states.lower[q]);
     fact("still to come, by the plan", value, lower === value ? "" : `cautiously ${lower}`);
   }
-  fact("as the log behaved", inShort(model.states.behaviour[q]));
+  fact("still to come, as the log behaved", inShort(model.states.behaviour[q]));
   if (model.planned && q > 0) {
     const planned = model.plannedIn(q);
     fact("the plan", planned === BEHAVE ? "as the log did" : model.actions[planned]);
