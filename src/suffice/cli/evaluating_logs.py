@@ -45,7 +45,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
     from suffice.run_notes import load_run_notes
 
     with waiting(f"Reading {log}"):
-        episodes, report = read(log, options, loaded.about.bins)
+        episodes, report = read(log, options, loaded.bins)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
     same_file = notes is not None and notes.log_file == fingerprint(log)

@@ -169,7 +169,7 @@ def explore(
 
 def _episodes_of(loaded: Model, log: str, options: LogOptions) -> Episodes:
     with waiting(f"Reading {log}"):
-        return read(log, options, loaded.about.bins)[0]
+        return read(log, options, loaded.bins)[0]
 
 
 @app.command
@@ -191,9 +191,10 @@ def report(
 
     Examples:
 
-        suffice report maze.model                                 # writes maze.html
-        suffice report held.model --log log.parquet -o held.html  # with what the held-out episodes say
-        suffice report maze.model --json                          # the same content for machines, no page
+        suffice report maze.model                        # writes maze.html
+        suffice report maze.model -o for-you.html --title "What the maze teaches"
+        suffice report held.model --log log.parquet      # also by held-out episodes
+        suffice report maze.model --json                 # for machines, no page
 
     Parameters
     ----------

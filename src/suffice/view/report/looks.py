@@ -58,7 +58,9 @@ footer{margin-top:3rem;color:var(--note);font-size:.85rem}
 @page{size:A4;margin:16mm}
 @media print{:root{--ink:#000;--note:#444;--page:#fff;--panel:#f4f4f4;--line:#bbb;--log:#555;--plan:#a84300;
 --good:#14532d;--good-page:#f1f7f3;--wait:#6b4500;--wait-page:#fbf6ea;--link:#000}
-body{max-width:none;padding:0;font-size:10.5pt}
+html{font-size:12px}
+body{max-width:none;padding:0;font-size:1rem}
+dl.figures{grid-template-columns:repeat(4,1fr)}
 nav{display:none}
 h2,h3,caption{break-after:avoid}
 tr,figure,.verdict,dl.figures div{break-inside:avoid}

@@ -17,7 +17,7 @@ from suffice.view.report.words import figure
 from suffice.view.style import drawing
 
 WIDTH, ROW, LEFT, RIGHT = 760, 34, 250, 120  # of the figure of intervals, in pixels: names stand left, numbers right
-SMALLEST = 0.8  # of its natural size; a wider picture is scrolled
+SMALLEST = 0.7  # of its natural size; a wider picture is scrolled
 
 
 def automaton_svg(model: Model) -> Html | str:

@@ -16,9 +16,13 @@ LONGEST = 40  # characters that stay on one line
 
 def page_of(content: Content, picture: Html | str) -> str:
     """The whole page; `picture` is of the automaton, or a sentence instead of it."""
-    sections: dict[str, tuple[str, list[str]]] = {
-        "value": ("What it would bring", _value(content)),
-        "policy": ("What to do", _policy(content)),
+    planned: dict[str, tuple[str, list[str]]] = {}
+    if content.advice is not None:
+        planned = {
+            "value": ("What it would bring", _value(content)),
+            "policy": ("What to do", _policy(content, content.advice)),
+        }
+    sections = planned | {
         "automaton": ("What has to be remembered", _automaton(content, picture)),
         "data": ("The data", _data(content)),
         "promise": ("What is promised", _promise(content)),
@@ -87,8 +91,6 @@ def _interval(row: Worth) -> str:
 
 
 def _value(content: Content) -> list[str]:
-    if not content.worth:
-        return [tag("p", "Without a plan nothing can be said about what following it would bring.")]
     rows = [(row.name, figure(row.value), _interval(row)) for row in content.worth]
     caption = "Mean return (the sum of rewards) per episode. Dots are estimates, lines 95 % intervals."
     parts = [
@@ -98,10 +100,8 @@ def _value(content: Content) -> list[str]:
     return [*parts, *(tag("p", told) for told in content.evaluation)]
 
 
-def _policy(content: Content) -> list[str]:
-    if content.advice is None:
-        return [tag("p", "No plan was made.")]
-    if not content.advice:
+def _policy(content: Content, advice: list[Advice]) -> list[str]:
+    if not advice:
         return [tag("p", "Nothing: in every state it reaches, the plan does what the log did.")]
     folded = content.automaton.stationary
     head = ["State", *(["Decision"] if folded else []), "After, for example", "The log did", "Do"]
@@ -115,7 +115,7 @@ def _policy(content: Content) -> list[str]:
             figure(100 * row.visits, 3),
             ("+" if row.gain > 0 else "") + figure(row.gain, 3),
         ]
-        for row in content.advice
+        for row in advice
     ]
     told = (
         "Where the plan departs from the log, what matters most first. Everywhere else it does what the log did. The "

@@ -142,6 +142,11 @@ def cautions(about: About) -> list[str]:
             "The prediction believes the automaton. What was put together by mistake, for lack of evidence, is not in "
             "its interval."
         )
+    if about.plan is not None and about.plan.discount is not None:
+        told.append(
+            f"The worth of a state counts a reward {about.plan.discount:g} times as much with every step it is later; "
+            f"predictions per episode are undiscounted, for {about.steps} steps."
+        )
     if about.bins:
         told.append(f"Within a bin all values count as the same: {', '.join(about.bins)}.")
     return told
