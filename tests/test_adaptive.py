@@ -23,7 +23,8 @@ from suffice.exact import minimal_rdp
 from suffice.kernels.comparing import evidence
 from suffice.languages import Family
 from suffice.learner import Learned, Settings, adact_h
-from suffice.model import About, Model
+from suffice.about import About
+from suffice.model import Model
 from suffice.rdp import RDP, compare
 from suffice.statistics import adaptive
 from suffice.statistics.adaptive import LADDER, AdaptiveLanguages, Needed

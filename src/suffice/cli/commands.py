@@ -41,7 +41,6 @@ from suffice.cli.saying import (
     print_states,
     print_table,
     print_witnesses,
-    summary,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
 from suffice.errors import SufficeError
@@ -156,7 +155,7 @@ def learn(
 
 def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
     """What was learned, what it promises, and examples of why."""
-    print(summary(model), f"in {seconds:.2f} s")
+    print(model.headline, f"in {seconds:.2f} s")
     print_promises(model)
     print_witnesses(model, 3)
     print_doubts(model, 3)
@@ -259,7 +258,7 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
     if json:
         print_json(describe(loaded, model))
         return
-    print(summary(loaded))
+    print(loaded.headline)
     told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
     print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
     print_promises(loaded)

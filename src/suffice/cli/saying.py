@@ -11,13 +11,6 @@ if TYPE_CHECKING:
     from suffice.model import Model
 
 
-def summary(model: Model) -> str:
-    """One line about a model."""
-    about = model.about
-    where = "for all steps" if model.rdp.stationary else f"in layers {' '.join(map(str, about.layers))}"
-    return f"{model.rdp.n_states} states {where}, from {about.episodes:,} episodes"
-
-
 def describe(model: Model, path: str) -> dict[str, Any]:
     """What `suffice info` promises."""
     from msgspec import to_builtins
