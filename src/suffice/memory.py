@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Int64, Value, plain
+from suffice.episodes import PAD, Episodes, Int64, Value, plain
 from suffice.errors import SufficeError
 from suffice.planner import BEHAVE
 from suffice.rdp import RDP, UNSEEN, Symbol
@@ -47,6 +47,19 @@ class Memory:
         """The place that an action and an observation lead to."""
         y = self.known.get(symbol)
         return int(self.astray[place] if y is None else self.following[place, y])
+
+    def along(self, episodes: Episodes) -> Int32:
+        """[H+1, N] the place after each step of logged episodes."""
+        alphabet = episodes.alphabet
+        symbols = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
+        known = np.array([self.known.get(symbol, -1) for symbol in symbols])
+        place = np.zeros(episodes.n, np.int32)
+        places = np.empty(episodes.word.shape, np.int32)
+        for t, word in enumerate(episodes.word):
+            y = known[word]
+            place = np.where(y < 0, self.astray[place], self.following[place, y])
+            places[t] = place
+        return places
 
     def was_seen(self, place: int, symbol: Symbol) -> bool:
         """Whether the log has an episode that did the same."""

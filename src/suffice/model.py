@@ -124,6 +124,11 @@ class Model:
             raise SufficeError(f"{path}: {error}") from error
 
 
+def load(path: str | Path) -> Model:
+    """Read a model file: short for `Model.load`."""
+    return Model.load(path)
+
+
 class _NewerError(Exception):
     """A file of a format that this version cannot know."""
 

@@ -9,26 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from suffice.cli.app import app
+from suffice.cli.choosing import choices_again, choices_of, planning_of, settings_of
 from suffice.cli.folding import Folding, refuse_folding
 from suffice.cli.options import (
     DEFAULT_DOMAIN,
     DEFAULT_LOG,
     DEFAULT_PLAN,
-    HOLD_OUT_SEED,
     DomainOptions,
     Flag,
-    How,
     LogOptions,
     Output,
     PlanOptions,
     Whole,
     domain_of,
     names_domain,
-    planning_of,
     read,
+    read_logs,
     refuse_domain_options,
     refuse_output,
-    settings_of,
     words,
 )
 from suffice.cli.saying import (
@@ -43,21 +41,17 @@ from suffice.cli.saying import (
     print_witnesses,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
-from suffice.errors import SufficeError
+from suffice.errors import ModelError, SettingsError
 
 if TYPE_CHECKING:
-    from suffice.episodes import Episodes
-    from suffice.learner import Learned, Settings
     from suffice.model import Model
-    from suffice.solution import Solution
-    from suffice.stationarity import Stationarity
 
 
 @app.command
 def learn(
     log: str,
     /,
-    *,
+    *more: str,
     output: Output,
     metric: Literal["languages", "prefixes", "sketch"] = "languages",
     family: str | None = None,
@@ -66,6 +60,7 @@ def learn(
     confidence: float | None = None,
     cut: float = 0.0,
     stationary: Folding = "no",
+    like: str | None = None,
     seed: Whole = 0,
     threads: Whole | None = None,
     memory: str | None = None,
@@ -83,6 +78,9 @@ def learn(
     ----------
     log
         Parquet or CSV file; one row per decision.
+    more
+        Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
+        two episodes.
     output
         Model file to write.
     metric
@@ -103,6 +101,9 @@ def learn(
         Fold time: one automaton for all steps, which may lead back to earlier states. It needs far fewer episodes if
         the process is the same at all times. --stationary alone means yes; --stationary auto tries both on episodes
         held out, and takes what predicts better.
+    like
+        Learn again as an earlier model was learned: by its test and level, with its kind of plan, horizon and bins. A
+        model does not keep its episodes: to add data to it, give its logs and the new ones.
     seed
         Seed of what is random: what auto holds out, the sketch's hash functions, and the halves of a split.
     threads
@@ -114,43 +115,53 @@ def learn(
     """
     from time import perf_counter
 
-    import numpy as np
-
-    from suffice.files import fingerprint
+    from suffice.learning import learn_model
     from suffice.model import Model
-    from suffice.run_notes import RunNotes, save_run_notes
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     settings = replace(settings, strict=plan.strict)
     chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)
-    refuse_output(output, log)
-    with waiting(f"Reading {log}"):
-        episodes, report = read(log, options)
-    used = episodes
-    if plan.hold_out is not None:
-        used, *_ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
+    logs = (log, *more)
+    refuse_output(output, *logs)
+    if more and plan.hold_out is not None:
+        raise SettingsError("--hold-out is for one log, in which suffice evaluate finds the episodes again; give one")
+    earlier = None if like is None else Model.load(like)
+    if earlier is None:
+        choices = choices_of(settings, how, stationary, plan.hold_out, seed)
+    else:
+        choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
+    with waiting(f"Reading {', '.join(logs)}"):
+        reading = read_logs(logs, options, earlier)
     start = perf_counter()
-    folding = _folding(used, settings, how, seed) if stationary == "auto" else None
-    tied = stationary == "yes" or (folding is not None and folding.stationary)
-    result = _learned(used, settings, how, seed, tied)
+    with progress_bar("Learning") as progress:
+        model, folding = learn_model(reading.episodes, choices, reading.bins, progress)
     seconds = perf_counter() - start
-    model = Model.of(result, episodes, bins=report.bins, held_out=plan.hold_out or 0.0)
     model.save(output)
-    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), fingerprint(log)))
+    _note_run(output, seconds, logs)
     if json:
         print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
     if folding is not None:
         print(folding.sentence)
-        if not tied and (plan.discount is not None or plan.strict):
+        if not model.rdp.stationary and (plan.discount is not None or plan.strict):
             print("--discount and --strict are for an automaton without layers, and have no effect here.")
-    _print_learned(model, seconds, report.notes)
+    _print_learned(model, seconds, reading.notes)
     by = f"--log {_again(log, replace(options, bin=()))}" if plan.hold_out else "--domain DOMAIN"  # it has its bins
     planless = f"suffice export {output} --format dot -o FILE"
-    further = f"suffice evaluate {output} {by}" if how.planning else planless
+    further = planless if model.plan is None else f"suffice evaluate {output} {by}"
     print(f"Saved to {output}. Next: suffice info {output}   or   {further}")
+
+
+def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
+    """What the run took, and by what its logs are known again."""
+    from suffice.files import fingerprint
+    from suffice.run_notes import RunNotes, save_run_notes
+
+    known = [fingerprint(log) for log in logs]
+    one, several = (known[0], []) if len(known) == 1 else ("", known)
+    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), one, several))
 
 
 def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
@@ -161,40 +172,6 @@ def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
     print_doubts(model, 3)
     for note in notes:
         print(f"Note: {note}.")
-
-
-def _folding(used: Episodes, settings: Settings, how: How, seed: int) -> Stationarity:
-    """Whether the process is the same at all times."""
-    import numpy as np
-
-    from suffice.stationarity import is_stationary
-
-    with progress_bar("Comparing with and without layers") as progress:
-        rng = np.random.default_rng(seed)
-        return is_stationary(used, settings, second_look=how.second_look, rng=rng, progress=progress)
-
-
-def _learned(used: Episodes, settings: Settings, how: How, seed: int, tied: bool) -> Learned | Solution:
-    """The automaton, with a plan unless none is wanted."""
-    import numpy as np
-
-    from suffice.solution import learn_layers, regorl
-    from suffice.tying import tie
-
-    with progress_bar("Learning") as progress:
-        if how.planning is None:
-            return tie(used, settings, progress) if tied else learn_layers(used, settings, how.second_look, progress)
-        planning = how.planning if tied else replace(how.planning, discount=None)
-        return regorl(
-            used,
-            settings,
-            planning,
-            split=how.split,
-            second_look=how.second_look,
-            stationary=tied,
-            rng=np.random.default_rng(seed),
-            progress=progress,
-        )
 
 
 def _again(log: str, options: LogOptions) -> str:
@@ -222,7 +199,7 @@ def check(
     if write_schema:
         refuse_output(write_schema, log)
         if options.bin:
-            raise SufficeError("--write-schema does not go with --bin: a schema cannot declare bins; bin the log first")
+            raise SettingsError("--write-schema does not go with --bin: no schema can declare bins; bin the log first")
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
     if write_schema:
@@ -347,7 +324,7 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
         finite, policy, horizon = domain_of(second, options, ours.horizon)
         minimal = minimal_rdp(finite, horizon, policy)
         if minimal.telling:
-            raise SufficeError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
+            raise ModelError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
         theirs = minimal.rdp()
     else:
         refuse_domain_options(options)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.measures import predicted
-from suffice.cli.options import HOLD_OUT_SEED, LogOptions, read
+from suffice.cli.options import LogOptions, read
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
 from suffice.errors import SufficeError
@@ -26,6 +26,7 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
     import numpy as np
 
     from suffice.files import fingerprint
+    from suffice.learning import HOLD_OUT_SEED
     from suffice.offpolicy import judge
     from suffice.run_notes import load_run_notes
 
@@ -34,6 +35,8 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
     same_file = notes is not None and notes.log_file == fingerprint(log)
+    if notes is not None and fingerprint(log) in notes.log_files:
+        raise SufficeError(f"{name} was learned from {log} among others, which would flatter it; give another log")
     known = same_file or episodes.digest() == loaded.about.log_hash
     if known:
         if not held_out:
