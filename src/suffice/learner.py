@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
 from suffice.engines.local import LocalEngine
 from suffice.episodes import Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import Plan, Statistic
@@ -45,15 +45,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.bound is not None and not isinstance(self.bound, Bound):
-            raise SufficeError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
+            raise SettingsError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
         if not 0 < self.delta < 1:
-            raise SufficeError(f"--delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
+            raise SettingsError(f"delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
         if self.confidence is not None and not 0 < self.confidence < 1:
-            raise SufficeError(f"--confidence is a probability between 0 and 1, not {self.confidence:g}; try 0.95")
+            raise SettingsError(f"confidence is a probability between 0 and 1, not {self.confidence:g}; try 0.95")
         if not 0 <= self.cut < 1:
-            raise SufficeError(f"--cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
+            raise SettingsError(f"cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
         if self.threads < 1:
-            raise SufficeError(f"--threads must be at least 1, not {self.threads}")
+            raise SettingsError(f"threads must be at least 1, not {self.threads}")
         if self.memory == 0:
             object.__setattr__(self, "memory", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
 
@@ -166,7 +166,7 @@ class _Run:
         letters = len(self._episodes.letters)
         n_states += sum(map(len, self._tau))
         if 24 * n_states * letters > self._settings.memory:
-            raise SufficeError(
+            raise SettingsError(
                 f"there are {n_states:,} states so far and {letters:,} distinct steps in the log, which does not fit "
                 f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
             )

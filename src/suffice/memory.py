@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, Episodes, Int64, Value, plain
-from suffice.errors import SufficeError
+from suffice.errors import LogError
 from suffice.planner import BEHAVE
 from suffice.rdp import RDP, UNSEEN, Symbol
 
@@ -90,20 +90,20 @@ def read_features(observation: Any, names: Sequence[str], bins: Mapping[str, Seq
     """
     if isinstance(observation, Mapping):
         if missing := [name for name in names if name not in observation]:
-            raise SufficeError(f"the observation lacks {missing[0]!r}; the model reads {', '.join(names)}")
+            raise LogError(f"the observation lacks {missing[0]!r}; the model reads {', '.join(names)}")
         observation = [observation[name] for name in names]
     values = [observation] if np.ndim(observation) == 0 else list(observation)
     if len(values) != len(names):
-        raise SufficeError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
+        raise LogError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
     return tuple(_read_value(value, name, bins.get(name)) for value, name in zip(values, names, strict=True))
 
 
 def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:
     if np.ndim(value):
-        raise SufficeError(f"{name} is {value!r}, not a single value; an observation is a tuple of features")
+        raise LogError(f"{name} is {value!r}, not a single value; an observation is a tuple of features")
     value = value.item() if isinstance(value, np.generic | np.ndarray) else value
     if edges is None:
         return plain(value)
     if not isinstance(value, int | float):
-        raise SufficeError(f"{name} is {value!r}; the model has bins of it, so it must be a number")
+        raise LogError(f"{name} is {value!r}; the model has bins of it, so it must be a number")
     return bisect(edges, value)

@@ -22,7 +22,7 @@ import numpy as np
 from suffice import portrait
 from suffice.about import FORMAT, FORMAT_VERSION, About, about_of
 from suffice.episodes import Alphabet, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import ModelError, SufficeError
 from suffice.files import replacing
 from suffice.learner import Decision, Learned
 from suffice.merging import Verdict
@@ -86,7 +86,7 @@ class Model:
     def required_plan(self) -> Plan:
         """The plan, or a word on how to make one."""
         if self.plan is None:
-            raise SufficeError("this model has no plan: learn it again, without --planner none")
+            raise ModelError("this model has no plan: learn it again, without --planner none (in Python: plan=False)")
         return self.plan
 
     def save(self, path: str | Path) -> None:
@@ -119,9 +119,9 @@ class Model:
             return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
         except (SufficeError, ValueError, KeyError, TypeError, MemoryError, SyntaxError, TokenError) as error:
             reason = " ".join(str(error).split())
-            raise SufficeError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
+            raise ModelError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
         except _NewerError as error:
-            raise SufficeError(f"{path}: {error}") from error
+            raise ModelError(f"{path}: {error}") from error
 
 
 def load(path: str | Path) -> Model:
@@ -202,17 +202,17 @@ def _read_entries(path: Path) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
-                raise SufficeError(f"{path}: this is no model file: it would unpack to over {MAX_BYTES >> 30} GiB")
+                raise ModelError(f"{path}: this is no model file: it would unpack to over {MAX_BYTES >> 30} GiB")
             return {name: archive.read(name) for name in archive.namelist()}
     except FileNotFoundError:
-        raise SufficeError(f"{path}: there is no such file; make one with: suffice learn LOG -o {path}") from None
+        raise ModelError(f"{path}: there is no such file; make one with: suffice learn LOG -o {path}") from None
     except OSError as error:
-        raise SufficeError(f"{path}: the file cannot be read ({error.strerror or error})") from error
+        raise ModelError(f"{path}: the file cannot be read ({error.strerror or error})") from error
     except SufficeError:
         raise
     except Exception as error:  # a damaged archive sets off whatever its decompressors raise
         text = "this is no model file, or a damaged one"
-        raise SufficeError(f"{path}: {text} ({error}); learn or copy it again") from error
+        raise ModelError(f"{path}: {text} ({error}); learn or copy it again") from error
 
 
 class _Kind(msgspec.Struct):

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import MOST_DRAWN, PAD, Int64
-from suffice.errors import SufficeError
+from suffice.errors import LogError, SettingsError
 from suffice.estimates import Estimate
 from suffice.rdp import RDP, UNSEEN, Tally
 
@@ -52,11 +52,11 @@ class Planning:
 
     def __post_init__(self) -> None:
         if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
-            raise SufficeError(f"a discount is a number from 0 to {MOST_PATIENT}, not {self.discount:g}; try 0.99")
+            raise SettingsError(f"a discount is a number from 0 to {MOST_PATIENT}, not {self.discount:g}; try 0.99")
         if not (self.strength >= 0 and math.isfinite(self.strength)):
-            raise SufficeError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
+            raise SettingsError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
         if not 0 < self.delta < 1:
-            raise SufficeError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+            raise SettingsError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
 
     @property
     def name(self) -> str:
@@ -149,7 +149,7 @@ def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator
     sizes = np.minimum(seen, np.maximum(spare - chance, 0).astype(np.int64))
     cells = np.concatenate([first.counts, first.lost], axis=1)
     if seen.max() >= MOST_DRAWN:
-        raise SufficeError(f"subsampling draws from fewer than {MOST_DRAWN:,} visits of a state; use another planner")
+        raise SettingsError(f"subsampling draws from fewer than {MOST_DRAWN:,} visits of a state; use another planner")
     drawn = np.array([rng.multivariate_hypergeometric(row, n) for row, n in zip(cells, sizes, strict=True)])
     wide = first.counts.shape[1]
     return Tally(drawn[:, :wide], drawn[:, wide:])
@@ -167,7 +167,7 @@ class Scale(NamedTuple):
         rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
         low, high = float(rewards.min()), float(rewards.max())
         if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:
-            raise SufficeError(f"rewards from {low:g} to {high:g} cannot be computed with; log them in another unit")
+            raise LogError(f"rewards from {low:g} to {high:g} cannot be computed with; log them in another unit")
         return cls(low, high - low)
 
     def rewards(self, rdp: RDP) -> Float:
@@ -205,7 +205,7 @@ class _Backward:
         gamma = planning.discount
         if rdp.stationary != (gamma is not None):
             told = "unroll it first, or plan with a discount" if rdp.stationary else "it is for stationary automata"
-            raise SufficeError(f"a plan for a horizon is made on layers, one with a discount on a cycle: {told}")
+            raise SettingsError(f"a plan for a horizon is made on layers, one with a discount on a cycle: {told}")
         self._gamma = 1.0 if gamma is None else gamma
         left = rdp.horizon + 1 - rdp.layer_of()  # [Q] steps still to come, padding included
         self._left = left.astype(float) if gamma is None else np.full(rdp.n_states, 1 / (1 - gamma))

@@ -10,7 +10,7 @@ import numpy as np
 from suffice import kernels
 from suffice.controller import Controller, Float
 from suffice.episodes import DUMMY, PAD, STOP, Codes, Episodes, smallest_uint
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import FiniteModel, Outcomes
 
 CHUNK_STEPS = 1 << 20  # rolled out together; part of what a seed stands for
@@ -41,7 +41,7 @@ class _Roller:
     def __init__(self, model: FiniteModel, policy: Controller, horizon: int) -> None:
         model.refuse_beyond(horizon)
         if policy.alphabet != model.alphabet:
-            raise SufficeError("the policy is for another alphabet than the model's")
+            raise SettingsError("the policy is for another alphabet than the model's")
         self._model, self._policy, self._horizon = model, policy, horizon
         sums = np.cumsum(policy.table, axis=1)
         self._chance = np.where(sums < sums[:, -1:], sums, 1.0)  # what rounding left goes to the last possible action
@@ -49,7 +49,7 @@ class _Roller:
 
     def chunks(self, n: int, rng: np.random.Generator) -> Iterator[Steps]:
         if n < 1:
-            raise SufficeError("there are no episodes to simulate; ask for 1 or more")
+            raise SettingsError("there are no episodes to simulate; ask for 1 or more")
         size = max(1, CHUNK_STEPS // self._horizon)
         for begin in range(0, n, size):
             yield self._roll(min(size, n - begin), rng)

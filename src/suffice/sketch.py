@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 
 Keys = NDArray[np.uint64]
 Counts = NDArray[np.int64]
@@ -93,7 +93,7 @@ class CountMinSketch:
     def add(self, keys: Keys, counts: Counts) -> None:
         """Count each key that often."""
         if counts.size and counts.min() < 0:
-            raise SufficeError("a Count-Min-Sketch only grows: counts must not be negative")
+            raise SettingsError("a Count-Min-Sketch only grows: counts must not be negative")
         self.total += int(counts.sum())
         if self._cells is not None:
             self._pour(keys, counts)
@@ -118,7 +118,7 @@ class CountMinSketch:
     def merge(self, other: CountMinSketch) -> None:
         """Add another sketch; one of a different seed or shape is an error, not a number."""
         if self.shape != other.shape:
-            raise SufficeError(f"sketches of different seed or shape cannot be added: {self.shape} and {other.shape}")
+            raise SettingsError(f"sketches of different seed or shape cannot be added: {self.shape} and {other.shape}")
         if other._cells is None:
             self.add(other._keys, other._counts)
         else:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from suffice.episodes import Episodes, Value
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import FiniteModel, Observation, Outcome
 
 HALF = Fraction(1, 2)
@@ -64,7 +64,7 @@ class Domain(ABC):
         """All of it as tables."""
         horizon = self.default_horizon if horizon is None else horizon
         if horizon < 1:
-            raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+            raise SettingsError(f"a horizon of {horizon} leaves no action; use 1 or more")
         return FiniteModel.of(self.for_horizon(horizon), horizon)
 
     def simulate(self, n: int, horizon: int, rng: np.random.Generator) -> Episodes:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from suffice.controller import Controller
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Int64
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError, SufficeError
 from suffice.finite import FiniteModel, Outcomes
 from suffice.rdp import RDP, UNSEEN, History, show
 
@@ -149,7 +149,7 @@ def minimal_rdp(model: FiniteModel, horizon: int, policy: Controller | None = No
     model.refuse_beyond(horizon)
     policy = policy or model.usual
     if policy.alphabet != model.alphabet:
-        raise SufficeError("the policy is for another alphabet than the model's")
+        raise SettingsError("the policy is for another alphabet than the model's")
     try:
         arithmetic: type[_Rational] | type[_Double] = _Rational
         found = _Search(model, policy, arithmetic(), rewards_seen=True).run(horizon)

@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.controller import Controller
 from suffice.episodes import Int64
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.exact.minimal import Minimal, Numbers
 from suffice.finite import ENDED, FiniteModel
 
@@ -94,7 +94,7 @@ def evaluate(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation
     """The exact value of a policy: how probable each hidden state is with each memory, step by step."""
     model.refuse_beyond(horizon)
     if policy.alphabet != model.alphabet:
-        raise SufficeError("the policy is for another alphabet than the model's")
+        raise SettingsError("the policy is for another alphabet than the model's")
     rational = len(model.states) * len(policy.chances) <= RATIONAL_PAIRS and _few_digits(policy)
     return _Walk(model, policy, (lambda p: p) if rational else float).run(horizon)
 

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from suffice.bounds import Bound
 from suffice.episodes import Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError, SufficeError
 from suffice.languages import CONJUNCTIONS, Family
 from suffice.statistics import Candidates, Int64, Meetings, Shard
 from suffice.statistics.adaptive_layer import AdaptiveLayer, AdaptivePart
@@ -33,7 +33,7 @@ class AdaptiveLanguages:
 
     def __post_init__(self) -> None:
         if not self.ladder or len(set(self.ladder)) < len(self.ladder):
-            raise SufficeError("a ladder has one family or more, each once, the smallest first")
+            raise SettingsError("a ladder has one family or more, each once, the smallest first")
 
     @property
     def name(self) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.sketch import CountMinSketch, Shape
 from suffice.statistics import Float, Int64, Judgement
 from suffice.statistics.judging import judge
@@ -196,7 +196,7 @@ class SketchLayer:
 
     def testable(self, c: int, q: int, delta: float) -> int:
         """See `Comparable`; never asked, since Fisher's test takes the cells for its events."""
-        raise SufficeError("estimated counts have no exact test")
+        raise SettingsError("estimated counts have no exact test")
 
     def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
         """See `Layer`; these are estimates."""

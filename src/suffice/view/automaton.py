@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.episodes import PAD
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.planner import BEHAVE, Plan
 from suffice.rdp import RDP
 from suffice.view.arrows import Arrow, arrows_of, over
@@ -39,10 +39,10 @@ def draw_automaton(rdp: RDP, plan: Plan | None = None, *, title: str = "", label
     """
     if plan is not None and len(plan.actions) != rdp.n_states:
         told = "fold it first, with suffice.planner.fold_plan" if rdp.stationary else "plan on this one"
-        raise SufficeError(f"the plan is for {len(plan.actions)} states, the automaton has {rdp.n_states}: {told}")
+        raise SettingsError(f"the plan is for {len(plan.actions)} states, the automaton has {rdp.n_states}: {told}")
     if rdp.n_states > MOST_DRAWN:
         told = f"an automaton of {rdp.n_states:,} states fits no page (the most are {MOST_DRAWN:,})"
-        raise SufficeError(f"{told}; `suffice export` writes it for other programs")
+        raise SettingsError(f"{told}; `suffice export` writes it for other programs")
     with drawing():
         return _Picture(rdp, plan, labels).draw(title)
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from suffice.errors import SufficeError
+from suffice.errors import ModelError, SufficeError
 
 PREAMBLE: Final = ("discount", "values", "states", "actions", "observations")
 KEYWORDS: Final = (*PREAMBLE, "start", "T", "O", "R")
@@ -82,7 +82,7 @@ def text_of(path: Path) -> str:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SufficeError(f"{path}: the file cannot be read ({reason}); check its name") from error
+        raise ModelError(f"{path}: the file cannot be read ({reason}); check its name") from error
     if len(data) > MAX_BYTES:
         raise error_at(str(path), 1, f"the file is larger than {MAX_BYTES >> 20} MiB; use a smaller model")
     try:
