@@ -6,9 +6,11 @@
     model.save("log.model")
     policy = suffice.load("log.model").policy()     # reset(), act(observation), and so on
 
-In the examples of this library `episodes` and `model` are those of
+In the examples of this library `episodes` and `model` are these, `log.parquet` and `log.model` their files, and
+`more.parquet` has 300 episodes more:
 
-    episodes = suffice.simulate(suffice.make("corridor").model(5), horizon=5, n=300, rng=np.random.default_rng(1))
+    corridor = suffice.make("corridor").model(5)
+    episodes = suffice.simulate(corridor, n=300, horizon=5, rng=np.random.default_rng(1))
     model = suffice.learn(episodes)
 
 Names are imported when they are first used, so that the command line answers at once.

@@ -28,7 +28,13 @@ Chances = tuple[Fraction, ...]  # of the alphabet's actions, in order
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Controller:
-    """A controller over the codes of an alphabet."""
+    """A controller over the codes of an alphabet.
+
+    >>> suffice.Controller.uniform(episodes.alphabet)
+    <Controller: 1 memories, 2 actions>
+    >>> suffice.Controller.on_automaton(model.planned, episodes.alphabet, model.plan.actions)
+    <Controller: 18 memories, 2 actions>
+    """
 
     alphabet: Alphabet
     first: Int32  # [O] the memory that a first observation leaves, by observation code

@@ -55,6 +55,12 @@ class Alphabet:
 
     Codes are positions, shifted by the special symbols: action `i` has code `i + 2`, observation `i` code `i + 1`,
     reward `i` code `i`. Rewards always contain 0, the reward of step 0 and of padding.
+
+    >>> lights = suffice.Alphabet(("stay", "go"), ("light",), (("red",), ("green",)), (1,))
+    >>> lights.actions, lights.observations, lights.rewards
+    (('go', 'stay'), (('green',), ('red',)), (0.0, 1.0))
+    >>> lights.action(2), lights.observation(1)
+    ('go', ('green',))
     """
 
     actions: tuple[Value, ...]
@@ -94,7 +100,15 @@ class Alphabet:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Episodes:
-    """N episodes of H+1 steps, one letter code per step, time-major so that a layer is one contiguous row."""
+    """N episodes of H+1 steps, one letter code per step, time-major so that a layer is one contiguous row.
+
+    >>> episodes
+    <Episodes: 300 of up to 5 decisions, 20 distinct steps>
+    >>> episodes.columns(slice(0, 10)).total
+    10
+    >>> suffice.Episodes.joined([episodes, episodes]).total
+    600
+    """
 
     alphabet: Alphabet
     letters: Codes  # [X, 3] action, observation and reward codes of each letter, in lexicographic order

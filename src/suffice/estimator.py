@@ -27,7 +27,16 @@ from suffice.solution import Split
 
 
 class Learner:
-    """`suffice.learn` as an estimator; the parameters are those of `learn`."""
+    """`suffice.learn` as an estimator; the parameters are those of `learn`.
+
+    >>> learner = suffice.Learner(delta=0.01).fit(episodes)
+    >>> learner.n_states_
+    11
+    >>> learner.partial_fit("more.parquet").predict("log.parquet")[:5]
+    array([1, 0, 0, 1, 0])
+    >>> learner.score(suffice.simulate(suffice.make("corridor").model(5), 1000, 5, np.random.default_rng(3)))
+    5.0
+    """
 
     def __init__(
         self,

@@ -32,7 +32,12 @@ MAX_OUTCOMES = 1 << 21  # of all states and actions together: half a gigabyte of
 
 
 class Outcome(NamedTuple):
-    """One thing that may happen; without a state the episode is over, and nothing is seen."""
+    """One thing that may happen; without a state the episode is over, and nothing is seen.
+
+    >>> from fractions import Fraction
+    >>> suffice.Outcome(Fraction(1, 2), state="awake", observation=("light",), reward=Fraction(1)).reward
+    Fraction(1, 1)
+    """
 
     probability: Fraction
     state: State | None
@@ -74,7 +79,14 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FiniteModel:
-    """States, what each action may bring in them, and how episodes are usually logged."""
+    """States, what each action may bring in them, and how episodes are usually logged.
+
+    >>> finite = suffice.make("corridor").model(5)
+    >>> finite
+    <FiniteModel: 11 states, 2 actions>
+    >>> finite.states[:3]
+    ((0, 0), (1, 1), (1, 0))
+    """
 
     alphabet: Alphabet
     rewards: tuple[Fraction, ...]  # the alphabet's, exactly

@@ -27,7 +27,13 @@ MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets o
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """X_{i,j,k}, or conjunctions (then j = k = 1)."""
+    """X_{i,j,k}, or conjunctions (then j = k = 1).
+
+    >>> suffice.Family.parse("1,1,1")
+    Family(i=1, j=1, k=1, conjunctions=False)
+    >>> str(suffice.CONJUNCTIONS)
+    'conjunctions'
+    """
 
     i: int = 1
     j: int = 1

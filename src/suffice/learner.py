@@ -32,7 +32,12 @@ Int64 = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests."""
+    """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests.
+
+    >>> frequent = suffice.Settings(bound=suffice.PAPER, cut=0.3)  # rarer candidates found no states
+    >>> suffice.learn(episodes, settings=frequent).rdp
+    <RDP: 8 states in layers 1 1 2 1 1 1 1>
+    """
 
     statistic: Statistic = field(default_factory=LanguageCounts)
     bound: Bound | None = None  # None: the sharpest valid one that is fast for the statistic
@@ -68,7 +73,11 @@ class Settings:
 
 
 class Decision(NamedTuple):
-    """What became of one candidate, and why."""
+    """What became of one candidate, and why.
+
+    >>> [(decision.layer, decision.n) for decision in model.decisions if decision.verdict.promoted][:4]
+    [(1, 153), (2, 157), (2, 143), (3, 84)]
+    """
 
     layer: int  # t+1: the layer the candidate would belong to
     state: int  # place in layer t of the state it comes from
@@ -99,7 +108,14 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Learned:
-    """The automaton, and everything one may want to know about how it came about."""
+    """The automaton, and everything one may want to know about how it came about.
+
+    >>> learned = suffice.adact_h(episodes)
+    >>> learned
+    <Learned: <RDP: 11 states in layers 1 1 2 2 2 2 1>, 20 decisions>
+    >>> learned.candidates
+    (2, 2, 4, 4, 4, 4)
+    """
 
     rdp: RDP
     decisions: tuple[Decision, ...]
@@ -123,6 +139,11 @@ def adact_h(
 
     Other ways of comparing futures are objects: `Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"])`,
     `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer.
+
+    >>> suffice.adact_h(episodes).rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
+    >>> suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)).rdp
+    <RDP: 8 states in layers 1 1 2 1 1 1 1>
     """
     settings = settings or Settings()
     plan = settings.statistic.plan(episodes, settings.chosen_bound, settings.memory)

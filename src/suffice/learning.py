@@ -145,6 +145,13 @@ def learn(
 
     `delta` is the failure probability of each test, `confidence` that of making no false split at all; a `second_look`
     is taken unless a test, level, or no plan is chosen. Of `Episodes`, `bins` are the edges they were made with.
+
+    >>> suffice.learn("log.parquet").headline
+    '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
+    >>> suffice.learn(["log.parquet", "more.parquet"], like=model).headline
+    '11 states in layers 1 1 2 2 2 2 1, from 600 episodes'
+    >>> suffice.learn(episodes, stationary=True, confidence=0.99).headline
+    '8 states for all steps, from 300 episodes'
     """
     usual = Choices() if like is None else Choices.of(like)
     by_usual_test = delta is None and confidence is None and (settings is None or _has_usual_test(settings))

@@ -48,7 +48,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RDP:
-    """An automaton over action-observation pairs and what its states were seen to do."""
+    """An automaton over action-observation pairs and what its states were seen to do.
+
+    >>> model.rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
+    >>> model.rdp.symbol(0)
+    (None, (0, 0, 'clear'))
+    >>> model.rdp.outputs(0, None)
+    [((0, 0, 'clear'), 0.0, 153), ((1, 0, 'clear'), 0.0, 147)]
+    """
 
     alphabet: Alphabet
     letters: Codes  # [X, 3] action, observation and reward codes
@@ -356,6 +364,11 @@ def compare(first: RDP, second: RDP) -> Difference | None:
 
     Both are walked together, breadth first. They differ where only one has seen a history, or a reward after it, or
     where one leads two histories to the same state and the other does not. How often things happened does not matter.
+
+    >>> suffice.compare(model.rdp, suffice.learn(episodes, stationary=True).rdp.unroll()[0]) is None
+    True
+    >>> print(suffice.compare(model.rdp, suffice.learn(episodes, settings=suffice.Settings(cut=0.9)).rdp).reason)
+    the second takes it for (0, 0, clear) · 0 → (0, 1, enemy), the other does not
     """
     if first.stationary != second.stationary:
         return Difference((), f"the {'first' if first.stationary else 'second'} is stationary, the other layered")

@@ -54,6 +54,9 @@ def refine(
     """The automaton after a second look, from the episodes that the first was learned from.
 
     Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen.
+
+    >>> suffice.refine(suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)), episodes).rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("a second look needs the episodes that the automaton was learned from")

@@ -21,7 +21,11 @@ Steps = tuple[Codes, Codes, Codes]  # action, observation and reward codes, each
 def simulate(
     model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
 ) -> Episodes:
-    """`n` independent episodes of `horizon` actions, under the usual policy unless another is given."""
+    """`n` independent episodes of `horizon` actions, under the usual policy unless another is given.
+
+    >>> suffice.simulate(suffice.make("t-maze").model(5), 1000, 5, np.random.default_rng(0))
+    <Episodes: 1,000 of up to 5 decisions, 14 distinct steps>
+    """
     chunks = list(_Roller(model, policy or model.usual, horizon).chunks(n, rng))
     action, observation, reward = (np.concatenate(part, axis=1) for part in zip(*chunks, strict=True))
     return Episodes.from_steps(model.alphabet, action, observation, reward)

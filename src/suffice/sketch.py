@@ -58,7 +58,14 @@ def _multipliers(shape: Shape) -> NDArray[np.uint64]:
 
 @dataclass(slots=True)
 class CountMinSketch:
-    """A multiset of 64-bit keys, exact while small, sketched once that is smaller."""
+    """A multiset of 64-bit keys, exact while small, sketched once that is smaller.
+
+    >>> from suffice.sketch import Shape
+    >>> sketch = suffice.CountMinSketch(Shape(depth=4, width=100, seed=0))
+    >>> sketch.add(np.array([7, 9], np.uint64), np.array([2, 1]))
+    >>> sketch.query(np.array([7, 8, 9], np.uint64))
+    array([2, 0, 1])
+    """
 
     shape: Shape
     total: int = 0

@@ -31,7 +31,11 @@ from suffice.tying import tie
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The paper's two halves."""
+    """The paper's two halves.
+
+    >>> suffice.learn(episodes, split=suffice.Split(delta=0.1, max_states=20)).about.episodes
+    150
+    """
 
     delta: float = 0.05  # of everything together
     accuracy: float | None = None  # ε: how far from the best policy one is content with
@@ -53,7 +57,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
-    """An automaton, a plan on it, and what is promised of both."""
+    """An automaton, a plan on it, and what is promised of both.
+
+    >>> solution = suffice.regorl(episodes)
+    >>> solution.prediction.value, round(solution.behaviour_value, 3)
+    (5.0, 2.503)
+    >>> print(solution.verdict)
+    Follow the plan: it will likely bring more than the log did.
+    """
 
     learned: Learned
     plan: Plan  # on `planned`
@@ -135,6 +146,11 @@ def regorl(
     """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
 
     With `stationary` one automaton for all steps (`tying`), and a plan for as many steps as the log has.
+
+    >>> suffice.regorl(episodes)
+    <Solution: <RDP: 11 states in layers 1 1 2 2 2 2 1>, predicted 5>
+    >>> suffice.regorl(episodes, stationary=True)
+    <Solution: <RDP: 8 states in one layer>, predicted 5>
     """
     settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
     if stationary:

@@ -77,7 +77,11 @@ DOMAINS: Final[dict[str, type[Domain]]] = {
 
 
 def make(name: str, options: Mapping[str, str] = MappingProxyType({})) -> Domain:
-    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file."""
+    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file.
+
+    >>> suffice.make("t-maze", {"length": "8"})
+    TMaze(length=8, cue_visible=False, noise=False, actions='all')
+    """
     if name.lower().endswith(".pomdp"):
         if options:
             raise SettingsError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")

@@ -21,6 +21,12 @@ class Domain(ABC):
 
     States are whatever a domain likes to call them, as long as they can be told apart; see `Outcome` for the end of
     an episode. Probabilities and rewards are fractions, so that the exact analysis is exact.
+
+    >>> maze = suffice.make("t-maze")
+    >>> maze.all_actions, maze.features
+    (('E', 'W', 'N', 'S'), ('bit1', 'bit2', 'bit3'))
+    >>> maze.model(5)
+    <FiniteModel: 10 states, 4 actions>
     """
 
     __slots__ = ()

@@ -27,7 +27,12 @@ WORD_BYTES = 1 << 27  # for the membership rows of a rung of words: beyond, they
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveLanguages:
-    """Language families from small to large, as many as it takes."""
+    """Language families from small to large, as many as it takes.
+
+    >>> learned = suffice.adact_h(episodes, suffice.Settings(suffice.AdaptiveLanguages()))
+    >>> print(learned.needed.sentence)
+    Languages needed: conjunctions in layers 2 to 5; nothing larger was needed.
+    """
 
     ladder: tuple[Family, ...] = LADDER
 

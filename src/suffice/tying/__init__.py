@@ -73,7 +73,11 @@ class _Found(NamedTuple):
 def tie(
     episodes: Episodes, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
 ) -> Learned:
-    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter."""
+    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter.
+
+    >>> suffice.tie(episodes).rdp
+    <RDP: 8 states in one layer>
+    """
     settings = settings or Settings()
     if episodes.horizon < 2:
         raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")

@@ -36,6 +36,9 @@ def draw_automaton(rdp: RDP, plan: Plan | None = None, *, title: str = "", label
     """A figure of its own; with a plan, on the automaton's own states, those are coloured by value and it stands out.
 
     Labels are left out where there are too many for one page, unless they are asked for; the caption says so.
+
+    >>> figure = suffice.draw_automaton(model.rdp, model.plan, title="Corridor")
+    >>> figure.savefig("corridor.svg")  # in notebooks it shows itself
     """
     if plan is not None and len(plan.actions) != rdp.n_states:
         told = "fold it first, with suffice.planner.fold_plan" if rdp.stationary else "plan on this one"
