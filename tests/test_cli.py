@@ -237,7 +237,7 @@ MISTAKES = [
     ("learn log.parquet -o b --bound fischer", 'Did you mean "fisher"?'),
     ("learn log.parquet", "--output requires an argument"),
     ("learn -o b", "LOG requires an argument"),
-    ("learn log.parquet log.parquet -o b", "log.parquet"),
+    ("learn log.parquet log.parquet -o b", "log.parquet is given twice"),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
     ("learn . -o b", ".: this is a folder"),
     ("learn log.txt -o b", "log.txt: a log is a Parquet or CSV file"),
@@ -370,7 +370,7 @@ def test_out_of_memory_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("suffice.solution.regorl", fail)
+    monkeypatch.setattr("suffice.learning.regorl", fail)
     ran = suffice("learn", "log.parquet", "-o", "b.model")
     assert ran.code == 1 and ran.err.startswith("suffice: out of memory; ") and ran.err.count("\n") == 1
     assert not (here / "b.model").exists()

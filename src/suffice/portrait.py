@@ -44,7 +44,8 @@ def html(rdp: RDP, about: About) -> str:
         for name, told in (*facts(about), ("observations", ", ".join(about.features)), ("actions", _listed(about)))
     )
     picture = "" if rdp.stationary or rdp.n_states > MOST_PICTURED else _picture(rdp)
-    return f"<div><strong>Model: {escape(headline(rdp, about))}</strong>{picture}<table>{cells}</table></div>"
+    table = f'<table style="color:inherit;font-size:inherit">{cells}</table>'
+    return f"<div><strong>Model: {escape(headline(rdp, about))}</strong>{picture}{table}</div>"
 
 
 def _listed(about: About, most: int = 10) -> str:

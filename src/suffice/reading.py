@@ -53,6 +53,9 @@ def read_together(
     """Several logs as one, by the bins that the first turns out to have; equal ids in two logs are two episodes."""
     if not sources:
         raise LogError("there is nothing to learn from: the list of data is empty")
+    files = [Path(source).resolve() for source in sources if isinstance(source, str | Path)]
+    if twice := [file.name for i, file in enumerate(files) if file in files[:i]]:
+        raise LogError(f"{twice[0]} is given twice, and its episodes would count twice; leave one out")
     first = read(sources[0], bins, horizon)
     bins = bins if isinstance(sources[0], Episodes) else first.bins
     found = [first, *(read(source, bins, horizon) for source in sources[1:])]
