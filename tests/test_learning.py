@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 import suffice
@@ -151,6 +152,17 @@ def test_several_logs_are_one(here: Path) -> None:
     assert saved(suffice.learn(["old.parquet"])) == saved(suffice.learn("old.parquet"))
 
 
+def test_data_in_memory_is_learned_from_as_its_file_is(here: Path) -> None:
+    """A list may be one source, or several."""
+    tables = [pandas.read_parquet(f"{name}.parquet") for name in ("old", "new")]
+    assert saved(suffice.learn(tables[0])) == saved(suffice.learn("old.parquet"))
+    expected = saved(suffice.learn(["old.parquet", "new.parquet"]))
+    assert saved(suffice.learn(tables)) == saved(suffice.learn((tables[0], "new.parquet"))) == expected
+    steps = [[(0, "a", 0.0), (1, "b", 1.0)], [(1, "a", 1.0)]] * 20
+    assert suffice.learn(steps).about.episodes == 40  # no 40 sources
+    assert suffice.learn([pandas.DataFrame(t.to_dict("list")) for t in tables], like=suffice.learn(tables)).plan
+
+
 def test_joined_episodes_have_one_alphabet_one_horizon_and_their_weights() -> None:
     short = from_values([[(None, (1,), 0.0), ("b", None, 2.0)]])
     long = from_values([[(None, (3,), 0.0), ("a", (1,), 0.5), ("b", None, 0.0)]])
@@ -241,7 +253,7 @@ def test_the_output_may_be_none_of_the_logs(here: Path) -> None:
         ({"split": Split(), "second_look": True}, "takes no second look"),
         ({"seed": -1}, "from 0 on, not -1"),
         ({"horizon": 0}, "use 1 or more"),
-        ({"bins": {"row": 4}}, "give the edges of 'row', or the log"),
+        ({"bins": {"row": 4}}, "give 'row' the Bins of the report"),
         ({"hold_out": 1.0}, "leaves one side empty"),
     ],
 )

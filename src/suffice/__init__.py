@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from suffice.languages import CONJUNCTIONS, Family
     from suffice.learner import Decision, Learned, Settings, adact_h
     from suffice.learning import learn
-    from suffice.logs import Columns, read_log, read_schema, write_log, write_schema
+    from suffice.logs import Bins, Columns, EqualWidth, read_log, read_schema, write_log, write_schema
     from suffice.merging import Verdict
     from suffice.model import Model, load
     from suffice.planner import GREEDY, Plan, Planning, plan_on
@@ -63,7 +63,7 @@ _HOMES = {
     "languages": ("CONJUNCTIONS", "Family"),
     "learner": ("Decision", "Learned", "Settings", "adact_h"),
     "learning": ("learn",),
-    "logs": ("Columns", "read_log", "read_schema", "write_log", "write_schema"),
+    "logs": ("Bins", "Columns", "EqualWidth", "read_log", "read_schema", "write_log", "write_schema"),
     "merging": ("Verdict",),
     "model": ("Model", "load"),
     "planner": ("GREEDY", "Plan", "Planning", "plan_on"),
@@ -95,6 +95,7 @@ __all__ = [
     "UNSEEN",
     "AdaptiveLanguages",
     "Alphabet",
+    "Bins",
     "Bound",
     "Columns",
     "Controller",
@@ -102,6 +103,7 @@ __all__ = [
     "Decision",
     "Domain",
     "Episodes",
+    "EqualWidth",
     "Family",
     "FiniteModel",
     "LanguageCounts",

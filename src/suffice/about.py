@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
 from suffice.episodes import Episodes, Value
 from suffice.languages import BEYOND
 from suffice.learner import Learned, Report
+from suffice.logs import Bins
 from suffice.solution import Solution
 from suffice.statistics import Statistic
 from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
@@ -91,6 +92,7 @@ class About(msgspec.Struct, frozen=True):
     observations: list[list[Value]]
     rewards: list[float]
     bins: dict[str, list[float]] = {}  # of binned columns, the lower edges of bins 1, 2, …
+    levels: dict[str, list[float]] = {}  # of binned rewards, what each bin stands for
     held_out: float = 0.0  # share of the log's episodes that was not learned from
     second_look: bool = False
     plan: Planned | None = None
@@ -103,7 +105,7 @@ def about_of(
     learned: Learned,
     episodes: Episodes,
     solution: Solution | None,
-    bins: Mapping[str, Sequence[float]],
+    bins: Mapping[str, Bins],
     held_out: float,
 ) -> About:
     """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
@@ -142,7 +144,8 @@ def about_of(
         features=list(alphabet.features),
         observations=[list(o) for o in alphabet.observations],
         rewards=list(alphabet.rewards),
-        bins={name: list(edges) for name, edges in bins.items()},
+        bins={name: list(binned.edges) for name, binned in bins.items()},
+        levels={name: list(binned.levels) for name, binned in bins.items() if binned.levels},
         held_out=held_out,
         second_look=learned.second_look,
         plan=_planned(solution) if solution else None,

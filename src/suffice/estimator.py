@@ -7,7 +7,7 @@ do, is what the plan comes to. So there is no `y`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
@@ -18,7 +18,7 @@ from suffice.episodes import PAD, Episodes
 from suffice.errors import ModelError, SettingsError
 from suffice.learner import Settings
 from suffice.learning import Folding, learn
-from suffice.logs import Columns
+from suffice.logs import Binning, Columns
 from suffice.model import Model
 from suffice.offpolicy import judge, refuse_other_features
 from suffice.planner import Planning
@@ -50,7 +50,7 @@ class Learner:
         second_look: bool | None = None,
         columns: Columns | None = None,
         horizon: int | None = None,
-        bins: Mapping[str, int | Sequence[float]] | None = None,
+        bins: Mapping[str, Binning] | None = None,
         seed: int = 0,
     ) -> None:
         self.stationary = stationary
@@ -97,7 +97,7 @@ class Learner:
         """
         if self._episodes is None:
             return self.fit(data)
-        bins = self.model_.about.bins
+        bins = self.model_.bins
         more = self._read(data, bins, self.horizon)
         return self._learn(Reading(Episodes.joined([self._episodes, more.episodes]), bins))
 
@@ -119,7 +119,7 @@ class Learner:
         One action for each row, ordered by episode and step whatever the order of the rows. Where the plan is to behave
         as the log did, what the log did most often there.
         """
-        episodes = self._read(data, self.model_.about.bins, self.horizon).episodes
+        episodes = self._read(data, self.model_.bins, self.horizon).episodes
         refuse_other_features(self.model_.rdp, episodes)
         policy = self.model_.policy(deterministic=True)
         places = policy.memory.along(episodes)[:-1]
@@ -135,12 +135,12 @@ class Learner:
         Doubly robust; where too few of them do what the plan would, by the automaton alone (see `offpolicy`).
         """
         model = self.model_
-        read = self._read(data, model.about.bins, model.rdp.horizon)
+        read = self._read(data, model.bins, model.rdp.horizon)
         judged = judge(model.planned, model.required_plan(), read.episodes, read.propensities)
         by_both = judged.doubly_robust
         return by_both.value if math.isfinite(by_both.error) else judged.model_based.value
 
-    def _read(self, data: Data, bins: Mapping[str, int | Sequence[float]] | None, horizon: int | None) -> Reading:
+    def _read(self, data: Data, bins: Mapping[str, Binning] | None, horizon: int | None) -> Reading:
         return read_data(data, self.columns or Columns(), horizon, bins)
 
     def _learn(self, read: Reading) -> Learner:

@@ -30,7 +30,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def fingerprint(path: str | Path) -> str:
-    """What a file is known again by, however large: its size, beginning and end."""
+    """What a file is known again by, however large: its size, beginning and end; of what is no file, nothing."""
+    if not Path(path).is_file():
+        return ""
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         ends = []

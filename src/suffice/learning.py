@@ -10,7 +10,7 @@ of its words, so that both give the same model to the byte.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -22,7 +22,7 @@ from suffice.episodes import Episodes
 from suffice.errors import SettingsError
 from suffice.languages import Family
 from suffice.learner import Learned, Settings
-from suffice.logs import Columns
+from suffice.logs import Binning, Bins, Columns
 from suffice.model import Model
 from suffice.planner import Planning
 from suffice.reading import Data, read_data
@@ -133,7 +133,7 @@ def learn(
     hold_out: float | None = None,
     columns: Columns | None = None,
     horizon: int | None = None,
-    bins: Mapping[str, int | Sequence[float]] | None = None,
+    bins: Mapping[str, Binning] | None = None,
     seed: int = 0,
     progress: Progress = _silently,
 ) -> Model:
@@ -144,7 +144,7 @@ def learn(
     given here. A model does not keep its episodes: to add data, give the old and the new together.
 
     `delta` is the failure probability of each test, `confidence` that of making no false split at all; a `second_look`
-    is taken unless a test, level, or no plan is chosen. Of `Episodes`, `bins` are the edges they were made with.
+    is taken unless a test, level, or no plan is chosen. Of `Episodes`, `bins` are those of the report on their log.
 
     >>> suffice.learn("log.parquet").headline
     '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
@@ -170,7 +170,7 @@ def learn(
     )
     if like is not None:
         horizon = like.rdp.horizon if horizon is None else horizon
-        bins = like.about.bins if bins is None else bins
+        bins = like.bins if bins is None else bins
     read = read_data(data, columns or Columns(), horizon, bins)
     return learn_model(read.episodes, choices, read.bins, progress)[0]
 
@@ -192,7 +192,7 @@ def _has_usual_test(settings: Settings) -> bool:
 def learn_model(
     episodes: Episodes,
     choices: Choices,
-    bins: Mapping[str, Sequence[float]] | None = None,
+    bins: Mapping[str, Bins] | None = None,
     progress: Progress = _silently,
 ) -> tuple[Model, Stationarity | None]:
     """A model of episodes that are read, and what was found out about folding time if that was asked."""

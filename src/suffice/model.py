@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -25,6 +25,7 @@ from suffice.episodes import Alphabet, Episodes
 from suffice.errors import ModelError, SufficeError
 from suffice.files import replacing
 from suffice.learner import Decision, Learned
+from suffice.logs import Bins
 from suffice.merging import Verdict
 from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
@@ -66,6 +67,12 @@ class Model:
         return portrait.headline(self.rdp, self.about)
 
     @property
+    def bins(self) -> dict[str, Bins]:
+        """Of binned columns, to read other logs alike."""
+        levels = self.about.levels
+        return {name: Bins(tuple(e), tuple(levels.get(name, ()))) for name, e in self.about.bins.items()}
+
+    @property
     def planned(self) -> RDP:
         """The automaton with its layers, which the plan is of."""
         return layered(self.rdp)
@@ -76,7 +83,7 @@ class Model:
         result: Learned | Solution,
         episodes: Episodes,
         *,
-        bins: Mapping[str, Sequence[float]] | None = None,
+        bins: Mapping[str, Bins] | None = None,
         held_out: float = 0.0,
     ) -> Model:
         """A model of what was learned from a log; the log is given whole, also where part of it was held out."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from suffice.episodes import Episodes
 from suffice.errors import LogError, SettingsError
-from suffice.logs import Columns, Report, read_log
+from suffice.logs import Binning, Bins, Columns, Report, read_log
 
 Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
-Bins = Mapping[str, int | Sequence[float]]
+Binnings = Mapping[str, Binning]
 Source = TypeVar("Source")
 
 
@@ -22,15 +22,15 @@ class Reading(NamedTuple):
     """Episodes, and what is to be known of how they were read."""
 
     episodes: Episodes
-    bins: Mapping[str, Sequence[float]]  # binned column → lower edges of bins 1, 2, …
+    bins: Mapping[str, Bins]  # of binned columns
     notes: tuple[str, ...] = ()
     propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if a column says so
 
 
-def read_data(data: Data, columns: Columns, horizon: int | None = None, bins: Bins | None = None) -> Reading:
+def read_data(data: Data, columns: Columns, horizon: int | None = None, bins: Binnings | None = None) -> Reading:
     """One source or several, all by the same columns and bins."""
 
-    def read(source: Data, bins: Bins, horizon: int | None) -> Reading:
+    def read(source: Data, bins: Binnings, horizon: int | None) -> Reading:
         if isinstance(source, Episodes):
             return _as_given(source, bins, horizon)
         return of_report(*read_log(source, columns, horizon=horizon, bins=bins))
@@ -46,8 +46,8 @@ def of_report(episodes: Episodes, report: Report) -> Reading:
 
 def read_together(
     sources: Sequence[Source],
-    read: Callable[[Source, Bins, int | None], Reading],
-    bins: Bins,
+    read: Callable[[Source, Binnings, int | None], Reading],
+    bins: Binnings,
     horizon: int | None,
 ) -> Reading:
     """Several logs as one, by the bins that the first turns out to have; equal ids in two logs are two episodes."""
@@ -77,13 +77,15 @@ def _propensities(found: Sequence[Reading]) -> NDArray[np.float64] | None:
     return np.concatenate(parts, axis=1)  # of one horizon, since all were read from logs
 
 
-def _as_given(episodes: Episodes, bins: Bins, horizon: int | None) -> Reading:
+def _as_given(episodes: Episodes, bins: Binnings, horizon: int | None) -> Reading:
     """Their bins can only be told, not made."""
-    if numbers := [name for name, edges in bins.items() if isinstance(edges, int)]:
-        raise SettingsError(f"Episodes are binned when they are read; give the edges of {numbers[0]!r}, or the log")
+    if asked := [name for name, binning in bins.items() if not isinstance(binning, Bins)]:
+        raise SettingsError(
+            f"Episodes are binned when they are read; give {asked[0]!r} the Bins of the report, or give the log"
+        )
     if horizon is not None and horizon != episodes.horizon:
         episodes = episodes.cut(horizon) if horizon < episodes.horizon else episodes.padded(horizon)
-    return Reading(episodes, {name: edges for name, edges in bins.items() if not isinstance(edges, int)})
+    return Reading(episodes, {name: binned for name, binned in bins.items() if isinstance(binned, Bins)})
 
 
 def _are_several(data: Data) -> bool:
@@ -92,5 +94,5 @@ def _are_several(data: Data) -> bool:
 
 
 def _is_source(item: object) -> bool:
-    tables = ("__arrow_c_stream__", "iterate_episodes")
+    tables = ("__arrow_c_stream__", "with_format", "iterate_episodes", "episodes")
     return isinstance(item, str | Path | Episodes) or any(hasattr(item, name) for name in tables)

@@ -31,11 +31,12 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
     from suffice.run_notes import load_run_notes
 
     with waiting(f"Reading {log}"):
-        episodes, report = read(log, options, loaded.about.bins)
+        episodes, report = read(log, options, loaded.bins)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
-    same_file = notes is not None and notes.log_file == fingerprint(log)
-    if notes is not None and fingerprint(log) in notes.log_files:
+    file = fingerprint(log)
+    same_file = notes is not None and notes.log_file == file != ""
+    if notes is not None and file and file in notes.log_files:
         raise SufficeError(f"{name} was learned from {log} among others, which would flatter it; give another log")
     known = same_file or episodes.digest() == loaded.about.log_hash
     if known:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from suffice.controller import Controller
     from suffice.episodes import Episodes
     from suffice.finite import FiniteModel
-    from suffice.logs import Report
+    from suffice.logs import Binning, Bins, Report
     from suffice.model import Model
-    from suffice.reading import Bins, Reading
+    from suffice.reading import Reading
 
 Output = Annotated[str, Parameter(name=["--output", "-o"])]
 Flag = Annotated[bool, Parameter(negative=())]
@@ -45,26 +45,38 @@ class LogOptions:
 
     horizon: Whole | None = None
     "Cut longer episodes to so many decisions. Default: the longest episode."
-    episode_column: str = "episode"
-    "Column of the episode's id."
-    step_column: str = "step"
-    "Column that counts the decisions of an episode, from 0 or 1."
-    action_column: str = "action"
+    columns: str | None = None
+    (
+        "Which column is what: ROLE=NAME, separated by commas, such as episode=patient,action=drug,reward=outcome. "
+        "Roles are those of the options below, without -column. Default: usual names (episode, eps_id …)."
+    )
+    episode_column: str | None = None
+    "Column of the episode's id. Without one, an episode ends where it is terminated, truncated or done."
+    step_column: str | None = None
+    "Column that counts the decisions of an episode, from 0 or 1. Without one, its rows are in order."
+    action_column: str | None = None
     "Column of the action taken."
-    reward_column: str = "reward"
+    reward_column: str | None = None
     "Column of the reward it brought."
     observations: str | None = None
     "Observation columns, separated by commas. Default: all others, in file order."
     weight_column: str | None = None
     "Column that says how many episodes one stands for. Default: 'weight' if there is one."
+    terminated_column: str | None = None
+    "Column that is true where an episode came to its end: one without was cut off. Default: 'terminated' and the like."
     truncated_column: str | None = None
-    "Column that is true where the logger cut an episode off. Default: 'truncated' if there is one."
+    "Column that is true where the logger cut an episode off. Default: 'truncated' and the like."
+    done_column: str | None = None
+    "Column that is true on the last row of every episode, whichever way it ended. Default: 'done' if there is one."
     propensity_column: str | None = None
     "Column of the probability with which the logged action was chosen; it is no observation."
     drop_truncated: Flag = False
     "Leave out episodes that were truncated before the horizon."
     bin: Annotated[tuple[str, ...], Parameter(negative=())] = ()
-    "COLUMN=K: replace a numeric column by K quantile bins. May be repeated."
+    (
+        "COLUMN=K: replace a numeric column, or a reward, by K bins with equally many rows; K:width for bins of equal "
+        "width, or edges such as 0,10,50. May be repeated."
+    )
     max_values: Whole = 1000
     "Refuse columns with more distinct values."
     schema: str | None = None
@@ -217,49 +229,49 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def read(log: str, options: LogOptions, edges: Mapping[str, Sequence[float]] | None = None) -> tuple[Episodes, Report]:
-    """The episodes of a log, read as the options say; bins may be given by their edges instead."""
-    return _read(log, options, _bins(options, edges), options.horizon)
+def read(log: str, options: LogOptions, bins: Mapping[str, Bins] | None = None) -> tuple[Episodes, Report]:
+    """The episodes of a log, read as the options say; bins may be those of a model instead."""
+    return _read(log, options, _bins(options, bins), options.horizon)
 
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None) -> Reading:
     """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
     from suffice.reading import of_report, read_together
 
-    bins, horizon = _bins(options, None if like is None else like.about.bins), options.horizon
+    bins, horizon = _bins(options, None if like is None else like.bins), options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
     return read_together(logs, lambda log, *how: of_report(*_read(log, options, *how)), bins, horizon)
 
 
-def _bins(options: LogOptions, edges: Mapping[str, Sequence[float]] | None) -> Bins:
-    """How many bins, or their edges."""
-    if edges is not None:
-        if options.bin:
-            raise SettingsError("--bin is for a model of its own; this one has its bins, which are used; leave it out")
-        return edges
-    bins = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
-    if bad := [f"{name}={k}" for name, k in bins.items() if not k.isdecimal()]:
-        raise SettingsError(f"--bin {bad[0]} needs a whole number of bins, such as --bin {bad[0].partition('=')[0]}=8")
-    return {name: int(k) for name, k in bins.items()}
+def _bins(options: LogOptions, bins: Mapping[str, Bins] | None) -> Mapping[str, Binning]:
+    """How to bin, unless a model has its bins."""
+    from suffice.logs import parse_binning
+
+    if bins is not None and options.bin:
+        raise SettingsError("--bin is for learning anew; the model has its bins, which are used here; leave it out")
+    asked = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
+    return {name: parse_binning(how) for name, how in asked.items()} if bins is None else bins
 
 
-def _read(log: str, options: LogOptions, bins: Bins, horizon: int | None) -> tuple[Episodes, Report]:
+def _read(log: str, options: LogOptions, bins: Mapping[str, Binning], horizon: int | None) -> tuple[Episodes, Report]:
     from suffice.logs import Columns, read_log, read_schema
 
-    columns = Columns(
+    named = Columns(
         episode=options.episode_column,
         step=options.step_column,
         action=options.action_column,
         reward=options.reward_column,
         observations=None if options.observations is None else tuple(options.observations.split(",")),
         weight=options.weight_column,
+        terminated=options.terminated_column,
         truncated=options.truncated_column,
+        done=options.done_column,
         propensity=options.propensity_column,
     )
     return read_log(
         log,
-        columns,
+        named.over(Columns.parse(options.columns or "")),
         horizon=horizon,
         schema=None if options.schema is None else read_schema(options.schema),
         drop_truncated=options.drop_truncated,
