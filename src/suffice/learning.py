@@ -47,7 +47,8 @@ def _silently(done: int, of: int) -> None:
 
 def all_cores() -> Settings:
     """The usual settings; the result is the same to the bit for any number of threads."""
-    return Settings(threads=len(os.sched_getaffinity(0)))
+    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Settings(threads=free or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def learn(
     the first and learned from together. `like` takes horizon, bins and choices from an earlier model, except what is
     given here. A model does not keep its episodes: to add data, give the old and the new together.
 
-    `delta` is the failure probability of each test, `confidence` that of making no false split at all; a `second_look`
+    `delta` is the chance of failure of each test, `confidence` the chance of no false split at all; a second look
     is taken unless a test, level, or no plan is chosen. Of `Episodes`, `bins` are those of the report on their log.
 
     >>> suffice.learn("log.parquet").headline

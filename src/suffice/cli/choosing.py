@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ def settings_of(
     from suffice.bounds import BOUNDS
     from suffice.languages import CONJUNCTIONS, Family
     from suffice.learner import Settings
+    from suffice.learning import all_cores
     from suffice.statistics import Statistic
     from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
     from suffice.statistics.language_counts import LanguageCounts
@@ -56,7 +56,7 @@ def settings_of(
         delta=1e-3 if delta is None else delta,
         confidence=confidence,
         cut=cut,
-        threads=len(os.sched_getaffinity(0)) if threads is None else threads,
+        threads=all_cores().threads if threads is None else threads,
         memory=_bytes(memory) if memory else 0,
     )
 
