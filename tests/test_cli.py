@@ -240,7 +240,7 @@ MISTAKES = [
     ("learn log.parquet -o b --bound fischer", 'Did you mean "fisher"?'),
     ("learn log.parquet", "--output requires an argument"),
     ("learn -o b", "LOG requires an argument"),
-    ("learn log.parquet log.parquet -o b", "log.parquet"),
+    ("learn log.parquet log.parquet -o b", "log.parquet is given twice"),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
     ("learn . -o b", ".: this is a folder"),
     ("learn log.txt -o b", "log.txt: a log is a Parquet, Arrow, CSV or JSON lines file"),
@@ -273,14 +273,14 @@ MISTAKES = [
     ("learn log.parquet -o b --family 1,1,40", "languages on this log, which does not fit into"),
     ("learn wide.csv -o b --max-values 3000 --family 2,1,1", "which does not fit; try --family 1,1,1"),
     ("learn log.parquet -o b --memory 1KB", "or raise --memory"),
-    ("learn log.parquet -o b --delta 0", "--delta is a probability between 0 and 1, not 0"),
-    ("learn log.parquet -o b --delta 1.5", "--delta is a probability between 0 and 1, not 1.5"),
-    ("learn log.parquet -o b --delta nan", "--delta is a probability between 0 and 1, not nan"),
+    ("learn log.parquet -o b --delta 0", "delta is a probability between 0 and 1, not 0"),
+    ("learn log.parquet -o b --delta 1.5", "delta is a probability between 0 and 1, not 1.5"),
+    ("learn log.parquet -o b --delta nan", "delta is a probability between 0 and 1, not nan"),
     ("learn log.parquet -o b --delta small", "--delta"),
-    ("learn log.parquet -o b --confidence 1", "--confidence is a probability between 0 and 1, not 1"),
+    ("learn log.parquet -o b --confidence 1", "confidence is a probability between 0 and 1, not 1"),
     ("learn log.parquet -o b --delta 0.1 --confidence 0.9", "give one of them"),
-    ("learn log.parquet -o b --cut 1", "--cut is a share"),
-    ("learn log.parquet -o b --threads 0", "--threads must be at least 1"),
+    ("learn log.parquet -o b --cut 1", "cut is a share"),
+    ("learn log.parquet -o b --threads 0", "threads must be at least 1"),
     ("learn log.parquet -o b --memory lots", "--memory lots is no size; write it like 500MB or 4GB"),
     ("learn log.parquet -o b --memory GB", "--memory GB is no size"),
     ("learn log.parquet -o b --memory 0", "--memory 0 leaves no room"),
@@ -373,7 +373,7 @@ def test_out_of_memory_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("suffice.solution.regorl", fail)
+    monkeypatch.setattr("suffice.learning.regorl", fail)
     ran = suffice("learn", "log.parquet", "-o", "b.model")
     assert ran.code == 1 and ran.err.startswith("suffice: out of memory; ") and ran.err.count("\n") == 1
     assert not (here / "b.model").exists()

@@ -84,7 +84,7 @@ def log_of(name: str) -> Episodes:
 PLAN_FIELDS = {
     "planner", "strength", "delta", "value", "error", "predicted", "predicted_error", "lower_bound", "behaviour_value",
     "sentence", "split", "proved_lower", "proved_upper",
-    "discount", "behaviour_error",
+    "discount", "behaviour_error", "accuracy", "max_states",
 }  # fmt: skip
 OLD_FIELDS = {
     "states", "horizon", "layers", "candidates", "languages", "metric", "family", "bound", "delta", "confidence", "cut",
@@ -332,11 +332,11 @@ MISTAKES = [
     ("learn log.parquet -o b --accuracy 0.1", "--accuracy can be proved for --planner subsampled only"),
     ("learn log.parquet -o b --planner subsampled --accuracy 0.1", "--accuracy and --max-states go with --split"),
     ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states go with --split"),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "--accuracy must be above 0, not 0"),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "--accuracy must be above 0, not nan"),
-    ("learn log.parquet -o b --split --max-states 0", "--max-states must be at least 1, not 0"),
+    ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "accuracy must be above 0, not 0"),
+    ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "accuracy must be above 0, not nan"),
+    ("learn log.parquet -o b --split --max-states 0", "max_states must be at least 1, not 0"),
     ("learn log.parquet -o b --split --max-states 2.5", "--max-states needs a whole number, not 2.5"),
-    ("learn log.parquet -o b --split --delta 1", "--delta is a probability between 0 and 1, not 1"),
+    ("learn log.parquet -o b --split --delta 1", "delta is a probability between 0 and 1, not 1"),
     ("learn log.parquet -o b --split --second-look", "--split is the paper's way, which takes no second look"),
     ("learn log.parquet -o b --split --confidence 0.9", "--split divides δ as the paper does; leave --confidence out"),
     ("learn log.parquet -o b --hold-out 0", "a share of 0 of 9,000 episodes leaves one side empty"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from suffice.cli.app import app
+from suffice.cli.choosing import choices_again, choices_of, planning_of, settings_of
 from suffice.cli.folding import Folding, refuse_folding
 from suffice.cli.names import FileName, ModelOrDomain
 from suffice.cli.options import (
@@ -18,23 +19,20 @@ from suffice.cli.options import (
     DEFAULT_DOMAIN,
     DEFAULT_LOG,
     DEFAULT_PLAN,
-    HOLD_OUT_SEED,
     RESOURCES,
     WHAT,
     DomainOptions,
     Flag,
-    How,
     LogOptions,
     Output,
     PlanOptions,
     Whole,
     domain_of,
     names_domain_or_model,
-    planning_of,
     read,
+    read_logs,
     refuse_domain_options,
     refuse_output,
-    settings_of,
     words,
 )
 from suffice.cli.printing import command, named_after, say, say_next
@@ -49,17 +47,12 @@ from suffice.cli.saying import (
     print_table,
     print_witnesses,
     prospects,
-    summary,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
-from suffice.errors import SufficeError
+from suffice.errors import ModelError, SettingsError
 
 if TYPE_CHECKING:
-    from suffice.episodes import Episodes
-    from suffice.learner import Learned, Settings
     from suffice.model import Model
-    from suffice.solution import Solution
-    from suffice.stationarity import Stationarity
 
 
 WHAT_TO_LEARN, COMPARED_BY, TAKES = (Parameter(group=group) for group in (WHAT, COMPARING, RESOURCES))
@@ -69,9 +62,10 @@ WHAT_TO_LEARN, COMPARED_BY, TAKES = (Parameter(group=group) for group in (WHAT, 
 def learn(
     log: FileName,
     /,
-    *,
+    *more: FileName,
     output: Annotated[Output, WHAT_TO_LEARN],
     stationary: Annotated[Folding, WHAT_TO_LEARN] = "no",
+    like: Annotated[FileName | None, WHAT_TO_LEARN] = None,
     json: Annotated[Flag, WHAT_TO_LEARN] = False,
     metric: Annotated[Literal["languages", "prefixes", "sketch"], COMPARED_BY] = "languages",
     family: Annotated[str | None, COMPARED_BY] = None,
@@ -103,6 +97,9 @@ def learn(
     ----------
     log
         Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
+    more
+        Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
+        two episodes.
     output
         Model file to write.
     metric
@@ -123,6 +120,9 @@ def learn(
         Fold time: one automaton for all steps, which may lead back to earlier states. It needs far fewer episodes if
         the process is the same at all times. --stationary alone means yes; --stationary auto tries both on episodes
         held out, and takes what predicts better.
+    like
+        Learn again as an earlier model was learned: by its test and level, with its kind of plan, horizon and bins. A
+        model does not keep its episodes: to add data to it, give its logs and the new ones.
     seed
         Seed of what is random: what auto holds out, the sketch's hash functions, and the halves of a split.
     threads
@@ -134,90 +134,68 @@ def learn(
     """
     from time import perf_counter
 
-    import numpy as np
-
-    from suffice.files import fingerprint
+    from suffice.learning import learn_model
     from suffice.model import Model
-    from suffice.run_notes import RunNotes, save_run_notes
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     settings = replace(settings, strict=plan.strict)
     chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)
-    refuse_output(output, log)
-    with waiting(f"Reading {log}"):
-        episodes, report = read(log, options)
-    used = episodes
-    if plan.hold_out is not None:
-        used, *_ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
+    logs = (log, *more)
+    refuse_output(output, *logs)
+    if more and plan.hold_out is not None:
+        raise SettingsError("--hold-out is for one log, in which suffice evaluate finds the episodes again; give one")
+    earlier = None if like is None else Model.load(like)
+    if earlier is None:
+        choices = choices_of(settings, how, stationary, plan.hold_out, seed)
+    else:
+        choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
+    with waiting(f"Reading {', '.join(logs)}"):
+        reading = read_logs(logs, options, earlier)
     start = perf_counter()
-    folding = _folding(used, settings, how, seed) if stationary == "auto" else None
-    tied = stationary == "yes" or (folding is not None and folding.stationary)
-    result = _learned(used, settings, how, seed, tied)
+    with progress_bar("Learning", "layers") as progress:
+        model, folding = learn_model(reading.episodes, choices, reading.bins, progress)
     seconds = perf_counter() - start
-    model = Model.of(result, episodes, bins=report.bins, held_out=plan.hold_out or 0.0)
     model.save(output)
-    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), fingerprint(log)))
+    _note_run(output, seconds, logs)
     if json:
         print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
     if folding is not None:
         say(folding.sentence)
-        if not tied and (plan.discount is not None or plan.strict):
+        if not model.rdp.stationary and (plan.discount is not None or plan.strict):
             say("--discount and --strict are for an automaton without layers, and have no effect here.")
-    _print_learned(model, seconds, report.notes)
+    _print_learned(model, seconds, reading.notes)
     say(f"Saved to {output}.")
-    further = command("export", output, "--format", "dot", "-o", named_after(output, ".dot"))
-    if how.planning and plan.hold_out:
-        further = command("evaluate", output, "--log", log, options=words(replace(options, bin=())))  # it has its bins
-    elif how.planning:
-        further = command("evaluate", output, "--domain", "DOMAIN")
-    say_next(command("info", output, "--states"), further)
+    seen = command("explore", output, "-o", named_after(output, ".html"))
+    if model.plan is None:
+        say_next(seen, command("info", output, "--states"))
+    elif plan.hold_out:
+        judged = command("evaluate", output, "--log", log, options=words(replace(options, bin=())))  # it has its bins
+        say_next(judged, seen)
+    else:
+        say_next(seen, command("report", output), command("evaluate", output, "--domain", "DOMAIN"))
+
+
+def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
+    """What the run took, and by what its logs are known again."""
+    from suffice.files import fingerprint
+    from suffice.run_notes import RunNotes, save_run_notes
+
+    known = [fingerprint(log) for log in logs]
+    one, several = (known[0], []) if len(known) == 1 else ("", known)
+    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), one, several))
 
 
 def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
     """What was learned, what it promises, and examples of why."""
-    say(f"{summary(model)} in {seconds:.2f} s")
+    say(f"{model.headline} in {seconds:.2f} s")
     print_promises(model)
     print_witnesses(model, 3)
     print_doubts(model, 3)
     for note in notes:
         say(f"{note}.", label="Note:", style="dim")
-
-
-def _folding(used: Episodes, settings: Settings, how: How, seed: int) -> Stationarity:
-    """Whether the process is the same at all times."""
-    import numpy as np
-
-    from suffice.stationarity import is_stationary
-
-    with progress_bar("Comparing with and without layers", "rounds") as progress:
-        rng = np.random.default_rng(seed)
-        return is_stationary(used, settings, second_look=how.second_look, rng=rng, progress=progress)
-
-
-def _learned(used: Episodes, settings: Settings, how: How, seed: int, tied: bool) -> Learned | Solution:
-    """The automaton, with a plan unless none is wanted."""
-    import numpy as np
-
-    from suffice.solution import learn_layers, regorl
-    from suffice.tying import tie
-
-    with progress_bar("Learning", "rounds" if tied else "layers") as progress:
-        if how.planning is None:
-            return tie(used, settings, progress) if tied else learn_layers(used, settings, how.second_look, progress)
-        planning = how.planning if tied else replace(how.planning, discount=None)
-        return regorl(
-            used,
-            settings,
-            planning,
-            split=how.split,
-            second_look=how.second_look,
-            stationary=tied,
-            rng=np.random.default_rng(seed),
-            progress=progress,
-        )
 
 
 @app.command
@@ -251,7 +229,7 @@ def check(
     if write_schema:
         refuse_output(write_schema, log)
         if options.bin:
-            raise SufficeError("--write-schema does not go with --bin: a schema cannot declare bins; bin the log first")
+            raise SettingsError("--write-schema does not go with --bin: no schema can declare bins; bin the log first")
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
     if write_schema:
@@ -300,7 +278,7 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     if json:
         print_json(describe(loaded, model))
         return
-    say(summary(loaded))
+    say(loaded.headline)
     told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
     print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
     print_promises(loaded)
@@ -409,7 +387,7 @@ def compare(
         finite, policy, horizon = domain_of(second, options, ours.horizon)
         minimal = minimal_rdp(finite, horizon, policy)
         if minimal.telling:
-            raise SufficeError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
+            raise ModelError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
         theirs = minimal.rdp()
     else:
         refuse_domain_options(options)

@@ -154,6 +154,8 @@ def by_environment(
     n = min(episodes, 64)
     try:
         envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(id, **given)] * n)
+    except SufficeError:  # our own domains say it best
+        raise
     except (gymnasium.error.Error, TypeError, ValueError, ImportError) as error:
         raise SufficeError(f"{id} cannot be made with {words(choice) or 'its defaults'}: {error}") from error
     with waiting(f"Playing {id}"):

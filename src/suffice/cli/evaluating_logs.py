@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.cli.measures import predicted
-from suffice.cli.options import HOLD_OUT_SEED, LogOptions, read
+from suffice.cli.options import LogOptions, read
 from suffice.cli.printing import command, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
@@ -42,6 +42,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
     import numpy as np
 
     from suffice.files import fingerprint
+    from suffice.learning import HOLD_OUT_SEED
     from suffice.offpolicy import judge
     from suffice.run_notes import load_run_notes
 
@@ -49,7 +50,10 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
         episodes, report = read(log, options, loaded.bins)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
-    same_file = notes is not None and notes.log_file == fingerprint(log)
+    file = fingerprint(log)
+    same_file = notes is not None and notes.log_file == file != ""
+    if notes is not None and file and file in notes.log_files:
+        raise SufficeError(f"{name} was learned from {log} among others, which would flatter it; give another log")
     known = same_file or episodes.digest() == loaded.about.log_hash
     if known:
         if not held_out:

@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from suffice.outlook import Outlook
 
 
-def summary(model: Model) -> str:
-    """One line about a model."""
-    about = model.about
-    where = "for all steps" if model.rdp.stationary else f"in layers {' '.join(map(str, about.layers))}"
-    return f"{model.rdp.n_states} states {where}, from {about.episodes:,} episodes"
-
-
 def describe(model: Model, path: str) -> dict[str, Any]:
     """What `suffice info` promises."""
     from msgspec import to_builtins

@@ -27,7 +27,7 @@ from suffice.domains.rotating_maze import RotatingMaze
 from suffice.domains.symbol import Symbol
 from suffice.domains.t_maze import TMaze
 from suffice.domains.two_keys import TwoKeys
-from suffice.errors import SufficeError, did_you_mean
+from suffice.errors import SettingsError, did_you_mean
 
 __all__ = [
     "DOMAINS",
@@ -76,10 +76,14 @@ DOMAINS: Final[dict[str, type[Domain]]] = {
 
 
 def make(name: str, options: Mapping[str, str] = MappingProxyType({})) -> Domain:
-    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file."""
+    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file.
+
+    >>> suffice.make("t-maze", {"length": "8"})
+    TMaze(length=8, cue_visible=False, noise=False, actions='all')
+    """
     if name.lower().endswith(".pomdp"):
         if options:
-            raise SufficeError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")
+            raise SettingsError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")
         return PomdpDomain.read(name)
     domain = DOMAINS[_one_of(DOMAINS, name, "domain")]
     types = get_type_hints(domain)
@@ -102,7 +106,7 @@ def _parse(text: str, option: str, kind: Any) -> Any:
     try:
         return number(text)
     except (ValueError, ZeroDivisionError):
-        raise SufficeError(f"{option} needs a {needed}, not {text!r}") from None
+        raise SettingsError(f"{option} needs a {needed}, not {text!r}") from None
 
 
 def _one_of(known: Iterable[str], given: str, what: str) -> str:
@@ -110,4 +114,4 @@ def _one_of(known: Iterable[str], given: str, what: str) -> str:
     if given in names:
         return given
     hint = did_you_mean(given, names) or ";"
-    raise SufficeError(f"unknown {what}: {given!r}{hint} known: {', '.join(names) or 'none'}")
+    raise SettingsError(f"unknown {what}: {given!r}{hint} known: {', '.join(names) or 'none'}")

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from suffice.errors import SufficeError, did_you_mean
+from suffice.errors import ModelError, SufficeError, did_you_mean
 from suffice.files import name_beside
 
 PREAMBLE: Final = ("discount", "values", "states", "actions", "observations")
@@ -82,7 +82,7 @@ def text_of(path: Path) -> str:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SufficeError(
+        raise ModelError(
             f"{path}: the file cannot be read ({reason}){name_beside(path) or '; check its name'}"
         ) from error
     if len(data) > MAX_BYTES:
