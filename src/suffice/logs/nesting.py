@@ -55,6 +55,8 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
     lengths = _lengths(table.column(by))
     ends = [_column_of(role, table, columns) for role in ENDS]
     row = np.repeat(np.arange(table.rows), lengths)
+    if not len(row):
+        table.refuse(f"column {by!r} holds empty lists only; an episode has at least one step")
     step = np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
 
     def entries(name: str) -> pa.Array | pa.ChunkedArray:

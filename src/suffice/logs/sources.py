@@ -211,7 +211,7 @@ def _of_list(items: Sequence[Any], source: str) -> Table:
     if all(any(hasattr(item, name) for name in PARTS["reward"]) for item in items):
         with _asking(source):
             return _of_objects(items, source)
-    if all(isinstance(item, list | tuple) and all(isinstance(step, Mapping) for step in item) for item in items):
+    if any(items) and all(isinstance(i, list | tuple) and all(isinstance(s, Mapping) for s in i) for i in items):
         return Table.of(table_of_rows([{"steps": item} for item in items], source), source)
     return Table.of(table_of_steps(items, source), source)
 
