@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from suffice.logs import Bins, EqualWidth, parse_binning, read_log
 from suffice.model import Model
 from suffice.playing import AutomatonState
 from suffice.solution import regorl
+from test_cli import suffice
 
 
 def log(values: Any, **more: Any) -> dict[str, Any]:
@@ -140,29 +139,25 @@ def test_bins_are_remembered_and_applied_at_run_time(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the command line
 
 
-def suffice(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "suffice", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_the_command_line_bins_and_names_columns(tmp_path: Path) -> None:
+def test_the_command_line_bins_and_names_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     rows = [f"{e},{t},{rng.random()},{rng.integers(2)},{rng.random()}\n" for e in range(60) for t in range(2)]
     write(tmp_path, "patient,visit,pulse,drug,gain\n" + "".join(rows))
     names = "--columns", "episode=patient,step=visit,action=drug,reward=gain"
     asked = "--bin", "pulse=2:width", "--bin", "gain=2"
-    assert "Nothing is wrong" in suffice(tmp_path, "check", "log.csv", *names, *asked).stdout
-    learned = suffice(tmp_path, "learn", "log.csv", "-o", "a.model", *names, *asked, "--hold-out", "0.5")
-    assert learned.returncode == 0, learned.stderr
+    assert "Nothing is wrong" in suffice("check", "log.csv", *names, *asked).out
+    learned = suffice("learn", "log.csv", "-o", "a.model", *names, *asked, "--hold-out", "0.5")
+    assert learned.code == 0, learned.err
     model = Model.load(tmp_path / "a.model")
     assert len(model.bins["pulse"].edges) == 1 and len(model.bins["gain"].levels) == 2
-    judged = suffice(tmp_path, "evaluate", "a.model", "--log", "log.csv", *names)
-    assert judged.returncode == 0, judged.stderr
+    judged = suffice("evaluate", "a.model", "--log", "log.csv", *names)
+    assert judged.code == 0, judged.err
     for wrong, told in {
         ("--columns", "episod=patient"): "--columns episod=patient: did you mean episode?",
         ("--columns", "episode=nobody"): "there is no column 'nobody'",
         (*names, "--bin", "pulse=x"): "x says not how to bin",
         (*names, "--bin", "puls=2"): "--bin puls is for an observation, action or reward column",
     }.items():
-        refused = suffice(tmp_path, "check", "log.csv", *wrong)
-        assert refused.returncode == 2 and told in refused.stderr and refused.stderr.count("\n") == 1
+        refused = suffice("check", "log.csv", *wrong)
+        assert refused.code == 2 and told in refused.err and refused.err.count("\n") == 1

@@ -27,6 +27,7 @@ from log_files import write
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.logs import Columns, read_log
+from test_cli import suffice
 
 COLOUR, SIZE, LIT, ACTION, REWARD = COLUMNS = ("colour", "size", "lit", "action", "reward")
 OBSERVED = COLUMNS[:3]
@@ -386,6 +387,10 @@ def test_minari(minari_home: Path) -> None:
         episodes, report = read_log(source)
         assert episodes.digest() == read_log(played)[0].digest()
         assert report.columns.terminated == "terminated" and report.columns.truncated == "truncated"
+    assert (
+        suffice("learn", "minari:suffice/tmaze-v0", "-o", str(minari_home / "a.model"), "--hold-out", "0.4").code == 0
+    )
+    assert suffice("evaluate", str(minari_home / "a.model"), "--log", "minari:suffice/tmaze-v0").code == 0
     with pytest.raises(SufficeError, match=r"minari:suffice/none-v0: no such dataset .*suffice/tmaze-v0"):
         read_log("minari:suffice/none-v0")
 

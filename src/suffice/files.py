@@ -30,7 +30,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def fingerprint(path: str | Path) -> str:
-    """What a file is known again by, however large: its size, beginning and end."""
+    """What a file is known again by, however large: its size, beginning and end; what is no file, by its name."""
+    if not Path(path).exists():
+        return hashlib.blake2b(str(path).encode(), digest_size=16).hexdigest()
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         ends = []

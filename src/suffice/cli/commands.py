@@ -83,7 +83,7 @@ def learn(
     Parameters
     ----------
     log
-        Parquet or CSV file; one row per decision.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
     output
         Model file to write.
     metric
@@ -212,7 +212,7 @@ def check(
     Parameters
     ----------
     log
-        Parquet or CSV file; one row per decision.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
     write_schema
         Write the log's alphabet to this JSON file, for --schema.
     json
