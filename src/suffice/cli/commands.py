@@ -96,7 +96,7 @@ def learn(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
     more
         Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
         two episodes.
@@ -217,7 +217,7 @@ def check(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
     write_schema
         Write the log's alphabet to this JSON file, for --schema.
     json
