@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from suffice.episodes import Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.estimates import Estimate
 from suffice.learner import Learned, Settings, adact_h
 from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold, unroll_plan
@@ -31,7 +31,11 @@ from suffice.tying import tie
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The paper's two halves."""
+    """The paper's two halves.
+
+    >>> suffice.learn(episodes, split=suffice.Split(delta=0.1, max_states=20)).about.episodes
+    150
+    """
 
     delta: float = 0.05  # of everything together
     accuracy: float | None = None  # ε: how far from the best policy one is content with
@@ -39,11 +43,11 @@ class Split:
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:
-            raise SufficeError(f"δ of a split is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+            raise SettingsError(f"δ of a split is a probability between 0 and 1, not {self.delta:g}; try 0.05")
         if self.accuracy is not None and not self.accuracy > 0:
-            raise SufficeError(f"--accuracy must be above 0, not {self.accuracy:g}")
+            raise SettingsError(f"accuracy must be above 0, not {self.accuracy:g}")
         if self.max_states < 1:
-            raise SufficeError(f"--max-states must be at least 1, not {self.max_states}")
+            raise SettingsError(f"max_states must be at least 1, not {self.max_states}")
 
     def per_test(self, episodes: Episodes) -> float:
         """δ of each of the learner's tests, δ/(4AO·Q̄)."""
@@ -53,13 +57,20 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
-    """An automaton, a plan on it, and what is promised of both."""
+    """An automaton, a plan on it, and what is promised of both.
+
+    >>> solution = suffice.regorl(episodes)
+    >>> solution.prediction.value, round(solution.behaviour_value, 3)
+    (5.0, 2.503)
+    >>> print(solution.verdict)
+    Follow the plan: it will likely bring more than the log did.
+    """
 
     learned: Learned
     plan: Plan  # on `planned`
     planning: Planning
     prediction: Estimate  # what the plan will bring
-    behaviour_value: float  # the log's mean return
+    behaviour: Estimate  # what the log itself brought
     split: Split | None = None
     bracket: Bracket | None = None  # of a split with subsampled planning: what is proved, if the automaton is right
 
@@ -70,6 +81,11 @@ class Solution:
 
     def __repr__(self) -> str:
         return f"<Solution: {self.learned.rdp!r}, predicted {self.prediction.value:.4g}>"
+
+    @property
+    def behaviour_value(self) -> float:
+        """The log's mean return."""
+        return self.behaviour.value
 
     @property
     def lower_bound(self) -> float:
@@ -103,7 +119,7 @@ class Solution:
 
     def _proof(self, split: Split) -> str:
         if self.learned.rdp.n_states > split.max_states:
-            return f"No theorem holds: there are more states than --max-states {split.max_states}; raise it."
+            return f"No theorem holds: there are more states than the {split.max_states} of max_states; raise it."
         if self.bracket is None:
             return (
                 f"The paper's theorem (within ε of the best policy with probability {1 - split.delta:g}, if N is large "
@@ -135,6 +151,11 @@ def regorl(
     """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
 
     With `stationary` one automaton for all steps (`tying`), and a plan for as many steps as the log has.
+
+    >>> suffice.regorl(episodes)
+    <Solution: <RDP: 11 states in layers 1 1 2 2 2 2 1>, predicted 5>
+    >>> suffice.regorl(episodes, stationary=True)
+    <Solution: <RDP: 8 states in one layer>, predicted 5>
     """
     settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
     if stationary:
@@ -146,11 +167,11 @@ def regorl(
         plan, bracket, unused = _plan(learned, second, None, planning, rng)
         rdp = learned.rdp
         prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
-        return Solution(learned, plan, planning, prediction, mean_return(episodes), split, bracket)
+        return Solution(learned, plan, planning, prediction, log_return(episodes), split, bracket)
     learned = learn_layers(episodes, settings, second_look, progress)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
-    return Solution(learned, plan, planning, prediction, mean_return(episodes))
+    return Solution(learned, plan, planning, prediction, log_return(episodes))
 
 
 def learn_layers(
@@ -180,14 +201,14 @@ def _tied(
     progress: Callable[[int, int], None],
 ) -> Solution:
     if split is not None or planning.subsample:
-        raise SufficeError(
+        raise SettingsError(
             "the paper's proof is for layers: a split and subsampled plans do not go with a stationary automaton"
         )
     learned = tie(episodes, settings, progress)
     rdp = learned.rdp
     forever = planning.discount is not None
     plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
-    return Solution(learned, plan, planning, predict(rdp, plan, episodes), mean_return(episodes))
+    return Solution(learned, plan, planning, predict(rdp, plan, episodes), log_return(episodes))
 
 
 def _plan(
@@ -219,8 +240,13 @@ def _for_one_look(settings: Settings) -> Settings:
 
 def mean_return(episodes: Episodes) -> float:
     """What an episode of the log brings on average."""
+    return log_return(episodes).value
+
+
+def log_return(episodes: Episodes) -> Estimate:
+    """The same with its standard error, weights counted."""
     rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
     total = np.zeros(episodes.n)
     for word in episodes.word:
         total += rewards[word]
-    return float(np.average(total, weights=episodes.weight))
+    return Estimate.mean(total, episodes.weight)

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from suffice.cli.printing import say
+
 if TYPE_CHECKING:
     from suffice.episodes import Episodes
     from suffice.logs import Report
     from suffice.model import Model
-
-
-def summary(model: Model) -> str:
-    """One line about a model."""
-    about = model.about
-    where = "for all steps" if model.rdp.stationary else f"in layers {' '.join(map(str, about.layers))}"
-    return f"{model.rdp.n_states} states {where}, from {about.episodes:,} episodes"
+    from suffice.outlook import Outlook
 
 
 def describe(model: Model, path: str) -> dict[str, Any]:
@@ -77,38 +73,65 @@ def contents(log: str, episodes: Episodes, report: Report) -> dict[str, Any]:
     return {"log": log} | found | {"letters": len(episodes.letters), "notes": list(report.notes)}
 
 
-def cost(episodes: Episodes) -> dict[str, Any]:
-    """|X| per layer, memory, and seconds extrapolated from a sample: the time is linear in the episodes."""
-    from time import perf_counter
+def print_contents(episodes: Episodes, report: Report, outlook: Outlook) -> None:
+    """What is in a log, and what learning from it would take."""
+    shortest, median, longest = report.lengths
+    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (half of them up to {median:g})"
+    changed = [
+        f"{count:,} {told}"
+        for count, told in (
+            (report.cut, f"cut to {report.horizon}"),
+            (report.padded, "end early"),
+            (report.dropped, "truncated and left out"),
+        )
+        if count
+    ]
+    columns = report.columns
+    *values, rewards = (f"{name} {count:,}" for name, count in report.values.items())
+    action, features = values[0], values[1:]
+    together = f"; {report.observations:,} different together" if len(features) > 1 else ""
+    roles = {role: getattr(columns, role) for role in ("episode", "step", "weight", "terminated", "truncated", "done")}
+    rows = {
+        "episodes": f"{episodes.total:,} of {steps} decisions, {report.rows:,} rows"
+        + (f" (weights counted; {report.episodes:,} different)" if episodes.weight is not None else ""),
+        "of them": ", ".join(changed),
+        "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
+        "different values": f"{action}; {', '.join(features)}{together}; {rewards}",
+        "bins": "; ".join(f"{name} from {', '.join(f'{e:.4g}' for e in b.edges)}" for name, b in report.bins.items()),
+        "steps": f"{len(episodes.letters):,} different (action, observation, reward)",
+        "learning takes": f"about {outlook.seconds:.2g} s and {outlook.bytes / 1e6:,.1f} MB, comparing up to "
+        f"{max(outlook.languages):,} events",
+    }
+    print_table(rows)
 
-    from suffice.learner import Settings, adact_h
-    from suffice.statistics.language_counts import LanguageCounts
 
-    settings = Settings()
-    plan = LanguageCounts().plan(episodes, settings.chosen_bound, settings.memory)
-    sample = episodes.columns(slice(0, 10_000))
-    adact_h(episodes.columns(slice(0, 100)))  # compile first
-    start = perf_counter()
-    adact_h(sample)
-    seconds = (perf_counter() - start) * max(1.0, episodes.n / sample.n)
+def prospects(outlook: Outlook) -> dict[str, Any]:
+    """What learning would take and bring."""
     return {
-        "languages": [0, *(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)), 0],
-        "learning_seconds": round(seconds, 3),
-        "learning_bytes": plan.least_bytes(episodes.n) + 12 * episodes.n,
+        "languages": [0, *outlook.languages, 0],
+        "learning_seconds": round(outlook.seconds, 3),
+        "learning_bytes": outlook.bytes,
+        "episodes_tried": outlook.tried,
+        "states_by_episodes": [list(pair) for pair in outlook.growth],
+        "enough": outlook.enough,
+        "undecided_merges": outlook.undecided,
+        "episodes_wanted": None if outlook.wanted is None else round(outlook.wanted),
+        "memory_matters": outlook.untold > 0,
+        "family_needed": outlook.family,
     }
 
 
 def print_promises(model: Model) -> None:
     """What the automaton and the plan promise."""
-    print(model.about.promise.sentence)
+    say(model.about.promise.sentence)
     if model.about.promise.second_look_sentence:
-        print(model.about.promise.second_look_sentence)
+        say(model.about.promise.second_look_sentence)
     if model.about.needed is not None:
-        print(model.about.needed.sentence)
+        say(model.about.needed.sentence)
     if model.about.forced_share:
-        print(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
+        say(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
     if model.about.plan is not None:
-        print(model.about.plan.sentence)
+        say(model.about.plan.sentence)
 
 
 def print_states(model: Model) -> None:
@@ -133,16 +156,11 @@ def print_states(model: Model) -> None:
 
 def print_doubts(model: Model, most: int) -> None:
     """Some of the merges that more episodes might undo."""
-    from suffice.bounds import BOUNDS
-    from suffice.doubts import doubts
-    from suffice.kernels import FISHER
     from suffice.rdp import show
 
-    evidence = model.about.second_look or model.rdp.stationary
-    kind = FISHER if evidence else BOUNDS[model.about.bound].kind
-    found = doubts(model.rdp, model.decisions, model.about.episodes, kind) if most > 0 else []
+    found = model.undecided() if most > 0 else []
     if found:
-        print(f"Undecided, and merged for now ({len(found)}), for example:")
+        say(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:
         candidate, joined = map(show, doubt.histories)
         where = "" if model.rdp.stationary else f"layer {doubt.layer}: "
@@ -155,7 +173,7 @@ def print_witnesses(model: Model, most: int) -> None:
     most = max(most, 0)
     told = [d for d in model.decisions if d.verdict.promoted and d.verdict.witness]
     if most and told:
-        print("Told apart, for example, by:")
+        say("Told apart, for example, by:")
     for d in told[:most]:
         other = "another" if d.verdict.nearest is None else d.verdict.nearest
         where = "" if model.rdp.stationary else f"layer {d.layer}, "
@@ -188,8 +206,8 @@ def print_table(content: dict[str, Any]) -> None:
     rows = {LABELS.get(name, name.replace("_", " ")): value for name, value in content.items()}
     width = max(map(len, rows))
     for name, value in rows.items():
-        if value not in (None, [], {}):
-            print(f"  {name:<{width}}  {_shown(value)}")
+        if value not in (None, [], {}, ""):
+            say(_shown(value), label=f"  {name:<{width}} ", style="cyan", wrap=False)
 
 
 def _shown(value: Any) -> str:

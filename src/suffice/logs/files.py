@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from suffice.errors import LogError
+from suffice.files import name_beside
 from suffice.logs.arrays import first_line
 from suffice.logs.json_files import open_json
 from suffice.logs.tables import Table, settled
@@ -52,7 +53,7 @@ def open_file(path: Path, text: Collection[str] = ()) -> Table:
         if path.is_dir():
             raise LogError(f"{path}: this is a folder; name a file in it")
         if not path.exists():
-            raise LogError(f"{path}: there is no such file")
+            raise LogError(f"{path}: there is no such file{name_beside(path)}")
         kind = format_of(path)
         if path.stat().st_size == 0:
             raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
