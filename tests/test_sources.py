@@ -24,6 +24,7 @@ import pytest
 from gymnasium import spaces
 
 from log_files import write
+from suffice.domains.registration import register
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.logs import Columns, read_log
@@ -369,7 +370,8 @@ def stored(name: str, observations: list[Any], played: list[Any], space: Any) ->
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_minari(minari_home: Path) -> None:
-    env = gymnasium.make("suffice:suffice/TMaze-v0")
+    register()
+    env = gymnasium.make("suffice/TMaze-v0")
     env.action_space.seed(0)
     played, observations = [], []
     for seed in range(5):

@@ -9,8 +9,9 @@ order; episodes are ordered by id. Steps count from 0 or from 1, in all episodes
 how many episodes one stands for; `truncated` is true on the last row of an episode that the logger cut off,
 `terminated` on that of one that came to its end.
 
-`sources` opens what holds a log, `nesting` brings it to one row per decision and one value per cell, `columns` finds
-what each column means, `placement` where each row belongs, and `reading` makes Episodes of it all.
+`sources` opens what holds a log, with `files`, `json_files` and `arrays` for its kinds; `nesting` brings it to one row
+per decision and one value per cell, `columns` finds what each column means, `placement` where each row belongs, and
+`reading` makes Episodes of it all.
 """
 
 from suffice.logs.binning import Binning, Bins, EqualWidth, parse_binning

@@ -143,9 +143,9 @@ def _settled_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_large_list(kind) and (inner := _settled_type(kind.value_type)) != kind.value_type:
         return pa.large_list(inner)
     if pa.types.is_struct(kind):
-        parts = [_settled_type(field.type) for field in kind]
-        same = all(part == field.type for part, field in zip(parts, kind, strict=True))
-        return kind if same else pa.struct([(field.name, part) for field, part in zip(kind, parts, strict=True)])
+        parts = [(field.name, _settled_type(field.type)) for field in kind]
+        same = all(part == field.type for (_, part), field in zip(parts, kind, strict=True))
+        return kind if same else pa.struct(parts)
     return kind
 
 
