@@ -32,7 +32,7 @@ from log_files import (
 )
 from suffice.episodes import Alphabet, Episodes
 from suffice.errors import SufficeError
-from suffice.logs import Columns, read_log, read_schema, write_log, write_schema
+from suffice.logs import Bins, Columns, read_log, read_schema, write_log, write_schema
 
 # The row convention
 
@@ -145,11 +145,11 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     assert episodes.alphabet.observations == (("blue",), ("red",))
 
 
-def test_row_index_is_left_out_and_outcomes_are_noted(tmp_path: Path) -> None:
+def test_row_index_and_outcomes_are_left_out(tmp_path: Path) -> None:
     episodes, report = read_log(write(tmp_path, ",episode,step,o,done,action,reward\n0,0,0,1,True,1,0\n"))
-    assert episodes.alphabet.features == ("o", "done")
-    assert report.notes[0] == "column '' looks like a row index and was left out"
-    assert report.notes[1].startswith("column 'done' was read as an observation")
+    assert episodes.alphabet.features == ("o",)
+    assert report.columns.done == "done"
+    assert report.notes == ("column '' looks like a row index and was left out",)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_bins_are_quantiles(tmp_path: Path) -> None:
     path = write(tmp_path, "episode,step,price,action,reward\n" + rows)
     episodes, report = read_log(path, bins={"price": 4})
     assert [steps[0][1] for steps in decode(episodes)] == [(0,)] * 24 + [(1,)] * 25 + [(2,)] * 25 + [(3,)] * 26
-    assert report.bins == {"price": (3.0, 6.125, 9.25)}
+    assert report.bins == {"price": Bins((3.0, 6.125, 9.25))}
 
 
 def test_bins_are_never_empty(tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ MISSING = "the value is missing; fill it in, or remove the row if no decision wa
         (FIRST.replace("0,0", "0,2"), "row 2, column 'step': the first step of the log is 2"),
         (FIRST + "0.5,0,1,1,0\n", "row 3, column 'episode': an episode id is an integer or text"),
         (
-            FIRST.replace("action", "Actions"),
-            "there is no column 'action'; did you mean 'Actions'? say --action-column Act",
+            FIRST.replace("action", "Actio"),
+            "there is no column 'action'; did you mean 'Actio'? say --action-column Actio",
         ),
         (FIRST.replace("reward", "gain"), "there is no column 'reward', only 'episode', 'step', 'o', 'action', 'gain'"),
         (FIRST.replace(",", ";"), "there is only one column, 'episode;step;o;action;reward'"),
@@ -92,7 +92,7 @@ def test_csv_faults_are_named(tmp_path: Path, text: str | bytes, complaint: str)
         ({"episode": ["a", "", "b"]}, f"row 2, column 'episode': {MISSING}"),
         ({"step": [0, 1, 1]}, "row 3, column 'step': episode 1 begins with step 1, not 0"),
         ({"step": [0, 2**40, 0]}, "row 2, column 'step': episode 0 jumps from step 0 to step 1099511627776"),
-        ({"seen": [[1], [2], [3]]}, "column 'seen' has type list<element: int64>, but a cell holds one"),
+        ({"seen": [[1], [2, 3], [3]]}, "column 'seen' has type list<element: int64>, but a cell holds one"),
     ],
 )
 def test_parquet_faults_are_named(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
@@ -103,7 +103,8 @@ def test_files_that_are_no_logs(tmp_path: Path) -> None:
     assert refusal(tmp_path / "log.csv") == "log.csv: there is no such file"
     assert (
         refusal(write(tmp_path, FIRST, "log.txt"))
-        == "log.txt: a log is a Parquet or CSV file; name it .parquet, .pq, .csv, .csv.gz"
+        == "log.txt: a log is a Parquet, Arrow, CSV or JSON lines file; name it .parquet, .pq, .arrow, .feather, .ipc, "
+        ".csv, .csv.gz, .jsonl, .jsonl.gz, .ndjson, .json"
     )
     assert refusal(write(tmp_path, FIRST, "log.parquet")).startswith("log.parquet: this is not a Parquet file (")
     assert refusal(write(tmp_path, FIRST, "log.csv.gz")).startswith("log.csv.gz: the file cannot be read (")
@@ -118,7 +119,7 @@ def test_too_many_values_are_refused(tmp_path: Path) -> None:
     assert refusal(path) == f"log.csv: column 'price' has 1,200 {limit}; bin it: --bin price=8, or raise --max-values"
     assert (
         refusal(path, bins={"price": 8})
-        == f"log.csv: column 'reward' has 1,200 {limit}; round it to a few levels, or raise --max-values"
+        == f"log.csv: column 'reward' has 1,200 {limit}; bin it: --bin reward=8, or raise --max-values"
     )
     assert read_log(path, max_values=1200)[1].observations == 1200
     text = convert(path, "text.csv")
@@ -135,7 +136,7 @@ def test_too_many_values_are_refused(tmp_path: Path) -> None:
         ({"drop_truncated": True}, "log.csv: there is no column 'truncated', only"),
         ({"horizon": 0}, "--horizon must be at least 1, not 0"),
         ({"horizon": 10**10}, "log.csv: 3 episodes of 10,000,000,000 steps make 30,000,000,003 cells, mostly padding"),
-        ({"bins": {"reward": 3}}, "log.csv: --bin reward is for an observation or action column: action, colour, size"),
+        ({"bins": {"prize": 3}}, "--bin prize is for an observation, action or reward column: action, colour, size, r"),
         ({"bins": {"size": 1}}, "log.csv: --bin size=1 leaves nothing to tell apart"),
         ({"bins": {"colour": 2}}, "log.csv: column 'colour' has type"),
         ({"bins": {"size": 2}, "schema": SCHEMA}, "--bin takes its bins from the log"),

@@ -23,6 +23,7 @@ from suffice.domains.environment import DomainEnv
 from suffice.episodes import Episodes, plain
 from suffice.errors import SufficeError
 from suffice.exact import evaluate
+from suffice.logs import Bins
 from suffice.model import Model
 from suffice.playing import AutomatonState, Played, VectorPolicy, play, play_vector
 from suffice.rdp import UNSEEN
@@ -373,7 +374,7 @@ def test_an_environment_that_says_strings() -> None:
 def test_binned_features() -> None:
     """A value below 5 is called 0, others 1; the wrapper reads it as the policy does."""
     log = [[(a, o and (int(o[0] >= 5), o[1]), r) for a, o, r in episode] for episode in log_by_hand(Recall(), 500)]
-    model = learned(from_values(log), bins={"f0": [5.0]})
+    model = learned(from_values(log), bins={"f0": Bins((5.0,))})
     assert play(Recall(), model.policy(), 50, seed=1).returns.tolist() == [1.0] * 50
     for follower in (model, model.policy()):
         env = AutomatonState(Recall(), follower)

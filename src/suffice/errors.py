@@ -1,10 +1,10 @@
 """What a user may do wrong: each error is a sentence that names what is wrong and how to mend it.
 
-    SufficeError
-    ├── LogError       the data: a file, row, column or table in memory
-    ├── ModelError     a model file, or what is asked of a model that cannot do it
-    ├── SettingsError  options that cannot be right, or do not go together
-    └── MissingError   an optional package or program that is not installed
+SufficeError
+├── LogError       the data: a file, row, column or table in memory
+├── ModelError     a model file, or what is asked of a model that cannot do it
+├── SettingsError  options that cannot be right, or do not go together
+└── MissingError   an optional package or program that is not installed
 """
 
 

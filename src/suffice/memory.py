@@ -7,6 +7,7 @@ that are known lead back; meanwhile one chooses as the log did at that step.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from suffice.planner import BEHAVE
 from suffice.rdp import RDP, UNSEEN, Symbol
 
 Int32 = NDArray[np.int32]
+CONTAINER = re.compile(r"obs|observations?", re.IGNORECASE)  # a column of whole observations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,18 +73,46 @@ class Memory:
 
 
 def read_features(observation: Any, names: Sequence[str], bins: Mapping[str, Sequence[float]]) -> tuple[Value, ...]:
-    """An observation as it was logged: a tuple of features, a dict by their names, or a single one alone.
+    """An observation as it was logged: a tuple of features, a dict that has them, or a single one alone.
 
     Binned features become the number of their bin, of which `bins` are the lower edges from the second on.
     """
     if isinstance(observation, Mapping):
-        if missing := [name for name in names if name not in observation]:
-            raise SufficeError(f"the observation lacks {missing[0]!r}; the model reads {', '.join(names)}")
-        observation = [observation[name] for name in names]
+        observation = [_entry(observation, name, names) for name in names]
     values = [observation] if np.ndim(observation) == 0 else list(observation)
     if len(values) != len(names):
         raise SufficeError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
     return tuple(_read_value(value, name, bins.get(name)) for value, name in zip(values, names, strict=True))
+
+
+def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """Whether a dict has all features of a model."""
+    return all(_find(observation, name) is not None for name in names)
+
+
+def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
+    if (value := _find(observation, name)) is None:
+        raise SufficeError(f"the observation lacks {name!r}; the model reads {', '.join(names)}")
+    return np.ravel(value)[0] if np.ndim(value) and np.size(value) == 1 else value
+
+
+def _find(observation: Any, name: str) -> Any:
+    """By its name or, if it came out of a vector or a record of the log, by the way to it: `arm.0`, `obs.arm.0`."""
+    if name in observation:
+        return observation[name]
+    first, _, rest = name.partition(".")
+    for way in (name.split("."), rest.split(".") if CONTAINER.fullmatch(first) else []):
+        value = observation
+        for key in way:
+            if isinstance(value, Mapping):
+                value = value.get(key)
+            elif key.isdecimal() and np.ndim(value) and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                value = None
+        if way and value is not None:
+            return value
+    return None
 
 
 def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:

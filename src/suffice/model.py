@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -24,6 +24,7 @@ from suffice.errors import SufficeError
 from suffice.files import replacing
 from suffice.languages import BEYOND
 from suffice.learner import Decision, Learned, Report
+from suffice.logs import Bins
 from suffice.merging import Verdict
 from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
@@ -109,6 +110,7 @@ class About(msgspec.Struct, frozen=True):
     observations: list[list[Value]]
     rewards: list[float]
     bins: dict[str, list[float]] = {}  # of binned columns, the lower edges of bins 1, 2, …
+    levels: dict[str, list[float]] = {}  # of binned rewards, what each bin stands for
     held_out: float = 0.0  # share of the log's episodes that was not learned from
     second_look: bool = False
     plan: Planned | None = None
@@ -126,6 +128,12 @@ class Model:
     plan: Plan | None = None  # on the layers of the automaton
 
     @property
+    def bins(self) -> dict[str, Bins]:
+        """Of binned columns, to read other logs alike."""
+        levels = self.about.levels
+        return {name: Bins(tuple(e), tuple(levels.get(name, ()))) for name, e in self.about.bins.items()}
+
+    @property
     def planned(self) -> RDP:
         """The automaton with its layers, which the plan is of."""
         return layered(self.rdp)
@@ -136,7 +144,7 @@ class Model:
         result: Learned | Solution,
         episodes: Episodes,
         *,
-        bins: Mapping[str, Sequence[float]] | None = None,
+        bins: Mapping[str, Bins] | None = None,
         held_out: float = 0.0,
     ) -> Model:
         """A model of what was learned from a log; the log is given whole, also where part of it was held out."""
@@ -222,7 +230,7 @@ def _about(
     learned: Learned,
     episodes: Episodes,
     plan: Planned | None,
-    bins: Mapping[str, Sequence[float]],
+    bins: Mapping[str, Bins],
     held_out: float,
 ) -> About:
     settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
@@ -260,7 +268,8 @@ def _about(
         features=list(alphabet.features),
         observations=[list(o) for o in alphabet.observations],
         rewards=list(alphabet.rewards),
-        bins={name: list(edges) for name, edges in bins.items()},
+        bins={name: list(binned.edges) for name, binned in bins.items()},
+        levels={name: list(binned.levels) for name, binned in bins.items() if binned.levels},
         held_out=held_out,
         second_look=learned.second_look,
         plan=plan,

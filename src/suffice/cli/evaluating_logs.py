@@ -30,7 +30,7 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
     from suffice.run_notes import load_run_notes
 
     with waiting(f"Reading {log}"):
-        episodes, report = read(log, options, loaded.about.bins)
+        episodes, report = read(log, options, loaded.bins)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
     same_file = notes is not None and notes.log_file == fingerprint(log)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cyclopts import Parameter, Token
 
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError, SufficeError
 
 if TYPE_CHECKING:
     from suffice.controller import Controller
     from suffice.episodes import Episodes
     from suffice.finite import FiniteModel
     from suffice.learner import Settings
-    from suffice.logs import Report
+    from suffice.logs import Bins, Report
     from suffice.planner import Planning
     from suffice.solution import Split
 
@@ -48,26 +48,38 @@ class LogOptions:
 
     horizon: Whole | None = None
     "Cut longer episodes to so many decisions. Default: the longest episode."
-    episode_column: str = "episode"
-    "Column of the episode's id."
-    step_column: str = "step"
-    "Column that counts the decisions of an episode, from 0 or 1."
-    action_column: str = "action"
+    columns: str | None = None
+    (
+        "Which column is what: ROLE=NAME, separated by commas, such as episode=patient,action=drug,reward=outcome. "
+        "Roles are those of the options below, without -column. Default: usual names (episode, eps_id …)."
+    )
+    episode_column: str | None = None
+    "Column of the episode's id. Without one, an episode ends where it is terminated, truncated or done."
+    step_column: str | None = None
+    "Column that counts the decisions of an episode, from 0 or 1. Without one, its rows are in order."
+    action_column: str | None = None
     "Column of the action taken."
-    reward_column: str = "reward"
+    reward_column: str | None = None
     "Column of the reward it brought."
     observations: str | None = None
     "Observation columns, separated by commas. Default: all others, in file order."
     weight_column: str | None = None
     "Column that says how many episodes one stands for. Default: 'weight' if there is one."
+    terminated_column: str | None = None
+    "Column that is true where an episode came to its end: one without was cut off. Default: 'terminated' and the like."
     truncated_column: str | None = None
-    "Column that is true where the logger cut an episode off. Default: 'truncated' if there is one."
+    "Column that is true where the logger cut an episode off. Default: 'truncated' and the like."
+    done_column: str | None = None
+    "Column that is true on the last row of every episode, whichever way it ended. Default: 'done' if there is one."
     propensity_column: str | None = None
     "Column of the probability with which the logged action was chosen; it is no observation."
     drop_truncated: Flag = False
     "Leave out episodes that were truncated before the horizon."
     bin: Annotated[tuple[str, ...], Parameter(negative=())] = ()
-    "COLUMN=K: replace a numeric column by K quantile bins. May be repeated."
+    (
+        "COLUMN=K: replace a numeric column, or a reward, by K bins with equally many rows; K:width for bins of equal "
+        "width, or edges such as 0,10,50. May be repeated."
+    )
     max_values: Whole = 1000
     "Refuse columns with more distinct values."
     schema: str | None = None
@@ -318,33 +330,33 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def read(log: str, options: LogOptions, edges: Mapping[str, Sequence[float]] | None = None) -> tuple[Episodes, Report]:
-    """The episodes of a log, read as the options say; bins may be given by their edges instead."""
-    from suffice.logs import Columns, read_log, read_schema
+def read(log: str, options: LogOptions, bins: Mapping[str, Bins] | None = None) -> tuple[Episodes, Report]:
+    """The episodes of a log, read as the options say; bins may be those of a model instead."""
+    from suffice.logs import Columns, parse_binning, read_log, read_schema
 
-    if edges is not None and options.bin:
-        raise SufficeError("--bin is for learning; the model has its bins, which are used here; leave it out")
-    bins = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
-    if bad := [f"{name}={k}" for name, k in bins.items() if not k.isdecimal()]:
-        raise SufficeError(f"--bin {bad[0]} needs a whole number of bins, such as --bin {bad[0].partition('=')[0]}=8")
-    columns = Columns(
+    if bins is not None and options.bin:
+        raise SettingsError("--bin is for learning; the model has its bins, which are used here; leave it out")
+    asked = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
+    named = Columns(
         episode=options.episode_column,
         step=options.step_column,
         action=options.action_column,
         reward=options.reward_column,
         observations=None if options.observations is None else tuple(options.observations.split(",")),
         weight=options.weight_column,
+        terminated=options.terminated_column,
         truncated=options.truncated_column,
+        done=options.done_column,
         propensity=options.propensity_column,
     )
     return read_log(
         log,
-        columns,
+        named.over(Columns.parse(options.columns or "")),
         horizon=options.horizon,
         schema=None if options.schema is None else read_schema(options.schema),
         drop_truncated=options.drop_truncated,
         max_values=options.max_values,
-        bins={name: int(k) for name, k in bins.items()} if edges is None else edges,
+        bins={name: parse_binning(how) for name, how in asked.items()} if bins is None else bins,
     )
 
 

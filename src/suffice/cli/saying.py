@@ -69,9 +69,9 @@ def contents(log: str, episodes: Episodes, report: Report) -> dict[str, Any]:
         "dropped",
         "values",
         "observations",
-        "bins",
     )
     found: dict[str, Any] = {name: getattr(report, name) for name in names}
+    found["bins"] = {name: list(binned.edges) for name, binned in report.bins.items()}
     if episodes.weight is not None:
         found["total"] = episodes.total
     return {"log": log} | found | {"letters": len(episodes.letters), "notes": list(report.notes)}

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.episodes import MAX_EPISODES, Codes, Int64
+from suffice.logs.columns import Columns
 from suffice.logs.tables import Bools, Coded, Floats, Table, V
 from suffice.logs.values import EXACT, MISSING, flag, integer
 
@@ -67,23 +68,34 @@ class Layout:
         return steps
 
 
-def place_rows(table: Table, episode_column: str, step_column: str) -> Rows:
+def place_rows(table: Table, columns: Columns) -> Rows:
     """Number episodes and steps; refuse a step that is there twice or not at all."""
-    episode, ids = _number_episodes(table, episode_column)
-    coded = table.encode(step_column, integer)
+    if columns.episode is not None:
+        episode, ids = _number_episodes(table, columns.episode)
+    else:
+        ends = np.any([_flags(table, name) for name in _ends(columns)], axis=0)
+        episode = np.concatenate([[0], np.cumsum(ends[:-1])]).astype(np.int32)
+        ids = pa.array(np.arange(episode[-1] + 1))
+    length = np.bincount(episode)
+    begin = np.cumsum(length) - length
+    if columns.step is None:
+        order = np.argsort(episode, kind="stable")
+        step = np.empty(len(episode), np.int32)
+        step[order] = np.arange(len(order)) - begin[episode[order]]
+        return Rows(episode, step, ids, length, sorted=False)
+    coded = table.encode(columns.step, integer)
     steps = np.array(coded.values, dtype=np.int64)
     first = int(steps.min())
     if first not in (0, 1):
         text = f"the first step of the log is {first}; count the steps of each episode from 0 or 1"
-        table.refuse_any(steps[coded.codes] == first, step_column, text)
+        table.refuse_any(steps[coded.codes] == first, columns.step, text)
     step = np.minimum(steps - first, table.rows).astype(np.int32)[coded.codes]
-    length = np.bincount(episode)
-    slot = (np.cumsum(length) - length)[episode]
+    slot = begin[episode]
     slot += step
     filled = np.zeros(table.rows, dtype=bool)
     filled[np.minimum(slot, table.rows - 1)] = True
     if not filled.all() or (step >= length.astype(np.int32)[episode]).any():
-        _refuse_steps(table, step_column, episode, steps[coded.codes], ids)
+        _refuse_steps(table, columns.step, episode, steps[coded.codes], ids)
     return Rows(episode, step, ids, length, sorted=bool((slot[1:] < slot[:-1]).any()))
 
 
@@ -120,22 +132,21 @@ def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.
     if begins[at]:
         text = f"{who} begins with step {here}, not {first}; restore its first row, or count each episode from {first}"
     elif here == last:
-        text = f"{who} has step {here} twice, first in row {table.line(int(order[at - 1]))}; remove one or renumber"
+        text = f"{who} has step {here} twice, first in row {table.place(int(order[at - 1]))}; remove one or renumber"
     else:
         text = f"{who} jumps from step {last} to step {here}; restore the lost rows, or remove the episode"
     table.refuse_row(int(order[at]), name, text)
 
 
-def lay_out(table: Table, rows: Rows, horizon: int | None, truncated_column: str | None, drop: bool) -> Layout:
+def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, drop: bool) -> Layout:
     """Cut to the horizon; drop or refuse the episodes that were truncated before it."""
     longest = int(rows.length.max())
     horizon = longest if horizon is None else horizon
-    early = np.zeros(len(rows.length), dtype=bool)
-    if truncated_column is not None:
-        early = _truncated(table, truncated_column, rows) & (rows.length < horizon)
+    early = _truncated(table, columns, rows) & (rows.length < horizon)
     if early.any() and not drop:
+        why = f" ({columns.terminated!r} is not true on their last row)" if columns.terminated else ""
         table.refuse(
-            f"{np.count_nonzero(early):,} of {len(early):,} episodes are truncated before the horizon {horizon}, "
+            f"{np.count_nonzero(early):,} of {len(early):,} episodes are truncated before the horizon {horizon}{why}, "
             f"no early end; cut all with --horizon {rows.length[early].min()} or leave them out with --drop-truncated"
         )
     if early.all():
@@ -150,15 +161,28 @@ def lay_out(table: Table, rows: Rows, horizon: int | None, truncated_column: str
     return Layout(horizon, ~early, kept, step.astype(np.int64) * (column[-1] + 1) + column[episode])
 
 
-def _truncated(table: Table, name: str, rows: Rows) -> Bools:
-    """[episodes] whether the logger cut it off."""
-    column = table.encode(name, flag)
-    marked = np.array(column.values)[column.codes]
-    wrong = marked & (rows.step + 1 < rows.length[rows.episode])
-    table.refuse_any(wrong, name, "true before the last row of the episode; mark the last row only")
+def _truncated(table: Table, columns: Columns, rows: Rows) -> Bools:
+    """[episodes] whether it was cut off: so marked or, where ends are marked, without one."""
+    last = rows.step + 1 == rows.length[rows.episode]
+    marked = {name: _flags(table, name) for name in _ends(columns)}
+    for name, flags in marked.items():
+        table.refuse_any(flags & ~last, name, "true before the last row of the episode; mark the last row only")
     truncated = np.zeros(len(rows.length), dtype=bool)
-    truncated[rows.episode[marked]] = True
+    if columns.terminated is not None:
+        truncated[rows.episode[last & ~marked[columns.terminated]]] = True
+    elif columns.truncated is not None:
+        truncated[rows.episode[last & marked[columns.truncated]]] = True
     return truncated
+
+
+def _ends(columns: Columns) -> list[str]:
+    """The columns that mark the last row of an episode."""
+    return [name for name in (columns.terminated, columns.truncated, columns.done) if name is not None]
+
+
+def _flags(table: Table, name: str) -> Bools:
+    column = table.encode(name, flag)
+    return np.array(column.values)[column.codes]
 
 
 def read_weights(table: Table, name: str, rows: Rows) -> Int64:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
 from suffice.episodes import DUMMY, MAX_LETTERS, PAD, STOP, Alphabet, Codes, Episodes, Value, smallest_uint
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
+from suffice.logs.binning import Binning, Bins, bin_column, bin_rewards, spread_binnings
 from suffice.logs.columns import Columns, find_columns, text_columns
+from suffice.logs.nesting import unnest
 from suffice.logs.placement import Layout, Rows, lay_out, place_rows, read_propensities, read_weights
-from suffice.logs.tables import Coded, Floats, Table, V, dense, open_table
+from suffice.logs.sources import open_table
+from suffice.logs.tables import Coded, Floats, Table, V, dense
 from suffice.logs.values import number, plain
 
 
@@ -35,7 +37,8 @@ class Report:
     dropped: int  # truncated episodes left out
     values: Mapping[str, int]  # distinct values of each action, observation and reward column
     observations: int  # distinct whole observations
-    bins: Mapping[str, tuple[float, ...]]  # binned column → lower edges of bins 1, 2, …
+    bins: Mapping[str, Bins]  # of binned columns
+    columns: Columns  # by their roles
     notes: tuple[str, ...]
     propensities: Floats | None = None  # [H+1, N] of the logged actions, if a column says so
 
@@ -48,7 +51,7 @@ class _Decisions:
     features: Mapping[str, Coded[Value]]
     observation: Coded[tuple[Value, ...]]  # the features together
     reward: Coded[float]
-    bins: Mapping[str, tuple[float, ...]]
+    bins: Mapping[str, Bins]
 
 
 _DEFAULTS = Columns()
@@ -56,33 +59,34 @@ MANY_VALUES = 50  # of a numeric column, from which on bins are advised
 
 
 def read_log(
-    path: str | Path,
+    source: object,
     columns: Columns = _DEFAULTS,
     *,
     horizon: int | None = None,
     schema: Alphabet | None = None,
     drop_truncated: bool = False,
     max_values: int = 1000,
-    bins: Mapping[str, int | Sequence[float]] | None = None,
+    bins: Mapping[str, Binning] | None = None,
 ) -> tuple[Episodes, Report]:
-    """Read a log into Episodes; `bins` gives columns a number of quantile bins, which are then called 0, 1, …
+    """Read a log into Episodes: a file, a table or arrays in memory, a dataset (`sources` has them all).
 
-    Instead of a number it may give their lower edges, from bin 1 on, as a report has them.
+    `bins` gives numeric columns a number of bins with equally many rows, or else edges, `EqualWidth(8)`, or the `Bins`
+    that an earlier report has.
     """
     if horizon is not None and horizon < 1:
-        raise SufficeError(f"--horizon must be at least 1, not {horizon}")
+        raise SettingsError(f"--horizon must be at least 1, not {horizon}")
     if bins and schema is not None:
-        raise SufficeError("--bin takes its bins from the log, so no schema can declare them; bin the log first")
-    table = open_table(path, text=text_columns(columns, schema))
+        raise SettingsError("--bin takes its bins from the log, so no schema can declare them; bin the log first")
+    table = unnest(open_table(source, text_columns(columns, schema)), columns)
     columns, notes = find_columns(table, columns, schema, drop_truncated)
-    rows = place_rows(table, columns.episode, columns.step)
-    layout = lay_out(table, rows, horizon, columns.truncated, drop_truncated)
+    rows = place_rows(table, columns)
+    layout = lay_out(table, rows, horizon, columns, drop_truncated)
     decisions = _encode(table, columns, max_values, bins or {})
     alphabet = schema or _alphabet_seen(layout, decisions)
     steps = _encode_steps(table, columns, layout, alphabet, decisions)
     weight = read_weights(table, columns.weight, rows)[layout.episodes] if columns.weight else None
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=schema is not None)
-    notes += _many_values(decisions)
+    notes = (*table.notes, *notes, *_many_values(decisions))
     report = _report(columns, rows, layout, decisions, notes)
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
@@ -99,6 +103,7 @@ def _many_values(decisions: _Decisions) -> tuple[str, ...]:
 
 
 def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions, notes: tuple[str, ...]) -> Report:
+    assert columns.action is not None and columns.reward is not None  # they were found
     coded = {columns.action: decisions.action, **decisions.features}
     return Report(
         rows=len(rows.step),
@@ -112,39 +117,27 @@ def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions,
         values={name: len(c.values) for name, c in coded.items()} | {columns.reward: len(decisions.reward.values)},
         observations=len(decisions.observation.values),
         bins=decisions.bins,
+        columns=columns,
         notes=notes,
     )
 
 
-def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, int | Sequence[float]]) -> _Decisions:
-    features = columns.observations or ()
-    if misplaced := [name for name in bins if name not in (columns.action, *features)]:
-        table.refuse(
-            f"--bin {misplaced[0]} is for an observation or action column: {columns.action}, {', '.join(features)}"
-        )
-    coded, edges = {}, {}
-    for name in (columns.action, *features):
-        if name in bins:
-            coded[name], edges[name] = _binned(table, name, bins[name])
+def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, Binning]) -> _Decisions:
+    features, action, reward = columns.observations or (), columns.action, columns.reward
+    assert action is not None and reward is not None  # they were found
+    binnings, found = spread_binnings(bins, (action, *features, reward)), {}
+    coded: dict[str, Coded[Value]] = {}
+    for name in (action, *features):
+        if name in binnings:
+            coded[name], found[name] = bin_column(table, name, binnings[name])
         else:
             coded[name] = table.encode(name, plain, max_values, f"bin it: --bin {name}=8")
-    reward = table.encode(columns.reward, number, max_values, "round it to a few levels")
-    by_feature = {name: coded[name] for name in features}
-    return _Decisions(coded[columns.action], by_feature, _together(table, list(by_feature.values())), reward, edges)
-
-
-def _binned(table: Table, name: str, bins: int | Sequence[float]) -> tuple[Coded[Value], tuple[float, ...]]:
-    """Into given bins, or at most so many with about equally many rows, none of them empty and no value divided."""
-    numbers = table.numbers(name)
-    if isinstance(bins, int):
-        if bins < 2:
-            table.refuse(f"--bin {name}={bins} leaves nothing to tell apart; ask for 2 bins or more")
-        edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins, method="inverted_cdf"))
-        edges = edges[edges > numbers.min()]
+    if reward in binnings:
+        rewards, found[reward] = bin_rewards(table, reward, binnings[reward])
     else:
-        edges = np.array(bins, float)
-    codes = np.searchsorted(edges, numbers, side="right").astype(smallest_uint(len(edges) + 1))
-    return Coded(codes, tuple(range(len(edges) + 1))), tuple(edges.tolist())
+        rewards = table.encode(reward, number, max_values, f"bin it: --bin {reward}=8")
+    by_feature = {name: coded[name] for name in features}
+    return _Decisions(coded[action], by_feature, _together(table, list(by_feature.values())), rewards, found)
 
 
 def _alphabet_seen(layout: Layout, decisions: _Decisions) -> Alphabet:
@@ -164,6 +157,7 @@ def _encode_steps(
 ) -> tuple[Codes, Codes, Codes]:
     """The [H+1, N] codes of action, observation and reward; special symbols where no row says otherwise."""
     action, observation, reward = decisions.action, decisions.observation, decisions.reward
+    assert columns.action is not None and columns.reward is not None  # they were found
     of_action = _recode(table, (columns.action,), layout, action, alphabet.actions, special=PAD + 1)
     of_observation = _recode(table, alphabet.features, layout, observation, alphabet.observations, special=STOP + 1)
     of_reward = _recode(table, (columns.reward,), layout, reward, alphabet.rewards, special=0)

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from suffice.episodes import Alphabet, Value
-from suffice.errors import SufficeError
+from suffice.errors import LogError
 from suffice.files import replacing
 from suffice.logs.values import plain
 
@@ -37,9 +37,9 @@ def read_schema(path: str | Path) -> Alphabet:
         schema = msgspec.json.decode(Path(path).read_bytes(), type=_Schema)
         return _checked(schema)
     except OSError as error:
-        raise SufficeError(f"{path}: the schema cannot be read ({error.strerror})") from error
+        raise LogError(f"{path}: the schema cannot be read ({error.strerror})") from error
     except (msgspec.DecodeError, ValueError) as error:
-        raise SufficeError(f"{path}: {error}") from error
+        raise LogError(f"{path}: {error}") from error
 
 
 def _checked(schema: _Schema) -> Alphabet:

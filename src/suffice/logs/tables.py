@@ -1,30 +1,23 @@
-"""Log files as columns: opening Parquet and CSV, and numbering the distinct values of a column.
+"""Logs as columns: reading them one at a time, and numbering the distinct values of each.
 
 Whatever is asked of a value is asked of the *distinct* values only: a column becomes small codes and a short list of
 Python values, and no Python object is ever made per row. Every complaint names file, row, column and the fix. A row
-is what a person counts: the line in a CSV file (the header is line 1), the row from 1 in a Parquet file.
+is what a person counts: the line in a text file (the header of a CSV is line 1), the row from 1 in all else.
 """
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import gzip
-import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from suffice.episodes import Codes, Int64, smallest_uint
-from suffice.errors import SufficeError
+from suffice.errors import LogError
 from suffice.logs.values import MISSING, NOT_A_CELL
 
 V = TypeVar("V")
@@ -32,7 +25,6 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 LOOKUP = 1 << 22  # a look-up table of so many cells is cheap whatever the log
-KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +39,33 @@ class Coded(Generic[V]):
 class Table:
     """An open log: its columns are read when asked for, one at a time where the format allows it."""
 
-    path: Path
-    names: tuple[str, ...]
+    source: str  # the file, or what else a person would call it
+    types: Mapping[str, pa.DataType]  # of the columns, in order
     rows: int
     column: Callable[[str], pa.ChunkedArray]
-    line: Callable[[int], int]  # the number by which a person finds row 0, 1, …
+    place: Callable[[int], str]  # by which a person finds row 0, 1, …
+    notes: tuple[str, ...] = ()  # what was done to get there
+
+    @classmethod
+    def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> Table:
+        """Of columns in memory."""
+        if twice := [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]:
+            raise LogError(f"{source}: there are two columns {twice[0]!r}; rename or remove one")
+        types = dict(zip(table.schema.names, table.schema.types, strict=True))
+        return cls(source, types, table.num_rows, table.column, place)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        return tuple(self.types)
 
     def refuse(self, text: str) -> NoReturn:
-        """Complain about the file as a whole."""
-        raise SufficeError(f"{self.path}: {text}")
+        """Complain about the log as a whole."""
+        raise LogError(f"{self.source}: {text}")
 
     def refuse_row(self, row: int, name: str, text: str) -> NoReturn:
         """Complain about one cell."""
-        raise SufficeError(f"{self.path}: row {self.line(row)}, column {name!r}: {text}")
+        raise LogError(f"{self.source}: row {self.place(row)}, column {name!r}: {text}")
 
     def refuse_any(self, wrong: Bools, name: str, text: str) -> None:
         """Complain about the first row that is wrong, if there is one."""
@@ -151,103 +157,3 @@ def _python_values(values: pa.Array) -> list[Any]:
     if pa.types.is_float16(kind) or pa.types.is_float32(kind):
         return [float(text) for text in values.cast(pa.string()).to_pylist()]  # 0.1, not 0.10000000149011612
     return list((values.cast(pa.string()) if pa.types.is_temporal(kind) else values).to_pylist())
-
-
-def format_of(path: Path) -> str:
-    """`parquet` or `csv`, by the suffix."""
-    for suffix, kind in KINDS.items():
-        if path.name.lower().endswith(suffix):
-            return kind
-    raise SufficeError(f"{path}: a log is a Parquet or CSV file; name it {', '.join(KINDS)}")
-
-
-def open_table(path: str | Path, text: Collection[str] = ()) -> Table:
-    """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
-    path = Path(path)
-    if path.is_dir():
-        raise SufficeError(f"{path}: this is a folder; name a file in it")
-    if not path.exists():
-        raise SufficeError(f"{path}: there is no such file")
-    kind = format_of(path)
-    try:
-        if path.stat().st_size == 0:
-            raise SufficeError(f"{path}: the file is empty; a log has a header and one row per decision")
-        table = _open_parquet(path) if kind == "parquet" else _open_csv(path, text)
-    except (OSError, EOFError, zlib.error) as error:
-        raise SufficeError(
-            f"{path}: the file cannot be read ({_first_line(error)}); copy or export it again"
-        ) from error
-    if twice := [name for i, name in enumerate(table.names) if name in table.names[:i]]:
-        table.refuse(f"there are two columns {twice[0]!r}; rename or remove one")
-    if table.rows == 0:
-        table.refuse("there are columns but no rows; a log has one row per decision")
-    return table
-
-
-def _open_parquet(path: Path) -> Table:
-    try:
-        schema = pq.read_schema(path)
-        # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
-        text = [field.name for field in schema if pa.types.is_string(field.type)]
-        file = pq.ParquetFile(path, read_dictionary=text)
-    except pa.ArrowInvalid as error:
-        raise SufficeError(f"{path}: this is not a Parquet file ({_first_line(error)}); export it again") from error
-
-    def column(name: str) -> pa.ChunkedArray:
-        try:
-            return file.read(columns=[name]).column(name)
-        except (pa.ArrowException, OSError) as error:
-            raise SufficeError(f"{path}: column {name!r} cannot be read ({_first_line(error)})") from error
-
-    return Table(path, tuple(schema.names), file.metadata.num_rows, column, lambda row: row + 1)
-
-
-def _open_csv(path: Path, text: Collection[str]) -> Table:
-    _, header = next(_csv_records(path), (0, []))
-    if not header:
-        raise SufficeError(f"{path}: the file is empty; a log has a header and one row per decision")
-    if any("\0" in name or "\ufffd" in name for name in header):
-        raise SufficeError(f"{path}: row 1: the header is not UTF-8 text; save the file as UTF-8")
-    try:
-        table = parse_csv(lambda: str(path), text)
-    except pa.ArrowInvalid as error:
-        fault = _ragged_row(path, len(header)) or f"this is not a CSV file ({_first_line(error)}); export it again"
-        raise SufficeError(f"{path}: {fault}") from error
-    return Table(path, tuple(table.column_names), table.num_rows, table.column, lambda row: _csv_line(path, row))
-
-
-def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table:
-    """A CSV as a table; columns that look like dates or times stay the text they are."""
-
-    def parse(text: Collection[str]) -> pa.Table:
-        types = {name: pa.binary() for name in text}  # not string: `plain` says which row is no UTF-8
-        options = pacsv.ConvertOptions(column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000)
-        return pacsv.read_csv(source(), convert_options=options)
-
-    table = parse(text)
-    dates = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
-    return parse([*text, *dates]) if dates else table
-
-
-def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row, blank lines left out: slow, for the sake of a good complaint only."""
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8", errors="replace", newline="") as file:
-        reader = csv.reader(file)
-        with contextlib.suppress(csv.Error):
-            yield from ((reader.line_num, record) for record in reader if record)
-
-
-def _csv_line(path: Path, row: int) -> int:
-    return next((line for i, (line, _) in enumerate(_csv_records(path)) if i == row + 1), row + 2)
-
-
-def _ragged_row(path: Path, width: int) -> str | None:
-    for line, record in _csv_records(path):
-        if len(record) != width:
-            return f"row {line} has {len(record)} cells, but the header has {width}; mend or remove the row"
-    return None
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

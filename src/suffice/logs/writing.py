@@ -16,22 +16,25 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from suffice.episodes import PAD, STOP, Episodes, Int64, Value, in_order
-from suffice.errors import SufficeError
+from suffice.errors import LogError
 from suffice.files import replacing
-from suffice.logs.tables import format_of, parse_csv
+from suffice.logs.columns import KNOWN
+from suffice.logs.files import format_of, parse_csv
 from suffice.logs.values import plain
 
-ROLES = ("episode", "step", "action", "reward", "weight", "truncated")
+# Names that reading would take for something else: those of our own columns, and of what we do not write.
+ROLES = ("episode", "step", "action", "reward", *(name for role in list(KNOWN)[4:] for name in KNOWN[role]))
 BLOCK_ROWS = 1 << 20  # of a row group, which never divides an episode
 
 
 def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None:
-    """Write a log, Parquet or CSV by suffix, with ids 0..N−1; the file appears whole or not at all.
+    """Write a log, Parquet, Arrow or CSV by suffix, with ids 0..N−1; the file appears whole or not at all.
 
     Episodes may come some at a time, all with the same alphabet: then only those are in memory.
     """
     path = Path(path)
-    kind = format_of(path)
+    if (kind := format_of(path)) == "json":
+        raise LogError(f"{path}: logs are read but not written as JSON; name it .parquet, .arrow or .csv")
     with replacing(path) as temporary:
         compression = "gzip" if path.name.lower().endswith(".gz") else None
         with pa.output_stream(str(temporary), compression=compression) as sink, ExitStack() as stack:
@@ -55,6 +58,8 @@ def _tables(parts: Iterable[Episodes], kind: str) -> Iterator[pa.Table]:
 def _writer(sink: Any, schema: pa.Schema, kind: str) -> Any:
     if kind == "csv":
         return pacsv.CSVWriter(sink, schema)
+    if kind == "arrow":
+        return pa.ipc.new_file(sink, schema)
     counted = dict.fromkeys(("episode", "step"), "DELTA_BINARY_PACKED")  # they grow, so that differences are small
     values = [name for name in schema.names if name not in counted]
     return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=values, column_encoding=counted)
@@ -67,7 +72,7 @@ def _lengths(episodes: Episodes) -> Int64:
     for t in reversed(range(episodes.horizon + 1)):
         length[stops[episodes.word[t]]] = t
     if length.min() < 1:
-        raise SufficeError("an episode without a decision, or without o_⊥ at its end, has no place in a log; remove it")
+        raise LogError("an episode without a decision, or without o_⊥ at its end, has no place in a log; remove it")
     return length
 
 
@@ -75,7 +80,7 @@ def _value_columns(episodes: Episodes, kind: str) -> dict[str, pa.Array]:
     """What each letter says in each column; what it says for a special symbol is never written."""
     alphabet, (action, observation, reward) = episodes.alphabet, episodes.letters.T.astype(np.int64)
     if clash := [name for name in alphabet.features if name in ROLES]:
-        raise SufficeError(f"an observation cannot be called {clash[0]!r} in a log; rename it")
+        raise LogError(f"an observation cannot be called {clash[0]!r} in a log; rename it")
     columns = {}
     for j, name in enumerate(alphabet.features):
         values = _as_column(name, [features[j] for features in alphabet.observations], kind)
@@ -99,8 +104,8 @@ def _as_column(name: str, values: Sequence[Value], kind: str) -> pa.Array:
     except (pa.ArrowException, OverflowError, ValueError):
         pass
     if kind == "csv":
-        raise SufficeError(f"column {name!r} would not be read back from a CSV as it is; write a .parquet file")
-    raise SufficeError(f"column {name!r} mixes values that no one type holds; write its numbers as text")
+        raise LogError(f"column {name!r} would not be read back from a CSV as it is; write a .parquet file")
+    raise LogError(f"column {name!r} mixes values that no one type holds; write its numbers as text")
 
 
 def _rows(episodes: Episodes, lengths: Int64, columns: dict[str, pa.Array], part: slice, first: int) -> pa.Table:

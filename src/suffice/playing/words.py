@@ -18,6 +18,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
 from suffice.episodes import Alphabet, Value, in_order
 from suffice.errors import SufficeError
+from suffice.memory import has_features, read_features
 
 Env = gymnasium.Env[Any, Any]
 Envs = VectorEnv[Any, Any, Any]
@@ -49,8 +50,9 @@ class _Logged:
 
     def __init__(self, actions: Space[Any], observations: Space[Any], known: Alphabet) -> None:
         self._names = known.features
-        self._by_name = isinstance(observations, Dict) and set(known.features) <= set(observations)
-        seen = self.features(deepcopy(observations).sample())  # a copy, because sampling draws
+        sample = deepcopy(observations).sample()  # of a copy, because sampling draws
+        self._by_name = isinstance(observations, Dict) and has_features(sample, known.features)
+        seen = self.features(sample)
         self.fits = len(seen) == len(known.features) and all(action in actions for action in known.actions)
 
     def action(self, word: Value) -> Any:
@@ -61,7 +63,7 @@ class _Logged:
         return word
 
     def features(self, observation: Any) -> tuple[Value, ...]:
-        return tuple(_flat([observation[name] for name in self._names] if self._by_name else observation))
+        return read_features(observation, self._names, {}) if self._by_name else tuple(_flat(observation))
 
 
 Words = _Numbered | _Logged

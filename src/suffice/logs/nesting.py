@@ -1,0 +1,146 @@
+"""From nested columns to one row per decision and one value per cell.
+
+A row may hold a whole episode: lists of rewards, actions and observations, or one list of steps with these as fields.
+Observations may be one longer than the rewards; what is seen last is then left out, since nothing was decided on it. A
+cell may hold several values, as a record or as a vector of always the same length; they become columns of their own:
+`obs.colour`, `obs.0`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from suffice.episodes import Int64
+from suffice.logs.columns import Columns, known_as
+from suffice.logs.tables import Table
+
+WIDEST = 256  # values of one cell that become columns; more are a picture, not features
+
+
+def unnest(table: Table, columns: Columns) -> Table:
+    """A log as it is placed and encoded; columns that are flat already are read as before."""
+    reward = columns.reward if columns.reward is not None else known_as("reward", table.names)
+    if reward is not None and reward in table.types and _is_list(table.types[reward]):
+        table = _explode(table, reward, columns)
+    elif reward is None and (steps := _steps_of(table, columns)):
+        table = _explode(table, steps, columns, bare=True)
+    return _spread(table)
+
+
+def _steps_of(table: Table, columns: Columns) -> str | None:
+    """The column whose cells are lists of steps."""
+    for name, kind in table.types.items():
+        if _is_list(kind) and pa.types.is_struct(kind.value_type):
+            fields = [field.name for field in kind.value_type]
+            if columns.reward in fields or known_as("reward", fields):
+                return name
+    return None
+
+
+def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Table:
+    """A row for each entry of the lists in a column; with `bare`, the fields of its entries are columns themselves."""
+    lengths = _lengths(table, by)
+    row = np.repeat(np.arange(table.rows), lengths)
+    step = np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
+
+    def entries(name: str) -> pa.Array | pa.ChunkedArray:
+        if name in numbered:
+            return pa.array(numbered[name])
+        column = table.column(name)
+        if not _is_list(table.types[name]):
+            return column.take(pa.array(row))
+        found = _lengths(table, name)
+        longer = found - lengths
+        if longer.any() and not (longer == 1).all():
+            at = int(np.argmax((longer != 0) & (longer != 1))) if ((longer != 0) & (longer != 1)).any() else 0
+            told = f"{found[at]:,} entries where column {by!r} has {lengths[at]:,}"
+            table.refuse_row(at, name, f"{told}; give every step one, or every episode one more for what is seen last")
+        values = pa.chunked_array([pc.list_flatten(chunk) for chunk in column.chunks], table.types[name].value_type)
+        if not longer.any():
+            return values
+        last = np.cumsum(found) - 1
+        keep = np.ones(len(values), dtype=bool)
+        keep[last] = False
+        return values.filter(pa.array(keep))
+
+    numbered: dict[str, Int64] = {}
+    fields = [field.name for field in table.types[by].value_type] if bare else []
+    for role, numbers in (("episode", row), ("step", step)):
+        if getattr(columns, role) is None and known_as(role, [*table.names, *fields]) is None:
+            numbered[role] = numbers
+    types = {name: kind.value_type if _is_list(kind) else kind for name, kind in table.types.items()}
+    types = {name: pa.int64() for name in numbered} | types
+    exploded = Table(
+        table.source,
+        types,
+        len(row),
+        lambda name: _chunked(entries(name)),
+        lambda i: f"{table.place(int(row[i]))}, step {step[i]}",
+        (f"{empty:,} episodes without a step were left out",) if (empty := np.count_nonzero(lengths == 0)) else (),
+    )
+    return _taken_apart(exploded, {by: _fields(exploded, by, prefix="")}) if bare else exploded
+
+
+def _spread(table: Table) -> Table:
+    """Records and vectors as columns, until every cell holds one value."""
+    nested = {name: list(_parts(table, name, kind)) for name, kind in table.types.items()}
+    nested = {name: parts for name, parts in nested.items() if parts}
+    return _spread(_taken_apart(table, nested)) if nested else table
+
+
+Part = tuple[str, pa.DataType, Callable[[pa.ChunkedArray], pa.ChunkedArray]]
+
+
+def _parts(table: Table, name: str, kind: pa.DataType) -> Iterator[Part]:
+    """Name, type and values of each part of a column's cells; none if each cell is one value."""
+    if pa.types.is_struct(kind):
+        yield from _fields(table, name, prefix=f"{name}.")
+    elif _is_list(kind):
+        lengths = _lengths(table, name)
+        width = int(lengths[0]) if len(lengths) else 0
+        if 0 < width <= WIDEST and (lengths == width).all():
+            for i in range(width):
+                yield f"{name}.{i}" if width > 1 else name, kind.value_type, lambda c, i=i: pc.list_element(c, i)  # type: ignore[misc]
+
+
+def _fields(table: Table, name: str, prefix: str) -> list[Part]:
+    fields = list(table.types[name])
+    return [(f"{prefix}{f.name}", f.type, lambda c, f=f: pc.struct_field(c, f.name)) for f in fields]  # type: ignore[misc]
+
+
+def _taken_apart(table: Table, nested: Mapping[str, list[Part]]) -> Table:
+    """The same table with some columns replaced by their parts."""
+    types: dict[str, pa.DataType] = {}
+    origin: dict[str, tuple[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}
+    for name, kind in table.types.items():
+        for part, part_kind, values in nested.get(name, [(name, kind, lambda column: column)]):
+            if part in types:
+                table.refuse(f"there are two columns {part!r}, one of them within {name!r}; rename or remove one")
+            types[part], origin[part] = part_kind, (name, values)
+    whole = lru_cache(maxsize=1)(table.column)  # its parts are asked for one after the other
+
+    def column(name: str) -> pa.ChunkedArray:
+        source, values = origin[name]
+        return _chunked(values(whole(source)))
+
+    return replace(table, types=types, column=column)
+
+
+def _lengths(table: Table, name: str) -> Int64:
+    """[rows] of the lists in a column; a missing list is empty."""
+    lengths: Int64 = pc.fill_null(pc.list_value_length(table.column(name)), 0).to_numpy().astype(np.int64)
+    return lengths
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _chunked(values: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
