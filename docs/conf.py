@@ -30,6 +30,7 @@ myst_heading_anchors = 4  # as code hosts make them
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
 autodoc_class_signature = "mixed"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90

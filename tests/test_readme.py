@@ -22,21 +22,21 @@ from suffice.lab.table1 import summary
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "reproduction" / "table1.jsonl.gz"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = ("README.md", "docs/tutorial.md", *(f"docs/howto/{page.name}" for page in sorted(ROOT.glob("docs/howto/*-*.md"))))
+HOWTO = sorted((ROOT / "docs" / "howto").glob("*-*.md"))
+PAGES = ("README.md", "docs/tutorial.md", *(f"docs/howto/{page.name}" for page in HOWTO))
 
 BIN = Path(sys.executable).parent
 SHOWN = re.compile(r"```console\n(\$ .*?)```|```python\n([^`]*?)```(\n\n```text\n.*?```)?", re.S)
 NOT_RUN = re.compile(r"visits\.csv")  # the reader's own
+FILE = re.compile(r"# (\w+\.py)\n")  # the first line of what is put into a file
 
 
 def printed(command: str, folder: Path) -> str:
     """What a line in a terminal prints, a refusal included; nothing else may go wrong."""
     found = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=os.environ | found, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert done.returncode in (0, 2), f"{command}: {done.stdout}"
-    return done.stdout
+    done = subprocess.run(command, shell=True, cwd=folder, env=os.environ | found, capture_output=True, text=True)
+    assert done.returncode in (0, 2), f"{command}: {done.stderr}"
+    return done.stdout + done.stderr
 
 
 def with_outputs(page: str, folder: Path) -> str:
@@ -44,6 +44,9 @@ def with_outputs(page: str, folder: Path) -> str:
 
     def run(found: re.Match[str]) -> str:
         commands, code, output = found.groups()
+        if code and (file := FILE.match(code)):
+            (folder / file[1]).write_text(code, encoding="utf-8")
+            return found[0]
         if code:
             said = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
             assert said.returncode == 0, said.stderr

@@ -10,7 +10,10 @@ COMMANDS = "<!-- commands -->"
 # Links as code hosts need them, and where they lead here.
 MOVED = (
     (re.compile(r"\]\((?:\.\./)+benchmarks/(\w+\.md)\)"), r"](/benchmarks/\1)"),
-    (re.compile(r"\]\((?:\.\./)?examples/(?:(\w+)\.py)?\)"), lambda found: f"](/made/examples/{found[1] or 'index'}.rst)"),
+    (
+        re.compile(r"\]\((?:\.\./)?examples/(?:(\w+)\.py)?\)"),
+        lambda found: f"](/made/examples/{found[1] or 'index'}.rst)",
+    ),
 )
 
 

@@ -11,14 +11,19 @@ from sphinx.application import Sphinx
 
 CODE = re.compile(r"(`[^`]+`)")
 MARKUP = re.compile(r"([*|\\]|(?<=\w)_(?!\w))")  # that would mean something to Sphinx, and nothing to us
-FIELD = re.compile(r"^    (\w+): ([^#=]+?)(?: = .*?)?(?:  # (.*))?$", re.M)
+FIELD = re.compile(r"^    (\w+): .*?  # (.*)$", re.M)
 
 
 def translate(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """In place, as autodoc wants it; of a dataclass, its fields with the comments beside them."""
+    """In place, as autodoc wants it; of a record, its fields with the comments beside them."""
     lines[:] = [line for paragraph in "\n".join(lines).split("\n\n") for line in [*_plain(paragraph), ""]]
-    if what == "class" and dataclasses.is_dataclass(thing):
+    if what == "class":
         lines += _fields(thing)
+
+
+def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
+    """Fields of named tuples, whose docstrings say nothing."""
+    return True if str(inspect.getdoc(thing)).startswith("Alias for field number") else None
 
 
 def _plain(paragraph: str) -> list[str]:
@@ -35,13 +40,15 @@ def _escaped(text: str) -> str:
 
 
 def _fields(kind: type) -> list[str]:
-    """`name` (type): comment."""
-    names = {field.name for field in dataclasses.fields(kind)}
-    told = [found for found in FIELD.findall(inspect.getsource(kind)) if found[0] in names]
-    return [f"- `{name}` ({_escaped(kind)}){': ' if about else ''}{_escaped(about)}" for name, kind, about in told] + [""]
+    """`name`: comment; the signature has their types."""
+    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
+    names += getattr(kind, "_fields", ())  # of a named tuple
+    told = dict(FIELD.findall(inspect.getsource(kind))) if names else {}
+    return [*(f"- `{name}`: {_escaped(told[name])}" for name in names if name in told), ""]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", translate)
+    app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True}

@@ -38,8 +38,8 @@ for i, n in enumerate(SIZES):
             returns[k, i, run] = float(evaluate(model, policy_of(learned, planning), HORIZON).mean_return)
 
 # %%
-# What they bring is computed exactly. Lines are means over logs, bands reach from the worst to the best. Caution does not
-# help where the log is too small to know even what its maker did; there the verdict is to keep to what the log did.
+# What they bring is computed exactly. Lines are means over logs, bands reach from the worst to the best. Caution does
+# not help where the log is too small to know even what its maker did; there the verdict is to keep to what the log did.
 figure = Figure(figsize=(7.5, 3.8), layout="constrained")
 axes = figure.subplots()
 for (name, (_, colour)), found in zip(planners.items(), returns, strict=True):

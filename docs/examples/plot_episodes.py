@@ -2,13 +2,13 @@
 How much is learned from how many episodes
 ==========================================
 
-From few episodes too few states are found: differences that nobody can be sure of are not made. So errors are of a
-kind that vanishes with more data.
+From few episodes too few states are found: differences that nobody can be sure of are not made. So errors are of a kind
+that vanishes with more data.
 """
 
 # %%
-# Twenty-five logs of each size, and what a learner makes of them: on the left how many find exactly the automaton that there
-# is, on the right what the plans on it bring, computed exactly.
+# Twenty-five logs of each size, and what a learner makes of them: on the left how many find exactly the automaton that
+# there is, on the right what the plans on it bring, computed exactly.
 import numpy as np
 from matplotlib.figure import Figure
 

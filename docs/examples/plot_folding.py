@@ -7,9 +7,9 @@ memory takes fewer states, and every episode says something about each of them m
 """
 
 # %%
-# In this corridor a guard stands in one of two rows. Whoever runs into it gets nothing, and the guard changes rows; in the
-# other row it is clear, and pays 1. So one bit has to be remembered: where the guard is. With layers it is remembered anew
-# at every step.
+# In this corridor a guard stands in one of two rows. Whoever runs into it gets nothing, and the guard changes rows; in
+# the other row it is clear, and pays 1. So one bit has to be remembered: where the guard is. With layers it is
+# remembered anew at every step.
 import numpy as np
 
 from suffice import make, regorl

@@ -2,8 +2,8 @@
 A policy in Gymnasium
 =====================
 
-A learned policy carries its memory with it: give it what is seen, and it says what to do. Here it plays 500 episodes, beside
-one that acts at random.
+A learned policy carries its memory with it: give it what is seen, and it says what to do. Here it plays 500 episodes,
+beside one that acts at random.
 """
 
 # %%
@@ -37,7 +37,12 @@ for number in range(500):
 
 figure = Figure(figsize=(7, 3.2), layout="constrained")
 axes = figure.subplots()
-axes.hist([played.returns, random], bins=np.arange(-0.5, 11), label=("the policy", "random actions"), color=("#3f74ad", "#c9ced6"))
+axes.hist(
+    [played.returns, random],
+    bins=np.arange(-0.5, 11),
+    label=("the policy", "random actions"),
+    color=("#3f74ad", "#c9ced6"),
+)
 axes.set(xlabel="return of an episode", ylabel="episodes")
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)

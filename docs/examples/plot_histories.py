@@ -2,8 +2,8 @@
 The same sight, different pasts
 ===============================
 
-Three episodes of the T-maze. At the junction all of them see the same (010), and yet different actions are right: what to
-do depends on the first observation. A policy that looks at the last observation only must guess.
+Three episodes of the T-maze. At the junction all of them see the same (010), and yet different actions are right: what
+to do depends on the first observation. A policy that looks at the last observation only must guess.
 """
 
 # %%

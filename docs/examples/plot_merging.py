@@ -2,8 +2,8 @@
 From a tree of histories to an automaton
 ========================================
 
-Every history is a node of a tree, which grows with every step. Histories after which the same futures are to be expected
-need not be told apart: merged, they make an automaton whose size is that of what matters.
+Every history is a node of a tree, which grows with every step. Histories after which the same futures are to be
+expected need not be told apart: merged, they make an automaton whose size is that of what matters.
 """
 
 # %%

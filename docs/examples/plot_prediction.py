@@ -6,8 +6,8 @@ Every plan comes with a prediction and a number that it will likely not fall bel
 """
 
 # %%
-# Thirty logs of 500 episodes. For each: what the plan on it is predicted to bring, the lower limit (95 % confidence), and
-# what it brings, computed exactly.
+# Thirty logs of 500 episodes. For each: what the plan on it is predicted to bring, the lower limit (95 % confidence),
+# and what it brings, computed exactly.
 import numpy as np
 from matplotlib.figure import Figure
 

@@ -24,8 +24,8 @@ paths = ["".join(path) for path in names[letters[..., 0]].T]
 north = letters[0, :, 1] == [alphabet.observation(code) for code in range(alphabet.n_observations)].index((0, 1, 1))
 
 # %%
-# What was paid so far and what is to come if the plan takes over, for four episodes whose cue said north. Walking into a
-# wall costs 1, going back costs nothing as long as there is time, and the wrong turn costs all.
+# What was paid so far and what is to come if the plan takes over, for four episodes whose cue said north. Walking into
+# a wall costs 1, going back costs nothing as long as there is time, and the wrong turn costs all.
 WANTED = {"EEN": "#2b7a3d", "EWEEN": "#3f74ad", "NEEN": "#e0863f", "EES": "#b3261e"}
 figure = Figure(figsize=(8, 3.6), layout="constrained")
 axes = figure.subplots()

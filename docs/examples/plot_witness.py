@@ -2,9 +2,9 @@
 Why two histories are not the same state
 ========================================
 
-Two histories are told apart by a *question* about what follows, whose answer is "yes" more often after the one than after
-the other. Nobody has to think of the question: all of a family are asked at once, and a test that allows for their
-number decides.
+Two histories are told apart by a *question* about what follows, whose answer is "yes" more often after the one than
+after the other. Nobody has to think of the question: all of a family are asked at once, and a test that allows for
+their number decides.
 """
 
 # %%
@@ -19,7 +19,9 @@ from suffice.view import save_figure
 maze = make("t-maze", {"length": "2"})
 episodes = maze.simulate(4_000, 3, np.random.default_rng(0))
 alphabet = episodes.alphabet
-letters = [(alphabet.action(int(a)), alphabet.observation(int(o)), alphabet.rewards[int(r)]) for a, o, r in episodes.letters]
+letters = [
+    (alphabet.action(int(a)), alphabet.observation(int(o)), alphabet.rewards[int(r)]) for a, o, r in episodes.letters
+]
 
 
 def share(matches, cue):
