@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
+    "capture_repr": (),  # what is printed is shown, not what the last line returns
     "min_reported_time": 1e9,  # how long each took is no concern of readers,
     "write_computation_times": False,  # and the page about it would fetch its looks
     "remove_config_comments": True,

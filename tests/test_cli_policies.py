@@ -84,7 +84,7 @@ def log_of(name: str) -> Episodes:
 PLAN_FIELDS = {
     "planner", "strength", "delta", "value", "error", "predicted", "predicted_error", "lower_bound", "behaviour_value",
     "sentence", "split", "proved_lower", "proved_upper",
-    "discount",
+    "discount", "behaviour_error",
 }  # fmt: skip
 OLD_FIELDS = {
     "states", "horizon", "layers", "candidates", "languages", "metric", "family", "bound", "delta", "confidence", "cut",

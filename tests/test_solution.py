@@ -29,7 +29,7 @@ from suffice.learner import Settings, adact_h
 from suffice.model import Model
 from suffice.planner import BEHAVE, GREEDY, Plan, Planning, plan_on, prove, two_fold
 from suffice.refining import refine
-from suffice.solution import Solution, Split, mean_return, regorl
+from suffice.solution import Solution, Split, log_return, mean_return, regorl
 from test_model import entries_of, npy, write_entries
 
 
@@ -100,6 +100,9 @@ def test_the_mean_return_is_the_mean_of_all_returns(case: str) -> None:
     returns = [sum((Fraction(r) for _, _, r in steps), Fraction(0)) for steps in decode(episodes)]
     right = sum((w * r for w, r in zip(weights, returns, strict=True)), Fraction(0)) / sum(weights)
     assert mean_return(episodes) == pytest.approx(float(right), rel=1e-12)
+    n, squares = sum(weights), sum((w * (r - right) ** 2 for w, r in zip(weights, returns, strict=True)), Fraction(0))
+    error = float(squares / (n - 1) / n) ** 0.5
+    assert log_return(episodes) == pytest.approx((float(right), error), rel=1e-9)
 
 
 def test_progress_is_told_layer_by_layer() -> None:
@@ -356,6 +359,7 @@ def test_the_header_says_how_it_was_planned(tmp_path: Path, case: str) -> None:
     assert (told["strength"], told["delta"]) == (found.planning.strength, found.planning.delta)
     assert (told["value"], told["error"]) == (found.plan.value, found.plan.error)
     assert told["predicted"] == found.prediction.value and told["lower_bound"] == found.lower_bound
+    assert told["behaviour_error"] == found.behaviour.error > 0
     assert told["behaviour_value"] == found.behaviour_value and told["sentence"] == found.sentence
     assert told["split"] == (case == "corridor")
     bracket = (None, None) if found.bracket is None else found.bracket

@@ -144,7 +144,7 @@ def test_curves_end_outside_the_states() -> None:
         assert np.hypot(*(points - end).T).min() == pytest.approx(0.25, abs=0.01)
 
 
-@pytest.mark.parametrize("case", ["corridor", "forward", "early"])
+@pytest.mark.parametrize("case", ["corridor", "forward", "early", "cycle"])
 def test_labels_stay_apart_and_off_the_states(case: str) -> None:
     arrows = arrows_of(automaton(case))
     lines = [label(automaton(case), arrow) for arrow in arrows]
@@ -248,9 +248,10 @@ def test_many_arrows_are_drawn_without_labels_and_the_caption_says_so() -> None:
     assert any("→ $door$ : 0" in text for text in labelled)
 
 
-def test_what_fits_no_page_is_refused() -> None:
-    with pytest.raises(SufficeError, match=r"1,202 states fits no page .* `suffice export`"):
-        draw_automaton(shuffled(300, 4))
+@pytest.mark.parametrize("most", [3, 1001])
+def test_what_fits_no_page_is_refused(most: int) -> None:
+    with pytest.raises(SufficeError, match=f"from 4 to 1,000 states, not {most:,}; try 60"):
+        draw_automaton(shuffled(300, 4), most=most)
 
 
 def test_a_plan_for_another_automaton_is_refused() -> None:

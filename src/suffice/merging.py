@@ -98,8 +98,12 @@ class Merger:
     def _witness(self, c: int, q: int, event: int) -> str:
         if event < 0:
             return ""
-        p1, p2 = self._layer.frequencies(c, q, event)
-        difference, digits = abs(p1 - p2), 2
-        while digits < 6 and difference < 10.0**-digits:  # as many as it takes to see it
-            digits += 1
-        return f"{self._layer.describe(event)}: {p1:.{digits}f} against {p2:.{digits}f}"
+        return f"{self._layer.describe(event)}: {against(*self._layer.frequencies(c, q, event))}"
+
+
+def against(p1: float, p2: float) -> str:
+    """Two frequencies, with as many digits as it takes to see the difference."""
+    difference, digits = abs(p1 - p2), 2
+    while digits < 6 and difference < 10.0**-digits:
+        digits += 1
+    return f"{p1:.{digits}f} against {p2:.{digits}f}"

@@ -19,9 +19,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from suffice.bounds import BOUNDS
+from suffice.doubts import Doubt, doubts
 from suffice.episodes import Alphabet, Episodes, Value
 from suffice.errors import SufficeError
 from suffice.files import replacing
+from suffice.kernels import FISHER
 from suffice.languages import BEYOND
 from suffice.learner import Decision, Learned, Report
 from suffice.logs import Bins
@@ -83,6 +86,7 @@ class Planned(msgspec.Struct, frozen=True):
     proved_lower: float | None
     proved_upper: float | None
     discount: float | None = None  # of a plan on a cycle
+    behaviour_error: float | None = None  # of the log's mean return; older files do not say
 
 
 class About(msgspec.Struct, frozen=True):
@@ -167,6 +171,12 @@ class Model:
             raise SufficeError("this model has no plan: learn it again, without --planner none")
         return self.plan
 
+    def undecided(self) -> list[Doubt]:
+        """The merges that more episodes might undo."""
+        evidence = self.about.second_look or self.rdp.stationary
+        kind = FISHER if evidence else BOUNDS[self.about.bound].kind
+        return doubts(self.rdp, self.decisions, self.about.episodes, kind)
+
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
         entries = {"header.json": msgspec.json.format(msgspec.json.encode(self.about), indent=1)}
@@ -223,6 +233,7 @@ def _planned(solution: Solution) -> Planned:
         proved_lower=bracket.lower if bracket else None,
         proved_upper=bracket.upper if bracket else None,
         discount=solution.planning.discount,
+        behaviour_error=solution.behaviour.error if math.isfinite(solution.behaviour.error) else None,
     )
 
 

@@ -18,7 +18,7 @@ Complexity of Model-Based Offline Reinforcement Learning, 2022).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -105,12 +105,18 @@ def unroll_plan(rdp: RDP, plan: Plan) -> Plan:
 
 def fold_plan(rdp: RDP, plan: Plan) -> Plan:
     """A plan on the layers of a stationary automaton, folded: what it does where it is most often in each state."""
+    place = fold_places(rdp, plan)
+    return Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
+
+
+def fold_places(rdp: RDP, plan: Plan) -> Int64:
+    """[Q] the state on the layers of a stationary automaton where a plan is most often in each of its states."""
     layers, stands = rdp.unroll()
     order = np.lexsort((np.arange(len(stands)), -plan.occupancy(layers)))[::-1]  # the last to be written stays
     place = np.zeros(rdp.n_states, np.int64)
     inner = order[order < len(stands) - 1]
     place[stands[inner]] = inner
-    return Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
+    return place
 
 
 def backward_induction(rdp: RDP) -> Plan:
@@ -123,9 +129,20 @@ def worth(rdp: RDP, plan: Plan, tally: Tally) -> Estimate:
     return _Backward(rdp, GREEDY, tally).worth(plan.actions)
 
 
-def action_values(rdp: RDP, plan: Plan, tally: Tally) -> Float:
+def action_values(rdp: RDP, plan: Plan, tally: Tally, discount: float | None = None) -> Float:
     """[Q, actions] the value of taking each action once and then following the plan; NaN where it was never taken."""
-    return _Backward(rdp, GREEDY, tally).action_values(plan.actions)
+    return _Backward(rdp, replace(GREEDY, discount=discount), tally).action_values(plan.actions)
+
+
+def behaviour_values(rdp: RDP, discount: float | None = None) -> Float:
+    """[Q] the mean return still to come if one goes on as the log did."""
+    backward = _Backward(rdp, replace(GREEDY, discount=discount), rdp.own_tally())
+    return backward.in_user_units(backward.follow(np.full(rdp.n_states, BEHAVE)))
+
+
+def action_errors(rdp: RDP, plan: Plan, tally: Tally) -> Float:
+    """[Q, actions] the standard errors of these values, where an action was never taken of a guess at any return."""
+    return _Backward(rdp, GREEDY, tally).action_errors(plan.actions)
 
 
 class Bracket(NamedTuple):
@@ -253,6 +270,14 @@ class _Backward:
             found[layer] = self._real(np.where(stepped.times > 0, mean, np.nan))
         return found
 
+    def action_errors(self, actions: Int64) -> Float:
+        values = self.follow(actions)
+        found = np.zeros((self._rdp.n_states, len(self._rdp.alphabet.actions)))
+        for layer in self._layers():
+            stepped = self._layer(layer, values)
+            found[layer] = np.sqrt(self._real(_variance(stepped.spread, stepped.times, self._left[layer][:, None])))
+        return self._scale.width * found
+
     def most(self) -> Float:
         """[Q] what no policy exceeds, scaled; an action that was never taken, or led astray, may bring anything."""
         upper = self._left.copy()
@@ -306,19 +331,21 @@ class _Backward:
         return np.asarray(by_action[:, PAD + 1 :])
 
     def _error(self, actions: Int64, values: Float) -> float:
-        """The standard error of the first state's value: each state's, as often as the plan gets there.
-
-        As if one more visit had been half the range away: few visits that agree prove little.
-        """
+        """The standard error of the first state's value: each state's, as often as the plan gets there."""
         variance = np.zeros(self._rdp.n_states)
         for layer in self._layers():
             found, action = self._layer(layer, values), actions[layer]
             rows, behave = np.arange(len(action)), action == BEHAVE
             spread, times = (self._real(v)[rows, np.maximum(action, 0)] for v in (found.spread, found.times))
             spread, times = np.where(behave, found.variance, spread), np.where(behave, found.times.sum(axis=1), times)
-            variance[layer] = (spread * times + self._left[layer] ** 2 / 4) / (times + 1) ** 2
+            variance[layer] = _variance(spread, times, self._left[layer])
         share = _occupancy(self._rdp, actions, self._tally)
         return self._scale.width * math.sqrt(float(np.sum(share**2 * variance)))
+
+
+def _variance(spread: Float, times: Float, left: Float) -> Float:
+    """Of a mean, as if one more visit had been half the range away: few visits that agree prove little."""
+    return np.asarray((spread * times + left**2 / 4) / (times + 1) ** 2)
 
 
 def _comparable(values: Float) -> Float:

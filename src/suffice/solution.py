@@ -59,7 +59,7 @@ class Solution:
     plan: Plan  # on `planned`
     planning: Planning
     prediction: Estimate  # what the plan will bring
-    behaviour_value: float  # the log's mean return
+    behaviour: Estimate  # what the log itself brought
     split: Split | None = None
     bracket: Bracket | None = None  # of a split with subsampled planning: what is proved, if the automaton is right
 
@@ -70,6 +70,11 @@ class Solution:
 
     def __repr__(self) -> str:
         return f"<Solution: {self.learned.rdp!r}, predicted {self.prediction.value:.4g}>"
+
+    @property
+    def behaviour_value(self) -> float:
+        """The log's mean return."""
+        return self.behaviour.value
 
     @property
     def lower_bound(self) -> float:
@@ -146,11 +151,11 @@ def regorl(
         plan, bracket, unused = _plan(learned, second, None, planning, rng)
         rdp = learned.rdp
         prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
-        return Solution(learned, plan, planning, prediction, mean_return(episodes), split, bracket)
+        return Solution(learned, plan, planning, prediction, log_return(episodes), split, bracket)
     learned = learn_layers(episodes, settings, second_look, progress)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
-    return Solution(learned, plan, planning, prediction, mean_return(episodes))
+    return Solution(learned, plan, planning, prediction, log_return(episodes))
 
 
 def learn_layers(
@@ -187,7 +192,7 @@ def _tied(
     rdp = learned.rdp
     forever = planning.discount is not None
     plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
-    return Solution(learned, plan, planning, predict(rdp, plan, episodes), mean_return(episodes))
+    return Solution(learned, plan, planning, predict(rdp, plan, episodes), log_return(episodes))
 
 
 def _plan(
@@ -219,8 +224,13 @@ def _for_one_look(settings: Settings) -> Settings:
 
 def mean_return(episodes: Episodes) -> float:
     """What an episode of the log brings on average."""
+    return log_return(episodes).value
+
+
+def log_return(episodes: Episodes) -> Estimate:
+    """The same with its standard error, weights counted."""
     rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
     total = np.zeros(episodes.n)
     for word in episodes.word:
         total += rewards[word]
-    return float(np.average(total, weights=episodes.weight))
+    return Estimate.mean(total, episodes.weight)

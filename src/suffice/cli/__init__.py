@@ -13,12 +13,12 @@ from typing import NoReturn
 
 from cyclopts import CycloptsError
 
-from suffice.cli import commands, domain_commands, evaluation_commands, lab_commands
+from suffice.cli import commands, domain_commands, evaluation_commands, lab_commands, view_commands
 from suffice.cli.app import app
 from suffice.cli.folding import spelled_out
 from suffice.errors import SufficeError
 
-__all__ = ["app", "commands", "domain_commands", "evaluation_commands", "lab_commands", "main"]
+__all__ = ["app", "commands", "domain_commands", "evaluation_commands", "lab_commands", "main", "view_commands"]
 
 
 def main() -> NoReturn:

@@ -33,14 +33,15 @@ from suffice.cli.options import (
 )
 from suffice.cli.saying import (
     contents,
-    cost,
     describe,
+    print_contents,
     print_doubts,
     print_json,
     print_promises,
     print_states,
     print_table,
     print_witnesses,
+    prospects,
     summary,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
@@ -83,7 +84,7 @@ def learn(
     Parameters
     ----------
     log
-        Parquet or CSV file; one row per decision.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
     output
         Model file to write.
     metric
@@ -207,18 +208,19 @@ def _again(log: str, options: LogOptions) -> str:
 def check(
     log: str, /, *, write_schema: str | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
 ) -> None:
-    """Say what is in a log, what is wrong with it, and what learning would cost.
+    """Say what is in a log, what is wrong with it, whether it is enough, and what learning would cost.
 
     Parameters
     ----------
     log
-        Parquet or CSV file; one row per decision.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
     write_schema
         Write the log's alphabet to this JSON file, for --schema.
     json
         Print JSON and nothing else.
     """
     from suffice.logs import write_schema as save_schema
+    from suffice.outlook import look_ahead
 
     if write_schema:
         refuse_output(write_schema, log)
@@ -228,12 +230,17 @@ def check(
         episodes, report = read(log, options)
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
-    with waiting("Trying a sample"):
-        found = contents(log, episodes, report) | cost(episodes)
+    with progress_bar("Trying a sample") as progress:
+        outlook = look_ahead(episodes, progress)
+    found = contents(log, episodes, report)
     if json:
-        print_json(found)
+        print_json(found | prospects(outlook))
         return
-    print_table(found)
+    print_contents(episodes, report, outlook)
+    for note in report.notes:
+        print(f"Note: {note}.")
+    for sentence in outlook.sentences:
+        print(sentence)
     print(f"Nothing is wrong with it. Next: suffice learn {_again(log, options)} -o MODEL")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.cli.measures import predicted
 from suffice.cli.options import HOLD_OUT_SEED, LogOptions, read
@@ -12,8 +12,6 @@ from suffice.cli.waiting import waiting
 from suffice.errors import SufficeError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from suffice.estimates import Estimate
     from suffice.model import Model
     from suffice.offpolicy import Judged
@@ -22,7 +20,24 @@ if TYPE_CHECKING:
 SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # of the doubly robust estimate
 
 
+class ByLog(NamedTuple):
+    """What a log says about a policy."""
+
+    judged: Judged
+    held_out: bool  # it is the log that was learned from, but other episodes of it
+    logged: bool  # it has the probabilities of its actions
+
+
 def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) -> None:
+    found = judge_by(loaded, name, log, options)
+    if json:
+        print_json(_judged(name, log, found) | predicted(loaded))
+    else:
+        _print_judged(loaded, name, log, found)
+
+
+def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
+    """Off-policy evaluation, on the held-out part if the model was learned from this log."""
     import numpy as np
 
     from suffice.files import fingerprint
@@ -54,15 +69,13 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
         )
     with waiting("Evaluating"):
         judged = judge(loaded.planned, loaded.required_plan(), episodes, propensity)
-    if json:
-        print_json(_judged(name, log, judged, propensity) | predicted(loaded))
-    else:
-        _print_judged(loaded, name, log, judged, propensity, known)
+    return ByLog(judged, known, propensity is not None)
 
 
-def _judged(name: str, log: str, judged: Judged, propensity: np.ndarray | None) -> dict[str, Any]:
+def _judged(name: str, log: str, by: ByLog) -> dict[str, Any]:
+    judged = by.judged
     found: dict[str, Any] = {"model": name, "log": log, "episodes": judged.episodes}
-    found["behaviour"] = "estimated" if propensity is None else "logged"
+    found["behaviour"] = "logged" if by.logged else "estimated"
     for estimator in ("log", "model_based", "importance", "doubly_robust"):
         estimate: Estimate = getattr(judged, estimator)
         found[f"{estimator}_value"] = estimate.value
@@ -74,13 +87,12 @@ def _judged(name: str, log: str, judged: Judged, propensity: np.ndarray | None) 
     return found | {key: getattr(judged, key) for key in names} | {"gaps": [gap._asdict() for gap in judged.gaps]}
 
 
-def _print_judged(
-    loaded: Model, name: str, log: str, judged: Judged, propensity: np.ndarray | None, held_out: bool
-) -> None:
+def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
     from suffice.offpolicy import ENOUGH, RARE
     from suffice.rdp import show
 
-    print(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if held_out else 'taken to be new'}:")
+    judged = by.judged
+    print(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'taken to be new'}:")
     rows = {
         "the log itself": judged.log,
         "policy, model-based": judged.model_based,
@@ -92,7 +104,7 @@ def _print_judged(
         low, high = estimate.interval()
         told = f"{low:.4g} to {high:.4g}" if math.isfinite(estimate.error) else "unknown: no episode does what it would"
         print(f"  {label:<24}{estimate.value:>12.4g}   {told}")
-    chances = "estimated in each state" if propensity is None else "the log's own column"
+    chances = "the log's own column" if by.logged else "estimated in each state"
     print(f"Probabilities of the logged actions: {chances}.")
     print(
         f"Coverage: in {judged.matched:.2%} of these episodes every action is one the policy might take; weighted, "

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from suffice.episodes import Episodes
     from suffice.logs import Report
     from suffice.model import Model
+    from suffice.outlook import Outlook
 
 
 def summary(model: Model) -> str:
@@ -77,24 +78,51 @@ def contents(log: str, episodes: Episodes, report: Report) -> dict[str, Any]:
     return {"log": log} | found | {"letters": len(episodes.letters), "notes": list(report.notes)}
 
 
-def cost(episodes: Episodes) -> dict[str, Any]:
-    """|X| per layer, memory, and seconds extrapolated from a sample: the time is linear in the episodes."""
-    from time import perf_counter
+def print_contents(episodes: Episodes, report: Report, outlook: Outlook) -> None:
+    """What is in a log, and what learning from it would take."""
+    shortest, median, longest = report.lengths
+    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (half of them up to {median:g})"
+    changed = [
+        f"{count:,} {told}"
+        for count, told in (
+            (report.cut, f"cut to {report.horizon}"),
+            (report.padded, "end early"),
+            (report.dropped, "truncated and left out"),
+        )
+        if count
+    ]
+    columns = report.columns
+    *values, rewards = (f"{name} {count:,}" for name, count in report.values.items())
+    action, features = values[0], values[1:]
+    together = f"; {report.observations:,} different together" if len(features) > 1 else ""
+    roles = {role: getattr(columns, role) for role in ("episode", "step", "weight", "terminated", "truncated", "done")}
+    rows = {
+        "episodes": f"{episodes.total:,} of {steps} decisions, {report.rows:,} rows"
+        + (f" (weights counted; {report.episodes:,} different)" if episodes.weight is not None else ""),
+        "of them": ", ".join(changed),
+        "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
+        "different values": f"{action}; {', '.join(features)}{together}; {rewards}",
+        "bins": "; ".join(f"{name} from {', '.join(f'{e:.4g}' for e in b.edges)}" for name, b in report.bins.items()),
+        "steps": f"{len(episodes.letters):,} different (action, observation, reward)",
+        "learning takes": f"about {outlook.seconds:.2g} s and {outlook.bytes / 1e6:,.1f} MB, comparing up to "
+        f"{max(outlook.languages):,} events",
+    }
+    print_table(rows)
 
-    from suffice.learner import Settings, adact_h
-    from suffice.statistics.language_counts import LanguageCounts
 
-    settings = Settings()
-    plan = LanguageCounts().plan(episodes, settings.chosen_bound, settings.memory)
-    sample = episodes.columns(slice(0, 10_000))
-    adact_h(episodes.columns(slice(0, 100)))  # compile first
-    start = perf_counter()
-    adact_h(sample)
-    seconds = (perf_counter() - start) * max(1.0, episodes.n / sample.n)
+def prospects(outlook: Outlook) -> dict[str, Any]:
+    """What learning would take and bring."""
     return {
-        "languages": [0, *(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)), 0],
-        "learning_seconds": round(seconds, 3),
-        "learning_bytes": plan.least_bytes(episodes.n) + 12 * episodes.n,
+        "languages": [0, *outlook.languages, 0],
+        "learning_seconds": round(outlook.seconds, 3),
+        "learning_bytes": outlook.bytes,
+        "episodes_tried": outlook.tried,
+        "states_by_episodes": [list(pair) for pair in outlook.growth],
+        "enough": outlook.enough,
+        "undecided_merges": outlook.undecided,
+        "episodes_wanted": None if outlook.wanted is None else round(outlook.wanted),
+        "memory_matters": outlook.untold > 0,
+        "family_needed": outlook.family,
     }
 
 
@@ -133,14 +161,9 @@ def print_states(model: Model) -> None:
 
 def print_doubts(model: Model, most: int) -> None:
     """Some of the merges that more episodes might undo."""
-    from suffice.bounds import BOUNDS
-    from suffice.doubts import doubts
-    from suffice.kernels import FISHER
     from suffice.rdp import show
 
-    evidence = model.about.second_look or model.rdp.stationary
-    kind = FISHER if evidence else BOUNDS[model.about.bound].kind
-    found = doubts(model.rdp, model.decisions, model.about.episodes, kind) if most > 0 else []
+    found = model.undecided() if most > 0 else []
     if found:
         print(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:
@@ -188,7 +211,7 @@ def print_table(content: dict[str, Any]) -> None:
     rows = {LABELS.get(name, name.replace("_", " ")): value for name, value in content.items()}
     width = max(map(len, rows))
     for name, value in rows.items():
-        if value not in (None, [], {}):
+        if value not in (None, [], {}, ""):
             print(f"  {name:<{width}}  {_shown(value)}")
 
 

@@ -2,6 +2,6 @@
 
 from suffice.view.automaton import draw_automaton
 from suffice.view.layout import Layout, lay_out
-from suffice.view.saving import save_figure
+from suffice.view.saving import save_figure, save_picture
 
-__all__ = ["Layout", "draw_automaton", "lay_out", "save_figure"]
+__all__ = ["Layout", "draw_automaton", "lay_out", "save_figure", "save_picture"]

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.episodes import PAD
 from suffice.rdp import RDP, UNSEEN
 
+Int64 = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one state to another."""
+    """From one state to another, or from one group of states to another."""
 
     source: int
     target: int
@@ -20,13 +23,18 @@ class Arrow:
     count: int  # how often it was taken
 
 
-def arrows_of(rdp: RDP) -> list[Arrow]:
-    """By source, then by the first symbol that leads along the arrow."""
+def arrows_of(rdp: RDP, node_of: Int64 | None = None) -> list[Arrow]:
+    """By source, then by the first symbol that leads along the arrow; `node_of` [Q] puts states into groups."""
+    node = np.arange(rdp.n_states) if node_of is None else node_of
     taken = rdp.taken()
-    ways: dict[tuple[int, int], list[int]] = {}
-    for q, y in np.argwhere(rdp.tau != UNSEEN).tolist():
-        ways.setdefault((q, int(rdp.tau[q, y])), []).append(y)
-    return [Arrow(q, target, tuple(ys), int(taken[q, ys].sum())) for (q, target), ys in ways.items()]
+    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
+    ends = zip(node[sources].tolist(), node[rdp.tau[sources, symbols]].tolist(), strict=True)
+    ways: dict[tuple[int, int], tuple[set[int], list[int]]] = {}
+    for pair, y, count in zip(ends, symbols.tolist(), taken[sources, symbols].tolist(), strict=True):
+        met, counts = ways.setdefault(pair, (set(), []))
+        met.add(y)
+        counts.append(count)
+    return [Arrow(*pair, tuple(sorted(met)), sum(counts)) for pair, (met, counts) in ways.items()]
 
 
 def over(rdp: RDP) -> set[int]:

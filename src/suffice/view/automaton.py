@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suffice.episodes import PAD
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.planner import BEHAVE, Plan
 from suffice.rdp import RDP
-from suffice.view.arrows import Arrow, arrows_of, over
+from suffice.view.arrows import Arrow
 from suffice.view.curves import Curve, lead
+from suffice.view.fewest_words import Usage, fewest_words
 from suffice.view.labels import Line, in_short, label, legend
-from suffice.view.layout import lay_out
 from suffice.view.placing import RADIUS, place
+from suffice.view.scene import FEWEST, GATHERED, USUAL, scene_of
 from suffice.view.style import FAINT, INK, LINE, NOTE, PAGE, PLANNED, POOR, RICH, RIM, STATE, blend, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_LABELLED = 80  # arrows; beyond, labels would hide what they name
+MOST_LABELLED, MOST_LINES = 80, 120  # arrows, or lines of brief labels; beyond, labels would hide what they name
 MOST_DRAWN = 1000  # states; beyond, nothing could be seen
 MARGIN, HEAD, FOOT = 0.25, 0.36, 0.2  # inches: around all, above for the steps, below for what is said about the end
 HEADING, NAME, TEXT, REMARK = 11.0, 8.5, 7.5, 8.0  # font sizes, in points
@@ -32,32 +34,44 @@ THIN, THICK = 0.7, 2.6  # an arrow that is hardly ever taken, and the one that i
 ENTRY = 0.28  # inches: the arrow that leads to the first state
 
 
-def draw_automaton(rdp: RDP, plan: Plan | None = None, *, title: str = "", labels: bool | None = None) -> Figure:
+def draw_automaton(
+    rdp: RDP,
+    plan: Plan | None = None,
+    *,
+    title: str = "",
+    labels: bool | None = None,
+    brief: bool = False,
+    most: int | None = None,
+) -> Figure:
     """A figure of its own; with a plan, on the automaton's own states, those are coloured by value and it stands out.
 
-    Labels are left out where there are too many for one page, unless they are asked for; the caption says so.
+    Labels are left out where there are too many for one page, unless they are asked for; brief ones say only what tells
+    arrows apart. Of more states than `most`, those passed often are drawn and the others gathered; left open, `most` is
+    as many as can be seen. The caption says so.
     """
     if plan is not None and len(plan.actions) != rdp.n_states:
         told = "fold it first, with suffice.planner.fold_plan" if rdp.stationary else "plan on this one"
-        raise SufficeError(f"the plan is for {len(plan.actions)} states, the automaton has {rdp.n_states}: {told}")
-    if rdp.n_states > MOST_DRAWN:
-        told = f"an automaton of {rdp.n_states:,} states fits no page (the most are {MOST_DRAWN:,})"
-        raise SufficeError(f"{told}; `suffice export` writes it for other programs")
+        raise SettingsError(f"the plan is for {len(plan.actions)} states, the automaton has {rdp.n_states}: {told}")
+    if most is not None and not FEWEST <= most <= MOST_DRAWN:
+        raise SettingsError(f"a picture shows from {FEWEST} to {MOST_DRAWN:,} states, not {most:,}; try {USUAL}")
     with drawing():
-        return _Picture(rdp, plan, labels).draw(title)
+        return _Picture(rdp, plan, labels, brief, most).draw(title)
 
 
 class _Picture:
     """An automaton, its places on a page, and the page."""
 
-    def __init__(self, rdp: RDP, plan: Plan | None, labels: bool | None) -> None:
-        self._rdp, self._plan, self._over = rdp, plan, over(rdp)
-        self._arrows, self._layout = arrows_of(rdp), lay_out(rdp)
-        self._most = max(arrow.count for arrow in self._arrows)
-        self._labelled = len(self._arrows) <= MOST_LABELLED if labels is None else labels
-        self._lines = [label(rdp, arrow) if self._labelled else [] for arrow in self._arrows]
+    def __init__(self, rdp: RDP, plan: Plan | None, labels: bool | None, brief: bool, most: int | None) -> None:
+        self._rdp, self._plan, self._scene = rdp, plan, scene_of(rdp, plan, most)
+        self._layout, self._usage = self._scene.layout(), Usage.of(rdp) if brief else None
+        self._most = max(arrow.count for arrow in self._scene.arrows)
+        self._lines = self._labels()
+        few = sum(map(len, self._lines)) <= MOST_LINES if brief else len(self._lines) <= MOST_LABELLED
+        self._labelled = few if labels is None else labels
+        if not self._labelled:
+            self._lines = [[] for _ in self._lines]
         self._sizes = np.array([_size(lines) for lines in self._lines])
-        self._placed = place(self._layout, self._arrows, self._sizes)
+        self._placed = place(self._layout, self._scene.arrows, self._sizes)
         self._scale = self._placed.radius / RADIUS  # of large automata, which are drawn smaller
 
     def draw(self, title: str) -> Figure:
@@ -74,23 +88,42 @@ class _Picture:
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
         axes.set(xlim=(left, right), ylim=(low, high))
-        for arrow, curve in zip(self._arrows, self._placed.curves, strict=True):
+        for arrow, curve in zip(self._scene.arrows, self._placed.curves, strict=True):
             self._draw_arrow(axes, arrow, curve)
-        for i, arrow in enumerate(self._arrows):
+        for i, arrow in enumerate(self._scene.arrows):
             self._draw_label(axes, i, self._planned(arrow.source))
-        for q in range(self._rdp.n_states):
-            self._draw_state(axes, q)
+        for node in range(len(self._scene)):
+            self._draw_node(axes, node)
         self._draw_ends(axes, top + above / 2)
         _write(axes, left + MARGIN, high - MARGIN, title, HEADING, INK, align="left")
         for i, remark in enumerate(reversed(remarks)):
             _write(axes, left + MARGIN, low + MARGIN + i * _line_height(REMARK), remark, REMARK, NOTE, align="left")
         return figure
 
+    def _labels(self) -> list[list[Line]]:
+        """Of each arrow; none for those that leave gathered states."""
+        leaving: dict[int, list[int]] = {}  # by node, the arrows
+        for i, arrow in enumerate(self._scene.arrows):
+            leaving.setdefault(arrow.source, []).append(i)
+        found: list[list[Line]] = [[] for _ in self._scene.arrows]
+        for node, arrows in leaving.items():
+            q = int(self._scene.states[node])
+            if q == GATHERED:
+                continue
+            ways = [self._scene.arrows[i] for i in arrows]
+            if self._usage is None:
+                words = [label(self._rdp, replace(way, source=q, target=self._state(way.target))) for way in ways]
+            else:
+                words = fewest_words(self._rdp, self._usage, q, [way.symbols for way in ways])
+            for i, lines in zip(arrows, words, strict=True):
+                found[i] = lines
+        return found
+
     def _draw_arrow(self, axes: Axes, arrow: Arrow, curve: Curve) -> None:
         width = THIN + (THICK - THIN) * math.sqrt(arrow.count / max(self._most, 1))
         planned = self._planned(arrow.source) in self._rdp.symbols[list(arrow.symbols), 0]
-        colour = FAINT if arrow.source in self._over else PLANNED if planned else LINE
-        _draw_curve(axes, curve, self._scale * width, colour)
+        pale = self._scene.over[arrow.source] or self._state(arrow.source) == GATHERED
+        _draw_curve(axes, curve, self._scale * width, FAINT if pale else PLANNED if planned else LINE)
 
     def _draw_label(self, axes: Axes, i: int, planned: int) -> None:
         """A gap in the arrow, and words in it."""
@@ -104,67 +137,97 @@ class _Picture:
             lower = (j - (len(self._lines[i]) - 1) / 2) * _line_height(TEXT)
             _write(axes, x, y - lower, line.text, TEXT, PLANNED if planned in line.actions else INK)
 
-    def _draw_state(self, axes: Axes, q: int) -> None:
+    def _draw_node(self, axes: Axes, node: int) -> None:
         from matplotlib.patches import Circle
 
-        (x, y), radius = self._placed.states[q], self._placed.radius
-        rim, fill, ink = (FAINT, PAGE, FAINT) if q in self._over else (RIM, self._fill(q), INK)
-        look = {"facecolor": fill, "edgecolor": rim, "linewidth": 1.2 * self._scale}
+        (x, y), radius, q = self._placed.states[node], self._placed.radius, self._state(node)
+        rim, fill, ink = (FAINT, PAGE, FAINT) if self._scene.over[node] else (RIM, self._fill(node), INK)
+        style = {"linestyle": (0, (2, 1.5)), "edgecolor": NOTE} if q == GATHERED else {"edgecolor": rim}
+        look = {"facecolor": fill, "linewidth": 1.2 * self._scale} | style
         axes.add_artist(Circle((x, y), radius, clip_on=False, zorder=4, **look))
         if NAME * self._scale < SMALLEST:
             return
-        t = int(self._layout.column[q])
-        name = str(q) if self._rdp.stationary else f"{t}.{q - self._rdp.offsets()[t]}"
-        action = self._planned(q)
-        told = "" if self._labelled or action == BEHAVE else str(self._rdp.alphabet.action(action))
-        if _width(told, TEXT) > 1.8 * RADIUS:
-            told = ""
-        _write(axes, x, y + (0.07 * self._scale if told else 0), name, NAME * self._scale, ink)
-        _write(axes, x, y - 0.08 * self._scale, told, TEXT * self._scale, PLANNED)
+        told, colour = ("more", ink) if q == GATHERED else (self._advice(node), PLANNED)
+        fits = min(1.0, 1.7 * RADIUS / max(_width(told, TEXT), 1e-9))
+        told = told if TEXT * fits >= SMALLEST else ""
+        _write(axes, x, y + (0.07 * self._scale if told else 0), self._name(node), NAME * self._scale, ink)
+        _write(axes, x, y - 0.08 * self._scale, told, TEXT * fits * self._scale, colour)
 
     def _draw_ends(self, axes: Axes, above: float) -> None:
         """Where episodes begin; of layers, the steps, and where episodes end."""
-        places, radius = self._placed.states, self._placed.radius
+        places, radius, columns = self._placed.states, self._placed.radius, self._scene.column
         start, first = places[0] - [[radius + ENTRY, 0], [radius + 0.02, 0]]
-        _draw_curve(axes, lead(start, first, bowed=False), THIN, LINE)
+        _draw_curve(axes, lead(start, first, 0), THIN, LINE)
         if self._rdp.stationary:
             return
-        for t, q in enumerate(self._rdp.offsets()[:-1]):
-            _write(axes, places[q, 0], above, f"t = {t}" if t == 0 else str(t), REMARK, NOTE)
-        x, y = places[-1]
+        layers = self._rdp.layer_of()
+        for c, node in zip(*np.unique(columns, return_index=True), strict=True):
+            inside = layers[columns[self._scene.node_of] == c]
+            t, until = int(inside.min()), int(inside.max())
+            _write(axes, places[node, 0], above, f"t = {t}" if t == 0 else _span(t, until), REMARK, NOTE)
+        x, y = places[self._scene.node_of[-1]]
         _write(axes, x, y - radius - 0.12, "end", REMARK, NOTE)
 
     def _remarks(self) -> list[str]:
         """How to read the picture."""
-        rdp, n = self._rdp, len(self._arrows)
-        remarks = [
-            f"{rdp.n_states} states",
-            f"arrows: {legend(rdp)}" if self._labelled else f"{n} arrows, not labelled",
-        ]
+        rdp, n = self._rdp, len(self._scene.arrows)
+        remarks = [f"{rdp.n_states:,} states"]
+        gathered = self._scene.states == GATHERED
+        if gathered.any():
+            share = self._scene.visits[gathered].sum() / max(int(self._scene.visits.sum()), 1)
+            some = f"{self._scene.holds()[gathered].sum():,} of them, with {share:.1%} of the visits"
+            remarks += [f"dashed: the rest of a column ({some})", "suffice explore shows all"]
+        if not self._labelled:
+            remarks.append(f"{n} arrows, not labelled")
+        elif self._usage is None:
+            remarks.append(f"arrows: {legend(rdp)}")
+        else:
+            remarks += self._usage.legend(rdp)
         remarks.append("thick: taken often")
         if self._plan is not None:
             low, high = self._range()
             worth = [in_short(value) for value in (low, high)]
             varied = f"dark: worth more, {worth[0]} to {worth[1]}"
             remarks += [varied if worth[0] != worth[1] else f"each is worth {worth[0]}", "orange: planned"]
-        return [*remarks, "pale: the episode is over"] if self._over else remarks
+        pale = "pale states" if gathered.any() else "pale"
+        return [*remarks, f"{pale}: the episode is over"] if self._scene.over.any() else remarks
 
-    def _fill(self, q: int) -> str:
+    def _fill(self, node: int) -> str:
         if self._plan is None:
             return STATE
         low, high = self._range()
-        return blend(POOR, RICH, (float(self._plan.values[q]) - low) / (high - low) if high > low + 1e-9 else 0.5)
+        return blend(POOR, RICH, (float(self._scene.values[node]) - low) / (high - low) if high > low + 1e-9 else 0.5)
 
     def _range(self) -> tuple[float, float]:
-        """The values of states in which something is left to come."""
-        assert self._plan is not None
-        values = np.delete(self._plan.values, sorted(self._over))
+        """The values of what is drawn and has something left to come."""
+        values = self._scene.values[~self._scene.over]
         return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
-    def _planned(self, q: int) -> int:
+    def _state(self, node: int) -> int:
+        return int(self._scene.states[node])
+
+    def _name(self, node: int) -> str:
+        """The number of a state, in its layer; or how many are gathered."""
+        q = self._state(node)
+        if q == GATHERED:
+            return f"{self._scene.holds()[node]}"
+        t = int(self._rdp.layer_of()[q])
+        return str(q) if self._rdp.stationary else f"{t}.{q - self._rdp.offsets()[t]}"
+
+    def _advice(self, node: int) -> str:
+        """The planned action, where labels do not always name it."""
+        action, said = self._planned(node), self._labelled and self._usage is None
+        return "" if said or action == BEHAVE else str(self._rdp.alphabet.action(action))
+
+    def _planned(self, node: int) -> int:
         """The code of the action, or BEHAVE."""
-        action = BEHAVE if self._plan is None else int(self._plan.actions[q])
+        q = self._state(node)
+        action = BEHAVE if self._plan is None or q == GATHERED else int(self._plan.actions[q])
         return BEHAVE if action == BEHAVE else action + PAD + 1
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def _draw_curve(axes: Axes, curve: Curve, width: float, colour: str) -> None:

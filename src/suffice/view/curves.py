@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ ROUNDS = 4  # in which each label moves on, given where the others are
 FINE = np.linspace(0, 1, 33)
 HALFWAY = 0.02 * np.abs(SPOTS - 0.45)  # a little towards the state where the choice is made
 LINE, TIP = 0.004, 0.05  # square inches: what hiding a piece of another arrow counts for, or the end of any
+TOUCH = 0.02  # inches between a loop and its label
 TIPS = np.array([0.0, 0.9, 0.95, 1.0])  # where arrows begin, and their heads
 
 
@@ -51,29 +53,41 @@ class Curve:
         return np.asarray(3 * ((1 - s) ** 2 * (b - a) + 2 * (1 - s) * s * (c - b) + s**2 * (d - c)))
 
 
-def lead(start: Float, end: Float, bowed: bool) -> Curve:
-    """From a place to another: level at both ends, or bowed to the left if others come the opposite way."""
+def lead(start: Float, end: Float, bow: float) -> Curve:
+    """From a place to another: level at both ends, or bowed to the left (to the right if negative)."""
     across = end - start
-    if not bowed:
+    if not bow:
         handle = np.array([REACH * across[0], SLOPE * REACH * across[1]])
         return Curve(np.stack([start, start + handle, end - handle, end]))
-    side = BOW * np.array([-across[1], across[0]])
+    side = bow * BOW * np.array([-across[1], across[0]])
     return Curve(np.stack([start, start + across / 4 + side, end - across / 4 + side, end]))
 
 
-def loop(place: Float, radius: float) -> Curve:
-    """From a place back to it, above."""
-    ends = place + radius * np.array([[-0.5, 0.85], [0.5, 0.85]])
-    handles = place + radius * np.array([[-1.8, 3.2], [1.8, 3.2]])
-    return Curve(np.stack([ends[0], *handles, ends[1]]))
+def loop(place: Float, radius: float, angle: float = 0.0) -> Curve:
+    """From a place back to it, above, or turned by an angle."""
+    ends = np.array([[-0.5, 0.85], [-1.8, 3.2], [1.8, 3.2], [0.5, 0.85]])
+    turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+    return Curve(place + radius * ends @ turn)
 
 
-def find_room(curves: Sequence[Curve], sizes: Float, taken: Float) -> Float:
-    """[n, 2] a centre on its curve for each label, so that it covers little of other labels, lines and boxes.
+def along(curve: Curve) -> Float:
+    """[spots, 2] centres for a label on an arrow."""
+    return curve.at(SPOTS)
 
-    Sizes are [n, 2]; boxes that are taken [m, 4]: left, bottom, right, top.
+
+def beyond(curve: Curve, place: Float, size: Float) -> Float:
+    """[spots, 2] centres for a label just outside a loop."""
+    top = curve.at(0.5)
+    out = (top - place) / np.hypot(*(top - place))
+    shift = np.array([out[1], -out[0]]) * np.abs(size * [out[1], out[0]]).sum() / 2
+    return np.asarray(top + out * ((np.abs(out) * size).sum() / 2 + TOUCH) + (2 * SPOTS - 1)[:, None] * shift)
+
+
+def find_room(curves: Sequence[Curve], centres: Float, sizes: Float, taken: Float) -> Float:
+    """[n, 2] one of its centres for each label, so that it covers little of other labels, lines and boxes.
+
+    Centres are [n, spots, 2], sizes [n, 2], boxes that are taken [m, 4]: left, bottom, right, top.
     """
-    centres = np.stack([curve.at(SPOTS) for curve in curves])  # [n, spots, 2]
     boxes = np.concatenate([centres - sizes[:, None] / 2, centres + sizes[:, None] / 2], axis=2)
     lines = np.stack([curve.at(FINE) for curve in curves])
     tips = np.concatenate([curve.at(TIPS) for curve in curves])

@@ -7,7 +7,7 @@ state gets as close to the middle of its neighbours as the order and a distance 
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +22,7 @@ Float = NDArray[np.float64]
 
 SWEEPS = 5  # there and back; what helps shows in the first few
 EXCHANGES = 20  # rounds
+PATIENCE = 40_000  # links looked at in them: thousands of states are not worth as many rounds, and take seconds
 
 Columns = list[list[int]]  # the states of each column from top to bottom
 Neighbours = list[list[int]]  # of each state, in the column on one side
@@ -29,7 +30,7 @@ Neighbours = list[list[int]]  # of each state, in the column on one side
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A place for every state."""
+    """A place for every state, or whatever else is drawn as one."""
 
     column: Int64  # [Q] from left to right
     row: Int64  # [Q] from the top of its column, 0 first
@@ -42,11 +43,22 @@ class Layout:
 
 def lay_out(rdp: RDP) -> Layout:
     """The same automaton always gets the same places; ties go to the state with the smaller number."""
-    column = _distances(rdp) if rdp.stationary else rdp.layer_of()
-    before, after = _neighbours(rdp, column)
+    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
+    pairs = np.stack([sources, rdp.tau[sources, symbols]], axis=1)
+    return arrange(columns_of(rdp), pairs, np.zeros(rdp.n_states, bool))
+
+
+def columns_of(rdp: RDP) -> Int64:
+    """[Q] layers, or distances from the start."""
+    return _distances(rdp) if rdp.stationary else rdp.layer_of()
+
+
+def arrange(column: Int64, pairs: Int64, low: NDArray[np.bool_]) -> Layout:
+    """Nodes [n] by their columns and the pairs [m, 2] of them that arrows join; `low` ones [n] lie below the others."""
+    before, after = _neighbours(pairs, column)
     columns = [np.flatnonzero(column == c).tolist() for c in range(int(column.max()) + 1)]
-    columns = _ordered(columns, before, after)
-    row = np.zeros(rdp.n_states, np.int64)
+    columns = _ordered([sorted(states, key=lambda q: (low[q], q)) for states in columns], before, after, low.tolist())
+    row = np.zeros(len(column), np.int64)
     for states in columns:
         row[states] = np.arange(len(states))
     return Layout(column, row, _heights(columns, before, after))
@@ -78,10 +90,8 @@ def _distances(rdp: RDP) -> Int64:
     return distance
 
 
-def _neighbours(rdp: RDP, column: Int64) -> tuple[Neighbours, Neighbours]:
+def _neighbours(pairs: Int64, column: Int64) -> tuple[Neighbours, Neighbours]:
     """The states in the column before, and in the one after, that an arrow joins each state to, whichever way."""
-    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
-    pairs = np.stack([sources, rdp.tau[sources, symbols]], axis=1)
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     before: Neighbours = [[] for _ in column]
     after: Neighbours = [[] for _ in column]
@@ -91,48 +101,51 @@ def _neighbours(rdp: RDP, column: Int64) -> tuple[Neighbours, Neighbours]:
     return before, after
 
 
-def _ordered(columns: Columns, before: Neighbours, after: Neighbours) -> Columns:
+def _ordered(columns: Columns, before: Neighbours, after: Neighbours, low: list[bool]) -> Columns:
     """The best order met while the columns in turn are sorted by the mean place of their neighbours on one side."""
     best, fewest = columns, crossings(columns, after)
     for _ in range(SWEEPS):
         for there in (True, False):
-            columns = _sweep(columns, before) if there else _sweep(columns[::-1], after)[::-1]
-            tried = _exchanged(columns, before, after)
+            columns = _sweep(columns, before, low) if there else _sweep(columns[::-1], after, low)[::-1]
+            tried = _exchanged(columns, before, after, low)
             if (count := crossings(tried, after)) < fewest:
                 best, fewest = tried, count
     return best
 
 
-def _sweep(columns: Columns, neighbours: Neighbours) -> Columns:
+def _sweep(columns: Columns, neighbours: Neighbours, low: list[bool]) -> Columns:
     place = {q: i - (len(states) - 1) / 2 for states in columns for i, q in enumerate(states)}
     swept = []
     for states in columns:
         mean = {q: _mean([place[r] for r in neighbours[q]], place[q]) for q in states}
-        swept.append(sorted(states, key=lambda q, mean=mean: (mean[q], q)))  # type: ignore[misc]
+        swept.append(sorted(states, key=lambda q, mean=mean: (low[q], mean[q], q)))  # type: ignore[misc]
         place |= {q: i - (len(states) - 1) / 2 for i, q in enumerate(swept[-1])}
     return swept
 
 
-def _exchanged(columns: Columns, before: Neighbours, after: Neighbours) -> Columns:
+def _exchanged(columns: Columns, before: Neighbours, after: Neighbours, low: list[bool]) -> Columns:
     """Neighbours in a column change places as long as that undoes crossings."""
     columns = [list(states) for states in columns]
     place = {q: i for states in columns for i, q in enumerate(states)}
-
-    def crossed(q: int, r: int) -> int:
-        """Crossings if q is above r."""
-        sides = ((side[q], side[r]) for side in (before, after))
-        return sum(place[a] > place[b] for ours, theirs in sides for a in ours for b in theirs)
-
-    for _ in range(EXCHANGES):
-        settled = True
-        for states in columns:
+    restless = set(range(len(columns)))  # columns in which, or beside which, something moved
+    for _ in range(min(EXCHANGES, max(1, PATIENCE // sum(map(len, after), 1)))):
+        for c in sorted(restless):
+            states = columns[c]
+            ends = {q: [sorted([place[r] for r in side[q]]) for side in (before, after)] for q in states}
+            settled = True
             for i in range(len(states) - 1):
                 q, r = states[i : i + 2]
-                if crossed(q, r) > crossed(r, q):
+                if low[q] == low[r] and _crossed(ends[q], ends[r]) > _crossed(ends[r], ends[q]):
                     states[i : i + 2], place[q], place[r], settled = [r, q], i + 1, i, False
-        if settled:
+            restless = restless - {c} if settled else restless | {c - 1, c, c + 1} & set(range(len(columns)))
+        if not restless:
             break
     return columns
+
+
+def _crossed(upper: Sequence[Sequence[int]], lower: Sequence[Sequence[int]]) -> int:
+    """Crossings if one state is above another, by the places on both sides that they are joined to, in order."""
+    return sum(bisect_left(theirs, a) for ours, theirs in zip(upper, lower, strict=True) for a in ours)
 
 
 def _heights(columns: Columns, before: Neighbours, after: Neighbours) -> Float:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.view.arrows import Arrow
-from suffice.view.curves import Curve, Float, find_room, lead, loop
+from suffice.view.curves import Curve, Float, along, beyond, find_room
 from suffice.view.layout import Layout
+from suffice.view.routing import route
 
 RADIUS = 0.23  # of a state
 ROW, GAP = 0.86, 0.6  # between states of a column; between columns, and around labels
@@ -46,20 +47,18 @@ def place(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Placed:
     """For labels of sizes [n, 2], one for each arrow; 0 where there is none."""
     labelled = np.flatnonzero(sizes[:, 0])
     scale, states = _spread(layout, arrows, sizes)
-    radius, ways = scale * RADIUS, {(arrow.source, arrow.target) for arrow in arrows}
-
-    def curve(arrow: Arrow) -> Curve:
-        start, end = states[arrow.source], states[arrow.target]
-        if arrow.source == arrow.target:
-            return loop(start, radius)
-        bowed = (arrow.target, arrow.source) in ways or start[0] >= end[0]
-        return lead(start, end, bowed).outside(radius, radius + 0.02)
-
-    curves = tuple(map(curve, arrows))
+    radius = scale * RADIUS
+    curves = route(states, radius, [(arrow.source, arrow.target) for arrow in arrows])
     labels = np.stack([curve.at(0.5) for curve in curves])
+
+    def spots(i: int) -> Float:
+        source, target = arrows[i].source, arrows[i].target
+        return beyond(curves[i], states[source], sizes[i]) if source == target else along(curves[i])
+
     if len(labelled):
         taken = np.concatenate([states - radius, states + radius], axis=1)
-        labels[labelled] = find_room([curves[i] for i in labelled], sizes[labelled], taken)
+        centres = np.stack([spots(i) for i in labelled.tolist()])
+        labels[labelled] = find_room([curves[i] for i in labelled], centres, sizes[labelled], taken)
     return Placed(radius, states, curves, labels)
 
 

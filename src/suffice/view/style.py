@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from suffice.errors import SufficeError
+from suffice.errors import MissingError
 
 INK, NOTE, FAINT, PAGE = "#2f343b", "#727a85", "#a3a9b2", "#ffffff"
 LINE = "#6b737e"  # an arrow
@@ -29,7 +29,7 @@ def drawing() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise SufficeError("pictures need matplotlib: pip install 'suffice[plots]'") from error
+        raise MissingError("pictures need matplotlib: pip install 'suffice[plots]'") from error
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)

@@ -1,0 +1,281 @@
+// Painting a map on a canvas: only what is in view, and of that only what can be seen at this zoom.
+
+const THIN = 1.2; // an arrow that is hardly ever taken, and the one that is most, in the map's pixels
+const THICK = 4.4;
+const WIDTHS = 6; // arrows of about the same width are one path: strokes are what takes time
+const SHADES = 24; // of states by value
+const SMALLEST = 9; // text that is written, in pixels of the screen
+const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
+
+class Painter {
+  constructor(model, geometry) {
+    [this.model, this.geometry] = [model, geometry];
+    const { source, count, symbols } = model.arrows;
+    const n = source.length;
+    this.width = Uint8Array.from(count, (times) => Math.min(WIDTHS - 1, Math.floor(WIDTHS * Math.sqrt(times / model.most))));
+    this.kind = Uint8Array.from({ length: n }, (_, i) => {
+      if (model.over.has(source[i])) return 0; // pale
+      return symbols[i].some((y) => model.action(y) === model.plannedIn(source[i])) ? 2 : 1; // planned, or not
+    });
+    this.byCount = Array.from({ length: n }, (_, i) => i).sort((i, j) => count[j] - count[i] || i - j);
+    this.shade = Uint8Array.from({ length: model.n }, (_, q) => Math.round((SHADES - 1) * model.richness(q)));
+  }
+
+  // `look` says what stands out: selected, hovered, trail, here, found, alone.
+  paint(context, camera, look) {
+    [this.context, this.camera, this.look] = [context, camera, look];
+    const { width, height, k } = camera;
+    context.setTransform(camera.dots, 0, 0, camera.dots, 0, 0);
+    context.clearRect(0, 0, width, height);
+    this.view = [...camera.toMap(0, 0), ...camera.toMap(width, height)];
+    this.visible = this.arrowsInView();
+    this.near = k * RADIUS;
+    context.lineCap = "butt";
+    context.setTransform(camera.dots * k, 0, 0, camera.dots * k, camera.dots * (width / 2 - k * camera.x), camera.dots * (height / 2 - k * camera.y));
+    this.paintArrows();
+    this.paintTrail();
+    this.paintEntry();
+    this.paintStates();
+    this.paintMarks();
+    context.setTransform(camera.dots, 0, 0, camera.dots, 0, 0);
+    this.paintLabels();
+    this.paintNames();
+    this.paintSteps();
+  }
+
+  arrowsInView() {
+    const [left, top, right, bottom] = this.view;
+    const { boxes } = this.geometry;
+    const found = [];
+    for (let i = 0, k = 0; k < boxes.length; i++, k += 4) {
+      if (boxes[k] < right && boxes[k + 2] > left && boxes[k + 1] < bottom && boxes[k + 3] > top) found.push(i);
+    }
+    return found;
+  }
+
+  stateInView(q) {
+    const [left, top, right, bottom] = this.view;
+    const { x, y } = this.geometry;
+    return x[q] > left - RADIUS && x[q] < right + RADIUS && y[q] > top - RADIUS && y[q] < bottom + RADIUS;
+  }
+
+  // With a state selected, arrows that do not touch it step back.
+  paintArrows() {
+    const { selected } = this.look;
+    const { source, target } = this.model.arrows;
+    const groups = new Map();
+    for (const i of this.visible) {
+      const touches = selected < 0 || source[i] === selected || target[i] === selected;
+      const key = 100 * Number(touches) + 10 * this.kind[i] + this.width[i];
+      const group = groups.get(key);
+      if (group) group.push(i);
+      else groups.set(key, [i]);
+    }
+    const crowd = Math.min(1, Math.max(0.25, 4000 / this.visible.length));
+    for (const key of [...groups.keys()].sort((one, other) => one - other)) {
+      const [touches, kind, width] = [key >= 100, Math.floor(key / 10) % 10, key % 10];
+      const share = (width + 0.5) / WIDTHS;
+      this.context.globalAlpha = (touches ? 1 : 0.28) * (selected >= 0 && touches ? 1 : crowd);
+      const colour = [colours.faint, colours.line, colours.planned][kind];
+      this.strokeArrows(groups.get(key), colour, Math.max(THIN + share * (THICK - THIN), 0.6 / this.camera.k));
+    }
+    this.context.globalAlpha = 1;
+  }
+
+  strokeArrows(arrows, colour, width) {
+    const { context, geometry: { curves, heads } } = this;
+    context.strokeStyle = context.fillStyle = colour;
+    context.lineWidth = width;
+    context.beginPath();
+    for (const i of arrows) {
+      const k = 8 * i;
+      context.moveTo(curves[k], curves[k + 1]);
+      if (this.near < 3) context.lineTo(curves[k + 6], curves[k + 7]); // so far away nobody sees them bend
+      else context.bezierCurveTo(curves[k + 2], curves[k + 3], curves[k + 4], curves[k + 5], curves[k + 6], curves[k + 7]);
+    }
+    context.stroke();
+    if (this.near < 6) return;
+    context.beginPath();
+    for (const i of arrows) {
+      const k = 6 * i;
+      context.moveTo(heads[k], heads[k + 1]);
+      context.lineTo(heads[k + 2], heads[k + 3]);
+      context.lineTo(heads[k + 4], heads[k + 5]);
+    }
+    context.fill();
+  }
+
+  // The way of the episode that is replayed.
+  paintTrail() {
+    const { trail } = this.look;
+    if (trail.length) this.strokeArrows(trail, colours.trail, Math.max(5, 2 / this.camera.k));
+  }
+
+  paintEntry() {
+    const { context, geometry: { x, y } } = this;
+    const tip = x[0] - RADIUS - 1.5;
+    context.strokeStyle = context.fillStyle = colours.line;
+    context.lineWidth = THIN;
+    context.beginPath();
+    context.moveTo(tip - 1.2 * RADIUS, y[0]);
+    context.lineTo(tip - HEAD / 2, y[0]);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(tip, y[0]);
+    context.lineTo(tip - HEAD, y[0] - 0.36 * HEAD);
+    context.lineTo(tip - HEAD, y[0] + 0.36 * HEAD);
+    context.fill();
+  }
+
+  paintStates() {
+    const { context, model, geometry: { x, y } } = this;
+    const groups = Array.from({ length: SHADES + 1 }, () => []);
+    for (let q = 0; q < model.n; q++) {
+      if (this.stateInView(q)) groups[model.over.has(q) ? SHADES : this.shade[q]].push(q);
+    }
+    const radius = Math.max(RADIUS, 1.6 / this.camera.k);
+    groups.forEach((states, shade) => {
+      if (!states.length) return;
+      context.fillStyle = shade === SHADES ? colours.page : blend(colours.poor, colours.rich, shade / (SHADES - 1));
+      context.strokeStyle = shade === SHADES ? colours.faint : colours.rim;
+      context.lineWidth = Math.min(2, Math.max(2, 0.5 / this.camera.k));
+      context.beginPath();
+      for (const q of states) {
+        context.moveTo(x[q] + radius, y[q]);
+        context.arc(x[q], y[q], radius, 0, 2 * Math.PI);
+      }
+      context.fill();
+      context.stroke();
+    });
+  }
+
+  // Rings around what stands out.
+  paintMarks() {
+    const { look } = this;
+    for (const q of look.alone) this.ring(q, colours.alone, 4, [5, 5]);
+    for (const q of look.found) this.ring(q, colours.found, 7, [3, 4]);
+    if (look.here >= 0) this.ring(look.here, colours.trail, 5, []);
+    if (look.hovered >= 0) this.ring(look.hovered, colours.note, 3, []);
+    if (look.selected >= 0) this.ring(look.selected, colours.ink, look.here === look.selected ? 10 : 5, []);
+  }
+
+  ring(q, colour, room, dashes) {
+    if (!this.stateInView(q)) return;
+    const { context, geometry: { x, y }, camera: { k } } = this;
+    const unit = Math.max(1, 0.8 / k);
+    context.strokeStyle = colour;
+    context.lineWidth = 3 * unit;
+    context.setLineDash(dashes.map((dash) => dash * unit));
+    context.beginPath();
+    context.arc(x[q], y[q], RADIUS + room * unit, 0, 2 * Math.PI);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  // The selected state's arrows first, then those that are taken most, as far as labels have room.
+  paintLabels() {
+    const { model, camera, look } = this;
+    const { source, target, lines } = model.arrows;
+    const size = 12.5 * camera.k;
+    const focus = look.selected >= 0 ? [...new Set([...model.leaving(look.selected), ...model.arriving(look.selected)])] : [];
+    this.context.textAlign = "center";
+    this.context.textBaseline = "middle";
+    if (this.near < 9) return;
+    const taken = this.boxesOfStates();
+    const roomy = Boolean(model.arrows.x) && size >= SMALLEST; // each has its place
+    focus.sort((i, j) => model.arrows.count[j] - model.arrows.count[i] || i - j);
+    focus.forEach((i) => this.label(i, Math.max(11, size), taken, !roomy));
+    if (!model.arrows.x && size < SMALLEST) return;
+    const shown = new Set(focus);
+    const crowd = new Set(this.visible);
+    for (const i of this.byCount) {
+      if (!crowd.has(i) || shown.has(i) || !lines[i].length) continue;
+      const away = look.selected >= 0 && source[i] !== look.selected && target[i] !== look.selected;
+      this.context.globalAlpha = away ? 0.5 : 1;
+      this.label(i, Math.max(SMALLEST, size), taken, !roomy || focus.length > 0);
+    }
+    this.context.globalAlpha = 1;
+  }
+
+  // What labels must not hide.
+  boxesOfStates() {
+    const { model, geometry: { x, y }, camera } = this;
+    const boxes = [];
+    for (let q = 0; q < model.n; q++) {
+      if (!this.stateInView(q)) continue;
+      const [atX, atY] = camera.toScreen(x[q], y[q]);
+      boxes.push([atX - 0.9 * this.near, atY - 0.9 * this.near, atX + 0.9 * this.near, atY + 0.9 * this.near]);
+    }
+    return boxes;
+  }
+
+  // A gap in the arrow, and words in it; left out if they would hide others.
+  label(i, size, taken, polite) {
+    const { context, model, geometry, camera, look } = this;
+    const { lines, line_actions: actions, x, y, source } = model.arrows;
+    const texts = lines[i].map((number) => model.texts[number]);
+    if (!texts.length) return;
+    const away = look.selected >= 0 && source[i] !== look.selected;
+    const [mapX, mapY] = x ? [x[i], y[i]] : geometry.at(i, away ? 0.6 : 0.4);
+    const [atX, atY] = camera.toScreen(mapX, mapY);
+    context.font = `${size}px ${FONT}`;
+    const wide = Math.max(...texts.map((text) => context.measureText(text).width)) + 0.5 * size;
+    const high = 1.28 * size * texts.length;
+    const box = [atX - wide / 2, atY - high / 2, atX + wide / 2, atY + high / 2];
+    if (box[2] < 0 || box[0] > camera.width || box[3] < 0 || box[1] > camera.height) return;
+    if (polite && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return;
+    taken.push(box);
+    context.fillStyle = colours.page;
+    context.fillRect(box[0], box[1], wide, high);
+    const planned = model.plannedIn(source[i]);
+    texts.forEach((text, j) => {
+      context.fillStyle = actions[i][j].includes(planned) ? colours.planned : colours.ink;
+      context.fillText(text, atX, box[1] + 1.28 * size * (j + 0.53));
+    });
+  }
+
+  paintNames() {
+    const { context, model, geometry: { x, y }, camera } = this;
+    if (this.near < 8) return;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    for (let q = 0; q < model.n; q++) {
+      if (!this.stateInView(q)) continue;
+      const [atX, atY] = camera.toScreen(x[q], y[q]);
+      const planned = model.plannedIn(q);
+      const told = planned === BEHAVE ? "" : model.actions[planned];
+      const fits = told && told.length <= 6 && this.near > 14;
+      context.fillStyle = model.over.has(q) ? colours.note : colours.ink;
+      context.font = `600 ${0.5 * this.near}px ${FONT}`;
+      context.fillText(model.name(q), atX, atY - (fits ? 0.22 * this.near : 0));
+      if (!fits) continue;
+      context.font = `${(told.length > 3 ? 0.36 : 0.42) * this.near}px ${FONT}`;
+      context.fillText(told, atX, atY + 0.38 * this.near);
+    }
+  }
+
+  // Above the columns, which step it is; at the last, that it is the end.
+  paintSteps() {
+    const { context, model, geometry, camera } = this;
+    if (model.stationary) return;
+    const size = Math.min(13, Math.max(10, 0.5 * this.near));
+    context.font = `${size}px ${FONT}`;
+    context.textBaseline = "middle";
+    context.textAlign = "center";
+    let last = -Infinity;
+    const last_t = model.layers.length - 1;
+    model.layers.forEach((_, t) => {
+      const [x] = camera.toScreen(geometry.x[model.offsets[t]], 0);
+      const text = t === 0 ? "step 0" : t === last_t ? "end" : String(t);
+      if (x - last < 5 * size) return;
+      last = x;
+      const wide = context.measureText(text).width + 10;
+      context.globalAlpha = 0.85;
+      context.fillStyle = colours.page;
+      context.fillRect(x - wide / 2, 6, wide, 1.5 * size);
+      context.globalAlpha = 1;
+      context.fillStyle = colours.note;
+      context.fillText(text, x, 6 + 0.78 * size);
+    });
+  }
+}

@@ -1,0 +1,76 @@
+"""One page that needs nothing else: data, looks and program in a single file that works without a network.
+
+Nothing that comes from a log can run. Data are JSON without a character that HTML knows, the program writes them as
+text only, and the page allows no other program than the one whose hash it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+from base64 import b64encode
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from suffice.episodes import Episodes
+from suffice.model import Model
+from suffice.view.explorer.comparing import comparison_data
+from suffice.view.explorer.data import model_data
+from suffice.view.explorer.replays import replay_data
+
+EPISODES = 20
+PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
+UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
+
+
+def page_of(
+    model: Model,
+    *,
+    other: Model | None = None,
+    episodes: Episodes | None = None,
+    title: str = "",
+    other_title: str = "",
+    most: int = EPISODES,
+) -> str:
+    """The explorer of a model as HTML; with another model, both beside each other.
+
+    Of the episodes of a log, read with the model's bins, at most `most` can be replayed; without a log, as many are
+    made up from the model's counts.
+    """
+    models = [model] if other is None else [model, other]
+    names = [title or "the model", other_title or "the other model"]
+    data = {
+        "models": [model_data(each, name) for each, name in zip(models, names, strict=False)],
+        "replays": replay_data(models, episodes, most),
+        "comparison": None if other is None else comparison_data(model.rdp, other.rdp),
+    }
+    style = _part("page.css")
+    program = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in PROGRAM) + "})();\n"
+    return Template(_part("page.html")).substitute(
+        title=html.escape(_as_text(" and ".join(names[: len(models)]) if title else "An automaton")),
+        style=style,
+        style_hash=_hash(style),
+        program=program,
+        program_hash=_hash(program),
+        data=as_json(data),
+    )
+
+
+def as_json(data: Any) -> str:
+    """JSON that HTML leaves alone: ASCII, and no angle brackets or ampersands."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
+
+
+def _part(name: str) -> str:
+    return (files("suffice.view.explorer") / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _as_text(name: str) -> str:
+    """Names of files may hold what is no text."""
+    return name.encode(errors="replace").decode()

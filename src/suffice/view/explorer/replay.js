@@ -1,0 +1,203 @@
+// Episodes step by step: where one is, what was seen, and how what is expected changes; or on by hand.
+
+const PACE = 1000; // milliseconds a step
+const CUT = -2; // instead of a state: the log shows no more
+const LOST = -1; // instead of a state: no logged history went on like this
+
+const KINDS = {
+  planned: "Made up: as the plan would act", behaved: "Made up from the model's counts",
+  logged: "From the log", own: "Your own",
+};
+
+class Replay {
+  constructor(models, replays) {
+    [this.models, this.replays, this.step] = [models, replays, 0];
+    this.build();
+    if (replays.length) this.choose(0, false);
+  }
+
+  build() {
+    const button = (text, label, does, id) => make("button", { type: "button", id, title: label, "aria-label": label, click: does }, make("span", { "aria-hidden": "true" }, text));
+    this.select = make("select", { id: "episode", "aria-label": "Episode", change: () => this.choose(Number(this.select.value)) });
+    this.slider = make("input", { type: "range", id: "step", min: "0", step: "1", "aria-label": "Step", input: () => this.go(Number(this.slider.value)) });
+    this.player = button("▶", "Play", () => this.play(!this.timer), "play");
+    this.source = make("p", { class: "note source" });
+    this.told = make("p", { id: "told" });
+    this.next = make("div", { class: "next" });
+    this.chart = make("div", { class: "chart" });
+    byId("replay").append(
+      make("div", { class: "controls" },
+        make("h2", {}, "Replay"), this.select,
+        make("div", { class: "buttons" },
+          button("|◀", "To the beginning", () => this.go(0), "first"), button("◀", "Step back", () => this.go(this.step - 1), "back"),
+          this.player, button("▶|", "Step on", () => this.go(this.step + 1), "on")),
+        this.slider, this.source),
+      make("div", { class: "story" }, this.told, this.next), this.chart);
+    this.list();
+  }
+
+  list() {
+    const groups = new Map();
+    this.replays.forEach((replay, i) => {
+      const steps = replay.action.length - 1;
+      const sum = replay.reward.reduce((total, reward) => total + reward, 0);
+      const number = replay.kind === "logged" ? `no. ${inFull(replay.number)}, ` : replay.kind === "own" ? "" : `${groups.get(replay.kind)?.length + 1 || 1}: `;
+      const option = make("option", { value: i }, `${number}${plural(steps, "step")}, return ${inShort(sum)}`);
+      groups.set(replay.kind, [...(groups.get(replay.kind) ?? []), option]);
+    });
+    this.select.replaceChildren(...[...groups].map(([kind, options]) => make("optgroup", { label: KINDS[kind] }, options)));
+  }
+
+  choose(i, begin = true) {
+    this.replay = this.replays[i];
+    this.select.value = String(i);
+    this.source.textContent = `${KINDS[this.replay.kind]}.`;
+    this.paths = this.models.map((model, m) => pathOf(model, this.replay.symbols[m], this.replay.observation));
+    this.slider.max = String(this.replay.action.length);
+    if (begin) this.go(0);
+    else this.tellStep();
+  }
+
+  go(step) {
+    const last = this.replay.action.length;
+    this.step = Math.max(0, Math.min(step, last));
+    if (this.step === last) this.play(false);
+    this.tellStep();
+    announce(this.told.textContent);
+    tell("here", this.paths.map((path) => path[this.step]), this.models.map((model, m) => trailOf(model, this.paths[m], this.step)));
+  }
+
+  play(on) {
+    clearInterval(this.timer);
+    this.timer = 0;
+    if (on) {
+      if (this.step === this.replay.action.length) this.go(0);
+      this.timer = setInterval(() => this.go(this.step + 1), PACE);
+    }
+    this.player.firstChild.textContent = on ? "❚❚" : "▶";
+    this.player.setAttribute("aria-label", on ? "Pause" : "Play");
+    this.player.title = on ? "Pause" : "Play";
+  }
+
+  // ---- what is said
+
+  tellStep() {
+    const { action, observation, reward } = this.replay;
+    const { step } = this;
+    const collected = reward.slice(0, step).reduce((total, value) => total + value, 0);
+    const seen = step && (observation[step - 1] ?? "the end");
+    const event = step === 0 ? "Nothing is seen yet." : action[step - 1] === null ? `First, ${seen} is seen.` : `${action[step - 1]} → ${seen}, reward ${inShort(reward[step - 1])}.`;
+    this.told.replaceChildren(
+      make("span", { class: "count" }, `Step ${step} of ${action.length}`), make("strong", {}, event), " ",
+      ...this.models.map((model, m) => make("span", {}, `${whereNow(model, this.paths[m][step], step)} `)),
+      step ? make("span", {}, `Collected so far: ${inShort(collected)}.`) : "");
+    this.slider.value = String(step);
+    this.slider.setAttribute("aria-valuetext", `${step} of ${action.length}: ${event}`);
+    byId("back").disabled = byId("first").disabled = step === 0;
+    byId("on").disabled = step === action.length;
+    this.tellNext();
+    this.chart.replaceChildren(chartOf(this.models, this.paths, step));
+  }
+
+  // The most likely events are offered to go on by hand.
+  tellNext() {
+    const [model, q] = [this.models[0], this.paths[0][this.step]];
+    const { planned } = q >= 0 ? model.at(this.step, q) : {};
+    const events = q >= 0 && !model.over.has(q) ? model.likely(q, planned).slice(0, 8) : [];
+    if (!events.length) {
+      this.next.replaceChildren(make("p", { class: "note" }, q === LOST ? "What comes next is unknown here." : "Nothing comes next."));
+      return;
+    }
+    const chips = events.map((event) => {
+      const paid = model.action(event.symbol) === DUMMY ? "" : ` : ${inShort(event.reward)}`;
+      return make("button", { type: "button", class: event.chance ? "chip" : "chip rare", click: () => this.own(event) },
+        `${model.shown(event.symbol)}${paid}`, make("small", {}, event.chance ? percent(event.chance) : "not planned"));
+    });
+    const how = q === 0 ? "" : model.planned && planned !== BEHAVE ? ", by the plan" : ", as the log behaved";
+    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Most likely next${how}; choose one to go on by hand:`),
+      make("div", { class: "chips", role: "group", "aria-labelledby": "likely" }, chips));
+  }
+
+  // The episode up to here, and then as the user chooses.
+  own(event) {
+    const [model, { replay, step }] = [this.models[0], this];
+    const code = model.action(event.symbol);
+    const cut = (column, last) => [...column.slice(0, step), last];
+    const symbols = this.models.map((_, m) => cut(replay.symbols[m], m === 0 ? event.symbol : comparison.symbols[event.symbol]));
+    const observation = model.observations[model.symbols.observation[event.symbol]];
+    const own = {
+      kind: "own", number: 0, symbols, action: cut(replay.action, code === DUMMY ? null : model.actions[code]),
+      observation: cut(replay.observation, observation), reward: cut(replay.reward, event.reward),
+    };
+    const place = this.replays.findIndex(({ kind }) => kind === "own");
+    if (place >= 0) this.replays[place] = own;
+    else this.replays.push(own);
+    this.list();
+    this.play(false);
+    this.choose(this.replays.indexOf(own), false);
+    this.go(step + 1);
+    this.next.querySelector("button")?.focus({ preventScroll: true });
+  }
+}
+
+function pathOf(model, symbols, observations) {
+  const path = [0];
+  symbols.forEach((y, i) => {
+    const next = path[i] < 0 ? path[i] : model.follow(path[i], y);
+    path.push(next < 0 && model.stationary && path[i] >= 0 && observations[i] === null ? CUT : next);
+  });
+  return path;
+}
+
+function trailOf(model, path, step) {
+  const arrows = [];
+  for (let i = 0; i < step; i++) if (path[i] >= 0 && path[i + 1] >= 0) arrows.push(model.arrowBetween(path[i], path[i + 1]));
+  return arrows.filter((i) => i >= 0);
+}
+
+function whereNow(model, q, step) {
+  const of = comparison ? ` of ${model.title}` : "";
+  if (q === CUT) return "The episodes of the log end here.";
+  if (q === LOST) return `This way was never logged: it leaves the automaton${of}.`;
+  if (model.over.has(q)) return `State ${model.name(q)}${of}: the episode is over.`;
+  const { value, behaviour } = model.at(step, q);
+  const plan = value === undefined ? "" : `${inShort(value)} by the plan, `;
+  return `State ${model.name(q)}${of}; to come: ${plan}${inShort(behaviour)} as the log behaved.`;
+}
+
+// What is still expected at each step: up to now in full, later pale.
+function chartOf(models, paths, step) {
+  const [width, height, left, top] = [300, 124, 42, 12];
+  const expected = (m, which) => paths[m].map((q, t) => (q === CUT ? 0 : q < 0 ? null : models[m].at(t, q)[which] ?? null));
+  const lines = [{ name: "by the plan", class: "by-plan", values: expected(0, "value") }, { name: "as the log behaved", class: "by-log", values: expected(0, "behaviour") }];
+  if (models.length > 1) {
+    lines[0].name = models[0].title;
+    lines[1] = { name: models[1].title, class: "by-log", values: expected(1, "value") };
+  }
+  const known = lines.flatMap(({ values }) => values.filter((value) => value !== null));
+  let [low, high] = [Math.min(0, ...known), Math.max(0, ...known)];
+  if (high - low < 1e-9) [low, high] = [low - 1, high + 1];
+  const last = Math.max(1, paths[0].length - 1);
+  const x = (t) => left + (t / last) * (width - left - 8);
+  const y = (value) => top + ((high - value) / (high - low)) * (height - top - 22);
+  const path = (values, from, to) => {
+    let pen = "M";
+    return values.slice(from, to + 1).map((value, i) => {
+      if (value === null) { pen = "M"; return ""; }
+      const point = `${pen}${x(from + i).toFixed(1)} ${y(value).toFixed(1)}`;
+      pen = "L";
+      return point;
+    }).join("");
+  };
+  const parts = [make("svg:line", { class: "axis", x1: left, x2: width - 8, y1: y(0), y2: y(0) })];
+  for (const value of new Set([low, 0, high])) parts.push(make("svg:text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, minus(String(Number(value.toPrecision(3))))));
+  parts.push(make("svg:line", { class: "now", x1: x(step), x2: x(step), y1: top - 4, y2: height - 18 }));
+  for (const { values, class: look } of lines) {
+    parts.push(make("svg:path", { class: `${look} later`, d: path(values, step, last) }), make("svg:path", { class: look, d: path(values, 0, step) }));
+    if (values[step] !== null && values[step] !== undefined) parts.push(make("svg:circle", { class: look, r: 4, cx: x(step), cy: y(values[step]) }));
+  }
+  parts.push(make("svg:text", { x: (left + width) / 2, y: height - 3, "text-anchor": "middle" }, "step"));
+  const legend = lines.filter(({ values }) => values.some((value) => value !== null)).map(({ name, class: look }) => make("span", { class: look }, name));
+  return make("figure", {}, make("figcaption", {}, models.length > 1 ? "Still to come by the plan of " : "Return still to come ", legend),
+    make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Return still to come, step by step; the text beside it has the numbers." }, parts));
+}

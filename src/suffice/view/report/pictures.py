@@ -1,0 +1,78 @@
+"""The two pictures of a report, as SVG inside the page."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from io import StringIO
+
+from suffice.errors import SufficeError
+from suffice.model import Model
+from suffice.view.automaton import draw_automaton
+from suffice.view.html import Html, join, tag
+from suffice.view.report.content import Worth
+from suffice.view.report.survey import own_plan
+from suffice.view.report.words import figure
+from suffice.view.style import drawing
+
+WIDTH, ROW, LEFT, RIGHT = 760, 34, 250, 120  # of the figure of intervals, in pixels: names stand left, numbers right
+SMALLEST = 0.7  # of its natural size; a wider picture is scrolled
+
+
+def automaton_svg(model: Model) -> Html | str:
+    """The automaton, or a sentence that says why it cannot be drawn."""
+    try:
+        drawn = draw_automaton(model.rdp, own_plan(model))
+    except SufficeError as error:
+        return f"No picture: {error}."
+    file = StringIO()
+    with drawing():
+        drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", file.getvalue(), flags=re.S)
+    inner = svg[svg.index("<svg") :].partition(">")[2]
+    width, height = (round(96 * inches) for inches in drawn.get_size_inches())
+    title = tag("title", f"The automaton: {model.rdp.n_states} states and the steps that lead from one to another")
+    style = f"min-width:{round(SMALLEST * width)}px;max-width:{width}px"
+    box = re.search(r'viewBox="([\d. -]+)"', svg)
+    view = box.group(1) if box else f"0 0 {width} {height}"
+    opening = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" role="img" viewBox="{view}" style="{style}">'
+    return Html(f"{opening}{title}{inner.strip()}")
+
+
+def intervals_svg(worth: Sequence[Worth]) -> Html:
+    """A dot for each mean return, and a line for what it may be off by."""
+    ends = [end for row in worth for end in (row.value, row.low, row.high) if end is not None]
+    low, high = min(ends), max(ends)
+    room = 0.06 * (high - low) or max(abs(high), 1.0)
+    low, high = low - room, high + room
+
+    def x(value: float) -> str:
+        return f"{LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low):.1f}"
+
+    bottom = ROW * len(worth) + 8
+    parts = [tag("title", "Mean return per episode: " + "; ".join(map(_spoken, worth)))]
+    for tick in _ticks(low, high):
+        parts.append(tag("line", x1=x(tick), x2=x(tick), y1="4", y2=str(bottom), class_="grid"))
+        parts.append(tag("text", figure(tick), x=x(tick), y=str(bottom + 16), class_="tick"))
+    for i, row in enumerate(worth):
+        y, kind = ROW * i + ROW // 2 + 4, "plan" if row.policy else "log"
+        parts.append(tag("text", row.name, x="0", y=str(y + 4)))
+        if row.low is not None and row.high is not None:
+            parts.append(tag("line", x1=x(row.low), x2=x(row.high), y1=str(y), y2=str(y), class_=f"reach {kind}"))
+        parts.append(tag("circle", cx=x(row.value), cy=str(y), r="5", class_=kind))
+        parts.append(tag("text", figure(row.value), x=str(WIDTH - RIGHT + 24), y=str(y + 4), class_="figure"))
+    return tag("svg", join(parts), role="img", viewBox=f"0 0 {WIDTH} {bottom + 24}", class_="intervals")
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers from low to high, about five."""
+    rough = (high - low) / 6
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= 0.999 * rough)
+    return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _spoken(row: Worth) -> str:
+    interval = "" if row.low is None or row.high is None else f", {figure(row.low)} to {figure(row.high)}"
+    return f"{row.name} {figure(row.value)}{interval}"

@@ -1,0 +1,194 @@
+"""A model in plain words: states, histories, promises, and what to be careful about."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import pairwise
+
+from suffice.bounds import FISHER_EXACT
+from suffice.episodes import Value
+from suffice.learner import Settings
+from suffice.model import E_VALUES, About, Model
+from suffice.planner import USUAL
+from suffice.rdp import History, Symbol, show
+from suffice.solution import Split
+
+LONGEST = 5  # symbols of a history; of a longer one the middle is left out
+MOST_VALUES = 12  # that are listed one by one
+
+
+class Names:
+    """What states and histories are called."""
+
+    def __init__(self, model: Model) -> None:
+        self._rdp, self._layer, self._offsets = model.rdp, model.rdp.layer_of(), model.rdp.offsets()
+        self._bins = [ranges(model.about.bins.get(name, ())) for name in model.rdp.alphabet.features]
+        self._histories = model.rdp.typical_histories()
+
+    def state(self, q: int) -> str:
+        """As pictures name it."""
+        return str(q) if self._rdp.stationary else f"{self._layer[q]}.{q - self._offsets[self._layer[q]]}"
+
+    def typical(self, q: int) -> str:
+        """A history that leads to a state."""
+        return self.history(self._histories[q])
+
+    def history(self, history: History) -> str:
+        """Bins as ranges, and long ones without their middle."""
+        told = tuple(map(self._symbol, history))
+        if len(told) <= LONGEST:
+            return show(told)
+        left_out = len(told) - LONGEST + 1
+        return f"{show(told[:1])} · … {left_out} more … · {show(told[-LONGEST + 2 :])}"
+
+    def _symbol(self, symbol: Symbol) -> Symbol:
+        action, observation = symbol
+        if observation is None:
+            return symbol
+        return action, tuple(b[int(v)] if b else v for b, v in zip(self._bins, observation, strict=True))
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """A number as people write it: so many digits that count, a proper minus, nothing that rounding leaves."""
+    short = float(f"{round(value, 9):.{digits}g}") + 0.0
+    whole = short == round(short) and abs(short) < 1e15
+    return (f"{short:,.0f}" if whole else f"{short:,}").replace("-", "\N{MINUS SIGN}")
+
+
+def ranges(edges: Sequence[float]) -> list[str]:
+    """Bins by the values they hold; none without edges."""
+    if not edges:
+        return []
+    between = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
+    return [f"below {edges[0]:.4g}", *between, f"{edges[-1]:.4g} or more"]
+
+
+def values_of(values: Sequence[Value], edges: Sequence[float] = ()) -> str:
+    """The values of a column; of a binned one each number with what it stands for."""
+    if edges:
+        return "; ".join(f"{i}: {told}" for i, told in enumerate(ranges(edges)))
+    told = [f"{v:g}" if isinstance(v, float) else str(v) for v in values]
+    if len(told) > MOST_VALUES:
+        return f"{', '.join(told[: MOST_VALUES - 2])}, … {told[-1]} ({len(told):,} values)"
+    return ", ".join(told)
+
+
+def promises(about: About) -> list[str]:
+    """What the learner promises, for somebody who never read the paper."""
+    promise, told = about.promise, []
+    if not promise.tests:
+        return ["Nothing had to be compared: there was never more than one history to choose from."]
+    if promise.false_split < 1:
+        sure = min(1 - promise.false_split, 0.9999)
+        told.append(
+            f"States are kept apart only on evidence: with a probability of at least {sure:.1%} not a single one was "
+            f"split off by chance ({promise.tests:,} comparisons)."
+        )
+    else:
+        told.append(
+            f"There were so many comparisons ({promise.tests:,}) that some states may have been split off by chance; "
+            "learning again with a smaller --delta prevents it."
+        )
+    if promise.second_look_tests:
+        told.append(
+            f"A second look compared what had been put together ({promise.second_look_tests:,} comparisons) with a "
+            f"probability of at least {1 - promise.second_look_false_split:.1%} of not splitting by chance, if what "
+            "follows depends on the state alone."
+        )
+    if about.steps is not None:
+        told.append("This holds if the process follows the same rules at all steps of an episode.")
+    if promise.detectable is not None and promise.detectable_worst is not None:
+        told.append(_overlooked(promise.detectable, promise.detectable_worst))
+    else:
+        told.append("Nothing is promised about differences that were too small, or too rare, to be noticed.")
+    return told
+
+
+def _overlooked(usual: float, worst: float) -> str:
+    if usual > 1:
+        return "Most histories were too rare to tell whether they differ from those they were put together with."
+    rarest = "no difference at all" if worst > 1 else f"only one of {100 * worst:.2g} points"
+    return (
+        "The other way round, histories that count as one state may still differ a little: for half of the data a "
+        f"difference of {100 * usual:.2g} percentage points in how often something happens would have been noticed, "
+        f"for the rarest histories {rarest}."
+    )
+
+
+def cautions(about: About) -> list[str]:
+    """What all this rests on."""
+    told = [
+        "Whoever chose the logged actions is assumed to have known nothing beyond the columns of the log. If choices "
+        "followed something that was not logged, such as a person's impression, that something may be the true cause "
+        "of what looks like the effect of an action.",
+        "The future is assumed to work like the logged past: all episodes are taken to come from one process that did "
+        "not change while they were logged.",
+    ]
+    if about.steps is not None:
+        told.append("Within an episode, too, the rules are assumed to be the same at every step.")
+    if about.forced_share:
+        told.append(
+            f"{about.forced_share:.1%} of the data were put into a state they differ from, because they were too rare "
+            "for one of their own (--cut)."
+        )
+    if about.plan is not None and not about.plan.split:
+        told.append(
+            "Automaton, plan and prediction come from the same episodes, which flatters the prediction. Episodes that "
+            "were held out, or better a trial on a small scale, tell more."
+        )
+    if about.plan is not None:
+        told.append(
+            "The prediction believes the automaton. What was put together by mistake, for lack of evidence, is not in "
+            "its interval."
+        )
+    if about.plan is not None and about.plan.discount is not None:
+        told.append(
+            f"The worth of a state counts a reward {about.plan.discount:g} times as much with every step it is later; "
+            f"predictions per episode are undiscounted, for {about.steps} steps."
+        )
+    if about.bins:
+        told.append(f"Within a bin all values count as the same: {', '.join(about.bins)}.")
+    return told
+
+
+def command_of(about: About) -> str:
+    """The command that learns the same from the same log, as far as a model knows it."""
+    plan, words = about.plan, ["suffice", "learn", "LOG"]
+    if about.steps is not None:
+        words += ["--stationary"]
+    chosen = _comparison(about)
+    words += chosen
+    if plan is None:
+        words += ["--planner", "none"]
+    elif plan.planner != "safe":
+        words += ["--planner", plan.planner]
+    if plan is not None:
+        words += [] if plan.strength in (0.0, USUAL) else ["--strength", f"{plan.strength:g}"]
+        words += ["--split"] if plan.split else []
+        words += ["--discount", f"{plan.discount:g}"] if plan.discount is not None else []
+    usual = plan is not None and not plan.split and not chosen and about.steps is None
+    if about.steps is None and about.second_look != usual:
+        words += ["--second-look" if about.second_look else "--no-second-look"]
+    words += ["--hold-out", f"{about.held_out:g}"] if about.held_out else []
+    for name, edges in about.bins.items():
+        words += ["--bin", f"{name}={len(edges) + 1}"]
+    return shlex.join([*words, "-o", "MODEL"])
+
+
+def _comparison(about: About) -> list[str]:
+    """Options that say how futures are compared, where they are not the usual ones."""
+    words = []
+    if about.steps is None:
+        words += [] if about.metric == "languages" else ["--metric", about.metric]
+        words += ["--family", about.family] if about.family not in (None, "conjunctions") else []
+        usual = "paper" if about.metric == "sketch" else FISHER_EXACT.name
+        words += ["--bound", about.bound] if about.bound not in (usual, E_VALUES) else []
+    split = about.plan is not None and about.plan.split
+    if about.confidence is not None:
+        words += ["--confidence", f"{about.confidence:g}"]
+    elif split and about.plan is not None and 2 * about.plan.delta != Split().delta:
+        words += ["--delta", f"{2 * about.plan.delta:g}"]  # half of it was for the automaton
+    elif not split and about.delta != Settings().delta:
+        words += ["--delta", f"{about.delta:g}"]
+    return [*words, "--cut", f"{about.cut:g}"] if about.cut else words
