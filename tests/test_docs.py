@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import suffice
+import suffice.errors
+import suffice.playing
+import suffice.view
 
 DOCS = Path(__file__).parent.parent / "docs"
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
@@ -43,11 +47,13 @@ def test_fonts_of_styles_are_found_and_links_are_let_be(tmp_path: Path) -> None:
     assert [path.name for path, _ in load("check.py").fetched(tmp_path)] == ["a.css"]
 
 
-def test_every_public_name_is_in_the_reference_once() -> None:
+@pytest.mark.parametrize("module", [suffice, suffice.playing, suffice.view, suffice.errors])
+def test_every_public_name_is_in_the_reference_once(module: ModuleType) -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "api").glob("*.md")))
-    shown = re.findall(r"^\.\. (?:auto\w+|py:data):: suffice\.(?:errors\.)?(\w+)$", pages, re.M)
+    shown = re.findall(r"^\.\. (?:auto\w+|py:data):: suffice\.(?:\w+\.)?(\w+)$", pages, re.M)
     assert len(shown) == len(set(shown))
-    assert set(suffice.__all__) - {"__version__"} <= set(shown)
+    classes = [name for name, thing in vars(module).items() if isinstance(thing, type)]
+    assert set(getattr(module, "__all__", classes)) - {"__version__"} <= set(shown)
 
 
 def test_links_of_pages_lead_to_files_and_pictures_are_shown() -> None:
