@@ -24,7 +24,7 @@ test-long: $(STAMP)  ## run the tests marked long
 check: $(STAMP)      ## lint, formatting, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src tests/user_program.py
 	$(BIN)/lint-imports
 
 docs: $(STAMP)       ## build the site to build/docs; a warning is an error

@@ -15,6 +15,7 @@ import pytest
 from oracle import Conjunctions, LadderDecision, Languages, adaptive_adact_h
 from samples import coins, everything, languages, of_one_feature, starts
 from suffice import kernels
+from suffice.about import About
 from suffice.bounds import BOUNDS, Bound
 from suffice.domains import Domain, make
 from suffice.episodes import DUMMY, STOP, Episodes
@@ -23,7 +24,7 @@ from suffice.exact import minimal_rdp
 from suffice.kernels.comparing import evidence
 from suffice.languages import Family
 from suffice.learner import Learned, Settings, adact_h
-from suffice.model import About, Model
+from suffice.model import Model
 from suffice.rdp import RDP, compare
 from suffice.statistics import adaptive
 from suffice.statistics.adaptive import LADDER, AdaptiveLanguages, Needed

@@ -84,7 +84,7 @@ def log_of(name: str) -> Episodes:
 PLAN_FIELDS = {
     "planner", "strength", "delta", "value", "error", "predicted", "predicted_error", "lower_bound", "behaviour_value",
     "sentence", "split", "proved_lower", "proved_upper",
-    "discount", "behaviour_error",
+    "discount", "behaviour_error", "accuracy", "max_states",
 }  # fmt: skip
 OLD_FIELDS = {
     "states", "horizon", "layers", "candidates", "languages", "metric", "family", "bound", "delta", "confidence", "cut",
@@ -104,7 +104,7 @@ def test_learn_says_what_the_plan_will_bring(here: Path) -> None:
     assert promised is not None
     figures = [float(plan[name]) for name in ("predicted", "lower_bound", "behaviour_value")]
     assert [float(text) for text in promised.groups()] == pytest.approx(figures, rel=1e-3)
-    assert said[-1].endswith("Next: suffice info b.model   or   suffice evaluate b.model --domain DOMAIN")
+    assert said[-1] == "Next: suffice info b.model --states   or   suffice evaluate b.model --domain DOMAIN"
 
 
 def test_learn_says_whether_to_follow_the_plan(here: Path) -> None:
@@ -332,11 +332,11 @@ MISTAKES = [
     ("learn log.parquet -o b --accuracy 0.1", "--accuracy can be proved for --planner subsampled only"),
     ("learn log.parquet -o b --planner subsampled --accuracy 0.1", "--accuracy and --max-states go with --split"),
     ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states go with --split"),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "--accuracy must be above 0, not 0"),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "--accuracy must be above 0, not nan"),
-    ("learn log.parquet -o b --split --max-states 0", "--max-states must be at least 1, not 0"),
+    ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "accuracy must be above 0, not 0"),
+    ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "accuracy must be above 0, not nan"),
+    ("learn log.parquet -o b --split --max-states 0", "max_states must be at least 1, not 0"),
     ("learn log.parquet -o b --split --max-states 2.5", "--max-states needs a whole number, not 2.5"),
-    ("learn log.parquet -o b --split --delta 1", "--delta is a probability between 0 and 1, not 1"),
+    ("learn log.parquet -o b --split --delta 1", "delta is a probability between 0 and 1, not 1"),
     ("learn log.parquet -o b --split --second-look", "--split is the paper's way, which takes no second look"),
     ("learn log.parquet -o b --split --confidence 0.9", "--split divides δ as the paper does; leave --confidence out"),
     ("learn log.parquet -o b --hold-out 0", "a share of 0 of 9,000 episodes leaves one side empty"),
@@ -448,7 +448,8 @@ def test_people_are_told_the_same(here: Path) -> None:
             assert float(cell[1]) == pytest.approx(column[f"{name}_stderr"], rel=0.05)
     assert "\nThe best policy brings 4 on average.\n" in said
     assert f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}." in said
-    assert said.endswith("Next: suffice info a.model --states   or, without sampling: add --exact\n")
+    again = "suffice evaluate a.model --domain t-maze --exact --set length=2"
+    assert said.endswith(f"\nNext: suffice info a.model --states   or   {again}\n")
 
 
 def test_exact_values_are_those_of_the_library(here: Path) -> None:

@@ -782,12 +782,12 @@ def test_info_tells_the_same_to_people_and_machines(here: Path) -> None:
 
 
 def test_a_model_is_compared_with_the_truth_and_with_models(here: Path) -> None:
-    assert ok("compare", "a.model", "t-maze", *MAZE) == "Equal up to renaming of states.\n"
+    assert ok("compare", "a.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
     told = json.loads(ok("compare", "a.model", "t-maze", "--set", "length=4", "--json"))
     assert told["equal"] is False and told["difference"]["history"]
     assert "the first is stationary, the other layered" in ok("compare", "a.model", "layers.model")
     ok("learn", "log.parquet", "-o", "b.model", "--stationary")
-    assert ok("compare", "a.model", "b.model") == "Equal up to renaming of states.\n"
+    assert ok("compare", "a.model", "b.model").splitlines()[:-1] == ["Equal up to renaming of states."]
 
 
 def test_it_is_evaluated_in_a_domain_and_by_a_log(here: Path) -> None:
@@ -819,7 +819,7 @@ def test_a_discounted_plan_is_for_ever(here: Path) -> None:
 
 def test_without_a_plan_there_is_an_automaton(here: Path) -> None:
     ok("learn", "log.parquet", "-o", "b.model", "--stationary", "--planner", "none")
-    assert ok("compare", "b.model", "t-maze", *MAZE) == "Equal up to renaming of states.\n"
+    assert ok("compare", "b.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
     assert json.loads(ok("info", "b.model", "--json"))["plan"] is None
 
 
@@ -853,7 +853,7 @@ def test_options_that_do_not_go_together_are_refused(here: Path, options: str, s
 def test_auto_folds_a_maze(here: Path) -> None:
     out = ok("learn", "log.parquet", "-o", "b.model", "--stationary", "auto")
     assert out.startswith("Fold time: one automaton for all steps predicts as well or better.")
-    assert ok("compare", "b.model", "t-maze", *MAZE) == "Equal up to renaming of states.\n"
+    assert ok("compare", "b.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
     told = json.loads(ok("learn", "log.parquet", "-o", "c.model", "--stationary", "auto", "--json"))
     assert told["stationarity"]["stationary"] is True and told["stationary"] is True
     assert Path("b.model").read_bytes() == Path("c.model").read_bytes()

@@ -1,11 +1,17 @@
 """suffice: learn the memory that suffices to act.
 
-    from suffice import Policy, read_log, regorl
+    import suffice
 
-    episodes, report = read_log("log.parquet")
-    solution = regorl(episodes)
-    print(solution.learned.promise.sentence, solution.sentence)
-    policy = Policy(solution.learned.rdp, solution.plan)
+    model = suffice.learn("log.parquet")            # what was learned, what it promises, and a plan
+    model.save("log.model")
+    policy = suffice.load("log.model").policy()     # reset(), act(observation), and so on
+
+In the examples of this library `episodes` and `model` are these, `log.parquet` and `log.model` their files, and
+`more.parquet` has 300 episodes more:
+
+    corridor = suffice.make("corridor").model(5)
+    episodes = suffice.simulate(corridor, n=300, horizon=5, rng=np.random.default_rng(1))
+    model = suffice.learn(episodes)
 
 Names are imported when they are first used, so that the command line answers at once.
 """
@@ -14,7 +20,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import SufficeError
+from suffice.errors import LogError, MissingError, ModelError, SettingsError, SufficeError
 from suffice.version import __version__
 
 if TYPE_CHECKING:
@@ -22,13 +28,15 @@ if TYPE_CHECKING:
     from suffice.controller import Controller
     from suffice.domains import Domain, make, register
     from suffice.episodes import Alphabet, Episodes
+    from suffice.estimator import Learner
     from suffice.exact import Minimal, Truth, evaluate, minimal_rdp, truth_of
     from suffice.finite import FiniteModel, Outcome
     from suffice.languages import CONJUNCTIONS, Family
     from suffice.learner import Decision, Learned, Settings, adact_h
-    from suffice.logs import Columns, read_log, read_schema, write_log, write_schema
+    from suffice.learning import learn
+    from suffice.logs import Bins, Columns, EqualWidth, read_log, read_schema, write_log, write_schema
     from suffice.merging import Verdict
-    from suffice.model import Model
+    from suffice.model import Model, load
     from suffice.planner import GREEDY, Plan, Planning, plan_on
     from suffice.policy import Policy
     from suffice.rdp import RDP, UNSEEN, compare
@@ -42,19 +50,22 @@ if TYPE_CHECKING:
     from suffice.statistics.prefix_sketch import PrefixSketches
     from suffice.statistics.prefix_tree import PrefixCounts
     from suffice.tying import tie
+    from suffice.view import draw_automaton
 
 _HOMES = {
     "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
     "controller": ("Controller",),
     "domains": ("Domain", "make", "register"),
     "episodes": ("Alphabet", "Episodes"),
+    "estimator": ("Learner",),
     "exact": ("Minimal", "Truth", "evaluate", "minimal_rdp", "truth_of"),
     "finite": ("FiniteModel", "Outcome"),
     "languages": ("CONJUNCTIONS", "Family"),
     "learner": ("Decision", "Learned", "Settings", "adact_h"),
-    "logs": ("Columns", "read_log", "read_schema", "write_log", "write_schema"),
+    "learning": ("learn",),
+    "logs": ("Bins", "Columns", "EqualWidth", "read_log", "read_schema", "write_log", "write_schema"),
     "merging": ("Verdict",),
-    "model": ("Model",),
+    "model": ("Model", "load"),
     "planner": ("GREEDY", "Plan", "Planning", "plan_on"),
     "policy": ("Policy",),
     "rdp": ("RDP", "UNSEEN", "compare"),
@@ -68,6 +79,7 @@ _HOMES = {
     "statistics.prefix_sketch": ("PrefixSketches",),
     "statistics.prefix_tree": ("PrefixCounts",),
     "tying": ("tie",),
+    "view": ("draw_automaton",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -83,6 +95,7 @@ __all__ = [
     "UNSEEN",
     "AdaptiveLanguages",
     "Alphabet",
+    "Bins",
     "Bound",
     "Columns",
     "Controller",
@@ -90,12 +103,17 @@ __all__ = [
     "Decision",
     "Domain",
     "Episodes",
+    "EqualWidth",
     "Family",
     "FiniteModel",
     "LanguageCounts",
     "Learned",
+    "Learner",
+    "LogError",
     "Minimal",
+    "MissingError",
     "Model",
+    "ModelError",
     "Outcome",
     "Plan",
     "Planning",
@@ -104,6 +122,7 @@ __all__ = [
     "PrefixSketches",
     "Promise",
     "Settings",
+    "SettingsError",
     "Solution",
     "Split",
     "Stationarity",
@@ -113,8 +132,11 @@ __all__ = [
     "__version__",
     "adact_h",
     "compare",
+    "draw_automaton",
     "evaluate",
     "is_stationary",
+    "learn",
+    "load",
     "make",
     "minimal_rdp",
     "plan_on",

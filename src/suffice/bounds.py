@@ -26,7 +26,13 @@ Sizes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A valid test of "same distribution of futures"."""
+    """A valid test of "same distribution of futures".
+
+    >>> suffice.TWO_SAMPLE.threshold(100, np.array([100, 10_000]), size=1, delta=0.05).round(3)
+    array([0.192, 0.136])
+    >>> suffice.BOUNDS["fisher"] is suffice.FISHER_EXACT
+    True
+    """
 
     name: str
     kind: int
@@ -95,6 +101,10 @@ class Promise:
     A false split is a candidate judged distinct from a state all of whose histories have the candidate's own future.
     Their number is bounded whatever N is. Where a *merge* was wrong, what comes after is compared with a mixture, and
     nothing is promised about that: only how large a difference can have gone unnoticed.
+
+    >>> promise = suffice.adact_h(episodes).promise
+    >>> f"{promise.tests} tests, a false split with probability {promise.split:.3f} at most"
+    '11 tests, a false split with probability 0.011 at most'
     """
 
     split: float  # P(some false split) is at most this

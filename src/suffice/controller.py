@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import Alphabet, Int64, Value
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.memory import Memory
 from suffice.rdp import RDP
 
@@ -28,7 +28,13 @@ Chances = tuple[Fraction, ...]  # of the alphabet's actions, in order
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Controller:
-    """A controller over the codes of an alphabet."""
+    """A controller over the codes of an alphabet.
+
+    >>> suffice.Controller.uniform(episodes.alphabet)
+    <Controller: 1 memories, 2 actions>
+    >>> suffice.Controller.on_automaton(model.planned, episodes.alphabet, model.plan.actions)
+    <Controller: 18 memories, 2 actions>
+    """
 
     alphabet: Alphabet
     first: Int32  # [O] the memory that a first observation leaves, by observation code
@@ -39,14 +45,14 @@ class Controller:
         actions, observations = len(self.alphabet.actions), self.alphabet.n_observations
         memories = len(self.chances)
         if self.first.shape != (observations,) or self.after.shape != (memories, actions, observations):
-            raise SufficeError("a policy needs a memory for every observation and every action with what it showed")
+            raise SettingsError("a policy needs a memory for every observation and every action with what it showed")
         for table in (self.first, self.after):
             if table.size and not 0 <= table.min() <= table.max() < memories:
-                raise SufficeError(f"a memory of a policy is a number below {memories}")
+                raise SettingsError(f"a memory of a policy is a number below {memories}")
             table.setflags(write=False)
         for row in self.chances:
             if len(row) != actions or min(row) < 0 or sum(row) != 1:
-                raise SufficeError(f"the chances of a policy's {actions} actions must be at least 0 and add up to 1")
+                raise SettingsError(f"the chances of a policy's {actions} actions must be at least 0 and add up to 1")
 
     def __repr__(self) -> str:
         return f"<Controller: {len(self.chances)} memories, {len(self.alphabet.actions)} actions>"
@@ -60,7 +66,7 @@ class Controller:
     def by_observation(cls, alphabet: Alphabet, chances: Sequence[Chances]) -> Controller:
         """A policy that remembers only the last observation; one row for each, in the alphabet's order."""
         if len(chances) != len(alphabet.observations):
-            raise SufficeError(f"{len(chances)} rows of chances for {len(alphabet.observations)} observations")
+            raise SettingsError(f"{len(chances)} rows of chances for {len(alphabet.observations)} observations")
         n = alphabet.n_observations
         first = np.maximum(np.arange(n, dtype=np.int32) - 1, 0)  # nothing is chosen after o_⊥, code 0
         after = np.broadcast_to(first, (len(chances), len(alphabet.actions), n)).copy()
@@ -82,7 +88,7 @@ class Controller:
         """
         known = rdp.alphabet.actions
         if unknown := [a for a in known if a not in alphabet.actions]:
-            raise SufficeError(f"the model's action {unknown[0]!r} is none of {', '.join(map(str, alphabet.actions))}")
+            raise SettingsError(f"the model's action {unknown[0]!r} is none of {', '.join(map(str, alphabet.actions))}")
         memory, anything = Memory.of(rdp), uniform_over(alphabet, alphabet.actions)
         seen = [alphabet.observation(code) for code in range(alphabet.n_observations)]
 

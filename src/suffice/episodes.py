@@ -9,13 +9,13 @@ observation of an episode's own last step is o_⊥; after an early end the pad l
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import SufficeError
+from suffice.errors import LogError, SettingsError
 
 Value = bool | int | float | str
 Codes = NDArray[np.integer]
@@ -55,6 +55,12 @@ class Alphabet:
 
     Codes are positions, shifted by the special symbols: action `i` has code `i + 2`, observation `i` code `i + 1`,
     reward `i` code `i`. Rewards always contain 0, the reward of step 0 and of padding.
+
+    >>> lights = suffice.Alphabet(("stay", "go"), ("light",), (("red",), ("green",)), (1,))
+    >>> lights.actions, lights.observations, lights.rewards
+    (('go', 'stay'), (('green',), ('red',)), (0.0, 1.0))
+    >>> lights.action(2), lights.observation(1)
+    ('go', ('green',))
     """
 
     actions: tuple[Value, ...]
@@ -69,9 +75,9 @@ class Alphabet:
         observations = sorted(whole, key=lambda o: [_order_key(value) for value in o])
         object.__setattr__(self, "observations", tuple(observations))
         if "pad" in self.actions:
-            raise SufficeError("an action cannot be called 'pad', which stands for padding; rename it")
+            raise LogError("an action cannot be called 'pad', which stands for padding; rename it")
         if any(len(o) != len(self.features) for o in self.observations):
-            raise SufficeError(f"every observation needs {len(self.features)} features: {', '.join(self.features)}")
+            raise LogError(f"every observation needs {len(self.features)} features: {', '.join(self.features)}")
 
     @property
     def n_actions(self) -> int:
@@ -94,7 +100,15 @@ class Alphabet:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Episodes:
-    """N episodes of H+1 steps, one letter code per step, time-major so that a layer is one contiguous row."""
+    """N episodes of H+1 steps, one letter code per step, time-major so that a layer is one contiguous row.
+
+    >>> episodes
+    <Episodes: 300 of up to 5 decisions, 20 distinct steps>
+    >>> episodes.columns(slice(0, 10)).total
+    10
+    >>> suffice.Episodes.joined([episodes, episodes]).total
+    600
+    """
 
     alphabet: Alphabet
     letters: Codes  # [X, 3] action, observation and reward codes of each letter, in lexicographic order
@@ -105,7 +119,7 @@ class Episodes:
 
     def __post_init__(self) -> None:
         if self.weight is not None and self.weight.sum(dtype=np.float64) > MAX_EPISODES:
-            raise SufficeError(f"the weights add up to more than {MAX_EPISODES:,} episodes; divide them by a factor")
+            raise LogError(f"the weights add up to more than {MAX_EPISODES:,} episodes; divide them by a factor")
         for array in (self.letters, self.word, self.follows, self.weight):
             if array is not None:
                 array.setflags(write=False)
@@ -122,16 +136,58 @@ class Episodes:
     ) -> Episodes:
         """Episodes from three [H+1, N] arrays of codes, special symbols already in their places."""
         if action.shape[1] == 0:
-            raise SufficeError("there are no episodes")
+            raise LogError("there are no episodes")
         present, word = _number_steps(alphabet, action, observation, reward)
         if len(present) > MAX_LETTERS:
-            raise SufficeError(f"{len(present):,} distinct steps are no finite alphabet; bin the observations")
+            raise LogError(f"{len(present):,} distinct steps are no finite alphabet; bin the observations")
         shape = (alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards))
         letters = np.stack(np.unravel_index(present, shape), axis=1).astype(np.int32)
         follows = np.zeros(len(letters), dtype=bool)
         for row in word[1:]:
             follows[row] = True
         return cls(alphabet, letters, word, follows, weight, declared)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Episodes]) -> Episodes:
+        """The episodes of several logs one after the other, in one alphabet, padded up to the longest horizon."""
+        first = parts[0]
+        if other := [part for part in parts if part.alphabet.features != first.alphabet.features]:
+            ours, theirs = (", ".join(part.alphabet.features) for part in (first, other[0]))
+            raise LogError(f"the observations of one log are {ours}, of another {theirs}; name the same for all")
+        known = [part.alphabet for part in parts]
+        alphabet = Alphabet(
+            tuple(action for one in known for action in one.actions),
+            first.alphabet.features,
+            tuple(observation for one in known for observation in one.observations),
+            tuple(reward for one in known for reward in one.rewards),
+        )
+        horizon = max(part.horizon for part in parts)
+        steps = [(part if part.horizon == horizon else part.padded(horizon))._steps_in(alphabet) for part in parts]
+        weight = None
+        if any(part.weight is not None for part in parts):
+            ones = (np.ones(part.n, np.int64) if part.weight is None else part.weight for part in parts)
+            weight = np.concatenate(list(ones))
+        action, observation, reward = (np.concatenate(columns, axis=1) for columns in zip(*steps, strict=True))
+        declared = all(part.declared for part in parts)
+        return cls.from_steps(alphabet, action, observation, reward, weight, declared)
+
+    def _steps_in(self, alphabet: Alphabet) -> tuple[Codes, Codes, Codes]:
+        """[H+1, N] the codes of action, observation and reward in an alphabet that has them all."""
+        ours = self.alphabet
+        observations = {observation: code for code, observation in enumerate(alphabet.observations, start=STOP + 1)}
+        rewards = {reward: code for code, reward in enumerate(alphabet.rewards)}
+        actions = {action: code for code, action in enumerate(alphabet.actions, start=PAD + 1)}
+        tables = (
+            [DUMMY, PAD, *(actions[action] for action in ours.actions)],
+            [STOP, *(observations[observation] for observation in ours.observations)],
+            [rewards[reward] for reward in ours.rewards],
+        )
+        sizes = alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards)
+        action, observation, reward = (
+            np.array(table, smallest_uint(size))[column][self.word]
+            for table, size, column in zip(tables, sizes, self.letters.T, strict=True)
+        )
+        return action, observation, reward
 
     def __repr__(self) -> str:
         return f"<Episodes: {self.total:,} of up to {self.horizon} decisions, {len(self.letters)} distinct steps>"
@@ -166,6 +222,14 @@ class Episodes:
         weight = None if self.weight is None else self.weight[part]
         return Episodes(self.alphabet, self.letters, self.word[:, part], self.follows, weight, self.declared)
 
+    def cut(self, horizon: int) -> Episodes:
+        """The same episodes up to a shorter horizon, where o_⊥ then stands."""
+        if horizon < 1:
+            raise SettingsError(f"a horizon of {horizon} leaves no decision; use 1 or more")
+        action, observation, reward = (column[self.word[: horizon + 1]] for column in self.letters.T)
+        observation[-1] = STOP
+        return Episodes.from_steps(self.alphabet, action, observation, reward, self.weight, self.declared)
+
     def padded(self, horizon: int) -> Episodes:
         """The same episodes with padding up to a longer horizon."""
         missing = ((0, horizon - self.horizon), (0, 0))
@@ -181,13 +245,13 @@ class Episodes:
         weight = np.ones(self.n, np.int64) if self.weight is None else self.weight
         size = round(share * self.total) if 0 < share < 1 else 0
         if not 0 < size < self.total:
-            raise SufficeError(f"a share of {share:g} of {self.total:,} episodes leaves one side empty; log more")
+            raise SettingsError(f"a share of {share:g} of {self.total:,} episodes leaves one side empty; log more")
         if self.weight is None:
             taken = np.zeros(self.n, np.int64)
             taken[rng.permutation(self.n)[:size]] = 1
         else:  # a column may belong to both sides
             if self.total >= MOST_DRAWN:
-                raise SufficeError(f"episodes of weights that add up to {MOST_DRAWN:,} or more cannot be divided")
+                raise LogError(f"episodes of weights that add up to {MOST_DRAWN:,} or more cannot be divided")
             taken = rng.multivariate_hypergeometric(weight, size, method="marginals")
         rest, chosen = np.flatnonzero(weight > taken), np.flatnonzero(taken)
         sides = (self.columns(rest), weight - taken, rest), (self.columns(chosen), taken, chosen)

@@ -7,22 +7,67 @@ SufficeError
 └── MissingError   an optional package or program that is not installed
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class SufficeError(Exception):
-    """A mistake in the input, said in one line with its fix; the command line prints it and exits with 2."""
+    """A mistake in the input, said in one line with its fix; the command line prints it and exits with 2.
+
+    >>> try:
+    ...     suffice.load("nowhere.model")
+    ... except suffice.SufficeError as error:
+    ...     print(error)
+    nowhere.model: there is no such file; make one with: suffice learn LOG -o nowhere.model
+    """
 
 
 class LogError(SufficeError):
-    """Data that cannot be read as episodes."""
+    """Data that cannot be read as episodes.
+
+    >>> suffice.learn([])
+    Traceback (most recent call last):
+        ...
+    suffice.errors.LogError: there is nothing to learn from: the list of data is empty
+    """
 
 
 class ModelError(SufficeError):
-    """A model file that cannot be read, or a model that lacks what is asked of it."""
+    """A model file that cannot be read, or a model that lacks what is asked of it.
+
+    >>> suffice.learn(episodes, plan=False).policy()
+    Traceback (most recent call last):
+        ...
+    suffice.errors.ModelError: this model has no plan: learn it again, without --planner none or plan=False
+    """
 
 
 class SettingsError(SufficeError, ValueError):
-    """Options that cannot be right, or do not go together."""
+    """Options that cannot be right, or do not go together.
+
+    >>> suffice.Settings(delta=2)
+    Traceback (most recent call last):
+        ...
+    suffice.errors.SettingsError: delta is a probability between 0 and 1, not 2; try 0.001
+    """
 
 
 class MissingError(SufficeError, ImportError):
-    """An optional package or program that is not installed."""
+    """An optional package or program that is not installed.
+
+    >>> issubclass(suffice.MissingError, ImportError)
+    True
+    """
+
+
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that is most like a misspelt one, whatever its case, if any is."""
+    lowered = {other.lower(): other for other in list(known)[:10_000]}  # what a user has time to wait for
+    close = difflib.get_close_matches(name.lower()[:80], lowered, n=1, cutoff=cutoff)
+    return lowered[close[0]] if close else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint to put after "there is no such name", or nothing."""
+    close = closest(name, known)
+    return "" if close is None else f"; did you mean {close if len(close) <= 40 else close[:40] + '…'!r}?"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from suffice.controller import Controller
 from suffice.episodes import PAD, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.estimates import Estimate
 from suffice.finite import FiniteModel
 from suffice.rdp import RDP
@@ -40,7 +40,7 @@ def roll_out(
 ) -> Tried:
     """Try a policy in a domain; with an automaton, also count the histories that it had never seen."""
     if n < 1:
-        raise SufficeError(f"{n} episodes tell nothing; try 1 or more")
+        raise SettingsError(f"{n} episodes tell nothing; try 1 or more")
     parts, lost, decisions = [], 0, 0
     for episodes in stream(model, n, horizon, rng, controller):
         parts.append(_per_episode(episodes))

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, closest
 
 PIECE = 1 << 20  # bytes
 
@@ -29,8 +29,21 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def name_beside(path: str | Path) -> str:
+    """A hint for "there is no such file", if one in the same folder has a name much like it."""
+    path = Path(path)
+    if path.exists():
+        return ""
+    names = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
+    near = [name for name in names if closest(path.name.partition(".")[0], [name.partition(".")[0]])]
+    meant = closest(path.name, near, cutoff=0.75)  # the ending alone makes names alike
+    return f"; did you mean {path.with_name(meant)}?" if meant else ""
+
+
 def fingerprint(path: str | Path) -> str:
-    """What a file is known again by, however large: its size, beginning and end."""
+    """What a file is known again by, however large: its size, beginning and end; of what is no file, nothing."""
+    if not Path(path).is_file():
+        return ""
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         ends = []

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from suffice.controller import Controller, uniform_over
 from suffice.episodes import STOP, Alphabet, Int64, Value
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 
 State = Hashable
 Observation = tuple[Value, ...]
@@ -32,7 +32,12 @@ MAX_OUTCOMES = 1 << 21  # of all states and actions together: half a gigabyte of
 
 
 class Outcome(NamedTuple):
-    """One thing that may happen; without a state the episode is over, and nothing is seen."""
+    """One thing that may happen; without a state the episode is over, and nothing is seen.
+
+    >>> from fractions import Fraction
+    >>> suffice.Outcome(Fraction(1, 2), state="awake", observation=("light",), reward=Fraction(1)).reward
+    Fraction(1, 1)
+    """
 
     probability: Fraction
     state: State | None
@@ -74,7 +79,14 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FiniteModel:
-    """States, what each action may bring in them, and how episodes are usually logged."""
+    """States, what each action may bring in them, and how episodes are usually logged.
+
+    >>> finite = suffice.make("corridor").model(5)
+    >>> finite
+    <FiniteModel: 11 states, 2 actions>
+    >>> finite.states[:3]
+    ((0, 0), (1, 1), (1, 0))
+    """
 
     alphabet: Alphabet
     rewards: tuple[Fraction, ...]  # the alphabet's, exactly
@@ -92,7 +104,7 @@ class FiniteModel:
         """The closure of a definition under all its actions; if that is large, as far as a horizon reaches."""
         actions = Alphabet(definition.all_actions, (), (), ()).actions
         if not actions:
-            raise SufficeError("a model needs at least one action")
+            raise SettingsError("a model needs at least one action")
         found = _closure(definition, actions, horizon)
         everything = [outcome for row in found.rows for outcome in row]
         exact = sorted({Fraction(0), *(outcome.reward for outcome in everything)})
@@ -103,7 +115,7 @@ class FiniteModel:
             tuple(float(r) for r in exact),
         )
         if len(alphabet.rewards) != len(exact):
-            raise SufficeError("two rewards of a model are too close to be told apart as doubles")
+            raise SettingsError("two rewards of a model are too close to be told apart as doubles")
         tables = [_Coder(alphabet, exact, found.number).encode(rows) for rows in (found.rows[:1], found.rows[1:])]
         usual = [uniform_over(alphabet, definition.choices(o)) for o in alphabet.observations]
         anything = uniform_over(alphabet, alphabet.actions)
@@ -116,9 +128,9 @@ class FiniteModel:
     def refuse_beyond(self, horizon: int) -> None:
         """Where a longer episode could leave the states that are known."""
         if horizon < 1:
-            raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+            raise SettingsError(f"a horizon of {horizon} leaves no action; use 1 or more")
         if self.reach is not None and horizon > self.reach:
-            raise SufficeError(f"the model was made for a horizon of {self.reach}, not {horizon}; make it for that")
+            raise SettingsError(f"the model was made for a horizon of {self.reach}, not {horizon}; make it for that")
 
     def observing_reward(self) -> FiniteModel:
         """The same model, with the reward as a further feature of the observation."""
@@ -179,20 +191,20 @@ def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> 
     def checked(row: Iterable[Outcome], what: str) -> list[Outcome]:
         outcomes = [_exactly(outcome, what) for outcome in row if outcome.probability]
         if any(o.probability < 0 for o in outcomes) or sum(o.probability for o in outcomes) != 1:
-            raise SufficeError(f"the probabilities of {what} must be fractions from 0 on that add up to 1")
+            raise SettingsError(f"the probabilities of {what} must be fractions from 0 on that add up to 1")
         for outcome in outcomes:
             if outcome.state is not None and outcome.state not in number:
                 number[outcome.state] = len(number)
                 queue.append((outcome.state, depth))
         if len(number) > MAX_STATES:
-            raise SufficeError(
+            raise SettingsError(
                 f"the model has more than {MAX_STATES:,} states; choose smaller options or a shorter horizon"
             )
         return outcomes
 
     rows = [checked(definition.start(), "the start")]
     if any(outcome.state is None or outcome.reward for outcome in rows[0]):
-        raise SufficeError("an episode cannot be over, or pay, before its first action")
+        raise SettingsError("an episode cannot be over, or pay, before its first action")
     while queue:
         state, before = queue.popleft()
         depth = before + 1
@@ -202,7 +214,7 @@ def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> 
         else:
             rows += [checked(definition.step(state, a), f"action {a} in state {state}") for a in actions]
         if len(rows) > MAX_ROWS:
-            raise SufficeError(
+            raise SettingsError(
                 f"the model has over {MAX_ROWS:,} pairs of a state and an action; choose smaller options"
             )
     return _Closure(number, rows, closed)
@@ -212,11 +224,11 @@ def _exactly(outcome: Outcome, what: str) -> Outcome:
     """With fractions for numbers of any kind."""
     probability, state, observation, reward = outcome
     if (state is None) != (observation is None):
-        raise SufficeError(f"an outcome of {what} must have both a state and an observation, or at the end neither")
+        raise SettingsError(f"an outcome of {what} must have both a state and an observation, or at the end neither")
     try:
         return Outcome(Fraction(probability), state, observation, Fraction(reward))
     except (TypeError, ValueError, OverflowError):
-        raise SufficeError(f"{what} has the probability {probability} or the reward {reward}, no number") from None
+        raise SettingsError(f"{what} has the probability {probability} or the reward {reward}, no number") from None
 
 
 class _Coder:

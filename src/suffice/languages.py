@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError, did_you_mean
 
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -27,7 +27,13 @@ MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets o
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """X_{i,j,k}, or conjunctions (then j = k = 1)."""
+    """X_{i,j,k}, or conjunctions (then j = k = 1).
+
+    >>> suffice.Family.parse("1,1,1")
+    Family(i=1, j=1, k=1, conjunctions=False)
+    >>> str(suffice.CONJUNCTIONS)
+    'conjunctions'
+    """
 
     i: int = 1
     j: int = 1
@@ -36,7 +42,7 @@ class Family:
 
     def __post_init__(self) -> None:
         if min(self.i, self.j, self.k) < 1:
-            raise SufficeError(f"a language family needs I, J, K of at least 1, not {self}; try 1,1,1 or conjunctions")
+            raise SettingsError(f"a language family needs I, J, K of at least 1, not {self}; try 1,1,1 or conjunctions")
 
     @classmethod
     def parse(cls, text: str) -> Family:
@@ -46,9 +52,11 @@ class Family:
         try:
             i, j, k = (int(part) for part in text.split(","))
         except ValueError:
-            raise SufficeError(
-                f"'{text}' is no language family; give I,J,K such as 1,1,1, conjunctions, or adaptive"
-            ) from None
+            hint = (
+                did_you_mean(text, ("conjunctions", "adaptive"))
+                or "; give I,J,K such as 1,1,1, conjunctions, or adaptive"
+            )
+            raise SettingsError(f"'{text}' is no language family{hint}") from None
         return cls(i, j, k)
 
     def __str__(self) -> str:
@@ -207,7 +215,7 @@ class _Closure:
         """G_i = G_{i−1} and its pairwise unions and intersections, one of each extension, without the empty one."""
         n = len(self.subsets)
         if n * n * self.subsets.shape[1] > MAX_PATTERN_BYTES:
-            raise SufficeError(
+            raise SettingsError(
                 f"family {family}: level {level} has up to {n * n:,} patterns on {self.subsets.shape[1]:,} letters, "
                 f"which does not fit; try --family {level - 1},{family.j},{family.k} ({n:,} patterns) or conjunctions"
             )
@@ -252,7 +260,7 @@ def _refuse_if_too_many(family: Family, forms: int, episodes: Episodes) -> None:
         smaller = (
             "--family 1,1,1, or bin the observations" if family.conjunctions else "to bin the observations (--bin)"
         )
-        raise SufficeError(
+        raise SettingsError(
             f"family {family} has up to {forms:,} patterns on {letters:,} distinct steps, which does not fit; "
             f"try {smaller}"
         )

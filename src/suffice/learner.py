@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
 from suffice.engines.local import LocalEngine
 from suffice.episodes import Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import Plan, Statistic
@@ -32,7 +32,12 @@ Int64 = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests."""
+    """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests.
+
+    >>> frequent = suffice.Settings(bound=suffice.PAPER, cut=0.3)  # rarer candidates found no states
+    >>> suffice.learn(episodes, settings=frequent).rdp
+    <RDP: 8 states in layers 1 1 2 1 1 1 1>
+    """
 
     statistic: Statistic = field(default_factory=LanguageCounts)
     bound: Bound | None = None  # None: the sharpest valid one that is fast for the statistic
@@ -45,15 +50,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.bound is not None and not isinstance(self.bound, Bound):
-            raise SufficeError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
+            raise SettingsError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
         if not 0 < self.delta < 1:
-            raise SufficeError(f"--delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
+            raise SettingsError(f"delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
         if self.confidence is not None and not 0 < self.confidence < 1:
-            raise SufficeError(f"--confidence is a probability between 0 and 1, not {self.confidence:g}; try 0.95")
+            raise SettingsError(f"confidence is a probability between 0 and 1, not {self.confidence:g}; try 0.95")
         if not 0 <= self.cut < 1:
-            raise SufficeError(f"--cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
+            raise SettingsError(f"cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
         if self.threads < 1:
-            raise SufficeError(f"--threads must be at least 1, not {self.threads}")
+            raise SettingsError(f"threads must be at least 1, not {self.threads}")
         if self.memory == 0:
             object.__setattr__(self, "memory", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
 
@@ -68,7 +73,11 @@ class Settings:
 
 
 class Decision(NamedTuple):
-    """What became of one candidate, and why."""
+    """What became of one candidate, and why.
+
+    >>> [(decision.layer, decision.n) for decision in model.decisions if decision.verdict.promoted][:4]
+    [(1, 153), (2, 157), (2, 143), (3, 84)]
+    """
 
     layer: int  # t+1: the layer the candidate would belong to
     state: int  # place in layer t of the state it comes from
@@ -99,7 +108,14 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Learned:
-    """The automaton, and everything one may want to know about how it came about."""
+    """The automaton, and everything one may want to know about how it came about.
+
+    >>> learned = suffice.adact_h(episodes)
+    >>> learned
+    <Learned: <RDP: 11 states in layers 1 1 2 2 2 2 1>, 20 decisions>
+    >>> learned.candidates
+    (2, 2, 4, 4, 4, 4)
+    """
 
     rdp: RDP
     decisions: tuple[Decision, ...]
@@ -123,6 +139,11 @@ def adact_h(
 
     Other ways of comparing futures are objects: `Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"])`,
     `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer.
+
+    >>> suffice.adact_h(episodes).rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
+    >>> suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)).rdp
+    <RDP: 8 states in layers 1 1 2 1 1 1 1>
     """
     settings = settings or Settings()
     plan = settings.statistic.plan(episodes, settings.chosen_bound, settings.memory)
@@ -166,7 +187,7 @@ class _Run:
         letters = len(self._episodes.letters)
         n_states += sum(map(len, self._tau))
         if 24 * n_states * letters > self._settings.memory:
-            raise SufficeError(
+            raise SettingsError(
                 f"there are {n_states:,} states so far and {letters:,} distinct steps in the log, which does not fit "
                 f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
             )

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Int64, Value, plain
-from suffice.errors import SufficeError
+from suffice.episodes import PAD, Episodes, Int64, Value, plain
+from suffice.errors import LogError
 from suffice.planner import BEHAVE
 from suffice.rdp import RDP, UNSEEN, Symbol
 
@@ -50,6 +50,19 @@ class Memory:
         y = self.known.get(symbol)
         return int(self.astray[place] if y is None else self.following[place, y])
 
+    def along(self, episodes: Episodes) -> Int32:
+        """[H+1, N] the place after each step of logged episodes."""
+        alphabet = episodes.alphabet
+        symbols = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
+        known = np.array([self.known.get(symbol, -1) for symbol in symbols])
+        place = np.zeros(episodes.n, np.int32)
+        places = np.empty(episodes.word.shape, np.int32)
+        for t, word in enumerate(episodes.word):
+            y = known[word]
+            place = np.where(y < 0, self.astray[place], self.following[place, y])
+            places[t] = place
+        return places
+
     def was_seen(self, place: int, symbol: Symbol) -> bool:
         """Whether the log has an episode that did the same."""
         y = self.known.get(symbol)
@@ -81,7 +94,7 @@ def read_features(observation: Any, names: Sequence[str], bins: Mapping[str, Seq
         observation = [_entry(observation, name, names) for name in names]
     values = [observation] if np.ndim(observation) == 0 else list(observation)
     if len(values) != len(names):
-        raise SufficeError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
+        raise LogError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
     return tuple(_read_value(value, name, bins.get(name)) for value, name in zip(values, names, strict=True))
 
 
@@ -92,7 +105,7 @@ def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
 
 def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
     if (value := _find(observation, name)) is None:
-        raise SufficeError(f"the observation lacks {name!r}; the model reads {', '.join(names)}")
+        raise LogError(f"the observation lacks {name!r}; the model reads {', '.join(names)}")
     return np.ravel(value)[0] if np.ndim(value) and np.size(value) == 1 else value
 
 
@@ -117,10 +130,10 @@ def _find(observation: Any, name: str) -> Any:
 
 def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:
     if np.ndim(value):
-        raise SufficeError(f"{name} is {value!r}, not a single value; an observation is a tuple of features")
+        raise LogError(f"{name} is {value!r}, not a single value; an observation is a tuple of features")
     value = value.item() if isinstance(value, np.generic | np.ndarray) else value
     if edges is None:
         return plain(value)
     if not isinstance(value, int | float):
-        raise SufficeError(f"{name} is {value!r}; the model has bins of it, so it must be a number")
+        raise LogError(f"{name} is {value!r}; the model has bins of it, so it must be a number")
     return bisect(edges, value)

@@ -41,7 +41,12 @@ class Candidates:
 
 
 class Verdict(NamedTuple):
-    """What becomes of a candidate; a tuple, because there is one for every candidate."""
+    """What becomes of a candidate; a tuple, because there is one for every candidate.
+
+    >>> verdict = model.decisions[3].verdict
+    >>> verdict.promoted, verdict.nearest, verdict.witness
+    (True, 0, 'within 4 steps, observation = (1, 2, clear): 0.52 against 0.00')
+    """
 
     target: int  # the state it becomes or joins
     promoted: bool = False

@@ -19,117 +19,55 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from suffice import portrait
+from suffice.about import FORMAT, FORMAT_VERSION, About, about_of
 from suffice.bounds import BOUNDS
 from suffice.doubts import Doubt, doubts
-from suffice.episodes import Alphabet, Episodes, Value
-from suffice.errors import SufficeError
-from suffice.files import replacing
+from suffice.episodes import Alphabet, Episodes
+from suffice.errors import ModelError, SufficeError
+from suffice.files import name_beside, replacing
 from suffice.kernels import FISHER
-from suffice.languages import BEYOND
-from suffice.learner import Decision, Learned, Report
+from suffice.learner import Decision, Learned
 from suffice.logs import Bins
 from suffice.merging import Verdict
 from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
 from suffice.rdp import RDP
 from suffice.solution import Solution, layered
-from suffice.statistics import Statistic
-from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
-from suffice.statistics.language_counts import LanguageCounts
 from suffice.version import __version__
 
-FORMAT = "suffice-rdp"
-FORMAT_VERSION = 1
 MAX_BYTES = 1 << 33  # of a model in memory: no more is unpacked
-OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
-EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
 
 
-class Promised(msgspec.Struct, frozen=True):
-    """`bounds.Promise`, written down."""
-
-    sentence: str
-    paper_sentence: str
-    false_split: float
-    tests: int
-    detectable: float | None
-    detectable_worst: float | None
-    paper: float
-    second_look_sentence: str = ""
-    second_look_tests: int = 0
-    second_look_false_split: float = 0.0
-
-
-class NeededLanguages(msgspec.Struct, frozen=True):
-    """`learner.Report`, written down."""
-
-    sentence: str
-    ladder: list[str]
-    layers: list[str | None]  # [H+2] the largest family that each layer needed
-    left_out: list[str]
-
-
-class Planned(msgspec.Struct, frozen=True):
-    """`solution.Solution`, written down."""
-
-    planner: str
-    strength: float
-    delta: float
-    value: float  # of the first state, if every merge is right
-    error: float
-    predicted: float  # see `predicting`
-    predicted_error: float
-    lower_bound: float  # of what is predicted
-    behaviour_value: float  # the log's
-    sentence: str
-    split: bool
-    proved_lower: float | None
-    proved_upper: float | None
-    discount: float | None = None  # of a plan on a cycle
-    behaviour_error: float | None = None  # of the log's mean return; older files do not say
-
-
-class About(msgspec.Struct, frozen=True):
-    """Where a model comes from and what it promises."""
-
-    format: str
-    format_version: int
-    version: str  # of suffice
-    log_hash: str
-    episodes: int
-    metric: str
-    family: str | None
-    bound: str
-    delta: float  # of one test; with a confidence the largest of all layers
-    confidence: float | None
-    cut: float
-    seed: int | None
-    layers: list[int]  # [H+2], or [1] of a stationary automaton
-    candidates: list[int]  # as many
-    languages: list[int | float]  # as many: |X|; a stationary automaton is learned without
-    forced_share: float
-    promise: Promised
-    actions: list[Value]
-    features: list[str]
-    observations: list[list[Value]]
-    rewards: list[float]
-    bins: dict[str, list[float]] = {}  # of binned columns, the lower edges of bins 1, 2, …
-    levels: dict[str, list[float]] = {}  # of binned rewards, what each bin stands for
-    held_out: float = 0.0  # share of the log's episodes that was not learned from
-    second_look: bool = False
-    plan: Planned | None = None
-    steps: int | None = None  # H of a stationary automaton
-    needed: NeededLanguages | None = None  # with --family adaptive, or stationary
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Model:
-    """A learned automaton as it is kept in a file."""
+    """A learned automaton as it is kept in a file.
+
+    >>> model
+    <Model: 11 states in layers 1 1 2 2 2 2 1, from 300 episodes
+      no false split: with probability at least 0.989 (11 tests)
+      plan: safe, predicted 5 per episode, likely at least 4.894
+      the log brought: 2.503>
+    >>> model.save("again.model")
+    >>> suffice.load("again.model").about.log_hash == episodes.digest()
+    True
+    """
 
     rdp: RDP
     about: About
     decisions: tuple[Decision, ...]
     plan: Plan | None = None  # on the layers of the automaton
+
+    def __repr__(self) -> str:
+        return portrait.text(self.rdp, self.about)
+
+    def _repr_html_(self) -> str:
+        return portrait.html(self.rdp, self.about)
+
+    @property
+    def headline(self) -> str:
+        """One line: how many states, and from how many episodes."""
+        return portrait.headline(self.rdp, self.about)
 
     @property
     def bins(self) -> dict[str, Bins]:
@@ -155,7 +93,7 @@ class Model:
         solution = result if isinstance(result, Solution) else None
         learned = solution.learned if solution else result
         assert isinstance(learned, Learned)
-        about = _about(learned, episodes, _planned(solution) if solution else None, bins or {}, held_out)
+        about = about_of(learned, episodes, solution, bins or {}, held_out)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:
@@ -168,7 +106,7 @@ class Model:
     def required_plan(self) -> Plan:
         """The plan, or a word on how to make one."""
         if self.plan is None:
-            raise SufficeError("this model has no plan: learn it again, without --planner none")
+            raise ModelError("this model has no plan: learn it again, without --planner none or plan=False")
         return self.plan
 
     def undecided(self) -> list[Doubt]:
@@ -207,98 +145,22 @@ class Model:
             return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
         except (SufficeError, ValueError, KeyError, TypeError, MemoryError, SyntaxError, TokenError) as error:
             reason = " ".join(str(error).split())
-            raise SufficeError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
+            raise ModelError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
         except _NewerError as error:
-            raise SufficeError(f"{path}: {error}") from error
+            raise ModelError(f"{path}: {error}") from error
+
+
+def load(path: str | Path) -> Model:
+    """Read a model file: short for `Model.load`.
+
+    >>> suffice.load("log.model").headline
+    '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
+    """
+    return Model.load(path)
 
 
 class _NewerError(Exception):
     """A file of a format that this version cannot know."""
-
-
-def _planned(solution: Solution) -> Planned:
-    plan, bracket = solution.plan, solution.bracket
-    return Planned(
-        planner=solution.planning.name,
-        strength=solution.planning.strength,
-        delta=solution.planning.delta,
-        value=plan.value,
-        error=plan.error,
-        predicted=solution.prediction.value,
-        predicted_error=solution.prediction.error,
-        lower_bound=solution.lower_bound,
-        behaviour_value=solution.behaviour_value,
-        sentence=solution.sentence,
-        split=solution.split is not None,
-        proved_lower=bracket.lower if bracket else None,
-        proved_upper=bracket.upper if bracket else None,
-        discount=solution.planning.discount,
-        behaviour_error=solution.behaviour.error if math.isfinite(solution.behaviour.error) else None,
-    )
-
-
-def _about(
-    learned: Learned,
-    episodes: Episodes,
-    plan: Planned | None,
-    bins: Mapping[str, Bins],
-    held_out: float,
-) -> About:
-    settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
-    statistic = settings.statistic
-    return About(
-        format=FORMAT,
-        format_version=FORMAT_VERSION,
-        version=__version__,
-        log_hash=episodes.digest(),
-        episodes=int(learned.rdp.counts[0].sum()),
-        metric=OUTCOMES if learned.rdp.stationary else statistic.name,
-        family=None if learned.rdp.stationary else _family_of(statistic),
-        bound=E_VALUES if learned.rdp.stationary else settings.chosen_bound.name,
-        delta=max(learned.deltas),
-        confidence=settings.confidence,
-        cut=settings.cut,
-        seed=getattr(statistic, "seed", None),
-        layers=learned.rdp.layers.tolist(),
-        candidates=list(learned.candidates) if learned.rdp.stationary else [1, *learned.candidates],
-        languages=[0, *(size if size < EXACT else float(min(size, BEYOND)) for size in learned.languages)],
-        forced_share=learned.forced_share,
-        promise=Promised(
-            promise.sentence,
-            promise.paper_sentence,
-            promise.split,
-            promise.tests,
-            promise.detectable,
-            promise.detectable_worst,
-            promise.paper,
-            promise.second_sentence,
-            promise.second_tests,
-            promise.second_split,
-        ),
-        actions=list(alphabet.actions),
-        features=list(alphabet.features),
-        observations=[list(o) for o in alphabet.observations],
-        rewards=list(alphabet.rewards),
-        bins={name: list(binned.edges) for name, binned in bins.items()},
-        levels={name: list(binned.levels) for name, binned in bins.items() if binned.levels},
-        held_out=held_out,
-        second_look=learned.second_look,
-        plan=plan,
-        steps=learned.rdp.steps,
-        needed=_needed(learned.needed, learned.rdp.stationary) if learned.needed else None,
-    )
-
-
-def _family_of(statistic: Statistic) -> str | None:
-    if isinstance(statistic, AdaptiveLanguages):
-        return ADAPTIVE
-    return str(statistic.family) if isinstance(statistic, LanguageCounts) else None
-
-
-def _needed(needed: Report, stationary: bool) -> NeededLanguages:
-    ladder = [str(family) for family in needed.ladder]
-    layers = [*([] if stationary else [None]), *(ladder[r] if r >= 0 else None for r in needed.layers)]
-    return NeededLanguages(needed.sentence, ladder, layers, [str(family) for family in needed.left_out])
 
 
 # ---------------------------------------------------------------- arrays in the archive
@@ -370,17 +232,18 @@ def _read_entries(path: Path) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
-                raise SufficeError(f"{path}: this is no model file: it would unpack to over {MAX_BYTES >> 30} GiB")
+                raise ModelError(f"{path}: this is no model file: it would unpack to over {MAX_BYTES >> 30} GiB")
             return {name: archive.read(name) for name in archive.namelist()}
     except FileNotFoundError:
-        raise SufficeError(f"{path}: there is no such file; make one with: suffice learn LOG -o {path}") from None
+        instead = f"{hint} If not," if (hint := name_beside(path)) else ";"
+        raise ModelError(f"{path}: there is no such file{instead} make one with: suffice learn LOG -o {path}") from None
     except OSError as error:
-        raise SufficeError(f"{path}: the file cannot be read ({error.strerror or error})") from error
+        raise ModelError(f"{path}: the file cannot be read ({error.strerror or error})") from error
     except SufficeError:
         raise
     except Exception as error:  # a damaged archive sets off whatever its decompressors raise
         text = "this is no model file, or a damaged one"
-        raise SufficeError(f"{path}: {text} ({error}); learn or copy it again") from error
+        raise ModelError(f"{path}: {text} ({error}); learn or copy it again") from error
 
 
 class _Kind(msgspec.Struct):

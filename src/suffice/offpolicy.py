@@ -24,14 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, Episodes, Int64
-from suffice.errors import SufficeError
+from suffice.errors import LogError
 from suffice.estimates import Estimate
 from suffice.memory import Memory
 from suffice.planner import BEHAVE, Plan, action_values, worth
 from suffice.rdp import RDP, Tally
 
 Float = NDArray[np.float64]
-Int32 = NDArray[np.int32]
 
 RARE = 10  # visits below which the log says little
 ENOUGH = 10  # effective episodes below which importance weights say nothing
@@ -63,7 +62,8 @@ class Judged(NamedTuple):
 
 def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = None) -> Judged:
     """Evaluate a plan on held-out episodes; `propensity` [H+1, N] are the probabilities of their actions, if known."""
-    _refuse_other_alphabet(rdp, episodes)
+    refuse_other_features(rdp, episodes)
+    _refuse_other_rewards(rdp, episodes)
     if episodes.horizon < rdp.horizon:  # all of them ended before
         missing = rdp.horizon - episodes.horizon
         episodes = episodes.padded(rdp.horizon)
@@ -84,18 +84,20 @@ def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = N
     )
 
 
-def _refuse_other_alphabet(rdp: RDP, episodes: Episodes) -> None:
-    """Other features make every history new; rewards beyond the model's are a sign of another process or unit."""
+def refuse_other_features(rdp: RDP, episodes: Episodes) -> None:
+    """They make every history new."""
     ours, theirs = (", ".join(alphabet.features) for alphabet in (rdp.alphabet, episodes.alphabet))
     if ours != theirs:
-        raise SufficeError(
-            f"the log's observations are {theirs}, the model's {ours}; say --observations, or rename them"
-        )
+        raise LogError(f"the log's observations are {theirs}, the model's {ours}; say --observations, or rename them")
+
+
+def _refuse_other_rewards(rdp: RDP, episodes: Episodes) -> None:
+    """Rewards beyond the model's are a sign of another process or unit."""
     low, high = (bound([rdp.alphabet.rewards[r] for r in rdp.letters[:, 2]]) for bound in (min, max))
     seen = np.array(episodes.alphabet.rewards)[np.unique(episodes.letters[:, 2])]
     outside = seen[(seen < low) | (seen > high)]
     if len(outside):
-        raise SufficeError(
+        raise LogError(
             f"the log has reward {outside[0]:g}, the model saw only {low:g} to {high:g}: is it a log of the same "
             "process, in the same units? If so, learn the model again from a log that has such rewards"
         )
@@ -108,12 +110,12 @@ class _HeldOut:
         self._rdp, self._plan, self._weight = rdp, plan, episodes.weight
         memory = Memory.of(rdp)
         if episodes.horizon > rdp.horizon:
-            raise SufficeError(
+            raise LogError(
                 f"the log's episodes have up to {episodes.horizon} decisions, the model plans {rdp.horizon}; cut them "
                 f"with --horizon {rdp.horizon}"
             )
         actions = _known_actions(rdp, episodes)
-        self._place = _places(memory, episodes)[:-1]  # [H, N] before each decision
+        self._place = memory.along(episodes)[:-1]  # [H, N] before each decision
         word = episodes.word[1:]
         self.reward = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word]
         self._acts, self._action = (episodes.letters[:, 0] != PAD)[word], actions[word]
@@ -195,25 +197,11 @@ def _known_actions(rdp: RDP, episodes: Episodes) -> Int64:
     theirs = [episodes.alphabet.action(code) for code in episodes.letters[:, 0].tolist()]
     ours = {action: place for place, action in enumerate(rdp.alphabet.actions)}
     if unknown := [a for a in theirs if a is not None and a != "pad" and a not in ours]:
-        raise SufficeError(
+        raise LogError(
             f"the log's actions are {', '.join(map(str, episodes.alphabet.actions))}, of which the model does not know "
             f"{unknown[0]!r}; it knows {', '.join(map(str, rdp.alphabet.actions))}"
         )
     return np.array([ours.get(a, -1) if a is not None else -1 for a in theirs])
-
-
-def _places(memory: Memory, episodes: Episodes) -> Int32:
-    """[H+1, N] the place in memory after each step."""
-    alphabet = episodes.alphabet
-    symbols = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
-    known = np.array([memory.known.get(symbol, -1) for symbol in symbols])
-    place = np.zeros(episodes.n, np.int32)
-    places = np.empty(episodes.word.shape, np.int32)
-    for t, word in enumerate(episodes.word):
-        y = known[word]
-        place = np.where(y < 0, memory.astray[place], memory.following[place, y])
-        places[t] = place
-    return places
 
 
 def _frequencies(choices: Int64) -> Float:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import MOST_DRAWN, PAD, Int64
-from suffice.errors import SufficeError
+from suffice.errors import LogError, SettingsError
 from suffice.estimates import Estimate
 from suffice.rdp import RDP, UNSEEN, Tally
 
@@ -42,7 +42,13 @@ USUAL = 0.01  # chosen by experiment on domains and sizes that are not reported 
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """How to plan."""
+    """How to plan.
+
+    >>> suffice.Planning(strength=0.1).name, suffice.GREEDY.name
+    ('safe', 'greedy')
+    >>> suffice.learn(episodes, planning=suffice.Planning(strength=1000)).plan  # too cautious for anything new
+    <Plan: an action in 0 of 11 states, elsewhere as logged, worth 2.503>
+    """
 
     strength: float = USUAL  # c; 0: greedy
     delta: float = 0.05  # of the penalties, and of the lower confidence bound on what is predicted
@@ -52,11 +58,11 @@ class Planning:
 
     def __post_init__(self) -> None:
         if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
-            raise SufficeError(f"a discount is a number from 0 to {MOST_PATIENT}, not {self.discount:g}; try 0.99")
+            raise SettingsError(f"a discount is a number from 0 to {MOST_PATIENT}, not {self.discount:g}; try 0.99")
         if not (self.strength >= 0 and math.isfinite(self.strength)):
-            raise SufficeError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
+            raise SettingsError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
         if not 0 < self.delta < 1:
-            raise SufficeError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+            raise SettingsError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
 
     @property
     def name(self) -> str:
@@ -69,14 +75,24 @@ class Planning:
 GREEDY = Planning(strength=0.0, safe=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Plan:
-    """What to do in each state, and what that is worth."""
+    """What to do in each state, and what that is worth.
+
+    >>> model.plan
+    <Plan: an action in 9 of 11 states, elsewhere as logged, worth 5>
+    >>> model.plan.value
+    5.0
+    """
 
     actions: Int64  # [Q] place in the alphabet's actions, or BEHAVE
     values: Float  # [Q] the mean return still to come, as far as the counts tell
     lower: Float  # [Q] the same after all penalties: what the actions were chosen by
     error: float  # the standard error of the first state's value, if the automaton is right; NaN for a discounted one
+
+    def __repr__(self) -> str:
+        acts = np.count_nonzero(self.actions != BEHAVE)
+        return f"<Plan: an action in {acts} of {len(self.actions)} states, elsewhere as logged, worth {self.value:.4g}>"
 
     @property
     def value(self) -> float:
@@ -89,7 +105,11 @@ class Plan:
 
 
 def plan_on(rdp: RDP, planning: Planning | None = None, tally: Tally | None = None) -> Plan:
-    """The best plan on an automaton, by its own counts or by those of other episodes; among equals the first action."""
+    """The best plan on an automaton, by its own counts or by those of other episodes; among equals the first action.
+
+    >>> suffice.plan_on(model.rdp, suffice.GREEDY)
+    <Plan: an action in 9 of 11 states, elsewhere as logged, worth 5>
+    """
     return _Backward(rdp, planning or Planning(), tally or rdp.own_tally()).plan()
 
 
@@ -166,7 +186,7 @@ def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator
     sizes = np.minimum(seen, np.maximum(spare - chance, 0).astype(np.int64))
     cells = np.concatenate([first.counts, first.lost], axis=1)
     if seen.max() >= MOST_DRAWN:
-        raise SufficeError(f"subsampling draws from fewer than {MOST_DRAWN:,} visits of a state; use another planner")
+        raise SettingsError(f"subsampling draws from fewer than {MOST_DRAWN:,} visits of a state; use another planner")
     drawn = np.array([rng.multivariate_hypergeometric(row, n) for row, n in zip(cells, sizes, strict=True)])
     wide = first.counts.shape[1]
     return Tally(drawn[:, :wide], drawn[:, wide:])
@@ -184,7 +204,7 @@ class Scale(NamedTuple):
         rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
         low, high = float(rewards.min()), float(rewards.max())
         if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:
-            raise SufficeError(f"rewards from {low:g} to {high:g} cannot be computed with; log them in another unit")
+            raise LogError(f"rewards from {low:g} to {high:g} cannot be computed with; log them in another unit")
         return cls(low, high - low)
 
     def rewards(self, rdp: RDP) -> Float:
@@ -222,7 +242,7 @@ class _Backward:
         gamma = planning.discount
         if rdp.stationary != (gamma is not None):
             told = "unroll it first, or plan with a discount" if rdp.stationary else "it is for stationary automata"
-            raise SufficeError(f"a plan for a horizon is made on layers, one with a discount on a cycle: {told}")
+            raise SettingsError(f"a plan for a horizon is made on layers, one with a discount on a cycle: {told}")
         self._gamma = 1.0 if gamma is None else gamma
         left = rdp.horizon + 1 - rdp.layer_of()  # [Q] steps still to come, padding included
         self._left = left.astype(float) if gamma is None else np.full(rdp.n_states, 1 / (1 - gamma))

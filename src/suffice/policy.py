@@ -28,7 +28,17 @@ OWN_SEED = (0, 1)  # not 0: an environment with that seed would draw the same nu
 
 
 class Policy:
-    """Follows a plan on an automaton; where the plan says to behave as the log did, it draws (or takes the usual)."""
+    """Follows a plan on an automaton; where the plan says to behave as the log did, it draws (or takes the usual).
+
+    >>> policy = model.policy()
+    >>> policy.reset()
+    >>> policy.act((0, 0, "clear"))
+    1
+    >>> policy.act({"row": 1, "column": 1, "guard": "clear"})
+    1
+    >>> policy
+    <Policy: 11 states, 0 of 2 steps fell back>
+    """
 
     def __init__(
         self,

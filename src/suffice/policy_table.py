@@ -22,6 +22,7 @@ import numpy as np
 from suffice.controller import Chances, Controller
 from suffice.episodes import Alphabet, Value, in_order
 from suffice.errors import SufficeError
+from suffice.files import name_beside
 
 STEP = "step"
 ROUNDING = Fraction(1, 10**6)  # by which the probabilities of a row may miss 1
@@ -34,7 +35,8 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Con
         with path.open(newline="", encoding="utf-8-sig") as file:  # some programs begin with a mark
             lines = list(csv.reader(file))
     except OSError as error:
-        raise SufficeError(f"{path}: the table cannot be read ({error.strerror}); check its name") from None
+        hint = name_beside(path) or "; check its name"
+        raise SufficeError(f"{path}: the table cannot be read ({error.strerror}){hint}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise SufficeError(f"{path}: this is no table of probabilities, or no CSV ({error})") from None
     table = _Table(path, lines, alphabet, horizon)

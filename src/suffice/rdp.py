@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
-from suffice.errors import SufficeError
+from suffice.errors import ModelError
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -48,7 +48,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RDP:
-    """An automaton over action-observation pairs and what its states were seen to do."""
+    """An automaton over action-observation pairs and what its states were seen to do.
+
+    >>> model.rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
+    >>> model.rdp.symbol(0)
+    (None, (0, 0, 'clear'))
+    >>> model.rdp.outputs(0, None)
+    [((0, 0, 'clear'), 0.0, 153), ((1, 0, 'clear'), 0.0, 147)]
+    """
 
     alphabet: Alphabet
     letters: Codes  # [X, 3] action, observation and reward codes
@@ -84,26 +92,26 @@ class RDP:
     def _check_shapes(self) -> None:
         arrays = (self.letters, self.symbols, self.layers, self.tau, self.counts)
         if any(array.dtype.kind not in "iu" for array in arrays):
-            raise SufficeError("letters, symbols, layers, transitions and counts of an RDP must be integers")
+            raise ModelError("letters, symbols, layers, transitions and counts of an RDP must be integers")
         if self.layers.ndim != 1 or len(self.layers) < 1 or self.layers.min() < 1:
-            raise SufficeError("an RDP needs layers, each with a state")
+            raise ModelError("an RDP needs layers, each with a state")
         if self.stationary != (self.steps is not None) or (self.steps is not None and self.steps < 0):
-            raise SufficeError("an RDP has a layer for each step, or a single one and a horizon")
+            raise ModelError("an RDP has a layer for each step, or a single one and a horizon")
         if not self.stationary and (self.layers[0] != 1 or self.layers[-1] != 1):
-            raise SufficeError("an RDP has one first and one final state")
+            raise ModelError("an RDP has one first and one final state")
         if self.cut is not None and (self.cut.shape != self.counts.shape or self.cut.min(initial=0) < 0):
-            raise SufficeError("what an RDP met at the last step must be counts, as many as all others")
+            raise ModelError("what an RDP met at the last step must be counts, as many as all others")
         n = int(self.layers.sum())
         if self.tau.shape != (n, len(self.symbols)) or self.counts.shape != (n, len(self.letters)):
-            raise SufficeError("an RDP needs one row of transitions and of counts for each state")
+            raise ModelError("an RDP needs one row of transitions and of counts for each state")
 
     def _check_codes(self) -> None:
         alphabet = self.alphabet
         limits = np.array([alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards)])
         if self.letters.shape[1:] != (3,) or np.any((self.letters < 0) | (self.letters >= limits)):
-            raise SufficeError("the letters of an RDP must be codes of its alphabet")
+            raise ModelError("the letters of an RDP must be codes of its alphabet")
         if not np.array_equal(self.symbols, np.unique(self.letters[:, :2], axis=0)):
-            raise SufficeError("the symbols of an RDP must be those of its letters, in order")
+            raise ModelError("the symbols of an RDP must be those of its letters, in order")
 
     def _check_transitions(self) -> None:
         layer = self.layer_of()
@@ -112,9 +120,9 @@ class RDP:
         outside = bool(np.any((targets < 0) | (targets >= len(layer))))
         if outside or (not self.stationary and np.any(layer[targets] != layer[sources] + 1)):
             following = "one of its states" if self.stationary else "a state of the next layer"
-            raise SufficeError(f"a transition of an RDP must lead to {following}")
+            raise ModelError(f"a transition of an RDP must lead to {following}")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
-            raise SufficeError("an RDP has counts where it has transitions, and none below 0")
+            raise ModelError("an RDP has counts where it has transitions, and none below 0")
 
     def __repr__(self) -> str:
         layers = "one layer" if self.stationary else f"layers {' '.join(map(str, self.layers))}"
@@ -311,7 +319,7 @@ class RDP:
         proportional, and whose successors are merged; from the last layer backwards.
         """
         if self.stationary:
-            raise SufficeError("only layered automata are minimised; unroll a stationary one first")
+            raise ModelError("only layered automata are minimised; unroll a stationary one first")
         of_letter = self.symbol_of_letter()
         offsets = self.offsets()
         merged = np.zeros(self.n_states, np.int32)  # place in the smaller layer
@@ -356,6 +364,11 @@ def compare(first: RDP, second: RDP) -> Difference | None:
 
     Both are walked together, breadth first. They differ where only one has seen a history, or a reward after it, or
     where one leads two histories to the same state and the other does not. How often things happened does not matter.
+
+    >>> suffice.compare(model.rdp, suffice.learn(episodes, stationary=True).rdp.unroll()[0]) is None
+    True
+    >>> print(suffice.compare(model.rdp, suffice.learn(episodes, settings=suffice.Settings(cut=0.9)).rdp).reason)
+    the second takes it for (0, 0, clear) · 0 → (0, 1, enemy), the other does not
     """
     if first.stationary != second.stationary:
         return Difference((), f"the {'first' if first.stationary else 'second'} is stationary, the other layered")

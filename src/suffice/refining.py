@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import Codes, Episodes, Int64
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.learner import Decision, Learned
 from suffice.merging import Candidates, Verdict
 from suffice.rdp import RDP, UNSEEN, show_symbol
@@ -54,13 +54,16 @@ def refine(
     """The automaton after a second look, from the episodes that the first was learned from.
 
     Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen.
+
+    >>> suffice.refine(suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)), episodes).rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
-        raise SufficeError("a second look needs the episodes that the automaton was learned from")
+        raise SettingsError("a second look needs the episodes that the automaton was learned from")
     reference = _Reference(learned.rdp)
     needed = 4 * episodes.word.size + 16 * max(learned.candidates) * int(reference.begin[-1])
     if needed > learned.settings.memory:  # to leave it out silently would make results depend on the machine
-        raise SufficeError(
+        raise SettingsError(
             f"a second look at this log needs about {needed / 1e9:.1f} GB, more than the "
             f"{learned.settings.memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
         )

@@ -15,6 +15,7 @@ class RunNotes(msgspec.Struct, frozen=True):
     seconds: float
     bytes: int  # peak memory of the process
     log_file: str = ""  # its fingerprint, by which it is known again however it is read
+    log_files: list[str] = []  # of several logs instead
 
 
 def save_run_notes(path: str | Path, notes: RunNotes) -> None:

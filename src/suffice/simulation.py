@@ -10,7 +10,7 @@ import numpy as np
 from suffice import kernels
 from suffice.controller import Controller, Float
 from suffice.episodes import DUMMY, PAD, STOP, Codes, Episodes, smallest_uint
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import FiniteModel, Outcomes
 
 CHUNK_STEPS = 1 << 20  # rolled out together; part of what a seed stands for
@@ -21,7 +21,11 @@ Steps = tuple[Codes, Codes, Codes]  # action, observation and reward codes, each
 def simulate(
     model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
 ) -> Episodes:
-    """`n` independent episodes of `horizon` actions, under the usual policy unless another is given."""
+    """`n` independent episodes of `horizon` actions, under the usual policy unless another is given.
+
+    >>> suffice.simulate(suffice.make("t-maze").model(5), 1000, 5, np.random.default_rng(0))
+    <Episodes: 1,000 of up to 5 decisions, 14 distinct steps>
+    """
     chunks = list(_Roller(model, policy or model.usual, horizon).chunks(n, rng))
     action, observation, reward = (np.concatenate(part, axis=1) for part in zip(*chunks, strict=True))
     return Episodes.from_steps(model.alphabet, action, observation, reward)
@@ -41,7 +45,7 @@ class _Roller:
     def __init__(self, model: FiniteModel, policy: Controller, horizon: int) -> None:
         model.refuse_beyond(horizon)
         if policy.alphabet != model.alphabet:
-            raise SufficeError("the policy is for another alphabet than the model's")
+            raise SettingsError("the policy is for another alphabet than the model's")
         self._model, self._policy, self._horizon = model, policy, horizon
         sums = np.cumsum(policy.table, axis=1)
         self._chance = np.where(sums < sums[:, -1:], sums, 1.0)  # what rounding left goes to the last possible action
@@ -49,7 +53,7 @@ class _Roller:
 
     def chunks(self, n: int, rng: np.random.Generator) -> Iterator[Steps]:
         if n < 1:
-            raise SufficeError("there are no episodes to simulate; ask for 1 or more")
+            raise SettingsError("there are no episodes to simulate; ask for 1 or more")
         size = max(1, CHUNK_STEPS // self._horizon)
         for begin in range(0, n, size):
             yield self._roll(min(size, n - begin), rng)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 
 Keys = NDArray[np.uint64]
 Counts = NDArray[np.int64]
@@ -58,7 +58,14 @@ def _multipliers(shape: Shape) -> NDArray[np.uint64]:
 
 @dataclass(slots=True)
 class CountMinSketch:
-    """A multiset of 64-bit keys, exact while small, sketched once that is smaller."""
+    """A multiset of 64-bit keys, exact while small, sketched once that is smaller.
+
+    >>> from suffice.sketch import Shape
+    >>> sketch = suffice.CountMinSketch(Shape(depth=4, width=100, seed=0))
+    >>> sketch.add(np.array([7, 9], np.uint64), np.array([2, 1]))
+    >>> sketch.query(np.array([7, 8, 9], np.uint64))
+    array([2, 0, 1])
+    """
 
     shape: Shape
     total: int = 0
@@ -93,7 +100,7 @@ class CountMinSketch:
     def add(self, keys: Keys, counts: Counts) -> None:
         """Count each key that often."""
         if counts.size and counts.min() < 0:
-            raise SufficeError("a Count-Min-Sketch only grows: counts must not be negative")
+            raise SettingsError("a Count-Min-Sketch only grows: counts must not be negative")
         self.total += int(counts.sum())
         if self._cells is not None:
             self._pour(keys, counts)
@@ -118,7 +125,7 @@ class CountMinSketch:
     def merge(self, other: CountMinSketch) -> None:
         """Add another sketch; one of a different seed or shape is an error, not a number."""
         if self.shape != other.shape:
-            raise SufficeError(f"sketches of different seed or shape cannot be added: {self.shape} and {other.shape}")
+            raise SettingsError(f"sketches of different seed or shape cannot be added: {self.shape} and {other.shape}")
         if other._cells is None:
             self.add(other._keys, other._counts)
         else:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from suffice.episodes import Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.estimates import Estimate
 from suffice.learner import Learned, Settings, adact_h
 from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold, unroll_plan
@@ -31,7 +31,11 @@ from suffice.tying import tie
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The paper's two halves."""
+    """The paper's two halves.
+
+    >>> suffice.learn(episodes, split=suffice.Split(delta=0.1, max_states=20)).about.episodes
+    150
+    """
 
     delta: float = 0.05  # of everything together
     accuracy: float | None = None  # ε: how far from the best policy one is content with
@@ -39,11 +43,11 @@ class Split:
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:
-            raise SufficeError(f"δ of a split is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+            raise SettingsError(f"δ of a split is a probability between 0 and 1, not {self.delta:g}; try 0.05")
         if self.accuracy is not None and not self.accuracy > 0:
-            raise SufficeError(f"--accuracy must be above 0, not {self.accuracy:g}")
+            raise SettingsError(f"accuracy must be above 0, not {self.accuracy:g}")
         if self.max_states < 1:
-            raise SufficeError(f"--max-states must be at least 1, not {self.max_states}")
+            raise SettingsError(f"max_states must be at least 1, not {self.max_states}")
 
     def per_test(self, episodes: Episodes) -> float:
         """δ of each of the learner's tests, δ/(4AO·Q̄)."""
@@ -53,7 +57,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
-    """An automaton, a plan on it, and what is promised of both."""
+    """An automaton, a plan on it, and what is promised of both.
+
+    >>> solution = suffice.regorl(episodes)
+    >>> solution.prediction.value, round(solution.behaviour_value, 3)
+    (5.0, 2.503)
+    >>> print(solution.verdict)
+    Follow the plan: it will likely bring more than the log did.
+    """
 
     learned: Learned
     plan: Plan  # on `planned`
@@ -108,7 +119,7 @@ class Solution:
 
     def _proof(self, split: Split) -> str:
         if self.learned.rdp.n_states > split.max_states:
-            return f"No theorem holds: there are more states than --max-states {split.max_states}; raise it."
+            return f"No theorem holds: there are more states than the {split.max_states} of max_states; raise it."
         if self.bracket is None:
             return (
                 f"The paper's theorem (within ε of the best policy with probability {1 - split.delta:g}, if N is large "
@@ -140,6 +151,11 @@ def regorl(
     """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
 
     With `stationary` one automaton for all steps (`tying`), and a plan for as many steps as the log has.
+
+    >>> suffice.regorl(episodes)
+    <Solution: <RDP: 11 states in layers 1 1 2 2 2 2 1>, predicted 5>
+    >>> suffice.regorl(episodes, stationary=True)
+    <Solution: <RDP: 8 states in one layer>, predicted 5>
     """
     settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
     if stationary:
@@ -185,7 +201,7 @@ def _tied(
     progress: Callable[[int, int], None],
 ) -> Solution:
     if split is not None or planning.subsample:
-        raise SufficeError(
+        raise SettingsError(
             "the paper's proof is for layers: a split and subsampled plans do not go with a stationary automaton"
         )
     learned = tie(episodes, settings, progress)

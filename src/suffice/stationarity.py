@@ -30,7 +30,12 @@ CLEAR = 2.0  # standard errors by which layers must be better
 
 
 class Stationarity(NamedTuple):
-    """How well both automata predict a held-out episode; in bits, what they did not expect."""
+    """How well both automata predict a held-out episode; in bits, what they did not expect.
+
+    >>> found = suffice.is_stationary(episodes)
+    >>> found.stationary, found.states
+    (True, (11, 8))
+    """
 
     layered: float
     tied: float
@@ -80,7 +85,11 @@ def is_stationary(
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Stationarity:
-    """Learn both automata from some of the episodes, and compare what they say of the others."""
+    """Learn both automata from some of the episodes, and compare what they say of the others.
+
+    >>> print(suffice.is_stationary(episodes).sentence.partition(".")[0])
+    Fold time: one automaton for all steps predicts as well or better
+    """
     settings = settings or Settings()
     if episodes.horizon < 2 or episodes.total < FEWEST:
         return Stationarity(0.0, math.inf, 0.0, (0, 0))

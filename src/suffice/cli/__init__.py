@@ -13,12 +13,24 @@ from typing import NoReturn
 
 from cyclopts import CycloptsError
 
-from suffice.cli import commands, domain_commands, evaluation_commands, lab_commands, view_commands
-from suffice.cli.app import app
+from suffice.cli import commands, completion_commands, domain_commands, evaluation_commands, lab_commands, view_commands
+from suffice.cli.app import app, arrange_help
 from suffice.cli.folding import spelled_out
+from suffice.cli.printing import complain
 from suffice.errors import SufficeError
 
-__all__ = ["app", "commands", "domain_commands", "evaluation_commands", "lab_commands", "main", "view_commands"]
+__all__ = [
+    "app",
+    "commands",
+    "completion_commands",
+    "domain_commands",
+    "evaluation_commands",
+    "lab_commands",
+    "main",
+    "view_commands",
+]
+
+arrange_help()
 
 
 def main() -> NoReturn:
@@ -47,5 +59,5 @@ def main() -> NoReturn:
 
 
 def _fail(text: str, code: int) -> NoReturn:
-    print(f"suffice: {' '.join(text.split())}", file=sys.stderr)
+    complain(text)
     sys.exit(code)

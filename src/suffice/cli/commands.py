@@ -6,31 +6,36 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from suffice.cli.app import app
+from suffice.cli.choosing import choices_again, choices_of, planning_of, settings_of
 from suffice.cli.folding import Folding, refuse_folding
+from suffice.cli.names import FileName, ModelOrDomain
 from suffice.cli.options import (
+    COMPARING,
     DEFAULT_DOMAIN,
     DEFAULT_LOG,
     DEFAULT_PLAN,
-    HOLD_OUT_SEED,
+    RESOURCES,
+    WHAT,
     DomainOptions,
     Flag,
-    How,
     LogOptions,
     Output,
     PlanOptions,
     Whole,
     domain_of,
-    names_domain,
-    planning_of,
+    names_domain_or_model,
     read,
+    read_logs,
     refuse_domain_options,
     refuse_output,
-    settings_of,
     words,
 )
+from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.saying import (
     contents,
     describe,
@@ -42,36 +47,35 @@ from suffice.cli.saying import (
     print_table,
     print_witnesses,
     prospects,
-    summary,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
-from suffice.errors import SufficeError
+from suffice.errors import ModelError, SettingsError
 
 if TYPE_CHECKING:
-    from suffice.episodes import Episodes
-    from suffice.learner import Learned, Settings
     from suffice.model import Model
-    from suffice.solution import Solution
-    from suffice.stationarity import Stationarity
+
+
+WHAT_TO_LEARN, COMPARED_BY, TAKES = (Parameter(group=group) for group in (WHAT, COMPARING, RESOURCES))
 
 
 @app.command
 def learn(
-    log: str,
+    log: FileName,
     /,
-    *,
-    output: Output,
-    metric: Literal["languages", "prefixes", "sketch"] = "languages",
-    family: str | None = None,
-    bound: Literal["paper", "two-sample", "likelihood-ratio", "fisher"] | None = None,
-    delta: float | None = None,
-    confidence: float | None = None,
-    cut: float = 0.0,
-    stationary: Folding = "no",
-    seed: Whole = 0,
-    threads: Whole | None = None,
-    memory: str | None = None,
-    json: Flag = False,
+    *more: FileName,
+    output: Annotated[Output, WHAT_TO_LEARN],
+    stationary: Annotated[Folding, WHAT_TO_LEARN] = "no",
+    like: Annotated[FileName | None, WHAT_TO_LEARN] = None,
+    json: Annotated[Flag, WHAT_TO_LEARN] = False,
+    metric: Annotated[Literal["languages", "prefixes", "sketch"], COMPARED_BY] = "languages",
+    family: Annotated[str | None, COMPARED_BY] = None,
+    bound: Annotated[Literal["paper", "two-sample", "likelihood-ratio", "fisher"] | None, COMPARED_BY] = None,
+    delta: Annotated[float | None, COMPARED_BY] = None,
+    confidence: Annotated[float | None, COMPARED_BY] = None,
+    cut: Annotated[float, COMPARED_BY] = 0.0,
+    seed: Annotated[Whole, TAKES] = 0,
+    threads: Annotated[Whole | None, TAKES] = None,
+    memory: Annotated[str | None, TAKES] = None,
     plan: PlanOptions = DEFAULT_PLAN,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
@@ -81,10 +85,21 @@ def learn(
     metric: by languages ("north and reward 4 within 5 steps"), by exact prefixes, or by a sketch of prefixes. The plan
     says what to do in each state and what that will bring; try it with suffice evaluate.
 
+    Examples:
+
+        suffice learn log.parquet -o maze.model
+        suffice learn log.parquet -o cycle.model --stationary   # for all steps
+        suffice learn log.parquet -o held.model --hold-out 0.2  # to evaluate
+        suffice learn visits.csv -o visits.model --episode-column patient \\
+            --step-column visit --action-column treatment --reward-column outcome
+
     Parameters
     ----------
     log
         Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
+    more
+        Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
+        two episodes.
     output
         Model file to write.
     metric
@@ -105,6 +120,9 @@ def learn(
         Fold time: one automaton for all steps, which may lead back to earlier states. It needs far fewer episodes if
         the process is the same at all times. --stationary alone means yes; --stationary auto tries both on episodes
         held out, and takes what predicts better.
+    like
+        Learn again as an earlier model was learned: by its test and level, with its kind of plan, horizon and bins. A
+        model does not keep its episodes: to add data to it, give its logs and the new ones.
     seed
         Seed of what is random: what auto holds out, the sketch's hash functions, and the halves of a split.
     threads
@@ -116,99 +134,85 @@ def learn(
     """
     from time import perf_counter
 
-    import numpy as np
-
-    from suffice.files import fingerprint
+    from suffice.learning import learn_model
     from suffice.model import Model
-    from suffice.run_notes import RunNotes, save_run_notes
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     settings = replace(settings, strict=plan.strict)
     chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)
-    refuse_output(output, log)
-    with waiting(f"Reading {log}"):
-        episodes, report = read(log, options)
-    used = episodes
-    if plan.hold_out is not None:
-        used, *_ = episodes.divide(plan.hold_out, np.random.default_rng(HOLD_OUT_SEED))
+    logs = (log, *more)
+    refuse_output(output, *logs)
+    if more and plan.hold_out is not None:
+        raise SettingsError("--hold-out is for one log, in which suffice evaluate finds the episodes again; give one")
+    earlier = None if like is None else Model.load(like)
+    if earlier is None:
+        choices = choices_of(settings, how, stationary, plan.hold_out, seed)
+    else:
+        choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
+    with waiting(f"Reading {', '.join(logs)}"):
+        reading = read_logs(logs, options, earlier)
     start = perf_counter()
-    folding = _folding(used, settings, how, seed) if stationary == "auto" else None
-    tied = stationary == "yes" or (folding is not None and folding.stationary)
-    result = _learned(used, settings, how, seed, tied)
+    with progress_bar("Learning", "layers") as progress:
+        model, folding = learn_model(reading.episodes, choices, reading.bins, progress)
     seconds = perf_counter() - start
-    model = Model.of(result, episodes, bins=report.bins, held_out=plan.hold_out or 0.0)
     model.save(output)
-    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), fingerprint(log)))
+    _note_run(output, seconds, logs)
     if json:
         print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
     if folding is not None:
-        print(folding.sentence)
-        if not tied and (plan.discount is not None or plan.strict):
-            print("--discount and --strict are for an automaton without layers, and have no effect here.")
-    _print_learned(model, seconds, report.notes)
-    by = f"--log {_again(log, replace(options, bin=()))}" if plan.hold_out else "--domain DOMAIN"  # it has its bins
-    planless = f"suffice export {output} --format dot -o FILE"
-    further = f"suffice evaluate {output} {by}" if how.planning else planless
-    print(f"Saved to {output}. Next: suffice info {output}   or   {further}")
+        say(folding.sentence)
+        if not model.rdp.stationary and (plan.discount is not None or plan.strict):
+            say("--discount and --strict are for an automaton without layers, and have no effect here.")
+    _print_learned(model, seconds, reading.notes)
+    say(f"Saved to {output}.")
+    seen = command("explore", output, "-o", named_after(output, ".html"))
+    if model.plan is None:
+        say_next(seen, command("info", output, "--states"))
+    elif plan.hold_out:
+        judged = command("evaluate", output, "--log", log, options=words(replace(options, bin=())))  # it has its bins
+        say_next(judged, seen)
+    else:
+        say_next(seen, command("report", output), command("evaluate", output, "--domain", "DOMAIN"))
+
+
+def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
+    """What the run took, and by what its logs are known again."""
+    from suffice.files import fingerprint
+    from suffice.run_notes import RunNotes, save_run_notes
+
+    known = [fingerprint(log) for log in logs]
+    one, several = (known[0], []) if len(known) == 1 else ("", known)
+    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), one, several))
 
 
 def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
     """What was learned, what it promises, and examples of why."""
-    print(summary(model), f"in {seconds:.2f} s")
+    say(f"{model.headline} in {seconds:.2f} s")
     print_promises(model)
     print_witnesses(model, 3)
     print_doubts(model, 3)
     for note in notes:
-        print(f"Note: {note}.")
-
-
-def _folding(used: Episodes, settings: Settings, how: How, seed: int) -> Stationarity:
-    """Whether the process is the same at all times."""
-    import numpy as np
-
-    from suffice.stationarity import is_stationary
-
-    with progress_bar("Comparing with and without layers") as progress:
-        rng = np.random.default_rng(seed)
-        return is_stationary(used, settings, second_look=how.second_look, rng=rng, progress=progress)
-
-
-def _learned(used: Episodes, settings: Settings, how: How, seed: int, tied: bool) -> Learned | Solution:
-    """The automaton, with a plan unless none is wanted."""
-    import numpy as np
-
-    from suffice.solution import learn_layers, regorl
-    from suffice.tying import tie
-
-    with progress_bar("Learning") as progress:
-        if how.planning is None:
-            return tie(used, settings, progress) if tied else learn_layers(used, settings, how.second_look, progress)
-        planning = how.planning if tied else replace(how.planning, discount=None)
-        return regorl(
-            used,
-            settings,
-            planning,
-            split=how.split,
-            second_look=how.second_look,
-            stationary=tied,
-            rng=np.random.default_rng(seed),
-            progress=progress,
-        )
-
-
-def _again(log: str, options: LogOptions) -> str:
-    """The log and how it was read, to be read again."""
-    return f"{shlex.quote(log)} {words(options)}".rstrip()
+        say(f"{note}.", label="Note:", style="dim")
 
 
 @app.command
 def check(
-    log: str, /, *, write_schema: str | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
+    log: FileName, /, *, write_schema: FileName | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
 ) -> None:
-    """Say what is in a log, what is wrong with it, whether it is enough, and what learning would cost.
+    """Say what is in a log, whether it is enough, and what learning from it would cost.
+
+    What is wrong with it is said in one line that names file, row, column and the fix. Parquet, Arrow, CSV and JSON
+    lines are read, with a row for each decision or for each episode; usual column names are recognised.
+
+    Examples:
+
+        suffice check log.parquet
+        suffice check visits.csv \\
+            --columns episode=patient,step=visit,action=treatment,reward=outcome
+        suffice check log.parquet --write-schema schema.json  # for --schema
 
     Parameters
     ----------
@@ -225,12 +229,12 @@ def check(
     if write_schema:
         refuse_output(write_schema, log)
         if options.bin:
-            raise SufficeError("--write-schema does not go with --bin: a schema cannot declare bins; bin the log first")
+            raise SettingsError("--write-schema does not go with --bin: no schema can declare bins; bin the log first")
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
-    with progress_bar("Trying a sample") as progress:
+    with progress_bar("Trying a sample", "parts") as progress:
         outlook = look_ahead(episodes, progress)
     found = contents(log, episodes, report)
     if json:
@@ -238,15 +242,23 @@ def check(
         return
     print_contents(episodes, report, outlook)
     for note in report.notes:
-        print(f"Note: {note}.")
+        say(f"Note: {note}.")
     for sentence in outlook.sentences:
-        print(sentence)
-    print(f"Nothing is wrong with it. Next: suffice learn {_again(log, options)} -o MODEL")
+        say(sentence)
+    say("Nothing is wrong with it.")
+    say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))
 
 
 @app.command
-def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
-    """Show a model: its states, what it promises, and why states were told apart.
+def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
+    """Show a model: its states, what it promises, and why.
+
+    Examples:
+
+        suffice info maze.model
+        suffice info maze.model --states         # with a typical history of each
+        suffice info maze.model --decisions 5    # why states were told apart
+        suffice info maze.model --json           # for scripts
 
     Parameters
     ----------
@@ -266,22 +278,24 @@ def info(model: str, /, *, states: Flag = False, decisions: Whole = 0, json: Fla
     if json:
         print_json(describe(loaded, model))
         return
-    print(summary(loaded))
+    say(loaded.headline)
     told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
     print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
     print_promises(loaded)
     if loaded.about.promise.paper_sentence:
-        print(loaded.about.promise.paper_sentence)
+        say(loaded.about.promise.paper_sentence)
     if states:
         print_states(loaded)
     print_witnesses(loaded, decisions)
     print_doubts(loaded, decisions)
-    print(f"Next: suffice evaluate {model} --domain DOMAIN   or   suffice export {model} --format json -o FILE")
+    exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
+    tried = [command("evaluate", model, "--domain", "DOMAIN")] if loaded.plan else []
+    say_next(exported if states else command("info", model, "--states"), *tried)
 
 
 @app.command
 def export(
-    model: str,
+    model: ModelOrDomain,
     /,
     *,
     format: Literal["json", "dot", "pomdp"],
@@ -289,6 +303,12 @@ def export(
     options: DomainOptions = DEFAULT_DOMAIN,
 ) -> None:
     """Write a model for other programs, or a domain for POMDP solvers.
+
+    Examples:
+
+        suffice export maze.model --format json -o maze.json  # all of it
+        suffice export maze.model --format dot -o maze.dot    # for Graphviz
+        suffice export t-maze --format pomdp -o maze.POMDP    # for solvers
 
     Parameters
     ----------
@@ -306,7 +326,7 @@ def export(
     from suffice.model import Model
 
     refuse_output(output, model)
-    if format == "pomdp" and names_domain(model):
+    if format == "pomdp" and names_domain_or_model(model):
         finite, _, horizon = domain_of(model, options)
         text = write_pomdp(finite, horizon, f"The domain {model} {words(options)}".rstrip())
     else:
@@ -316,21 +336,31 @@ def export(
         horizon = loaded.rdp.horizon
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")
+    say(f"Wrote {output}.")
+    picture = str(Path(output).with_suffix(".svg"))
     hints = {
-        "json": f"suffice info {model}",
-        "dot": f"dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}",
-        "pomdp": f"suffice exact {output} --horizon {horizon + 1}",  # one step shows the first observation
+        "json": command("info", model),
+        "dot": shlex.join(["dot", "-Tsvg", output, "-o", picture]),
+        "pomdp": command("exact", output, "--horizon", str(horizon + 1)),  # one step shows the first observation
     }
-    print(f"Wrote {output}. Next: {hints[format]}")
+    say_next(hints[format])
 
 
 @app.command
-def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN) -> None:
-    """Say whether two models are equal up to renaming of states, or the shortest history that tells them apart.
+def compare(
+    first: FileName, second: ModelOrDomain, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN
+) -> None:
+    """Say whether two models are equal, or how they differ.
 
-    They are equal if the same histories were seen, lead to the same states, and brought the same rewards; how often
-    does not matter, so models of different samples can be compared. In place of the second model a domain may stand:
-    then a model is compared with the truth. The exit code is 0 either way; scripts use --json.
+    They are equal, up to renaming of states, if the same histories were seen, lead to the same states, and brought the
+    same rewards; how often does not matter, so models of different samples can be compared. If not, you see the
+    shortest history that tells them apart. In place of the second model a domain may stand: then a model is compared
+    with the truth. The exit code is 0 either way; scripts use --json.
+
+    Examples:
+
+        suffice compare maze.model other.model
+        suffice compare maze.model t-maze                     # with the truth
 
     Parameters
     ----------
@@ -347,15 +377,17 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
     from suffice.rdp import compare as compare_rdps
     from suffice.rdp import show
 
-    ours = Model.load(first).rdp
-    if names_domain(second) and ours.stationary:
+    loaded = Model.load(first)
+    ours = loaded.rdp
+    named = names_domain_or_model(second)
+    if named and ours.stationary:
         finite, policy, _ = domain_of(second, options, ours.horizon)
         theirs = stationary_rdp(finite, policy).rdp(ours.horizon)
-    elif names_domain(second):
+    elif named:
         finite, policy, horizon = domain_of(second, options, ours.horizon)
         minimal = minimal_rdp(finite, horizon, policy)
         if minimal.telling:
-            raise SufficeError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
+            raise ModelError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
         theirs = minimal.rdp()
     else:
         refuse_domain_options(options)
@@ -364,7 +396,15 @@ def compare(first: str, second: str, /, *, json: Flag = False, options: DomainOp
     if json:
         told = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
         print_json({"equal": difference is None, "difference": told})
-    elif difference is None:
-        print("Equal up to renaming of states.")
+        return
+    if difference is None:
+        say("Equal up to renaming of states.")
     else:
-        print(f"Different. After {show(difference.history)}: {difference.reason}.")
+        say(f"Different. After {show(difference.history)}: {difference.reason}.")
+    if named and difference is None and loaded.plan:
+        choice = words(replace(options, horizon=None))  # the model has its own
+        say_next(command("evaluate", first, "--domain", second, "--exact", options=choice))
+    elif named and difference is not None:
+        say_next(command("exact", second, options=words(options)))  # says how many episodes it takes
+    else:
+        say_next(command("info", first, *(("--states",) if difference is None else ("--decisions", "5"))))

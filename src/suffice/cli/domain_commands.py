@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import shlex
+from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from suffice.cli.app import app
+from suffice.cli.names import DomainName
 from suffice.cli.options import (
     DEFAULT_DOMAIN,
     DomainOptions,
@@ -20,11 +21,13 @@ from suffice.cli.options import (
     refuse_seed,
     words,
 )
+from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.saying import print_json, print_table
 from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError
 
 AFFORDABLE = 1e8  # episodes
+USUAL = 100_000  # episodes, where nothing says how many are needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 @app.command
 def simulate(
-    domain: str,
+    domain: DomainName,
     /,
     *,
     episodes: Whole,
@@ -47,6 +50,12 @@ def simulate(
 
     Actions are chosen by the domain's usual behaviour (uniformly among all, unless an option of the domain says
     otherwise), by a table, or by a saved model's plan with some randomness.
+
+    Examples:
+
+        suffice simulate t-maze --episodes 100000 -o log.parquet
+        suffice simulate t-maze --set length=3 --horizon 4 --episodes 1000 -o log.csv
+        suffice simulate t-maze --behaviour maze.model --episodes 1000 -o better.csv
 
     Parameters
     ----------
@@ -69,10 +78,11 @@ def simulate(
     refuse_seed(seed)
     refuse_output(output, domain, options.behaviour or domain)
     model, policy, horizon = domain_of(domain, options)
-    with progress_bar("Simulating") as progress:
+    with progress_bar("Simulating", "episodes") as progress:
         parts = stream(model, episodes, horizon, np.random.default_rng(seed), policy)
         write_log(_counting(parts, episodes, progress), output)
-    print(f"Wrote {episodes:,} episodes of {domain} to {output}. Next: suffice learn {output} -o MODEL")
+    say(f"Wrote {episodes:,} episodes of {domain} to {output}.")
+    say_next(command("learn", output, "-o", named_after(output, ".model")))
 
 
 def _counting(parts: Iterable[Episodes], total: int, progress: Callable[[int, int], None]) -> Iterator[Episodes]:
@@ -86,6 +96,11 @@ def _counting(parts: Iterable[Episodes], total: int, progress: Callable[[int, in
 @app.command
 def domains(*, json: Flag = False) -> None:
     """List the domains with their default horizons and options.
+
+    For example:
+
+        suffice domains
+        suffice domains --json
 
     Parameters
     ----------
@@ -107,7 +122,9 @@ def domains(*, json: Flag = False) -> None:
     if json:
         print_json(listed)
     else:
-        print("Options are set with --set NAME=VALUE. Next: suffice exact DOMAIN   or   suffice simulate DOMAIN …")
+        say("Options are set with --set NAME=VALUE.")
+        simulated = command("simulate", "t-maze", "--set", "length=3", "--episodes", "100000", "-o", "log.parquet")
+        say_next(command("exact", "t-maze"), simulated)
 
 
 def _option(value: object) -> str:
@@ -117,7 +134,7 @@ def _option(value: object) -> str:
 
 @app.command
 def exact(
-    domain: str,
+    domain: DomainName,
     /,
     *,
     metric: Literal["languages", "prefixes", "sketch", "L1"] = "languages",
@@ -127,11 +144,17 @@ def exact(
     json: Flag = False,
     options: DomainOptions = DEFAULT_DOMAIN,
 ) -> None:
-    """Compute the exact truth about a domain: what a learner should find, and what that takes.
+    """Compute what is true of a domain, and what it takes to learn it.
 
     The minimal automaton under the behaviour policy; the best and the behaviour's mean return; how different the
     futures of its states are, in the two states that are hardest to tell apart; and how many episodes each bound
     needs: sufficient by proof, and likely by the mean of the evidence.
+
+    Examples:
+
+        suffice exact t-maze
+        suffice exact t-maze --horizon 8 --set length=3 --stationary
+        suffice exact corridor --metric prefixes --json
 
     Parameters
     ----------
@@ -168,8 +191,8 @@ def exact(
     else:
         _print_truth(domain, truth, told, delta)
         if for_all_times is not None:
-            print(f"For all times alike, {for_all_times} states suffice.")
-        _print_next(domain, told, options)
+            say(f"For all times alike, {for_all_times} states suffice.")
+        _print_next(domain, told, options, horizon)
 
 
 def _distinguishability(minimal: Minimal, metric: str, family: str, delta: float) -> Distinguishability:
@@ -231,9 +254,7 @@ def _histories(minimal: Minimal, closest: Closest) -> list[str]:
 def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, delta: float) -> None:
     minimal = truth.minimal
     widths = _layers(minimal.layers)
-    print(
-        f"{domain}, horizon {minimal.horizon}: the minimal automaton has {minimal.n_states} states in layers {widths}"
-    )
+    say(f"{domain}, horizon {minimal.horizon}: the minimal automaton has {minimal.n_states} states in layers {widths}")
     values = {
         "optimal value": _number(truth.optimal_value),
         "covered value": _number(truth.covered_value) if truth.covered_value != truth.optimal_value else None,
@@ -245,11 +266,11 @@ def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, del
         values[f"distinguishability ({told.statistic})"] = _number(told.value)
     print_table(values)
     if minimal.telling:
-        print(minimal.telling.sentence)
+        say(minimal.telling.sentence)
     if told and told.closest:
         _print_closest(minimal, told.closest)
     if told and told.needed:
-        print(f"Episodes to learn it exactly, at δ = {delta:g} for each test:")
+        say(f"Episodes to learn it exactly, at δ = {delta:g} for each test:")
         print(f"  {'':<18}{'sufficient':>12}{'likely' if told.likely_known else '':>12}")
         for bound, needed in told.needed.items():
             print(f"  {bound:<18}{_episodes(needed.sufficient):>12}{_episodes(needed.likely):>12}")
@@ -260,11 +281,11 @@ def _warn_of_false_splits(minimal: Minimal, delta: float) -> None:
     """δ is per test: an automaton with many candidates may be found, and yet have a state too many."""
     tests = sum(len({(q, a, o) for q, a, o, *_ in arrows.rows()}) for arrows in minimal.arrows[:-1])
     if tests * delta > 0.1:
-        print(f"Learning makes about {tests:,} tests; to have all of them right use: suffice learn --confidence 0.95")
+        say(f"Learning makes about {tests:,} tests; to have all of them right use: suffice learn --confidence 0.95")
 
 
 def _print_closest(minimal: Minimal, closest: Closest) -> None:
-    print(f"Hardest to tell apart, in layer {closest.layer}, after:")
+    say(f"Hardest to tell apart, in layer {closest.layer}, after:")
     for history in _histories(minimal, closest):
         print(f"  {history}")
     if not closest.distance:
@@ -275,19 +296,20 @@ def _print_closest(minimal: Minimal, closest: Closest) -> None:
         print(f"  {closest.event}: {p1:.{digits}f} against {p2:.{digits}f}")
 
 
-def _print_next(domain: str, told: Distinguishability | None, options: DomainOptions) -> None:
+def _print_next(domain: str, told: Distinguishability | None, options: DomainOptions, horizon: int) -> None:
     enough = told.needed["fisher"].likely if told and "fisher" in told.needed else None
-    again = shlex.quote(domain) + (f" {words(options)}" if words(options) else "")
+    given = words(options)
     if told is None or not told.value:
         blind = "--metric prefixes" if told and told.statistic == "conjunctions" else "--family conjunctions"
         other = blind if told else "--observe-reward"
-        print(f"Next: suffice exact {again} {other}")
+        say_next(command("exact", domain, options=f"{given} {other}".lstrip()))
         return
     if enough and enough > AFFORDABLE:
-        print("No log of ordinary size will do. Next: suffice exact with a shorter --horizon, or another --behaviour")
+        say("No log of ordinary size will do; a shorter horizon or another --behaviour may.")
+        say_next(command("exact", domain, options=words(replace(options, horizon=max(2, horizon // 2)))))
         return
-    episodes = 3 * math.ceil(enough) if enough else "N"  # thrice what works half of the time
-    print(f"Next: suffice simulate {again} --episodes {episodes} -o log.parquet")
+    episodes = 3 * math.ceil(enough) if enough else USUAL  # thrice what works half of the time
+    say_next(command("simulate", domain, options=f"{given} --episodes {episodes} -o log.parquet".lstrip()))
 
 
 def _number(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from suffice.cli.options import (
     pair,
     words,
 )
+from suffice.cli.printing import command, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, did_you_mean
 
 if TYPE_CHECKING:
     from suffice.finite import FiniteModel
@@ -41,11 +43,16 @@ def by_domain(
             found |= measures_exactly(expect(finite, policy, horizon))
             found["behaviour"] = measures_exactly(expect(finite, behaviour, horizon))
     else:
-        with progress_bar("Trying") as progress:
+        with progress_bar("Trying", "episodes") as progress:
             rngs = [np.random.default_rng([seed, which]) for which in range(2)]
-            tried = roll_out(finite, policy, horizon, episodes, rngs[0], loaded.planned, progress)
+            tried = roll_out(
+                finite, policy, horizon, episodes, rngs[0], loaded.planned, lambda done, of: progress(done, 2 * of)
+            )
             found |= {"episodes": episodes, "seed": seed} | measures(tried) | {"unseen": tried.unseen}
-            found["behaviour"] = measures(roll_out(finite, behaviour, horizon, episodes, rngs[1]))
+            beside = roll_out(
+                finite, behaviour, horizon, episodes, rngs[1], progress=lambda done, of: progress(of + done, 2 * of)
+            )
+            found["behaviour"] = measures(beside)
     with waiting("Computing the optimum"):
         found["optimal_value"] = _optimum(finite, horizon)
     found |= predicted(loaded)
@@ -53,16 +60,16 @@ def by_domain(
         print_json(found)
         return
     told = "expected values" if exact else f"{episodes:,} episodes"
-    print(f"{name} in {domain}, horizon {horizon}, {told}:")
+    say(f"{name} in {domain}, horizon {horizon}, {told}:")
     print_measures(found, {"the policy": found, "the behaviour": found["behaviour"]})
     if found["optimal_value"] is not None:
         share = _share(found) if exact else ""
-        print(f"The best policy brings {found['optimal_value']:.6g} on average{share}.")
-    print(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
+        say(f"The best policy brings {found['optimal_value']:.6g} on average{share}.")
+    say(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
     if not exact and found["unseen"]:
-        print(f"{found['unseen']:.2%} of the decisions came after a history that the log did not have.")
-    further = f"suffice info {name} --states"
-    print(f"Next: {further}" if exact else f"Next: {further}   or, without sampling: add --exact")
+        say(f"{found['unseen']:.2%} of the decisions came after a history that the log did not have.")
+    exactly = command("evaluate", name, "--domain", domain, "--exact", options=words(choice))
+    say_next(command("info", name, "--states"), *([] if exact else [exactly]))
 
 
 def _refuse_other_alphabet(name: str, loaded: Model, domain: str, finite: FiniteModel) -> None:
@@ -114,13 +121,18 @@ def _share(found: dict[str, Any]) -> str:
 
 
 def is_gymnasium(name: str) -> bool:
-    """Whether a name is that of a registered environment."""
+    """Whether a name is that of a registered environment, which has a version, such as CartPole-v1."""
     import gymnasium
 
     from suffice.domains import register
 
     register()
-    return name in gymnasium.registry or ":" in name
+    if name in gymnasium.registry or ":" in name:
+        return True
+    if re.search(r"-v\d+$", name):
+        hint = did_you_mean(name, gymnasium.registry) or "; one of your own is MODULE:ID"
+        raise SufficeError(f"there is no Gymnasium environment {name!r}{hint}")
+    return False
 
 
 def by_environment(
@@ -142,6 +154,8 @@ def by_environment(
     n = min(episodes, 64)
     try:
         envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(id, **given)] * n)
+    except SufficeError:  # our own domains say it best
+        raise
     except (gymnasium.error.Error, TypeError, ValueError, ImportError) as error:
         raise SufficeError(f"{id} cannot be made with {words(choice) or 'its defaults'}: {error}") from error
     with waiting(f"Playing {id}"):
@@ -156,12 +170,13 @@ def by_environment(
     if json:
         print_json(found)
         return
-    print(f"{name} in {id}, {episodes:,} episodes of at most {horizon} steps:")
+    say(f"{name} in {id}, {episodes:,} episodes of at most {horizon} steps:")
     print_measures(found, {"the policy": found})
-    print(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
+    say(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
     if found["fallbacks"]:
-        print(f"{found['fallbacks']:.2%} of the steps were none that a logged history had taken.")
-    print(f"The log brought {found['behaviour_value']:.6g}. Next: suffice info {name} --states")
+        say(f"{found['fallbacks']:.2%} of the steps were none that a logged history had taken.")
+    say(f"The log brought {found['behaviour_value']:.6g}.")
+    say_next(command("info", name, "--states"))
 
 
 def _refuse_rewards(loaded: Model, id: str, rewards: Sequence[float]) -> None:

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.cli.measures import predicted
-from suffice.cli.options import HOLD_OUT_SEED, LogOptions, read
+from suffice.cli.options import LogOptions, read
+from suffice.cli.printing import command, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
 from suffice.errors import SufficeError
@@ -41,6 +42,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
     import numpy as np
 
     from suffice.files import fingerprint
+    from suffice.learning import HOLD_OUT_SEED
     from suffice.offpolicy import judge
     from suffice.run_notes import load_run_notes
 
@@ -48,7 +50,10 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
         episodes, report = read(log, options, loaded.bins)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
-    same_file = notes is not None and notes.log_file == fingerprint(log)
+    file = fingerprint(log)
+    same_file = notes is not None and notes.log_file == file != ""
+    if notes is not None and file and file in notes.log_files:
+        raise SufficeError(f"{name} was learned from {log} among others, which would flatter it; give another log")
     known = same_file or episodes.digest() == loaded.about.log_hash
     if known:
         if not held_out:
@@ -92,7 +97,7 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
     from suffice.rdp import show
 
     judged = by.judged
-    print(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'taken to be new'}:")
+    say(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'taken to be new'}:")
     rows = {
         "the log itself": judged.log,
         "policy, model-based": judged.model_based,
@@ -105,18 +110,16 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
         told = f"{low:.4g} to {high:.4g}" if math.isfinite(estimate.error) else "unknown: no episode does what it would"
         print(f"  {label:<24}{estimate.value:>12.4g}   {told}")
     chances = "the log's own column" if by.logged else "estimated in each state"
-    print(f"Probabilities of the logged actions: {chances}.")
-    print(
+    say(f"Probabilities of the logged actions: {chances}.")
+    say(
         f"Coverage: in {judged.matched:.2%} of these episodes every action is one the policy might take; weighted, "
         f"they count as {judged.effective:,.0f}. The log has fewer than {RARE} examples of {judged.rare:.2%} of the "
         "policy's decisions."
     )
     if judged.effective < ENOUGH:
-        print(
-            "That is too little to tell what the policy would bring: the model-based estimate believes the automaton."
-        )
+        say("That is too little to tell what the policy would bring: the model-based estimate believes the automaton.")
     if judged.unseen:
-        print(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
+        say(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
     rdp = loaded.planned
     histories = rdp.typical_histories()
     for gap in judged.gaps:
@@ -124,4 +127,4 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
         print(
             f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {show(histories[gap.state])}"
         )
-    print(f"Next: suffice info {name} --states")
+    say_next(command("info", name, "--states"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from suffice.cli.app import app
 from suffice.cli.evaluating_domains import by_domain, by_environment, is_gymnasium
 from suffice.cli.evaluating_logs import by_log
+from suffice.cli.names import DomainName, FileName
 from suffice.cli.options import (
     DEFAULT_CHOICE,
     DEFAULT_LOG,
@@ -29,11 +30,11 @@ EPISODES = 10_000
 
 @app.command
 def evaluate(
-    model: str,
+    model: FileName,
     /,
     *,
-    domain: str | None = None,
-    log: str | None = None,
+    domain: DomainName | None = None,
+    log: FileName | None = None,
     episodes: Whole = EPISODES,
     seed: Whole = 0,
     exact: Flag = False,
@@ -41,12 +42,19 @@ def evaluate(
     choice: DomainChoice = DEFAULT_CHOICE,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Say what a model's policy brings: in a domain, in a Gymnasium environment, or by a log.
+    """Say what a model's policy brings, by trying it or by a log.
 
     In a domain the policy is tried beside the behaviour and the best policy there is; --exact computes what is expected
     instead. An episode is a success if it brings any positive reward. A log of episodes that were not learned from
     gives three estimates, with confidence intervals, and says where the policy goes and the log does not: that is all
     one can know without trying.
+
+    Examples:
+
+        suffice evaluate maze.model --domain t-maze
+        suffice evaluate maze.model --domain t-maze --exact    # no sampling
+        suffice evaluate held.model --log log.parquet          # of --hold-out
+        suffice evaluate maze.model --domain suffice/TMaze-v0 --episodes 100
 
     Parameters
     ----------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
 
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, closest
 
 if TYPE_CHECKING:
     from suffice.cli.options import PlanOptions
@@ -16,9 +17,14 @@ def spelled_out(words: list[str]) -> list[str]:
     """`--stationary` alone means yes, which options with a value cannot say."""
     following = [*words[1:], ""]
     return [
-        f"{word}=yes" if word == "--stationary" and later not in ("no", "yes", "auto") else word
+        f"{word}=yes" if word == "--stationary" and not _is_value(later) else word
         for word, later in zip(words, following, strict=False)
     ]
+
+
+def _is_value(word: str) -> bool:
+    """Whether a word after --stationary is its value, if a misspelt one, rather than a file."""
+    return closest(word, get_args(Folding)) is not None and not Path(word).exists()
 
 
 def refuse_folding(

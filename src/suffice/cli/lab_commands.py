@@ -7,7 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from suffice.cli.app import app
+from suffice.cli.names import FileName
 from suffice.cli.options import Flag, Output, Whole
+from suffice.cli.printing import complain, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError
@@ -28,7 +30,7 @@ def reproduce(
     *,
     output: Output,
     quick: Flag = False,
-    flexfringe: str | None = None,
+    flexfringe: FileName | None = None,
     jobs: Whole | None = None,
     time_limit: float = 1800.0,
     json: Flag = False,
@@ -81,12 +83,12 @@ def reproduce(
         refuse_without_matplotlib()  # now rather than in some hours
     if what != "figures":
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
-            print(f"suffice: {absent}. Until then it is left out.", file=sys.stderr)
+            complain(f"{absent}. Until then it is left out.")
     means = Means(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
     try:
         runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, means, quick)
     except KeyboardInterrupt:
-        print(f"suffice: interrupted; what is done is kept in {output}, and the same command goes on", file=sys.stderr)
+        complain(f"interrupted; what is done is kept in {output}, and the same command goes on")
         sys.exit(130)
     stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
     died = sum(run.failed for run in runs)
@@ -95,11 +97,12 @@ def reproduce(
         sys.exit(1 if died else 0)
     if runs:
         given_up = f", {len(stopped) - died} of them given up" if len(stopped) > died else ""
-        print(f"{len(runs) - died:,} runs{given_up}; each is a line of {files[-1]}.")
-    print(f"Wrote {len(files)} files to {output}. Next: read {files[0]}")
+        say(f"{len(runs) - died:,} runs{given_up}; each is a line of {files[-1]}.")
+    say(f"Wrote {len(files)} files to {output}.")
+    say_next(f"read {files[0]}")
     if died:
         first = next(run for run in runs if run.failed)
-        print(f"suffice: {died} runs failed and are left out ({first.experiment.id} {first.stopped})", file=sys.stderr)
+        complain(f"{died} runs failed and are left out ({first.experiment.id} {first.stopped})")
         sys.exit(1)
 
 
@@ -116,5 +119,5 @@ def _run(what: str, folder: Path, means: Means, quick: bool) -> tuple[list[Resul
     from suffice.lab.table1 import TABLE1
 
     studies = (TABLE1,) if what == "table1" else CURVES
-    with progress_bar("Running experiments") as progress:
+    with progress_bar("Running experiments", "runs") as progress:
         return run_studies(what, studies, folder, means, quick, progress)

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import Parameter, Token
+from cyclopts import Group, Parameter, Token
 
-from suffice.errors import SettingsError, SufficeError
+from suffice.cli.names import FileName
+from suffice.errors import SettingsError, closest
 
 if TYPE_CHECKING:
     from suffice.controller import Controller
     from suffice.episodes import Episodes
     from suffice.finite import FiniteModel
-    from suffice.learner import Settings
-    from suffice.logs import Bins, Report
-    from suffice.planner import Planning
-    from suffice.solution import Split
+    from suffice.logs import Binning, Bins, Report
+    from suffice.model import Model
+    from suffice.reading import Reading
 
-Output = Annotated[str, Parameter(name=["--output", "-o"])]
-Flag = Annotated[bool, Parameter(negative=())]
+Output = Annotated[FileName, Parameter(name=["--output", "-o"])]
+# Groups of options in the help of a command, what most people need first.
+WHAT = Group("What to learn", sort_key=1)
+READING = Group("How the log is read", sort_key=2)
+COMPARING = Group("How futures are compared", sort_key=3)
+PLANNING = Group("How to plan", sort_key=4)
+RESOURCES = Group("Resources", sort_key=5)
+DOMAIN = Group("The domain", sort_key=6)
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
 def _whole(kind: object, tokens: Sequence[Token]) -> int:
@@ -41,7 +46,7 @@ def _whole(kind: object, tokens: Sequence[Token]) -> int:
 Whole = Annotated[int, Parameter(converter=_whole)]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=READING)
 @dataclass(frozen=True, kw_only=True)
 class LogOptions:
     """How to read a log: one row per decision with episode, step, observations, action, reward."""
@@ -75,21 +80,21 @@ class LogOptions:
     "Column of the probability with which the logged action was chosen; it is no observation."
     drop_truncated: Flag = False
     "Leave out episodes that were truncated before the horizon."
-    bin: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    bin: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
     (
         "COLUMN=K: replace a numeric column, or a reward, by K bins with equally many rows; K:width for bins of equal "
         "width, or edges such as 0,10,50. May be repeated."
     )
     max_values: Whole = 1000
     "Refuse columns with more distinct values."
-    schema: str | None = None
+    schema: FileName | None = None
     "JSON file that declares the alphabet; write one with: suffice check LOG --write-schema FILE."
 
 
 DEFAULT_LOG = LogOptions()
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=PLANNING)
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
     """How to plan on what was learned."""
@@ -108,36 +113,35 @@ class PlanOptions:
     "With --split --planner subsampled: how far from the best policy is good enough; the result says if it is proved."
     max_states: Whole = 1000
     "With --split: an upper bound on the number of states, among which the paper divides δ."
-    second_look: Annotated[bool | None, Parameter(negative="--no-second-look")] = None
+    second_look: Annotated[bool | None, Parameter(negative="--no-second-look", group=COMPARING)] = None
     "Compare merged histories again along the automaton. Default: yes, unless you choose a test, level, or no plan."
-    strict: Flag = False
+    strict: Annotated[Flag, Parameter(group=COMPARING)] = False
     "With --stationary: compare only in ways whose level is proved. Needs several times the episodes."
     discount: float | None = None
     "With --stationary: plan for ever, a reward being worth so much less with every step, such as 0.99."
-    hold_out: float | None = None
+    hold_out: Annotated[float | None, Parameter(group=WHAT)] = None
     "Leave a random share of the episodes out, such as 0.2, for: suffice evaluate MODEL --log LOG."
 
 
 DEFAULT_PLAN = PlanOptions()
-HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=DOMAIN)
 @dataclass(frozen=True, kw_only=True)
 class DomainChoice:
     """Which domain exactly, and how episodes are logged in it."""
 
-    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    set: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
     "OPTION=VALUE of the domain, such as length=5. May be repeated."
     observe_reward: Flag = False
     "Make the reward part of what is observed."
-    behaviour: str | None = None
+    behaviour: FileName | None = None
     "Behaviour policy: a table (.csv) of action probabilities by observation, or a model, whose plan is followed."
     epsilon: str | None = None
     "With a model as behaviour: how often any action is taken instead. Default: 0.1."
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=DOMAIN)
 @dataclass(frozen=True, kw_only=True)
 class DomainOptions(DomainChoice):
     """The same where the horizon is free."""
@@ -157,10 +161,20 @@ def names_domain(name: str) -> bool:
     return name.lower().endswith(".pomdp") or (name in DOMAINS and not Path(name).exists())
 
 
+def names_domain_or_model(name: str) -> bool:
+    """The same where anything else is a model file: a misspelt domain is none that `suffice learn` could make."""
+    from suffice.domains import DOMAINS
+
+    found = names_domain(name)
+    if not found and not Path(name).suffix and not Path(name).exists() and (meant := closest(name, DOMAINS)):
+        raise SettingsError(f"{name} is neither a file nor a domain; did you mean the domain {meant}?")
+    return found
+
+
 def refuse_domain_options(options: DomainChoice) -> None:
     """Where no domain is named."""
     if words(options):
-        raise SufficeError(f"{words(options)} is about a domain, and none is named; leave it out")
+        raise SettingsError(f"{words(options)} is about a domain, and none is named; leave it out")
 
 
 def domain_of(
@@ -171,7 +185,7 @@ def domain_of(
 
     chosen = [pair(text, "--set", "OPTION=VALUE") for text in options.set]
     if twice := [option for option, _ in chosen if sum(option == other for other, _ in chosen) > 1]:
-        raise SufficeError(f"--set {twice[0]} is given twice; leave one out")
+        raise SettingsError(f"--set {twice[0]} is given twice; leave one out")
     domain = make(name, dict(chosen))
     usual_horizon = domain.default_horizon if usual_horizon is None else usual_horizon
     asked = options.horizon if isinstance(options, DomainOptions) else None
@@ -192,7 +206,7 @@ def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Contr
 
     table = options.behaviour is not None and options.behaviour.lower().endswith(".csv")
     if options.epsilon is not None and (table or options.behaviour is None):
-        raise SufficeError("--epsilon goes with a model as --behaviour; leave it out, or give a model")
+        raise SettingsError("--epsilon goes with a model as --behaviour; leave it out, or give a model")
     if options.behaviour is None:
         return model.usual
     if table:
@@ -202,13 +216,13 @@ def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Contr
     except (ValueError, ZeroDivisionError):
         epsilon = Fraction(-1)
     if not 0 <= epsilon <= 1:
-        raise SufficeError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
+        raise SettingsError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
     loaded = Model.load(options.behaviour)
     rdp = loaded.planned
     plan = loaded.plan or backward_induction(rdp)
     if unknown := [a for a in rdp.alphabet.actions if a not in model.alphabet.actions]:
         known = ", ".join(map(str, model.alphabet.actions))
-        raise SufficeError(
+        raise SettingsError(
             f"{options.behaviour}: its action {unknown[0]} is none of the domain's ({known}); give one of this domain"
         )
     return Controller.on_automaton(rdp, model.alphabet, plan.actions, epsilon)
@@ -225,118 +239,42 @@ def words(options: LogOptions | DomainChoice) -> str:
     return shlex.join(given)
 
 
-def settings_of(
-    metric: str, family: str | None, bound: str | None, delta: float | None, confidence: float | None, cut: float,
-    seed: int, threads: int | None, memory: str | None,
-) -> Settings:  # fmt: skip
-    """How to learn, from the words of the command line."""
-    from suffice.bounds import BOUNDS
-    from suffice.languages import CONJUNCTIONS, Family
-    from suffice.learner import Settings
-    from suffice.statistics import Statistic
-    from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
-    from suffice.statistics.language_counts import LanguageCounts
-    from suffice.statistics.prefix_sketch import PrefixSketches
-    from suffice.statistics.prefix_tree import PrefixCounts
-
-    refuse_seed(seed)
-    if delta is not None and confidence is not None:
-        raise SufficeError("--delta and --confidence both fix the level of the tests; give one of them")
-    if family is not None and metric == "sketch":
-        raise SufficeError(
-            "--family does not go with --metric sketch: languages overlap, so their counts add up to more than the "
-            "sample and the sketch's error bound fails (paper, §4.2); use --metric languages"
-        )
-    if family is not None and metric == "prefixes":
-        raise SufficeError("--family goes with --metric languages only; leave one of them out")
-    statistics: dict[str, Statistic] = {
-        "languages": AdaptiveLanguages()
-        if family == ADAPTIVE
-        else LanguageCounts(Family.parse(family) if family else CONJUNCTIONS),
-        "prefixes": PrefixCounts(),
-        "sketch": PrefixSketches(seed),
-    }
-    return Settings(
-        statistic=statistics[metric],
-        bound=BOUNDS[bound] if bound else None,
-        delta=1e-3 if delta is None else delta,
-        confidence=confidence,
-        cut=cut,
-        threads=len(os.sched_getaffinity(0)) if threads is None else threads,
-        memory=_bytes(memory) if memory else 0,
-    )
-
-
-class How(NamedTuple):
-    """How to plan."""
-
-    planning: Planning | None  # None: not at all
-    split: Split | None
-    second_look: bool
-
-
-def planning_of(options: PlanOptions, delta: float | None, confidence: float | None, chosen: bool) -> How:
-    """How to plan, from the words of the command line; `chosen`: the user has decided how to compare futures."""
-    from suffice.planner import GREEDY, USUAL, Planning
-    from suffice.solution import Split
-
-    if options.planner in ("greedy", "none") and options.strength is not None:
-        raise SufficeError(
-            f"--strength is how cautious a plan is, and --planner {options.planner} is not; leave it out"
-        )
-    if options.planner == "none" and (options.split or options.hold_out is not None):
-        raise SufficeError("--split and --hold-out are for a plan; leave out --planner none, or them")
-    if options.accuracy is not None and options.planner != "subsampled":
-        raise SufficeError("--accuracy can be proved for --planner subsampled only; say that too, or leave it out")
-    if not options.split and (options.accuracy is not None or options.max_states != PlanOptions.max_states):
-        raise SufficeError("--accuracy and --max-states go with --split; add it, or leave them out")
-    strength = USUAL if options.strength is None else options.strength
-    if options.discount is not None and options.planner in ("subsampled", "none"):
-        raise SufficeError(f"--discount does not go with --planner {options.planner}; leave one of them out")
-    plannings = {
-        "safe": Planning(strength, discount=options.discount),
-        "pessimistic": Planning(strength, safe=False, discount=options.discount),
-        "greedy": replace(GREEDY, discount=options.discount),
-        "subsampled": Planning(strength, subsample=True),
-    }
-    if not options.split:
-        usual = not chosen and options.planner != "none"
-        look = usual if options.second_look is None else options.second_look
-        return How(plannings.get(options.planner), None, look)
-    if confidence is not None:
-        raise SufficeError("--split divides δ as the paper does; leave --confidence out, or say --delta")
-    if options.second_look:
-        raise SufficeError("--split is the paper's way, which takes no second look; leave one of them out")
-    level = Split().delta if delta is None else delta
-    return How(plannings[options.planner], Split(level, options.accuracy, options.max_states), second_look=False)
-
-
-def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(I?)B?", text.strip().upper())
-    if not found:
-        raise SufficeError(f"--memory {text} is no size; write it like 500MB or 4GB")
-    number, unit, binary = found.groups()
-    size = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
-    if size <= 0:
-        raise SufficeError(f"--memory {text} leaves no room; try 1GB")
-    return size
-
-
 def pair(text: str, option: str, form: str) -> tuple[str, str]:
     """NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise SufficeError(f"{option} {text} should read {option} {form}")
+        raise SettingsError(f"{option} {text} should read {option} {form}")
     return name, value
 
 
 def read(log: str, options: LogOptions, bins: Mapping[str, Bins] | None = None) -> tuple[Episodes, Report]:
     """The episodes of a log, read as the options say; bins may be those of a model instead."""
-    from suffice.logs import Columns, parse_binning, read_log, read_schema
+    return _read(log, options, _bins(options, bins), options.horizon)
+
+
+def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None) -> Reading:
+    """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
+    from suffice.reading import of_report, read_together
+
+    bins, horizon = _bins(options, None if like is None else like.bins), options.horizon
+    if like is not None and horizon is None:
+        horizon = like.rdp.horizon
+    return read_together(logs, lambda log, *how: of_report(*_read(log, options, *how)), bins, horizon)
+
+
+def _bins(options: LogOptions, bins: Mapping[str, Bins] | None) -> Mapping[str, Binning]:
+    """How to bin, unless a model has its bins."""
+    from suffice.logs import parse_binning
 
     if bins is not None and options.bin:
-        raise SettingsError("--bin is for learning; the model has its bins, which are used here; leave it out")
+        raise SettingsError("--bin is for learning anew; the model has its bins, which are used here; leave it out")
     asked = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
+    return {name: parse_binning(how) for name, how in asked.items()} if bins is None else bins
+
+
+def _read(log: str, options: LogOptions, bins: Mapping[str, Binning], horizon: int | None) -> tuple[Episodes, Report]:
+    from suffice.logs import Columns, read_log, read_schema
+
     named = Columns(
         episode=options.episode_column,
         step=options.step_column,
@@ -352,11 +290,11 @@ def read(log: str, options: LogOptions, bins: Mapping[str, Bins] | None = None) 
     return read_log(
         log,
         named.over(Columns.parse(options.columns or "")),
-        horizon=options.horizon,
+        horizon=horizon,
         schema=None if options.schema is None else read_schema(options.schema),
         drop_truncated=options.drop_truncated,
         max_values=options.max_values,
-        bins={name: parse_binning(how) for name, how in asked.items()} if bins is None else bins,
+        bins=bins,
     )
 
 
@@ -364,14 +302,14 @@ def refuse_output(output: str, *inputs: str) -> None:
     """Before the work, not after it."""
     path = Path(output)
     if not output or path.is_dir():
-        raise SufficeError(f"-o {output!r} names no file; give a file to write")
+        raise SettingsError(f"-o {output!r} names no file; give a file to write")
     if not path.parent.is_dir():
-        raise SufficeError(f"{output}: there is no folder {path.parent}; create it first")
+        raise SettingsError(f"{output}: there is no folder {path.parent}; create it first")
     if any(Path(name).exists() and path.exists() and path.samefile(name) for name in inputs):
-        raise SufficeError(f"{output}: this would replace the file that is read; give another name to -o")
+        raise SettingsError(f"{output}: this would replace the file that is read; give another name to -o")
 
 
 def refuse_seed(seed: int) -> None:
     """Generators take no negative seeds."""
     if seed < 0:
-        raise SufficeError(f"--seed must be 0 or more, not {seed}")
+        raise SettingsError(f"--seed must be 0 or more, not {seed}")

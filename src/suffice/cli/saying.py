@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from suffice.cli.printing import say
+
 if TYPE_CHECKING:
     from suffice.episodes import Episodes
     from suffice.logs import Report
     from suffice.model import Model
     from suffice.outlook import Outlook
-
-
-def summary(model: Model) -> str:
-    """One line about a model."""
-    about = model.about
-    where = "for all steps" if model.rdp.stationary else f"in layers {' '.join(map(str, about.layers))}"
-    return f"{model.rdp.n_states} states {where}, from {about.episodes:,} episodes"
 
 
 def describe(model: Model, path: str) -> dict[str, Any]:
@@ -128,15 +123,15 @@ def prospects(outlook: Outlook) -> dict[str, Any]:
 
 def print_promises(model: Model) -> None:
     """What the automaton and the plan promise."""
-    print(model.about.promise.sentence)
+    say(model.about.promise.sentence)
     if model.about.promise.second_look_sentence:
-        print(model.about.promise.second_look_sentence)
+        say(model.about.promise.second_look_sentence)
     if model.about.needed is not None:
-        print(model.about.needed.sentence)
+        say(model.about.needed.sentence)
     if model.about.forced_share:
-        print(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
+        say(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
     if model.about.plan is not None:
-        print(model.about.plan.sentence)
+        say(model.about.plan.sentence)
 
 
 def print_states(model: Model) -> None:
@@ -165,7 +160,7 @@ def print_doubts(model: Model, most: int) -> None:
 
     found = model.undecided() if most > 0 else []
     if found:
-        print(f"Undecided, and merged for now ({len(found)}), for example:")
+        say(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:
         candidate, joined = map(show, doubt.histories)
         where = "" if model.rdp.stationary else f"layer {doubt.layer}: "
@@ -178,7 +173,7 @@ def print_witnesses(model: Model, most: int) -> None:
     most = max(most, 0)
     told = [d for d in model.decisions if d.verdict.promoted and d.verdict.witness]
     if most and told:
-        print("Told apart, for example, by:")
+        say("Told apart, for example, by:")
     for d in told[:most]:
         other = "another" if d.verdict.nearest is None else d.verdict.nearest
         where = "" if model.rdp.stationary else f"layer {d.layer}, "
@@ -212,7 +207,7 @@ def print_table(content: dict[str, Any]) -> None:
     width = max(map(len, rows))
     for name, value in rows.items():
         if value not in (None, [], {}, ""):
-            print(f"  {name:<{width}}  {_shown(value)}")
+            say(_shown(value), label=f"  {name:<{width}} ", style="cyan", wrap=False)
 
 
 def _shown(value: Any) -> str:

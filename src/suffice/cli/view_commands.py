@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,9 @@ from cyclopts import Parameter
 
 from suffice.cli.app import app
 from suffice.cli.evaluating_logs import judge_by
+from suffice.cli.names import FileName
 from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, Whole, read, refuse_output, words
+from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
 from suffice.errors import MissingError, SettingsError, SufficeError
@@ -18,13 +21,13 @@ if TYPE_CHECKING:
     from suffice.episodes import Episodes
     from suffice.model import Model
 
-OptionalOutput = Annotated[str | None, Parameter(name=["--output", "-o"])]
+OptionalOutput = Annotated[FileName | None, Parameter(name=["--output", "-o"])]
 REPLAYED = 20  # episodes
 
 
 @app.command
 def draw(
-    model: str,
+    model: FileName,
     /,
     *,
     output: Output,
@@ -77,11 +80,13 @@ def draw(
     if kind == ".dot":
         with replacing(Path(output)) as temporary:
             temporary.write_text(to_dot(loaded), encoding="utf-8")
-        print(f"Wrote {output}. Next: dot -Tsvg {output} -o {Path(output).with_suffix('.svg')}")
+        say(f"Wrote {output}.")
+        say_next(shlex.join(["dot", "-Tsvg", output, "-o", str(Path(output).with_suffix(".svg"))]))
         return
     with waiting("Drawing"):
         _draw(loaded, output, labels, full, title, most)
-    print(f"Wrote {output}. Next: suffice explore {model} -o FILE.html")
+    say(f"Wrote {output}.")
+    say_next(command("explore", model, "-o", named_after(model, ".html")))
 
 
 def _draw(model: Model, output: str, labels: bool | None, full: bool, title: str, most: int | None) -> None:
@@ -104,12 +109,12 @@ def _draw(model: Model, output: str, labels: bool | None, full: bool, title: str
 
 @app.command
 def explore(
-    model: str,
+    model: FileName,
     /,
     *,
     output: Output,
-    log: str | None = None,
-    compare: str | None = None,
+    log: FileName | None = None,
+    compare: FileName | None = None,
     episodes: Whole = REPLAYED,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
@@ -161,10 +166,8 @@ def explore(
         )
     with replacing(Path(output)) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    print(
-        f"Wrote {output} ({len(page.encode()) / 1e6:.1f} MB). Open it in a browser: {Path(output).resolve().as_uri()}"
-    )
-    print(f"Next: click a state, press ? for help; suffice info {model} --states has the same in words")
+    say(f"Wrote {output} ({len(page.encode()) / 1e6:.1f} MB). Open it in a browser: {Path(output).resolve().as_uri()}")
+    say_next(command("report", model), command("info", model, "--states"))
 
 
 def _episodes_of(loaded: Model, log: str, options: LogOptions) -> Episodes:
@@ -174,11 +177,11 @@ def _episodes_of(loaded: Model, log: str, options: LogOptions) -> Episodes:
 
 @app.command
 def report(
-    model: str,
+    model: FileName,
     /,
     *,
     output: OptionalOutput = None,
-    log: str | None = None,
+    log: FileName | None = None,
     title: str | None = None,
     json: Flag = False,
     options: LogOptions = DEFAULT_LOG,
@@ -230,4 +233,5 @@ def report(
         text = report_of(loaded, evaluation=judged, title=heading)
     with replacing(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    print(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB). Next: open it in a browser, or print it")
+    say(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB). Open it in a browser: {page.resolve().as_uri()}")
+    say_next(command("explore", model, "-o", named_after(model, "-explorer.html")))

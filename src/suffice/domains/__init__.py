@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
@@ -28,7 +27,7 @@ from suffice.domains.rotating_maze import RotatingMaze
 from suffice.domains.symbol import Symbol
 from suffice.domains.t_maze import TMaze
 from suffice.domains.two_keys import TwoKeys
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError, did_you_mean
 
 __all__ = [
     "DOMAINS",
@@ -77,10 +76,14 @@ DOMAINS: Final[dict[str, type[Domain]]] = {
 
 
 def make(name: str, options: Mapping[str, str] = MappingProxyType({})) -> Domain:
-    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file."""
+    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file.
+
+    >>> suffice.make("t-maze", {"length": "8"})
+    TMaze(length=8, cue_visible=False, noise=False, actions='all')
+    """
     if name.lower().endswith(".pomdp"):
         if options:
-            raise SufficeError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")
+            raise SettingsError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")
         return PomdpDomain.read(name)
     domain = DOMAINS[_one_of(DOMAINS, name, "domain")]
     types = get_type_hints(domain)
@@ -103,13 +106,12 @@ def _parse(text: str, option: str, kind: Any) -> Any:
     try:
         return number(text)
     except (ValueError, ZeroDivisionError):
-        raise SufficeError(f"{option} needs a {needed}, not {text!r}") from None
+        raise SettingsError(f"{option} needs a {needed}, not {text!r}") from None
 
 
 def _one_of(known: Iterable[str], given: str, what: str) -> str:
     names = list(known)
     if given in names:
         return given
-    close = difflib.get_close_matches(given, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise SufficeError(f"unknown {what}: {given!r}; {hint}known: {', '.join(names) or 'none'}")
+    hint = did_you_mean(given, names) or ";"
+    raise SettingsError(f"unknown {what}: {given!r}{hint} known: {', '.join(names) or 'none'}")

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from suffice.domains.domain import Domain, surely
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 CHANCE = Fraction(1, 5)  # before the code is spelt
@@ -29,7 +29,7 @@ class CheatMAB(Domain):
 
     def __post_init__(self) -> None:
         if not self.code or set(self.code) - set("01"):
-            raise SufficeError(f"code={self.code} does not spell the arms 0 and 1; use a code such as 001")
+            raise SettingsError(f"code={self.code} does not spell the arms 0 and 1; use a code such as 001")
 
     @property
     def all_actions(self) -> tuple[int, ...]:

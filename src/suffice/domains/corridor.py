@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from suffice.domains.domain import Domain, uniformly
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 Place = tuple[int, int]  # column, and the guard's usual row
@@ -29,9 +29,9 @@ class Corridor(Domain):
 
     def __post_init__(self) -> None:
         if self.columns < 1:
-            raise SufficeError(f"a corridor of {self.columns} columns has no place to go; use columns=1 or more")
+            raise SettingsError(f"a corridor of {self.columns} columns has no place to go; use columns=1 or more")
         if not 0 <= self.enemy <= 1:
-            raise SufficeError(f"enemy={self.enemy} is no probability; use a number from 0 to 1")
+            raise SettingsError(f"enemy={self.enemy} is no probability; use a number from 0 to 1")
 
     @property
     def all_actions(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from suffice.episodes import Episodes, Value
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import FiniteModel, Observation, Outcome
 
 HALF = Fraction(1, 2)
@@ -21,6 +21,12 @@ class Domain(ABC):
 
     States are whatever a domain likes to call them, as long as they can be told apart; see `Outcome` for the end of
     an episode. Probabilities and rewards are fractions, so that the exact analysis is exact.
+
+    >>> maze = suffice.make("t-maze")
+    >>> maze.all_actions, maze.features
+    (('E', 'W', 'N', 'S'), ('bit1', 'bit2', 'bit3'))
+    >>> maze.model(5)
+    <FiniteModel: 10 states, 4 actions>
     """
 
     __slots__ = ()
@@ -64,7 +70,7 @@ class Domain(ABC):
         """All of it as tables."""
         horizon = self.default_horizon if horizon is None else horizon
         if horizon < 1:
-            raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+            raise SettingsError(f"a horizon of {horizon} leaves no action; use 1 or more")
         return FiniteModel.of(self.for_horizon(horizon), horizon)
 
     def simulate(self, n: int, horizon: int, rng: np.random.Generator) -> Episodes:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from suffice.domains.domain import Domain, surely
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 FIRST_HALF, SECOND_HALF = Fraction(1, 5), Fraction(9, 10)
@@ -31,7 +31,7 @@ class EnemyCorridor(Domain):
 
     def __post_init__(self) -> None:
         if self.columns < 2:
-            raise SufficeError(f"columns={self.columns} cannot be halved; use columns=2 or more")
+            raise SettingsError(f"columns={self.columns} cannot be halved; use columns=2 or more")
 
     @property
     def all_actions(self) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from suffice.domains import make
 from suffice.domains.domain import Domain
 from suffice.episodes import STOP, Alphabet, Value, in_order
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import ENDED, FiniteModel, Outcomes
 
 Returned = tuple[Any, dict[str, Any]]
@@ -32,9 +32,9 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
 
     def __init__(self, domain: Domain, horizon: int | None = None, render_mode: str | None = None) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise SufficeError(f"render_mode {render_mode!r} is unknown; use 'ansi' or None")
+            raise SettingsError(f"render_mode {render_mode!r} is unknown; use 'ansi' or None")
         if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int | np.integer)):
-            raise SufficeError(f"horizon={horizon!r} is no whole number of decisions")
+            raise SettingsError(f"horizon={horizon!r} is no whole number of decisions")
         self.horizon = domain.default_horizon if horizon is None else int(horizon)
         self.model: FiniteModel = domain.model(self.horizon)
         self.domain = domain.for_horizon(self.horizon)
@@ -55,7 +55,7 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
     def features_of(self, observation: Any) -> dict[str, Value]:
         """An observation in words."""
         if observation not in self.observation_space:
-            raise SufficeError(f"{observation!r} is no observation of {self.observation_space}")
+            raise SettingsError(f"{observation!r} is no observation of {self.observation_space}")
         columns = zip(self.alphabet.features, self._values, np.atleast_1d(observation), strict=True)
         return {feature: values[place] for feature, values, place in columns}
 
@@ -72,7 +72,7 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
             raise ResetNeeded("no episode is running; call reset() first")
         if isinstance(action, bool) or action not in self.action_space:
             words = ", ".join(f"{i} ({word})" for i, word in enumerate(self.alphabet.actions))
-            raise SufficeError(f"{action!r} is no action of this environment; use one of {words}")
+            raise SettingsError(f"{action!r} is no action of this environment; use one of {words}")
         after = self.model.after
         k = self._draw(after, self._state * len(self.alphabet.actions) + int(action))
         self._state = int(after.state[k])

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import ClassVar, Final
 
 from suffice.domains.domain import Domain, surely
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 CHANCES: Final = (Fraction(4, 5), Fraction(1, 5))  # of the two arms
@@ -29,7 +29,7 @@ class MalfunctionMAB(Domain):
 
     def __post_init__(self) -> None:
         if self.limit < 1:
-            raise SufficeError(f"with limit={self.limit} arm 0 would never work; use limit=1 or more")
+            raise SettingsError(f"with limit={self.limit} arm 0 would never work; use limit=1 or more")
 
     @property
     def all_actions(self) -> tuple[int, ...]:

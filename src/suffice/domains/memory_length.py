@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from suffice.domains.domain import Domain, ending, surely, uniformly
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 Place = tuple[int, int]  # the bit, and how many actions are left
@@ -26,7 +26,7 @@ class MemoryLength(Domain):
 
     def __post_init__(self) -> None:
         if self.length < 1:
-            raise SufficeError(f"an episode of length={self.length} has no last action; use length=1 or more")
+            raise SettingsError(f"an episode of length={self.length} has no last action; use length=1 or more")
 
     @property
     def default_horizon(self) -> int:

@@ -8,6 +8,11 @@ def register() -> None:
 
     Gymnasium has not looked for plugins by itself since its version 1.0, so somebody has to call this: importing
     `suffice` does if Gymnasium is imported already. `suffice/POMDP-v0` takes a file: `name="tiger.POMDP"`.
+
+    >>> import gymnasium
+    >>> suffice.register()
+    >>> gymnasium.make("suffice/Corridor-v0").reset(seed=1)[0]
+    array([1, 0, 0])
     """
     import gymnasium
 

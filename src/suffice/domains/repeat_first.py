@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from suffice.domains.domain import Domain, uniformly
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 SUITS = ("clubs", "diamonds", "hearts", "spades")
@@ -27,7 +27,7 @@ class RepeatFirst(Domain):
 
     def __post_init__(self) -> None:
         if self.answers is not None and self.answers < 1:
-            raise SufficeError(f"answers={self.answers} cannot add up to a reward of 1; use answers=1 or more")
+            raise SettingsError(f"answers={self.answers} cannot add up to a reward of 1; use answers=1 or more")
 
     @property
     def all_actions(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from suffice.domains.domain import Domain, surely
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 BEST, OTHER = Fraction(9, 10), Fraction(1, 5)
@@ -29,7 +29,7 @@ class RotatingMAB(Domain):
 
     def __post_init__(self) -> None:
         if self.arms < 2:
-            raise SufficeError(f"a bandit with arms={self.arms} leaves no choice; use arms=2 or more")
+            raise SettingsError(f"a bandit with arms={self.arms} leaves no choice; use arms=2 or more")
 
     @property
     def all_actions(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from suffice.domains.domain import Domain, surely
 from suffice.domains.grid import COMPASS, Cell, draw, walk
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Outcome
 
 SIZE, GOAL = 4, (2, 3)
@@ -34,7 +34,7 @@ class RotatingMaze(Domain):
 
     def __post_init__(self) -> None:
         if self.period < 1:
-            raise SufficeError(f"a compass cannot turn after every {self.period} actions; use period=1 or more")
+            raise SettingsError(f"a compass cannot turn after every {self.period} actions; use period=1 or more")
 
     @property
     def all_actions(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal
 
 from suffice.domains.domain import Domain, ending, uniformly
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.finite import Observation, Outcome
 
 CUES: Final = {"N": (0, 1, 1), "S": (1, 1, 0)}  # by where the goal is
@@ -42,7 +42,7 @@ class TMaze(Domain):
 
     def __post_init__(self) -> None:
         if self.length is not None and self.length < 1:
-            raise SufficeError(f"a t-maze of length {self.length} has no corridor; use length=1 or more")
+            raise SettingsError(f"a t-maze of length {self.length} has no corridor; use length=1 or more")
 
     @property
     def all_actions(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class TMaze(Domain):
     def for_horizon(self, horizon: int) -> TMaze:
         """See `Domain`."""
         if self.length is None and horizon == 1:
-            raise SufficeError("a t-maze for a horizon of 1 has no corridor; use a horizon of 2 or more, or set length")
+            raise SettingsError("a t-maze for a horizon of 1 has no corridor; use a horizon of 2 or more or set length")
         return replace(self, length=horizon - 1) if self.length is None else self
 
     def start(self) -> list[Outcome]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.bounds import FISHER_EXACT
 from suffice.episodes import Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.exact.minimal import Minimal, Numbers
 from suffice.languages import Family, Patterns, Words
 from suffice.statistics.language_counts import LanguageCounts, describe_simple
@@ -73,7 +73,7 @@ def letter_of(letters: Any, action: Any, observation: Any, reward: Any) -> NDArr
 def futures(minimal: Minimal, family: Family) -> Iterator[Futures]:
     """The languages of a family, layer by layer from the last to the first that has something to compare."""
     if minimal.telling:
-        raise SufficeError(minimal.telling.sentence)
+        raise SettingsError(minimal.telling.sentence)
     log = letters_as_log(minimal)
     patterns = LanguageCounts(family).plan(log, FISHER_EXACT, MEMORY).patterns  # refuses what will not fit
     letters = [letter_of(log.letters, a.action, a.observation, a.reward) for a in minimal.arrows]
@@ -151,7 +151,7 @@ class _Pairs:
 
     def __init__(self, minimal: Minimal) -> None:
         if minimal.telling:
-            raise SufficeError(minimal.telling.sentence)
+            raise SettingsError(minimal.telling.sentence)
         self._minimal = minimal
         self.moves: list[list[Moves]] = []
         for arrows, n in zip(minimal.arrows, minimal.layers, strict=False):
@@ -217,7 +217,7 @@ class _Pairs:
             if enough is not None and total >= enough:
                 break
             if len(frontier) > MAX_FRONTIER:
-                raise SufficeError(f"over {MAX_FRONTIER:,} futures of two states differ; choose a shorter horizon")
+                raise SettingsError(f"over {MAX_FRONTIER:,} futures of two states differ; choose a shorter horizon")
         return total
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from suffice.controller import Controller
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.exact.minimal import Arrows
 from suffice.finite import ENDED, FiniteModel, Outcomes
 from suffice.rdp import RDP, UNSEEN
@@ -63,7 +63,7 @@ class Stationary:
 def stationary_rdp(model: FiniteModel, policy: Controller | None = None) -> Stationary:
     """The automaton that every history of the model, however long, leads through."""
     if model.reach is not None:
-        raise SufficeError("the model has too many states to be explored beyond a horizon; choose smaller options")
+        raise SettingsError("the model has too many states to be explored beyond a horizon; choose smaller options")
     found = _Closure(model, policy or model.usual)
     classes = _coarsest([found.start, *found.rows])
     return _automaton(model.alphabet, found, classes)
@@ -92,7 +92,7 @@ class _Closure:
         place = (belief, memory)
         if place not in self._number:
             if len(self._number) >= MAX_BELIEFS or max(p.denominator.bit_length() for _, p in belief) > MAX_DIGITS:
-                raise SufficeError(
+                raise SettingsError(
                     f"no finite stationary automaton in sight: after {len(self._number):,} beliefs about the hidden "
                     "state new ones still appear; histories of any length matter. Layered, it is finite: leave "
                     "--stationary out"
@@ -129,7 +129,7 @@ class _Closure:
         targets = {o: self._place(w, int(self._policy.after[memory, a, o])) for o, w in together.items() if o != STOP}
         for (o, r), (weights, p) in seen.items():
             if o != STOP and _scaled(weights) != _scaled(together[o]):
-                raise SufficeError(
+                raise SettingsError(
                     "rewards tell more about the hidden state than observations do, so that no state can remember all "
                     "that matters; put them into the observation with --observe-reward"
                 )

@@ -26,7 +26,12 @@ from suffice.languages import Family
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """The minimal RDP and what policies are worth."""
+    """The minimal RDP and what policies are worth.
+
+    >>> truth = suffice.truth_of(suffice.make("corridor").model(5), 5)
+    >>> truth.optimal_value, truth.behaviour.mean_return
+    (Fraction(5, 1), Fraction(5, 2))
+    """
 
     minimal: Minimal
     optimal_value: Any  # over all policies
@@ -36,7 +41,11 @@ class Truth:
 
 
 def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None) -> Truth:
-    """The exact truth about a model under a behaviour policy, the usual one unless another is given."""
+    """The exact truth about a model under a behaviour policy, the usual one unless another is given.
+
+    >>> suffice.truth_of(suffice.make("t-maze").model(5), 5).concentrability
+    Fraction(1024, 1)
+    """
     policy = policy or model.usual
     minimal = minimal_rdp(model, horizon, policy)
     plan = best_plan(minimal)

@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.controller import Controller
 from suffice.episodes import Int64
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.exact.minimal import Minimal, Numbers
 from suffice.finite import ENDED, FiniteModel
 
@@ -91,10 +91,16 @@ MAX_DENOMINATOR = 1 << 32  # of all chances together, up to which it is
 
 
 def evaluate(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation:
-    """The exact value of a policy: how probable each hidden state is with each memory, step by step."""
+    """The exact value of a policy: how probable each hidden state is with each memory, step by step.
+
+    >>> finite = suffice.make("corridor").model(5)
+    >>> plan = suffice.Controller.on_automaton(model.planned, finite.alphabet, model.plan.actions)
+    >>> suffice.evaluate(finite, plan, 5).mean_return, suffice.evaluate(finite, finite.usual, 5).mean_return
+    (Fraction(5, 1), Fraction(5, 2))
+    """
     model.refuse_beyond(horizon)
     if policy.alphabet != model.alphabet:
-        raise SufficeError("the policy is for another alphabet than the model's")
+        raise SettingsError("the policy is for another alphabet than the model's")
     rational = len(model.states) * len(policy.chances) <= RATIONAL_PAIRS and _few_digits(policy)
     return _Walk(model, policy, (lambda p: p) if rational else float).run(horizon)
 

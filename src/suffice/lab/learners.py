@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from suffice.bounds import BOUNDS
 from suffice.episodes import Episodes, Mask
-from suffice.errors import SufficeError
+from suffice.errors import MissingError, SettingsError
 from suffice.lab.measuring import Took, measured
 from suffice.lab.peers import alergia, flexfringe
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau, with_end
@@ -66,9 +66,9 @@ def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Fou
         return _of_peer(alergia.aalpy(episodes, _eps(setting, name), closed, general=kind == "aalpy-gsm"), episodes)
     if kind == "flexfringe":
         if setting not in flexfringe.HEURISTICS:
-            raise SufficeError(f"{name} is no learner: its heuristic is none of {', '.join(flexfringe.HEURISTICS)}")
+            raise SettingsError(f"{name} is no learner: its heuristic is none of {', '.join(flexfringe.HEURISTICS)}")
         if binary is None:
-            raise SufficeError(flexfringe.ABSENT)
+            raise MissingError(flexfringe.ABSENT)
         return _of_peer(flexfringe.flexfringe(episodes, binary, flexfringe.HEURISTICS[setting], closed), episodes)
     learner = learner_of(name, delta)
     learner(episodes.columns(slice(0, WARM_UP)))
@@ -87,7 +87,7 @@ def learner_of(name: str, delta: float) -> Learner:
         return lambda episodes: learn_layers(episodes, Settings(delta=delta))
     futures, _, bound = name.partition("/")
     if bound not in BOUNDS:
-        raise SufficeError(f"{name} is no learner: its bound is none of {', '.join(BOUNDS)}")
+        raise SettingsError(f"{name} is no learner: its bound is none of {', '.join(BOUNDS)}")
     settings = Settings(_statistic(futures), BOUNDS[bound], delta)
     return lambda episodes: adact_h(episodes, settings)
 
@@ -109,7 +109,7 @@ def _eps(text: str, name: str) -> float | str:
     except ValueError:
         eps = math.nan
     if not 0 < eps <= MOST_EPS:
-        raise SufficeError(f"{name} is no learner: its eps is neither auto nor a number above 0 and up to {MOST_EPS:g}")
+        raise SettingsError(f"{name} is no learner: its eps is neither auto nor a number above 0, up to {MOST_EPS:g}")
     return eps
 
 

@@ -19,6 +19,7 @@ import pyarrow.json as pajson
 import pyarrow.parquet as pq
 
 from suffice.errors import LogError
+from suffice.files import name_beside
 from suffice.logs.tables import Table
 
 KINDS = {
@@ -50,7 +51,7 @@ def open_file(path: Path, text: Collection[str] = ()) -> Table:
     if path.is_dir():
         raise LogError(f"{path}: this is a folder; name a file in it")
     if not path.exists():
-        raise LogError(f"{path}: there is no such file")
+        raise LogError(f"{path}: there is no such file{name_beside(path)}")
     kind = format_of(path)
     try:
         if path.stat().st_size == 0:

@@ -16,7 +16,7 @@ import msgspec
 
 from suffice.episodes import Alphabet, Value
 from suffice.errors import LogError
-from suffice.files import replacing
+from suffice.files import name_beside, replacing
 from suffice.logs.values import plain
 
 
@@ -37,7 +37,7 @@ def read_schema(path: str | Path) -> Alphabet:
         schema = msgspec.json.decode(Path(path).read_bytes(), type=_Schema)
         return _checked(schema)
     except OSError as error:
-        raise LogError(f"{path}: the schema cannot be read ({error.strerror})") from error
+        raise LogError(f"{path}: the schema cannot be read ({error.strerror}){name_beside(path)}") from error
     except (msgspec.DecodeError, ValueError) as error:
         raise LogError(f"{path}: {error}") from error
 

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from suffice.episodes import Int64, Mask
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.playing.words import Env, Envs, Words, words_of, words_of_each
 from suffice.policy import Policy
 
@@ -50,9 +50,9 @@ def play(env: Env, policy: Policy, episodes: int, seed: int | None = None, horiz
     The seed is for both environment and policy. Without one, each goes on with its own randomness.
     """
     if not isinstance(policy, Policy):
-        raise SufficeError("a policy plays: give model.policy()")
+        raise SettingsError("a policy plays: give model.policy()")
     if not isinstance(env, gymnasium.Env):
-        raise SufficeError("this is no single environment; use play_vector for several in one")
+        raise SettingsError("this is no single environment; use play_vector for several in one")
     limit = _limit(policy, episodes, horizon)
     words = words_of(env, policy.alphabet)
     player = _copies(policy, 1, seed)[0]
@@ -75,9 +75,9 @@ def _episode(env: Env, player: Policy, words: Words, limit: int, seed: int | Non
 
 def _limit(policy: Policy, episodes: int, horizon: int | None) -> int:
     if episodes < 1:
-        raise SufficeError(f"{episodes} episodes cannot be played; ask for 1 or more")
+        raise SettingsError(f"{episodes} episodes cannot be played; ask for 1 or more")
     if horizon is not None and horizon < 1:
-        raise SufficeError(f"a horizon of {horizon} leaves no action; use 1 or more")
+        raise SettingsError(f"a horizon of {horizon} leaves no action; use 1 or more")
     return policy.rdp.horizon if horizon is None else horizon
 
 
@@ -101,10 +101,10 @@ class VectorPolicy:
 
     def __init__(self, envs: Envs, policy: Policy, seed: int | None = None) -> None:
         if not isinstance(envs, VectorEnv):
-            raise SufficeError("this is no vector environment; make one with gymnasium.make_vec, or use play")
+            raise SettingsError("this is no vector environment; make one with gymnasium.make_vec, or use play")
         self.mode = envs.metadata.get("autoreset_mode")
         if not isinstance(self.mode, AutoresetMode):
-            raise SufficeError(
+            raise SettingsError(
                 "the environment does not say how its episodes begin; set envs.metadata['autoreset_mode'] to an "
                 "AutoresetMode of gymnasium.vector"
             )
@@ -180,7 +180,7 @@ def _begin_in(envs: Envs, which: Mask) -> Any:
     """Begin episodes in some sub-environments, which not every vector environment can do while others go on."""
     able = envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED
     if not able and not isinstance(envs.unwrapped, SyncVectorEnv | AsyncVectorEnv):
-        raise SufficeError(
+        raise SettingsError(
             "the episodes of this vector environment are longer than the horizon; limit them when it is made, or use "
             "a SyncVectorEnv, which can begin anew"
         )

@@ -17,7 +17,7 @@ from gymnasium.spaces import Dict, Discrete, MultiDiscrete, Space
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
 from suffice.episodes import Alphabet, Value, in_order
-from suffice.errors import SufficeError
+from suffice.errors import ModelError
 from suffice.memory import has_features, read_features
 
 Env = gymnasium.Env[Any, Any]
@@ -85,7 +85,7 @@ def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: 
     if not words.fits:
         theirs = _told(alphabet) if numbered else f"actions {actions} and observations {observations}"
         told = f"the model has {_told(known)}, the environment {theirs}; take a model learned from its episodes"
-        raise SufficeError(" ".join(told.split()))  # some spaces need several lines
+        raise ModelError(" ".join(told.split()))  # some spaces need several lines
     return words
 
 

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from suffice.bounds import Bound
 from suffice.episodes import Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError, SufficeError
 from suffice.languages import CONJUNCTIONS, Family
 from suffice.statistics import Candidates, Int64, Meetings, Shard
 from suffice.statistics.adaptive_layer import AdaptiveLayer, AdaptivePart
@@ -27,13 +27,18 @@ WORD_BYTES = 1 << 27  # for the membership rows of a rung of words: beyond, they
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveLanguages:
-    """Language families from small to large, as many as it takes."""
+    """Language families from small to large, as many as it takes.
+
+    >>> learned = suffice.adact_h(episodes, suffice.Settings(suffice.AdaptiveLanguages()))
+    >>> print(learned.needed.sentence)
+    Languages needed: conjunctions in layers 2 to 5; nothing larger was needed.
+    """
 
     ladder: tuple[Family, ...] = LADDER
 
     def __post_init__(self) -> None:
         if not self.ladder or len(set(self.ladder)) < len(self.ladder):
-            raise SufficeError("a ladder has one family or more, each once, the smallest first")
+            raise SettingsError("a ladder has one family or more, each once, the smallest first")
 
     @property
     def name(self) -> str:

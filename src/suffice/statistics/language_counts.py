@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
 from suffice.statistics import Candidates, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
@@ -28,7 +28,12 @@ from suffice.statistics.word_counts import BackwardAutomaton, WordShard, word_la
 
 @dataclass(frozen=True, slots=True)
 class LanguageCounts:
-    """The statistic of the paper's contribution: how often suffixes lie in each language of a family."""
+    """The statistic of the paper's contribution: how often suffixes lie in each language of a family.
+
+    >>> few = suffice.LanguageCounts(suffice.Family(1, 1, 1))  # the paper's, too small for this log
+    >>> suffice.learn(episodes, settings=suffice.Settings(few)).rdp
+    <RDP: 7 states in layers 1 1 1 1 1 1 1>
+    """
 
     family: Family = CONJUNCTIONS
 
@@ -81,7 +86,7 @@ class LanguagePlan:
         hint, least = "--family 1,1,1", "" if asked == self.family else "at least "
         if fits:
             hint = f"--family {fits[0]} (|X| = {_brief(fits[0].size(self.patterns.formal, self.horizon))})"
-        raise SufficeError(
+        raise SettingsError(
             f"family {asked} has |X| = {least}{_brief(self.size(self.horizon, 1.0))} languages on this log, which does "
             f"not fit into {self.memory / 1e9:.1f} GB; try {hint}, or raise --memory"
         )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.sketch import CountMinSketch, Shape
 from suffice.statistics import Float, Int64, Judgement
 from suffice.statistics.judging import judge
@@ -34,7 +34,11 @@ BYTES_PER_SUFFIX = 12  # leaf and cumulative count
 
 @dataclass(frozen=True, slots=True)
 class PrefixSketches:
-    """A Count-Min-Sketch of prefixes for each candidate and state."""
+    """A Count-Min-Sketch of prefixes for each candidate and state.
+
+    >>> suffice.learn(episodes, settings=suffice.Settings(suffice.PrefixSketches(seed=1))).about.bound
+    'paper'
+    """
 
     seed: int = 0
 
@@ -196,7 +200,7 @@ class SketchLayer:
 
     def testable(self, c: int, q: int, delta: float) -> int:
         """See `Comparable`; never asked, since Fisher's test takes the cells for its events."""
-        raise SufficeError("estimated counts have no exact test")
+        raise SettingsError("estimated counts have no exact test")
 
     def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
         """See `Layer`; these are estimates."""

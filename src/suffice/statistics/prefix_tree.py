@@ -19,14 +19,18 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import PAD, STOP, Codes, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.statistics import UNWEIGHTED, Candidates, Float, Int64, Judgement, Meetings, weights
 from suffice.statistics.judging import judge
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixCounts:
-    """How often suffixes begin with each prefix."""
+    """How often suffixes begin with each prefix.
+
+    >>> suffice.learn(episodes, settings=suffice.Settings(suffice.PrefixCounts())).rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
+    """
 
     @property
     def name(self) -> str:
@@ -43,7 +47,7 @@ def refuse_if_too_large(episodes: Episodes, memory: int) -> None:
     """Say beforehand that orders and one tree will not fit."""
     needed = (4 * (episodes.horizon + 2) + BYTES_PER_LEAF) * episodes.n
     if needed > memory:
-        raise SufficeError(
+        raise SettingsError(
             f"sorting the suffixes of {episodes.n:,} episodes needs {needed / 1e9:.1f} GB, more than the "
             f"{memory / 1e9:.1f} GB allowed; use --metric languages, or raise --memory"
         )

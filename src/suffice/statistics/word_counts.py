@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import Codes, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.languages import Bits, Patterns, Words, first_of_each
 from suffice.statistics import Candidates, Float, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
@@ -60,7 +60,7 @@ class BackwardAutomaton:
         if rows >= len(self.rows):
             refuse_if_over(self._memory, 3 * self.rows.nbytes)  # the old table and one twice as large
             if 2 * rows > 1 << kernels.ID_BITS or 2 * rows * len(self._member) >= 1 << (63 - kernels.ID_BITS):
-                raise SufficeError("this family tells more futures apart than can be numbered; try conjunctions")
+                raise SettingsError("this family tells more futures apart than can be numbered; try conjunctions")
             self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
         if 2 * rows >= len(self._row_slots):
             self._row_slots = np.full(4 * len(self._row_slots), -1, np.int64)
@@ -111,7 +111,7 @@ def word_layer(
 def refuse_if_over(memory: int, needed: int) -> None:
     """Where the need shows only on the way."""
     if needed > memory:
-        raise SufficeError(
+        raise SettingsError(
             f"this language family needs {needed / 1e9:.1f} GB on this log, more than the "
             f"{memory / 1e9:.1f} GB allowed; try a smaller --family, or raise --memory"
         )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Promise
 from suffice.episodes import Episodes, Int64
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.learner import Decision, Learned, Settings
 from suffice.merging import Verdict
 from suffice.rdp import RDP, UNSEEN
@@ -73,13 +73,17 @@ class _Found(NamedTuple):
 def tie(
     episodes: Episodes, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
 ) -> Learned:
-    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter."""
+    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter.
+
+    >>> suffice.tie(episodes).rdp
+    <RDP: 8 states in one layer>
+    """
     settings = settings or Settings()
     if episodes.horizon < 2:
-        raise SufficeError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
+        raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
     needed = 16 * episodes.word.size
     if needed > settings.memory:
-        raise SufficeError(
+        raise SettingsError(
             f"tying the layers of this log needs about {needed / 1e9:.1f} GB, more than the "
             f"{settings.memory / 1e9:.1f} GB it may take; raise --memory"
         )

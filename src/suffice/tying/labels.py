@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import PAD, STOP, Codes, Episodes, Int64, smallest_uint
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError
 from suffice.kernels import DEPTH
 from suffice.rdp import UNSEEN, show_symbol
 from suffice.refining import EQUAL, LN_GAMMA
@@ -281,7 +281,7 @@ def _tree(steps: Steps, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tup
     for depth in range(DEPTH):
         letters = steps.word[:, 1 + depth :]
         if len(parents) * n_letters * BYTES_PER_CELL > memory:
-            raise SufficeError(
+            raise SettingsError(
                 f"{n_letters:,} distinct steps follow each other in too many ways for {memory / 1e9:.1f} GB; bin the "
                 "observations, use fewer columns, or raise --memory"
             )

@@ -48,6 +48,9 @@ def draw_automaton(
     Labels are left out where there are too many for one page, unless they are asked for; brief ones say only what tells
     arrows apart. Of more states than `most`, those passed often are drawn and the others gathered; left open, `most` is
     as many as can be seen. The caption says so.
+
+    >>> figure = suffice.draw_automaton(model.rdp, model.plan, title="Corridor")
+    >>> figure.savefig("corridor.svg")  # in notebooks it shows itself
     """
     if plan is not None and len(plan.actions) != rdp.n_states:
         told = "fold it first, with suffice.planner.fold_plan" if rdp.stationary else "plan on this one"

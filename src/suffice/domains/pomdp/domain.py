@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from suffice.domains.domain import Domain
 from suffice.domains.pomdp.reading import Pomdp, read_pomdp
-from suffice.errors import SufficeError
+from suffice.errors import ModelError
 from suffice.finite import MAX_OUTCOMES, FiniteModel, Observation, Outcome
 
 NOTHING_YET: Observation = ("start",)
@@ -59,9 +59,9 @@ class PomdpDomain(Domain):
         """All of it as tables."""
         if (size := self._size()) > MAX_OUTCOMES:
             reason = f"its states and actions have {size:,} outcomes, more than {MAX_OUTCOMES:,}"
-            raise SufficeError(f"{self.pomdp.path}: {reason}; use a smaller model")
+            raise ModelError(f"{self.pomdp.path}: {reason}; use a smaller model")
         if "pad" in self.pomdp.actions:
-            raise SufficeError(f"{self.pomdp.path}: the action 'pad' stands for padding in logs; rename it")
+            raise ModelError(f"{self.pomdp.path}: the action 'pad' stands for padding in logs; rename it")
         return Domain.model(self, horizon)
 
     def _size(self) -> int:

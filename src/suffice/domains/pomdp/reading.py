@@ -17,7 +17,6 @@ from suffice.domains.pomdp.statements import (
     RESERVED,
     Statement,
     as_number,
-    did_you_mean,
     error_at,
     is_count,
     is_name,
@@ -27,6 +26,7 @@ from suffice.domains.pomdp.statements import (
 )
 from suffice.domains.pomdp.tables import MAX_WORK, Rewards, Row, Rows, SharedRow, TooMuchWorkError
 from suffice.episodes import Value
+from suffice.errors import did_you_mean
 
 MAX_CELLS = 1 << 22  # states times actions
 TOLERANCE = Fraction(1, 100_000)  # as in pomdp-solve: files have rounded numbers

@@ -6,16 +6,16 @@ grammar; blanks, line ends and comments only separate words.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from suffice.errors import SufficeError
+from suffice.errors import ModelError, SufficeError, did_you_mean
+from suffice.files import name_beside
 
 PREAMBLE: Final = ("discount", "values", "states", "actions", "observations")
 KEYWORDS: Final = (*PREAMBLE, "start", "T", "O", "R")
@@ -82,7 +82,9 @@ def text_of(path: Path) -> str:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise SufficeError(f"{path}: the file cannot be read ({reason}); check its name") from error
+        raise ModelError(
+            f"{path}: the file cannot be read ({reason}){name_beside(path) or '; check its name'}"
+        ) from error
     if len(data) > MAX_BYTES:
         raise error_at(str(path), 1, f"the file is larger than {MAX_BYTES >> 20} MiB; use a smaller model")
     try:
@@ -159,9 +161,3 @@ def is_name(word: str) -> bool:
 def shown(word: str) -> str:
     """A word in quotes, as short as a message needs it."""
     return repr(word if len(word) <= 40 else f"{word[:40]}…")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint for a message, or nothing."""
-    close = difflib.get_close_matches(word[:80], list(known)[:10_000], n=1)
-    return f"; did you mean {shown(close[0])}?" if close else ""

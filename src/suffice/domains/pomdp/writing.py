@@ -25,7 +25,7 @@ import numpy as np
 
 from suffice.domains.pomdp.naming import Names, decimal, distribution
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet
-from suffice.errors import SufficeError
+from suffice.errors import ModelError
 from suffice.finite import ENDED, MANY_STATES, FiniteModel, Outcomes
 from suffice.model import Model
 from suffice.rdp import RDP
@@ -60,7 +60,7 @@ class _Source:
 def write_pomdp(model: FiniteModel, horizon: int, title: str = "A finite model") -> str:
     """A finite model as a `.POMDP` file; the horizon is said in a comment, for the format has none."""
     if model.reach is not None:
-        raise SufficeError(f"a model of over {MANY_STATES:,} states is too large to be written; choose smaller options")
+        raise ModelError(f"a model of over {MANY_STATES:,} states is too large to be written; choose smaller options")
     n_actions = len(model.alphabet.actions)
 
     def after(state: int, action: int) -> Iterator[Chance]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.episodes import DUMMY, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import MissingError
 from suffice.lab.measuring import measured
 from suffice.lab.peers.machines import Machine, traces
 from suffice.rdp import UNSEEN
@@ -30,7 +30,7 @@ def aalpy(episodes: Episodes, eps: float | str, closed: bool = False, general: b
     try:
         from aalpy.learning_algs import run_Alergia, run_Alergia_GSM
     except ImportError:
-        raise SufficeError(ABSENT) from None
+        raise MissingError(ABSENT) from None
     action = [FIRST_ACTION if a == DUMMY else a for a in episodes.letters[:, 0].tolist()]
     steps = list(zip([*action, FIRST_ACTION], range(len(action) + 1), strict=True))
     data = [[steps[letter] for letter in trace] for trace in traces(episodes, closed)]

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from suffice.episodes import Episodes, Int64
-from suffice.errors import SufficeError
+from suffice.errors import MissingError
 from suffice.lab.measuring import ProgramError, Took, measured_command
 from suffice.lab.peers.machines import Machine, traces
 from suffice.rdp import UNSEEN
@@ -53,7 +53,7 @@ def find_flexfringe(given: str | None = None) -> str | None:
     for said, name in (("--flexfringe", given), ("FLEXFRINGE", variable)):
         if name:
             if (found := shutil.which(name)) is None:
-                raise SufficeError(f"{said} {name} is no program that can be run; {HOW_TO_GET_IT}")
+                raise MissingError(f"{said} {name} is no program that can be run; {HOW_TO_GET_IT}")
             return str(Path(found).resolve())
     found = shutil.which("flexfringe")
     return found and str(Path(found).resolve())

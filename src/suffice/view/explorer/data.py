@@ -7,6 +7,7 @@ q are at begin[q] to begin[q + 1]. Actions and observations go by their codes in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -14,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.doubts import Doubt
-from suffice.episodes import PAD
+from suffice.episodes import PAD, Int64
 from suffice.model import Model
 from suffice.planner import BEHAVE, Plan, action_values, behaviour_values, fold_places
 from suffice.rdp import RDP, History, show
 from suffice.reasons import reasons
 from suffice.view.arrows import Arrow, arrows_of, over
-from suffice.view.explorer.places import find_places
+from suffice.view.explorer.places import Places, find_places
 from suffice.view.fewest_words import Usage, fewest_words
 from suffice.view.labels import Line
+
+Float = NDArray[np.float64]
 
 MOST_REASONS = 4  # why a state is one of its own: against so many of its neighbours
 MOST_DOUBTS = 3  # at a state
@@ -33,6 +36,9 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
     """All that the page shows of a model."""
     rdp, about, texts = model.rdp, model.about, _Texts()
     alphabet, promise = rdp.alphabet, about.promise
+    arrows, worth = arrows_of(rdp), _Worth.of(model)
+    lines = _labels(rdp, arrows)
+    places = find_places(rdp, arrows, lines)
     said = [promise.sentence, promise.second_look_sentence, about.plan.sentence if about.plan else ""]
     data = {
         "title": name,
@@ -42,20 +48,18 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
         "layers": rdp.layers.tolist(),
         "said": [sentence for sentence in said if sentence],
         "legend": Usage.of(rdp).legend(rdp),
-        "discount": about.plan.discount if about.plan else None,
+        "discount": _discount(model),
         "actions": [None, "pad", *map(str, alphabet.actions)],
         "observations": [None, *(f"({', '.join(map(str, values))})" for values in alphabet.observations)],
         "symbols": dict(zip(("action", "observation"), rdp.symbols.T.tolist(), strict=True)),
-        "states": _states(model),
+        "states": _states(model, worth, places),
         "events": _events(rdp),
-        "choices": _choices(model),
+        "choices": _choices(worth),
         "at_steps": _at_steps(model),
-        "arrows": _arrows(rdp, texts),
+        "arrows": _arrows(arrows, lines, places, texts),
         "reasons": _reasons(model, texts),
         "doubts": _doubts(model, texts),
     }
-    places = data["arrows"].pop("places")
-    data["states"] |= places
     return data | {"texts": texts.known}
 
 
@@ -82,25 +86,47 @@ def plan_of(model: Model) -> Plan:
     return Plan(np.full(layers.n_states, BEHAVE, np.int64), nothing, nothing, 0.0)
 
 
-def _states(model: Model) -> dict[str, Any]:
-    """Those of a stationary automaton as they are where the plan is most often in them."""
-    rdp, plan = model.rdp, plan_of(model)
-    place = fold_places(rdp, plan) if rdp.stationary else np.arange(rdp.n_states)
-    discount = model.about.plan.discount if model.about.plan else None
-    worth = behaviour_values(model.planned)[place] if discount is None else behaviour_values(rdp, discount)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Worth:
+    """What is to come in each state; of a stationary automaton where the plan is most often in it."""
+
+    plan: Plan  # on the automaton's own states
+    behaviour: Float  # [Q] if one goes on as the log did
+    choices: Float  # [Q, actions] if one takes an action and then follows the plan; NaN where it was never taken
+
+    @classmethod
+    def of(cls, model: Model) -> _Worth:
+        rdp, layers, plan = model.rdp, model.planned, plan_of(model)
+        place = fold_places(rdp, plan) if rdp.stationary else np.arange(rdp.n_states)
+        folded = Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
+        discount = _discount(model)
+        if discount is not None:
+            choices = action_values(rdp, folded, rdp.own_tally(), discount)
+            return cls(folded, behaviour_values(rdp, discount), choices)
+        choices = action_values(layers, plan, layers.own_tally())
+        return cls(folded, behaviour_values(layers)[place], choices[place])
+
+
+def _discount(model: Model) -> float | None:
+    return model.about.plan.discount if model.about.plan else None
+
+
+def _states(model: Model, worth: _Worth, places: Places) -> dict[str, Any]:
+    rdp, plan = model.rdp, worth.plan
     visits = rdp.counts.sum(axis=1) + (0 if rdp.cut is None else rdp.cut.sum(axis=1))
     if not rdp.stationary:
         visits[-1] = model.about.episodes
-    found = {"visits": visits.tolist(), "behaviour": _short(worth), "over": sorted(over(rdp))}
+    x, y = np.round(places.states, 1).T.tolist()
+    found = {"x": x, "y": y, "visits": visits.tolist(), "behaviour": _short(worth.behaviour), "over": sorted(over(rdp))}
     found |= _typical(rdp)
     if model.plan is None:
         return found
-    planned = np.where(plan.actions == BEHAVE, BEHAVE, plan.actions + PAD + 1)[place]
-    return found | {
-        "value": _short(plan.values[place]),
-        "lower": _short(plan.lower[place]),
-        "planned": planned.tolist(),  # action codes, or BEHAVE
-    }
+    return found | {"value": _short(plan.values), "lower": _short(plan.lower), "planned": _codes(plan.actions).tolist()}
+
+
+def _codes(actions: Int64) -> Int64:
+    """Of actions of a plan, or BEHAVE."""
+    return np.where(actions == BEHAVE, BEHAVE, actions + PAD + 1)
 
 
 def _typical(rdp: RDP) -> dict[str, Any]:
@@ -131,52 +157,39 @@ def _events(rdp: RDP) -> dict[str, Any]:
     }
 
 
-def _choices(model: Model) -> dict[str, Any]:
+def _choices(worth: _Worth) -> dict[str, Any]:
     """What each action that was tried is worth in each state, if the plan goes on from there."""
-    rdp, plan = model.rdp, plan_of(model)
-    discount = model.about.plan.discount if model.about.plan else None
-    layers, place = model.planned, fold_places(rdp, plan) if rdp.stationary else np.arange(rdp.n_states)
-    if discount is None:
-        worth = action_values(layers, plan, layers.own_tally())[place]
-    else:
-        folded = Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
-        worth = action_values(rdp, folded, rdp.own_tally(), discount)
-    states, actions = np.nonzero(~np.isnan(worth))
+    states, actions = np.nonzero(~np.isnan(worth.choices))
     return {
-        "begin": _begins(np.bincount(states, minlength=rdp.n_states)),
+        "begin": _begins(np.bincount(states, minlength=len(worth.choices))),
         "action": (actions + PAD + 1).tolist(),
-        "worth": _short(worth[states, actions]),
+        "worth": _short(worth.choices[states, actions]),
     }
 
 
 def _at_steps(model: Model) -> dict[str, Any] | None:
     """What the plan does, and what is to come, in each state at each step: of a stationary model it is not the same."""
-    if not model.rdp.stationary or (model.about.plan and model.about.plan.discount is not None):
+    if not model.rdp.stationary or _discount(model) is not None:
         return None
     (layers, stands), plan = model.rdp.unroll(), plan_of(model)
     if layers.n_states > MOST_AT_STEPS:
         return None
-    planned = np.where(plan.actions == BEHAVE, BEHAVE, plan.actions + PAD + 1)
-    found = {"step": layers.layer_of(), "state": stands, "planned": planned}
+    found = {"step": layers.layer_of(), "state": stands, "planned": _codes(plan.actions)}
     columns: dict[str, Any] = {name: column[:-1].tolist() for name, column in found.items()}  # without the final state
     columns["behaviour"] = _short(behaviour_values(layers)[:-1])
     return columns if model.plan is None else columns | {"value": _short(plan.values[:-1])}
 
 
-def _arrows(rdp: RDP, texts: _Texts) -> dict[str, Any]:
-    arrows = arrows_of(rdp)
-    lines = _labels(rdp, arrows)
-    places = find_places(rdp, arrows, lines)
+def _arrows(arrows: Sequence[Arrow], lines: Sequence[Sequence[Line]], places: Places, texts: _Texts) -> dict[str, Any]:
     columns: dict[str, Any] = {
         name: [getattr(arrow, name) for arrow in arrows] for name in ("source", "target", "count", "symbols")
     }
     columns["lines"] = [[texts.number(line.text) for line in some] for some in lines]
     columns["line_actions"] = [[list(line.actions) for line in some] for some in lines]
     if places.labels is not None and places.curves is not None:
-        columns |= {"x": np.round(places.labels[:, 0], 1).tolist(), "y": np.round(places.labels[:, 1], 1).tolist()}
-        columns["curves"] = np.round(places.curves.reshape(len(arrows), 8), 1).tolist()
-    x, y = np.round(places.states, 1).T.tolist()
-    return columns | {"places": {"x": x, "y": y}}
+        x, y = np.round(places.labels, 1).T.tolist()
+        columns |= {"x": x, "y": y, "curves": np.round(places.curves.reshape(len(arrows), 8), 1).tolist()}
+    return columns
 
 
 def _labels(rdp: RDP, arrows: Sequence[Arrow]) -> list[list[Line]]:
@@ -218,7 +231,7 @@ def _shown(history: History) -> str:
     return show(history) if history else ""
 
 
-def _begins(sizes: Sequence[int] | NDArray[np.int64]) -> list[int]:
+def _begins(sizes: Sequence[int] | Int64) -> list[int]:
     return [0, *np.cumsum(np.asarray(sizes, np.int64)).tolist()]
 
 

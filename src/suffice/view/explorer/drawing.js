@@ -172,12 +172,13 @@ class Painter {
     context.setLineDash([]);
   }
 
-  // The selected state's arrows first, then those that are taken most, as far as labels have room.
+  // The selected state's arrows and the way there first, then those that are taken most, as far as labels have room.
   paintLabels() {
     const { model, camera, look } = this;
     const { source, target, lines } = model.arrows;
     const size = 12.5 * camera.k;
-    const focus = look.selected >= 0 ? [...new Set([...model.leaving(look.selected), ...model.arriving(look.selected)])] : [];
+    const touching = look.selected >= 0 ? [...model.leaving(look.selected), ...model.arriving(look.selected)] : [];
+    const focus = [...new Set([...touching, ...look.trail])];
     this.context.textAlign = "center";
     this.context.textBaseline = "middle";
     if (this.near < 9) return;

@@ -25,7 +25,7 @@ class Model {
     this.doubts.state.forEach((q, i) => this.doubtful.set(q, [...(this.doubtful.get(q) ?? []), i]));
   }
 
-  get planned() { return Boolean(this.states.value); }
+  get hasPlan() { return Boolean(this.states.value); }
 
   name(q) {
     return this.stationary ? String(q) : `${this.layerOf[q]}.${q - this.offsets[this.layerOf[q]]}`;
@@ -54,7 +54,7 @@ class Model {
     return high > low + 1e-9 ? (this.values[q] - low) / (high - low) : 0.5;
   }
 
-  plannedIn(q) { return this.planned ? this.states.planned[q] : BEHAVE; }
+  plannedIn(q) { return this.hasPlan ? this.states.planned[q] : BEHAVE; }
 
   action(y) { return this.symbols.action[y]; }
 
@@ -135,7 +135,7 @@ class Model {
     const place = this.places?.get(step * this.n + q);
     const from = place === undefined ? this.states : this.at_steps;
     const i = place ?? q;
-    return { value: from.value?.[i], behaviour: from.behaviour[i], planned: this.planned ? from.planned[i] : BEHAVE };
+    return { value: from.value?.[i], behaviour: from.behaviour[i], planned: this.hasPlan ? from.planned[i] : BEHAVE };
   }
 
   // How often episodes come here.

@@ -7,7 +7,6 @@ text only, and the page allows no other program than the one whose hash it names
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 from base64 import b64encode
 from importlib.resources import files
@@ -19,6 +18,7 @@ from suffice.model import Model
 from suffice.view.explorer.comparing import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
+from suffice.view.html import text
 
 EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
@@ -49,7 +49,7 @@ def page_of(
     style = _part("page.css")
     program = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in PROGRAM) + "})();\n"
     return Template(_part("page.html")).substitute(
-        title=html.escape(_as_text(" and ".join(names[: len(models)]) if title else "An automaton")),
+        title=text(" and ".join(names[: len(models)]) if title else "An automaton"),
         style=style,
         style_hash=_hash(style),
         program=program,
@@ -67,10 +67,5 @@ def _part(name: str) -> str:
     return (files("suffice.view.explorer") / name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
-    return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _as_text(name: str) -> str:
-    """Names of files may hold what is no text."""
-    return name.encode(errors="replace").decode()
+def _hash(part: str) -> str:
+    return "sha256-" + b64encode(hashlib.sha256(part.encode()).digest()).decode()

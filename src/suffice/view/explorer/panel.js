@@ -53,13 +53,13 @@ function facts(model, q) {
   const list = make("dl", { class: "facts" });
   const fact = (term, value, note) => list.append(make("div", {}, make("dt", {}, term), make("dd", {}, value, note ? make("small", {}, note) : null)));
   if (model.over.has(q)) return list;
-  if (model.planned) {
+  if (model.hasPlan) {
     const value = inShort(model.states.value[q]);
     const lower = inShort(model.states.lower[q]);
     fact("still to come, by the plan", value, lower === value ? "" : `cautiously ${lower}`);
   }
-  fact("as the log behaved", inShort(model.states.behaviour[q]));
-  if (model.planned && q > 0) {
+  fact("still to come, as the log behaved", inShort(model.states.behaviour[q]));
+  if (model.hasPlan && q > 0) {
     const planned = model.plannedIn(q);
     fact("the plan", planned === BEHAVE ? "as the log did" : model.actions[planned]);
   }

@@ -113,8 +113,8 @@ class Replay {
       return make("button", { type: "button", class: event.chance ? "chip" : "chip rare", click: () => this.own(event) },
         `${model.shown(event.symbol)}${paid}`, make("small", {}, event.chance ? percent(event.chance) : "not planned"));
     });
-    const how = q === 0 ? "" : model.planned && planned !== BEHAVE ? ", by the plan" : ", as the log behaved";
-    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Most likely next${how}; choose one to go on by hand:`),
+    const how = q === 0 ? "" : model.hasPlan && planned !== BEHAVE ? ", by the plan" : ", as the log behaved";
+    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Likely next${how}. Choose one to go on by hand:`),
       make("div", { class: "chips", role: "group", "aria-labelledby": "likely" }, chips));
   }
 

@@ -64,14 +64,13 @@ def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Ep
     layers, plan = model.planned, plan_of(model)
     word = np.zeros((layers.horizon + 1, n), np.int64)
     q: Int64 = np.zeros(n, np.int64)
-    for t, letters in enumerate(word):
+    for letters in word:
         counts = layers.counts[q]
         if follow:
             planned = plan.actions[q][:, None]
             counts = np.where((planned == BEHAVE) | (layers.letters[:, 0] == planned + PAD + 1), counts, 0)
         sums = counts.cumsum(axis=1)
         letters[:] = (sums <= (rng.random(n) * sums[:, -1])[:, None]).sum(axis=1)
-        word[t] = letters
         q = layers.tau[q, layers.symbol_of_letter()[letters]].astype(np.int64)
     return Episodes(layers.alphabet, layers.letters, word, np.ones(len(layers.letters), bool))
 

@@ -277,7 +277,7 @@ function legendOf(model) {
   const sign = (look) => make("i", { class: look });
   return make("div", { class: "legend" },
     make("span", {}, sign(""), low === high ? `each is worth ${low}` : `worth ${low} to ${high}`),
-    model.planned ? make("span", {}, sign("arrow"), "planned") : null,
+    model.hasPlan ? make("span", {}, sign("arrow"), "planned") : null,
     make("span", {}, sign("arrow thick"), "taken often"),
     model.over.size ? make("span", {}, sign("pale"), "over") : null);
 }
@@ -287,6 +287,6 @@ function summary(model, q) {
   const planned = model.plannedIn(q);
   const lines = [make("b", {}, `State ${model.name(q)}`), make("div", {}, model.frequency(q))];
   if (model.over.has(q)) return [...lines, make("div", {}, "the episode is over")];
-  const does = !model.planned || q === 0 ? "" : planned === BEHAVE ? ", as the log did" : `, plan: ${model.actions[planned]}`;
+  const does = !model.hasPlan || q === 0 ? "" : planned === BEHAVE ? ", as the log did" : `, plan: ${model.actions[planned]}`;
   return [...lines, make("div", {}, `${inShort(model.values[q])} to come${does}`)];
 }

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from suffice.about import About, Planned
 from suffice.episodes import in_order
 from suffice.estimates import Estimate
-from suffice.model import About, Model, Planned
+from suffice.model import Model
 from suffice.offpolicy import Judged
 from suffice.planner import BEHAVE
 from suffice.view.arrows import over

@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
+from suffice.about import E_VALUES, About
 from suffice.bounds import FISHER_EXACT
 from suffice.episodes import Value
 from suffice.learner import Settings
-from suffice.model import E_VALUES, About, Model
+from suffice.model import Model
 from suffice.planner import USUAL
 from suffice.rdp import History, Symbol, show
 from suffice.solution import Split

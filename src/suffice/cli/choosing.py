@@ -1,0 +1,131 @@
+"""How to learn and plan, from the words of the command line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from suffice.cli.folding import Folding
+from suffice.cli.options import DEFAULT_PLAN, PlanOptions, refuse_seed
+from suffice.errors import SettingsError
+
+if TYPE_CHECKING:
+    from suffice.learner import Settings
+    from suffice.learning import Choices
+    from suffice.model import Model
+    from suffice.planner import Planning
+    from suffice.solution import Split
+
+
+def settings_of(
+    metric: str, family: str | None, bound: str | None, delta: float | None, confidence: float | None, cut: float,
+    seed: int, threads: int | None, memory: str | None,
+) -> Settings:  # fmt: skip
+    """How to learn, from the words of the command line."""
+    from suffice.bounds import BOUNDS
+    from suffice.languages import CONJUNCTIONS, Family
+    from suffice.learner import Settings
+    from suffice.learning import all_cores
+    from suffice.statistics import Statistic
+    from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
+    from suffice.statistics.language_counts import LanguageCounts
+    from suffice.statistics.prefix_sketch import PrefixSketches
+    from suffice.statistics.prefix_tree import PrefixCounts
+
+    refuse_seed(seed)
+    if delta is not None and confidence is not None:
+        raise SettingsError("--delta and --confidence both fix the level of the tests; give one of them")
+    if family is not None and metric == "sketch":
+        raise SettingsError(
+            "--family does not go with --metric sketch: languages overlap, so their counts add up to more than the "
+            "sample and the sketch's error bound fails (paper, §4.2); use --metric languages"
+        )
+    if family is not None and metric == "prefixes":
+        raise SettingsError("--family goes with --metric languages only; leave one of them out")
+    statistics: dict[str, Statistic] = {
+        "languages": AdaptiveLanguages()
+        if family == ADAPTIVE
+        else LanguageCounts(Family.parse(family) if family else CONJUNCTIONS),
+        "prefixes": PrefixCounts(),
+        "sketch": PrefixSketches(seed),
+    }
+    return Settings(
+        statistic=statistics[metric],
+        bound=BOUNDS[bound] if bound else None,
+        delta=1e-3 if delta is None else delta,
+        confidence=confidence,
+        cut=cut,
+        threads=all_cores().threads if threads is None else threads,
+        memory=_bytes(memory) if memory else 0,
+    )
+
+
+How = tuple["Planning | None", "Split | None", bool]  # to plan if at all, to split the log if so, to look twice or not
+
+
+def planning_of(options: PlanOptions, delta: float | None, confidence: float | None, chosen: bool) -> How:
+    """How to plan, from the words of the command line; `chosen`: the user has decided how to compare futures."""
+    from suffice.planner import GREEDY, USUAL, Planning
+    from suffice.solution import Split
+
+    if options.planner in ("greedy", "none") and options.strength is not None:
+        raise SettingsError(
+            f"--strength is how cautious a plan is, and --planner {options.planner} is not; leave it out"
+        )
+    if options.planner == "none" and (options.split or options.hold_out is not None):
+        raise SettingsError("--split and --hold-out are for a plan; leave out --planner none, or them")
+    if options.accuracy is not None and options.planner != "subsampled":
+        raise SettingsError("--accuracy can be proved for --planner subsampled only; say that too, or leave it out")
+    if not options.split and (options.accuracy is not None or options.max_states != PlanOptions.max_states):
+        raise SettingsError("--accuracy and --max-states go with --split; add it, or leave them out")
+    strength = USUAL if options.strength is None else options.strength
+    if options.discount is not None and options.planner in ("subsampled", "none"):
+        raise SettingsError(f"--discount does not go with --planner {options.planner}; leave one of them out")
+    plannings = {
+        "safe": Planning(strength, discount=options.discount),
+        "pessimistic": Planning(strength, safe=False, discount=options.discount),
+        "greedy": replace(GREEDY, discount=options.discount),
+        "subsampled": Planning(strength, subsample=True),
+    }
+    if not options.split:
+        usual = not chosen and options.planner != "none"
+        look = usual if options.second_look is None else options.second_look
+        return plannings.get(options.planner), None, look
+    if confidence is not None:
+        raise SettingsError("--split divides δ as the paper does; leave --confidence out, or say --delta")
+    if options.second_look:
+        raise SettingsError("--split is the paper's way, which takes no second look; leave one of them out")
+    level = Split().delta if delta is None else delta
+    return plannings[options.planner], Split(level, options.accuracy, options.max_states), False
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(I?)B?", text.strip().upper())
+    if not found:
+        raise SettingsError(f"--memory {text} is no size; write it like 500MB or 4GB")
+    number, unit, binary = found.groups()
+    size = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
+    if size <= 0:
+        raise SettingsError(f"--memory {text} leaves no room; try 1GB")
+    return size
+
+
+def choices_of(settings: Settings, how: How, stationary: Folding, hold_out: float | None, seed: int) -> Choices:
+    """All that was chosen."""
+    from suffice.learning import Choices
+
+    return Choices(settings, *how, "auto" if stationary == "auto" else stationary == "yes", hold_out, seed)
+
+
+def choices_again(
+    model: Model, settings: Settings, chosen: bool, stationary: Folding, options: PlanOptions, seed: int
+) -> Choices:
+    """What was chosen for an earlier model; only what it takes in time and memory may be chosen anew."""
+    from suffice.learning import Choices
+
+    if chosen or stationary != "no" or replace(options, hold_out=None) != DEFAULT_PLAN:
+        raise SettingsError("--like takes test, level and plan from the earlier model; leave out what chooses others")
+    choices = Choices.of(model)
+    settings = replace(choices.settings, threads=settings.threads, memory=settings.memory)
+    return replace(choices, settings=settings, hold_out=options.hold_out, seed=seed)

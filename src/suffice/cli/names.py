@@ -1,0 +1,45 @@
+"""What kind of name an argument is, so that shells can complete it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter, Token
+
+if TYPE_CHECKING:
+    from cyclopts.completion import CompletionContext
+
+
+def _as_written(kind: object, tokens: Sequence[Token]) -> str:
+    """Paths are completed as files, and stay the text that was given, to be said again as it was."""
+    del kind
+    return tokens[0].value
+
+
+def _domains(context: CompletionContext) -> list[str]:
+    """The names of domains, and files that may hold one."""
+    from suffice.domains import DOMAINS
+
+    return [*DOMAINS, *(name for name in _files(context) if name.lower().endswith(".pomdp"))]
+
+
+def _models_and_domains(context: CompletionContext) -> list[str]:
+    from suffice.domains import DOMAINS
+
+    return [*DOMAINS, *_files(context)]
+
+
+def _files(context: CompletionContext) -> list[str]:
+    folder, _, _ = context.incomplete.rpartition("/")
+    paths = sorted(Path(folder or ("/" if context.incomplete.startswith("/") else ".")).glob("[!.]*"))
+    return [f"{path}/" if path.is_dir() else str(path) for path in paths]
+
+
+DomainName = Annotated[str, Parameter(completer=_domains)]
+ModelOrDomain = Annotated[str, Parameter(completer=_models_and_domains)]
+if TYPE_CHECKING:
+    FileName = str
+else:
+    FileName = Annotated[Path, Parameter(converter=_as_written)]

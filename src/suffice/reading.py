@@ -1,0 +1,98 @@
+"""Data of any kind as episodes: a source that `read_log` reads, episodes that are read already, or several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.episodes import Episodes
+from suffice.errors import LogError, SettingsError
+from suffice.logs import Binning, Bins, Columns, Report, read_log
+
+Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
+Binnings = Mapping[str, Binning]
+Source = TypeVar("Source")
+
+
+class Reading(NamedTuple):
+    """Episodes, and what is to be known of how they were read."""
+
+    episodes: Episodes
+    bins: Mapping[str, Bins]  # of binned columns
+    notes: tuple[str, ...] = ()
+    propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if a column says so
+
+
+def read_data(data: Data, columns: Columns, horizon: int | None = None, bins: Binnings | None = None) -> Reading:
+    """One source or several, all by the same columns and bins."""
+
+    def read(source: Data, bins: Binnings, horizon: int | None) -> Reading:
+        if isinstance(source, Episodes):
+            return _as_given(source, bins, horizon)
+        return of_report(*read_log(source, columns, horizon=horizon, bins=bins))
+
+    sources = list(data) if _are_several(data) else [data]
+    return read_together(sources, read, bins or {}, horizon)
+
+
+def of_report(episodes: Episodes, report: Report) -> Reading:
+    """A log as it was read."""
+    return Reading(episodes, report.bins, report.notes, report.propensities)
+
+
+def read_together(
+    sources: Sequence[Source],
+    read: Callable[[Source, Binnings, int | None], Reading],
+    bins: Binnings,
+    horizon: int | None,
+) -> Reading:
+    """Several logs as one, by the bins that the first turns out to have; equal ids in two logs are two episodes."""
+    if not sources:
+        raise LogError("there is nothing to learn from: the list of data is empty")
+    files = [Path(source).resolve() for source in sources if isinstance(source, str | Path)]
+    if twice := [file.name for i, file in enumerate(files) if file in files[:i]]:
+        raise LogError(f"{twice[0]} is given twice, and its episodes would count twice; leave one out")
+    first = read(sources[0], bins, horizon)
+    bins = bins if isinstance(sources[0], Episodes) else first.bins
+    found = [first, *(read(source, bins, horizon) for source in sources[1:])]
+    longest = max(reading.episodes.horizon for reading in found)
+    for i, source in enumerate(sources):  # whether an episode ended, or was cut off, is for its log to say
+        if found[i].episodes.horizon < longest and not isinstance(source, Episodes):
+            found[i] = read(source, bins, longest)
+    notes = tuple(dict.fromkeys(note for reading in found for note in reading.notes))
+    if len(found) == 1:
+        return first
+    edges = next((reading.bins for reading in found if reading.bins), {})
+    return Reading(Episodes.joined([r.episodes for r in found]), edges, notes, _propensities(found))
+
+
+def _propensities(found: Sequence[Reading]) -> NDArray[np.float64] | None:
+    parts = [reading.propensities for reading in found if reading.propensities is not None]
+    if len(parts) < len(found):
+        return None
+    return np.concatenate(parts, axis=1)  # of one horizon, since all were read from logs
+
+
+def _as_given(episodes: Episodes, bins: Binnings, horizon: int | None) -> Reading:
+    """Their bins can only be told, not made."""
+    if asked := [name for name, binning in bins.items() if not isinstance(binning, Bins)]:
+        raise SettingsError(
+            f"Episodes are binned when they are read; give {asked[0]!r} the Bins of the report, or give the log"
+        )
+    if horizon is not None and horizon != episodes.horizon:
+        episodes = episodes.cut(horizon) if horizon < episodes.horizon else episodes.padded(horizon)
+    return Reading(episodes, {name: binned for name, binned in bins.items() if isinstance(binned, Bins)})
+
+
+def _are_several(data: Data) -> bool:
+    """A list of sources, rather than a list that is one."""
+    return isinstance(data, list | tuple) and all(map(_is_source, data))
+
+
+def _is_source(item: object) -> bool:
+    tables = ("__arrow_c_stream__", "with_format", "iterate_episodes", "episodes")
+    return isinstance(item, str | Path | Episodes) or any(hasattr(item, name) for name in tables)
