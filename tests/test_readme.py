@@ -98,7 +98,20 @@ def test_nothing_in_it_waits_to_be_filled_in(name: str) -> None:
 
 def test_every_option_the_pages_name_exists():
     """Options of suffice, that is: those of its commands and those in the tables and the text."""
-    commands = ("simulate", "exact", "check", "learn", "info", "evaluate", "export", "compare", "draw", "explore", "report", "reproduce")
+    commands = (
+        "simulate",
+        "exact",
+        "check",
+        "learn",
+        "info",
+        "evaluate",
+        "export",
+        "compare",
+        "draw",
+        "explore",
+        "report",
+        "reproduce",
+    )
     helped = "".join(
         subprocess.run([BIN / "suffice", command, "--help"], capture_output=True, text=True, check=True).stdout
         for command in commands

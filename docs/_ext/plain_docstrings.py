@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 
 CODE = re.compile(r"(`[^`]+`)")
 MARKUP = re.compile(r"([*|\\]|(?<=\w)_(?!\w))")  # that would mean something to Sphinx, and nothing to us
+ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[[^]]*\], ~?numpy\.dtype\[([^]]*)\]\]")
 FIELD = re.compile(r"^    (\w+): .*?  # (.*)$", re.M)
 
 
@@ -19,6 +20,14 @@ def translate(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines
     lines[:] = [line for paragraph in "\n".join(lines).split("\n\n") for line in [*_plain(paragraph), ""]]
     if what == "class":
         lines += _fields(thing)
+
+
+def shorten(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Arrays by what they hold."""
+    short = (ARRAY.sub(r"NDArray[\1]", text) if text else text for text in (signature, returned))
+    return next(short), next(short)
 
 
 def skip(app: Sphinx, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
@@ -50,5 +59,6 @@ def _fields(kind: type) -> list[str]:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", translate)
+    app.connect("autodoc-process-signature", shorten)
     app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True}

@@ -11,16 +11,16 @@ everywhere, and so does the junction, so that whoever wants to reach the goal mu
 # action takes it, what is seen then, and what it pays. Darker states are worth more, and orange is what the plan does.
 import numpy as np
 
-from suffice import make, regorl
+import suffice
 from suffice.view import draw_automaton, save_figure
 
-maze = make("t-maze", {"length": "2"})
+maze = suffice.make("t-maze", {"length": "2"})
 episodes = maze.simulate(20_000, 3, np.random.default_rng(0))
-solution = regorl(episodes)
-figure = draw_automaton(solution.learned.rdp, solution.plan, title="A short T-maze, learned from 20,000 episodes")
+model = suffice.learn(episodes)
+figure = draw_automaton(model.rdp, model.plan, title="A short T-maze, learned from 20,000 episodes")
 save_figure(figure, "automaton")
 
 # %%
 # The two cues (011 and 110) lead to different states, and so does every step towards the goal: the automaton remembers
 # the cue as long as it matters. Whoever strays has no time left for the goal, and there both cues share their states.
-print(solution.sentence)
+print(model)

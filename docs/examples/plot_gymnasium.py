@@ -12,12 +12,12 @@ import gymnasium
 import numpy as np
 from matplotlib.figure import Figure
 
-from suffice import Model, make, register, regorl
+from suffice import learn, make, register
 from suffice.playing import play
 from suffice.view import save_figure
 
 episodes = make("enemy-corridor").simulate(5_000, 10, np.random.default_rng(0))
-model = Model.of(regorl(episodes), episodes)
+model = learn(episodes)
 register()  # the domains as environments
 env = gymnasium.make("suffice/EnemyCorridor-v0")
 played = play(env, model.policy(), episodes=500, seed=1)
