@@ -2,7 +2,7 @@
 
 const CLOSEST = 4; // zoom
 const HEAVY = 2500; // arrows in view; more are not painted anew while the map moves
-const MARGIN = 90; // pixels between the edge and what is shown
+const MARGIN = 180; // pixels between the edge and what is shown
 const STILL = 110; // milliseconds without movement
 
 class Camera {
