@@ -57,8 +57,13 @@ def with_outputs(page: str, folder: Path) -> str:
         told = re.findall(r"^\$ (.*)$", commands, re.M)
         return "```console\n" + "".join(f"$ {command}\n{printed(command, folder)}" for command in told) + "```"
 
+    def unless_the_same(found: re.Match[str]) -> str:
+        """Times alone are no news."""
+        now = run(found)
+        return found[0] if steady(now) == steady(found[0]) else now
+
     shutil.copytree(ROOT / "examples", folder / "examples")
-    return SHOWN.sub(run, page)
+    return SHOWN.sub(unless_the_same, page)
 
 
 TABLE = re.compile(r"(?<=<!-- table1 -->\n).*?(?=<!-- /table1 -->)", re.S)
@@ -79,7 +84,7 @@ def steady(text: str) -> str:
 def test_the_examples_print_what_they_show(name: str, tmp_path: Path) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
     assert SHOWN.search(page)
-    assert steady(with_outputs(page, tmp_path)) == steady(page)
+    assert with_outputs(page, tmp_path) == page
 
 
 def test_the_readme_has_its_examples() -> None:

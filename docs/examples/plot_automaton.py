@@ -8,7 +8,8 @@ everywhere, and so does the junction, so that whoever wants to reach the goal mu
 
 # %%
 # Simulate random episodes, learn, draw. States are circles, one column for each step of an episode; an arrow says which
-# action takes it, what is seen then, and what it pays. Darker states are worth more, and orange is what the plan does.
+# action takes it, and as far as needed what is seen then and what it pays. Darker states are worth more, and orange is
+# what the plan does.
 import numpy as np
 
 import suffice
@@ -17,7 +18,8 @@ from suffice.view import draw_automaton, save_figure
 maze = suffice.make("t-maze", {"length": "2"})
 episodes = maze.simulate(20_000, 3, np.random.default_rng(0))
 model = suffice.learn(episodes)
-figure = draw_automaton(model.rdp, model.plan, title="A short T-maze, learned from 20,000 episodes")
+title = "A short T-maze, learned from 20,000 episodes"
+figure = draw_automaton(model.rdp, model.plan, title=title, brief=True)
 save_figure(figure, "automaton")
 
 # %%

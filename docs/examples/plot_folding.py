@@ -18,12 +18,14 @@ from suffice.view import draw_automaton, save_figure
 
 episodes = make("corridor", {"columns": "1"}).simulate(2_000, 4, np.random.default_rng(0))
 layered = regorl(episodes)
-figure = draw_automaton(layered.learned.rdp, layered.plan, title="Layers: a column of states for each step")
+title = "Layers: a column of states for each step"
+figure = draw_automaton(layered.learned.rdp, layered.plan, title=title, brief=True)
 save_figure(figure, "layered")
 
 # %%
 # Folded, it is two states, and the arrows between them are encounters. A third comes before the first decision.
 folded = regorl(episodes, stationary=True)
 rdp = folded.learned.rdp
-figure = draw_automaton(rdp, fold_plan(rdp, folded.plan), title="Folded: the same states at all times")
+title = "Folded: the same states at all times"
+figure = draw_automaton(rdp, fold_plan(rdp, folded.plan), title=title, brief=True)
 save_figure(figure, "folded")
