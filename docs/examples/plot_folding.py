@@ -19,7 +19,7 @@ from suffice.view import draw_automaton, save_figure
 episodes = make("corridor", {"columns": "1"}).simulate(2_000, 4, np.random.default_rng(0))
 layered = regorl(episodes)
 title = "Layers: a column of states for each step"
-figure = draw_automaton(layered.learned.rdp, layered.plan, title=title, brief=True)
+figure = draw_automaton(layered.learned.rdp, layered.plan, title=title)
 save_figure(figure, "layered")
 
 # %%
@@ -27,5 +27,5 @@ save_figure(figure, "layered")
 folded = regorl(episodes, stationary=True)
 rdp = folded.learned.rdp
 title = "Folded: the same states at all times"
-figure = draw_automaton(rdp, fold_plan(rdp, folded.plan), title=title, brief=True)
+figure = draw_automaton(rdp, fold_plan(rdp, folded.plan), title=title)
 save_figure(figure, "folded")
