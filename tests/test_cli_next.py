@@ -83,7 +83,7 @@ def test_what_comes_next_works_when_copied(here: Path, args: str) -> None:
         follow(command)
 
 
-def test_a_chain_of_first_suggestions_goes_from_a_domain_to_its_states(
+def test_a_chain_of_first_suggestions_goes_from_a_domain_to_pages_about_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -95,7 +95,7 @@ def test_a_chain_of_first_suggestions_goes_from_a_domain_to_its_states(
             said = follow(first)
 
     followed = list(chain(ok("exact", *DOMAIN), 5))
-    assert followed == ["simulate", "learn", "info", "export", "info"]
+    assert followed == ["simulate", "learn", "explore", "report", "explore"]
 
 
 def test_what_is_for_machines_suggests_nothing(here: Path) -> None:

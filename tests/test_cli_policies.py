@@ -104,7 +104,8 @@ def test_learn_says_what_the_plan_will_bring(here: Path) -> None:
     assert promised is not None
     figures = [float(plan[name]) for name in ("predicted", "lower_bound", "behaviour_value")]
     assert [float(text) for text in promised.groups()] == pytest.approx(figures, rel=1e-3)
-    assert said[-1] == "Next: suffice info b.model --states   or   suffice evaluate b.model --domain DOMAIN"
+    evaluated = "suffice evaluate b.model --domain DOMAIN"
+    assert said[-1] == f"Next: suffice explore b.model -o b.html   or   suffice report b.model   or   {evaluated}"
 
 
 def test_learn_says_whether_to_follow_the_plan(here: Path) -> None:
@@ -671,7 +672,7 @@ def test_logged_probabilities_of_held_out_episodes(here: Path) -> None:
 def test_learn_says_how_to_evaluate_what_was_held_out(here: Path, log: str, options: str) -> None:
     ok("check", "log.parquet", "--write-schema", "schema.json")
     said = ok("learn", log, "-o", "b.model", "--hold-out", "0.25", *options.split())
-    hint = said.splitlines()[-1].split("or   suffice ")[1]
+    hint = said.splitlines()[-1].removeprefix("Next: suffice ").split("   or   ")[0]
     episodes = {"log.parquet": EPISODES, "chance.parquet": 3000}[log]
     assert json.loads(ok(*shlex.split(hint), "--json"))["episodes"] == episodes / 4
 

@@ -230,8 +230,8 @@ def test_every_kind_of_file_is_written_and_always_the_same(model: str, tmp_path:
         ok("draw", model, "-o", str(second))
         assert first.read_bytes() == second.read_bytes() and first.read_bytes().startswith(begin)
         assert not re.search(rb"[Mm]atplotlib|CreationDate|dc:date|Software", first.read_bytes())
-        following = "dot -Tsvg" if kind == "dot" else f"suffice explore {model} -o FILE.html"
-        assert said.startswith(f"Wrote {first}. Next: {following}")
+        following = "dot -Tsvg" if kind == "dot" else f"suffice explore {model} -o mab.html"
+        assert said.startswith(f"Wrote {first}.\nNext: {following}")
 
 
 def test_the_picture_says_what_it_leaves_out(model: str, tmp_path: Path) -> None:

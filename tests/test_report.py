@@ -341,15 +341,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_report_writes_the_page(here: Path) -> None:
     said = ok("report", "maze.model")
-    assert said.startswith("Wrote maze.html ") and "Next: " in said
-    assert Path("maze.html").read_text("utf-8") == report_of(model(), title="maze")
+    assert said.startswith("Wrote maze-report.html ") and "Next: " in said
+    assert Path("maze-report.html").read_text("utf-8") == report_of(model(), title="maze")
     ok("report", "maze.model", "-o", "b.html", "--title", "For you")
     assert Path("b.html").read_text("utf-8") == report_of(model(), title="For you")
 
 
 def test_json_is_the_content(here: Path) -> None:
     told = json.loads(ok("report", "maze.model", "--json"))
-    assert told == msgspec.to_builtins(content_of(model(), None, "maze")) and not Path("maze.html").exists()
+    assert told == msgspec.to_builtins(content_of(model(), None, "maze")) and not Path("maze-report.html").exists()
 
 
 def test_with_a_log_it_has_the_figures_of_evaluate(here: Path) -> None:
@@ -360,7 +360,7 @@ def test_with_a_log_it_has_the_figures_of_evaluate(here: Path) -> None:
     names = ("log", "doubly_robust", "model_based", "importance")
     assert [row["value"] for row in told["worth"][2:]] == [right[f"{name}_value"] for name in names]
     assert "New episodes: the plan" in (
-        ok("report", "held.model", "--log", "log.parquet") and Path("held.html").read_text()
+        ok("report", "held.model", "--log", "log.parquet") and Path("held-report.html").read_text()
     )
 
 

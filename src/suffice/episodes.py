@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,15 @@ def _order_key(value: Value) -> tuple[bool, float, str]:
 def plain(value: Value) -> Value:
     """Integral floats are integers, so that every file format gives the same symbols."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def unboxed(value: Any) -> Any:
+    """A number of numpy as Python's own, a narrow float by its shortest decimal: 0.1, not 0.10000000149011612."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, np.floating) and value.dtype.itemsize < 8:
+        return float(str(value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,9 @@ def name_beside(path: str | Path) -> str:
 
 
 def fingerprint(path: str | Path) -> str:
-    """What a file is known again by, however large: its size, beginning and end; of what is no file, nothing."""
-    if not Path(path).is_file():
-        return ""
+    """What a file is known again by, however large: its size, beginning and end; what is no file, by its name."""
+    if not Path(path).exists():
+        return hashlib.blake2b(str(path).encode(), digest_size=16).hexdigest()
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         ends = []

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Episodes, Int64, Value, plain
+from suffice.episodes import PAD, Episodes, Int64, Value, plain, unboxed
 from suffice.errors import LogError
 from suffice.planner import BEHAVE
 from suffice.rdp import RDP, UNSEEN, Symbol
@@ -131,7 +131,7 @@ def _find(observation: Any, name: str) -> Any:
 def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:
     if np.ndim(value):
         raise LogError(f"{name} is {value!r}, not a single value; an observation is a tuple of features")
-    value = value.item() if isinstance(value, np.generic | np.ndarray) else value
+    value = unboxed(value)
     if edges is None:
         return plain(value)
     if not isinstance(value, int | float):

@@ -96,7 +96,7 @@ def learn(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
     more
         Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
         two episodes.
@@ -202,7 +202,7 @@ def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
 def check(
     log: FileName, /, *, write_schema: FileName | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
 ) -> None:
-    """Say what is in a log, whether it is enough, and what learning from it would cost.
+    """Say what is in a log, and whether it is enough to learn from.
 
     What is wrong with it is said in one line that names file, row, column and the fix. Parquet, Arrow, CSV and JSON
     lines are read, with a row for each decision or for each episode; usual column names are recognised.
@@ -217,7 +217,7 @@ def check(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or per episode; or minari:DATASET.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
     write_schema
         Write the log's alphabet to this JSON file, for --schema.
     json

@@ -118,7 +118,9 @@ def explore(
     episodes: Whole = REPLAYED,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Write a page to explore a model in a browser: one file, which works without a network.
+    """Write a page to explore a model in a browser.
+
+    It is one file, which works without a network.
 
     Pan and zoom the automaton, search its states, and click one to read who leads there, what comes next and how
     likely, what the plan does and what that is worth, and why it is a state of its own. Replay episodes step by step,
@@ -126,8 +128,8 @@ def explore(
 
     Examples:
 
-        suffice explore maze.model -o maze.html                       # episodes are made up from the model's counts
-        suffice explore maze.model --log log.parquet -o maze.html     # episodes of a log
+        suffice explore maze.model -o maze.html
+        suffice explore maze.model --log log.parquet -o maze.html  # replay it
         suffice explore maze.model --compare other.model -o both.html
 
     Parameters
@@ -186,25 +188,26 @@ def report(
     json: Flag = False,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Write a page about a model for a colleague: what to do, what it would bring, and how far to trust it.
+    """Write a page about a model for a colleague.
 
-    One HTML file that needs nothing from elsewhere: send it, print it, keep it. It shows the data, what is promised,
-    the automaton, the plan beside what the log did, its value with intervals, where more data would help, and what to
-    be careful about. With a log of episodes that were not learned from it also has the figures of suffice evaluate.
+    It says what to do, what that would bring, and how far to trust it, in one HTML file that needs nothing from
+    elsewhere: send it, print it, keep it. It shows the data, what is promised, the automaton, the plan beside what the
+    log did, its value with intervals, where more data would help, and what to be careful about. With a log of episodes
+    that were not learned from it also has the figures of suffice evaluate.
 
     Examples:
 
-        suffice report maze.model                        # writes maze.html
-        suffice report maze.model -o for-you.html --title "What the maze teaches"
-        suffice report held.model --log log.parquet      # also by held-out episodes
-        suffice report maze.model --json                 # for machines, no page
+        suffice report maze.model                    # writes maze-report.html
+        suffice report maze.model -o page.html --title "What the maze teaches"
+        suffice report held.model --log log.parquet  # by held-out episodes too
+        suffice report maze.model --json             # for machines, no page
 
     Parameters
     ----------
     model
         Model file.
     output
-        HTML file to write. Default: the model's name with .html.
+        HTML file to write. Default: the model's name with -report.html.
     log
         Log to evaluate the plan by; the one that was learned from if the model was learned with --hold-out.
     title
@@ -218,7 +221,7 @@ def report(
     from suffice.model import Model
     from suffice.view.report import content_of, report_of
 
-    page = Path(output) if output is not None else Path(model).with_suffix(".html")
+    page = Path(output) if output is not None else Path(model).with_name(f"{Path(model).stem}-report.html")
     if not json:
         refuse_output(str(page) if output is None else output, model, *([log] if log else []))
     if log is None and words(options):
@@ -234,4 +237,4 @@ def report(
     with replacing(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
     say(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB). Open it in a browser: {page.resolve().as_uri()}")
-    say_next(command("explore", model, "-o", named_after(model, "-explorer.html")))
+    say_next(command("explore", model, "-o", named_after(model, ".html")))

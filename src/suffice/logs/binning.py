@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.episodes import Value, plain, smallest_uint
+from suffice.episodes import Int64, Value
 from suffice.errors import SettingsError
-from suffice.logs.tables import Coded, Floats, Table
+from suffice.logs.tables import Coded, Floats, Table, dense
 
 MOST = 1000  # bins
 
@@ -46,11 +46,19 @@ def parse_binning(text: str) -> Binning:
         edges = tuple(float(edge) for edge in filter(None, text.split(",")))
     except ValueError:
         edges = ()
-    if "," not in text or not edges or not np.isfinite(edges).all() or sorted(set(edges)) != list(edges):
+    if "," not in text or not _are_edges(edges):
         raise SettingsError(
             f"{text} says not how to bin: write a number of bins (8), of equal width (8:width), or edges (0,10,50)"
         )
     return edges
+
+
+def _are_edges(edges: object) -> bool:
+    try:
+        numbers = np.asarray(edges, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return bool(numbers.ndim == 1 and numbers.size and np.isfinite(numbers).all() and (np.diff(numbers) > 0).all())
 
 
 def spread_binnings(bins: Mapping[str, Binning], columns: Sequence[str]) -> dict[str, Binning]:
@@ -59,38 +67,44 @@ def spread_binnings(bins: Mapping[str, Binning], columns: Sequence[str]) -> dict
     for name, binning in bins.items():
         parts = [name] if name in columns else [column for column in columns if column.startswith(f"{name}.")]
         if not parts:
-            raise SettingsError(f"--bin {name} is for an observation, action or reward column: {', '.join(columns)}")
+            told = " ".join(", ".join(columns).split())
+            raise SettingsError(f"--bin {name} is for an observation, action or reward column: {told}")
         found |= dict.fromkeys(parts, binning)
     return found
 
 
 def bin_column(table: Table, name: str, binning: Binning) -> tuple[Coded[Value], Bins]:
-    """The bin of each row; none of the bins that are made here is empty, and no value is divided."""
+    """The bin of each row; no value is divided."""
     numbers = table.numbers(name)
     bins = binning if isinstance(binning, Bins) else Bins(_edges(table, name, numbers, binning))
-    codes = np.searchsorted(bins.edges, numbers, side="right").astype(smallest_uint(len(bins.edges) + 1))
-    return Coded(codes, tuple(range(len(bins.edges) + 1))), bins
+    codes, present = dense(np.searchsorted(bins.edges, numbers, side="right"), len(bins.edges) + 1)
+    return Coded(codes, tuple(present.tolist())), bins
 
 
-def bin_rewards(table: Table, name: str, binning: Binning) -> tuple[Coded[float], Bins]:
-    """The mean reward of each row's bin."""
+def bin_rewards(table: Table, name: str, binning: Binning, counts: Int64) -> tuple[Coded[float], Bins]:
+    """The mean reward of each row's bin, over as many episodes as each row `counts` for: none, if it is left out."""
     coded, bins = bin_column(table, name, binning)
     if not bins.levels:
         numbers, size = table.numbers(name), len(bins.edges) + 1
-        total, count = np.bincount(coded.codes, numbers, minlength=size), np.bincount(coded.codes, minlength=size)
-        middles = np.interp(np.arange(size), np.arange(size)[count > 0], (total / np.maximum(count, 1))[count > 0])
-        bins = Bins(bins.edges, tuple(float(plain(float(level))) for level in np.round(middles, 12)))
-    return Coded(coded.codes, bins.levels), bins
+        place = np.array(coded.values)[coded.codes]
+        total, count = np.bincount(place, numbers * counts, size), np.bincount(place, counts, size)
+        seen = np.flatnonzero(count)  # a bin that holds nothing lies between its neighbours
+        levels = np.interp(np.arange(size), seen, total[seen] / count[seen])
+        bins = Bins(bins.edges, tuple(float(f"{level:.12g}") for level in levels))  # 0.1 and not 0.09999999999999999
+    return Coded(coded.codes, tuple(bins.levels[int(place)] for place in coded.values)), bins
 
 
 def _edges(table: Table, name: str, numbers: Floats, binning: int | EqualWidth | Sequence[float]) -> tuple[float, ...]:
-    if not isinstance(binning, int | EqualWidth):
+    if not isinstance(binning, int | np.integer | EqualWidth):
+        if not _are_edges(binning):
+            raise SettingsError(f"--bin {name}: give a number of bins, or edges that grow, not {binning!r:.60}")
         return tuple(float(edge) for edge in binning)
-    count = binning if isinstance(binning, int) else binning.count
+    count = binning.count if isinstance(binning, EqualWidth) else int(binning)
     if not 2 <= count <= MOST:
         table.refuse(f"--bin {name}={count} leaves nothing to tell apart; ask for 2 to {MOST:,} bins")
-    if isinstance(binning, int):
-        edges = np.unique(np.quantile(numbers, np.arange(1, count) / count, method="inverted_cdf"))
+    shares, low = np.arange(1, count) / count, numbers.min()
+    if not isinstance(binning, EqualWidth):
+        edges = np.quantile(numbers, shares, method="inverted_cdf")
     else:
-        edges = np.linspace(numbers.min(), numbers.max(), count + 1)[1:-1]
-    return tuple(np.unique(edges[edges > numbers.min()]).tolist())
+        edges = low * (1 - shares) + numbers.max() * shares  # whose difference might be infinite
+    return tuple(np.unique(edges[edges > low]).tolist())

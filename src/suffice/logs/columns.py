@@ -130,10 +130,13 @@ def _roles(table: Table, columns: Columns, observations: Sequence[str], drop_tru
             roles[role] = found
         elif role in ("action", "reward") and (found := known_as(role, table.names)):
             table.refuse(f"column {found!r} is asked for twice; give it one role")
-        elif role in ("action", "reward") or (role == "truncated" and drop_truncated and "terminated" not in roles):
-            _refuse_missing(table, usual[0], f"--{role}-column")
-    if "episode" not in roles and not any(role in roles for role in ENDS):
-        _refuse_missing(table, "episode", "--episode-column")
+        elif role in ("action", "reward"):
+            _refuse_missing(table, usual[0], f"--{role}-column", usual)
+    if not any(role in roles for role in ENDS):
+        if drop_truncated:
+            _refuse_missing(table, "truncated", "--truncated-column")
+        if "episode" not in roles:
+            _refuse_missing(table, "episode", "--episode-column", KNOWN["episode"])
     return roles
 
 
@@ -157,10 +160,12 @@ def _observations(others: Sequence[str], foreign: bool) -> tuple[tuple[str, ...]
     return kept, notes
 
 
-def _refuse_missing(table: Table, name: str, option: str) -> NoReturn:
-    if parts := [other for other in table.names if other.startswith(f"{name}.")]:
+def _refuse_missing(table: Table, name: str, option: str, usual: Sequence[str] = ()) -> NoReturn:
+    for whole in (name, *usual):
+        if not (parts := [other for other in table.names if other.startswith(f"{whole}.")]):
+            continue
         table.refuse(
-            f"column {name!r} holds {len(parts)} values ({', '.join(parts[:3])} …), where one is needed; write them "
+            f"column {whole!r} holds {len(parts)} values ({', '.join(parts[:3])} …), where one is needed; write them "
             f"as one, or name the one that matters with {option}"
         )
     if len(table.names) == 1:

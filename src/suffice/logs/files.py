@@ -12,15 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.json as pajson
 import pyarrow.parquet as pq
 
 from suffice.errors import LogError
 from suffice.files import name_beside
-from suffice.logs.tables import Table
+from suffice.logs.arrays import first_line
+from suffice.logs.json_files import open_json
+from suffice.logs.tables import Table, settled
 
 KINDS = {
     ".parquet": "parquet",
@@ -35,7 +35,8 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
-BLOCK = 1 << 26  # bytes that are parsed together: a line of JSON, which may be a whole episode, must fit
+
+ARROW_FILE = b"ARROW1"  # what a file begins with, and a stream does not
 
 
 def format_of(path: Path) -> str:
@@ -48,19 +49,19 @@ def format_of(path: Path) -> str:
 
 def open_file(path: Path, text: Collection[str] = ()) -> Table:
     """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
-    if path.is_dir():
-        raise LogError(f"{path}: this is a folder; name a file in it")
-    if not path.exists():
-        raise LogError(f"{path}: there is no such file{name_beside(path)}")
-    kind = format_of(path)
     try:
+        if path.is_dir():
+            raise LogError(f"{path}: this is a folder; name a file in it")
+        if not path.exists():
+            raise LogError(f"{path}: there is no such file{name_beside(path)}")
+        kind = format_of(path)
         if path.stat().st_size == 0:
             raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
         if kind == "csv":
             return _open_csv(path, text)
-        return {"parquet": _open_parquet, "arrow": _open_arrow, "json": _open_json}[kind](path)
-    except (OSError, EOFError, zlib.error) as error:
-        raise LogError(f"{path}: the file cannot be read ({_first_line(error)}); copy or export it again") from error
+        return {"parquet": _open_parquet, "arrow": _open_arrow, "json": open_json}[kind](path)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise LogError(f"{path}: the file cannot be read ({first_line(error)}); copy or export it again") from error
 
 
 def _open_parquet(path: Path) -> Table:
@@ -69,26 +70,34 @@ def _open_parquet(path: Path) -> Table:
         # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
         text = [field.name for field in schema if pa.types.is_string(field.type)]
         file = pq.ParquetFile(path, read_dictionary=text)
-    except pa.ArrowInvalid as error:
-        raise LogError(f"{path}: this is not a Parquet file ({_first_line(error)}); export it again") from error
+    except pa.ArrowException as error:
+        raise LogError(f"{path}: this is not a Parquet file ({first_line(error)}); export it again") from error
 
     def column(name: str) -> pa.ChunkedArray:
         try:
-            return file.read(columns=[name]).column(name)
+            found = file.read(columns=[name]).column(name)
+            found.validate(full=True)
         except (pa.ArrowException, OSError) as error:
-            raise LogError(f"{path}: column {name!r} cannot be read ({_first_line(error)})") from error
+            raise LogError(f"{path}: column {name!r} cannot be read ({first_line(error)}); export it again") from error
+        if len(found) != rows:
+            raise LogError(f"{path}: column {name!r} has {len(found):,} of {rows:,} rows; export it again")
+        return settled(found)
 
-    return replace(Table.of(schema.empty_table(), str(path)), rows=file.metadata.num_rows, column=column)
+    rows = file.metadata.num_rows
+    return replace(Table.of(schema.empty_table(), str(path)), rows=rows, column=column)
 
 
 def _open_arrow(path: Path) -> Table:
     """Arrow's own format, as a file or a stream, mapped rather than read."""
-    try:
-        with suppress(pa.ArrowInvalid):
-            return Table.of(pa.ipc.open_file(pa.memory_map(str(path))).read_all(), str(path))
-        return Table.of(pa.ipc.open_stream(pa.memory_map(str(path))).read_all(), str(path))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise LogError(f"{path}: this is not an Arrow file ({_first_line(error)}); export it again") from error
+    with pa.memory_map(str(path)) as file:
+        begins = file.read(len(ARROW_FILE))
+        file.seek(0)
+        try:
+            table = (pa.ipc.open_file if begins == ARROW_FILE else pa.ipc.open_stream)(file).read_all()
+            table.validate(full=True)  # what is broken would else be read from anywhere in memory
+        except pa.ArrowException as error:
+            raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}); export it again") from error
+    return Table.of(table, str(path))
 
 
 # ---------------------------------------------------------------- CSV
@@ -103,7 +112,7 @@ def _open_csv(path: Path, text: Collection[str]) -> Table:
     try:
         table = parse_csv(lambda: str(path), text)
     except pa.ArrowInvalid as error:
-        fault = _ragged_row(path, len(header)) or f"this is not a CSV file ({_first_line(error)}); export it again"
+        fault = _ragged_row(path, len(header)) or f"this is not a CSV file ({first_line(error)}); export it again"
         raise LogError(f"{path}: {fault}") from error
     return Table.of(table, str(path), lambda row: _csv_line(path, row))
 
@@ -140,64 +149,7 @@ def _ragged_row(path: Path, width: int) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------- JSON
-
-
-def _open_json(path: Path) -> Table:
-    """One object per line, or all of them in one array."""
-    with _open_text(path) as file:
-        array = file.read(4096).lstrip("\ufeff \t\r\n").startswith("[")
-    if array:
-        return Table.of(_parse_array(path), str(path))
-    compression = "gzip" if path.name.lower().endswith(".gz") else None
-    try:
-        with pa.input_stream(str(path), compression=compression) as stream:
-            table = pajson.read_json(stream, pajson.ReadOptions(block_size=BLOCK))
-    except pa.ArrowInvalid as error:
-        raise LogError(f"{path}: {_json_fault(path) or _first_line(error)}") from error
-    return Table.of(table, str(path), lambda row: _json_line(path, row))
-
-
-def _parse_array(path: Path) -> pa.Table:
-    try:
-        with _open_text(path) as file:
-            objects = msgspec.json.decode(file.read(), type=list[dict[str, Any]])
-        return pa.Table.from_pylist(objects)
-    except (msgspec.MsgspecError, pa.ArrowException, RecursionError) as error:
-        raise LogError(f"{path}: this is no array of objects ({_first_line(error)}); one object per row") from error
-
-
-def _json_fault(path: Path) -> str | None:
-    """Which line is no object, or holds another kind of value than the lines before: for a good complaint only."""
-    kinds: dict[str, type] = {}
-    for number, line in _json_lines(path):
-        try:
-            row = msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return f"row {number} is no JSON object ({_first_line(error)}); write one object on each line"
-        for name, value in row.items():
-            kind = float if type(value) is int else type(value)
-            if value is not None and kinds.setdefault(name, kind) is not kind:
-                told = f"{kind.__name__} where the rows before have {kinds[name].__name__}"
-                return f"row {number}, column {name!r}: a {told}; give the column one type"
-    return None
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Blank lines left out."""
-    with _open_text(path) as file:
-        yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
-
-
-def _json_line(path: Path, row: int) -> str:
-    return str(next((number for i, (number, _) in enumerate(_json_lines(path)) if i == row), row + 1))
-
-
 def _open_text(path: Path) -> IO[str]:
     if path.name.lower().endswith(".gz"):
         return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
     return path.open(encoding="utf-8", errors="replace", newline="")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

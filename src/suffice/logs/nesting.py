@@ -17,20 +17,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.episodes import Int64
-from suffice.logs.columns import Columns, known_as
-from suffice.logs.tables import Table
+from suffice.logs.arrays import DEEPEST
+from suffice.logs.columns import ENDS, Columns, known_as
+from suffice.logs.tables import Bools, Table
 
 WIDEST = 256  # values of one cell that become columns; more are a picture, not features
+Part = tuple[str, pa.DataType, Callable[[pa.ChunkedArray], pa.ChunkedArray]]
 
 
 def unnest(table: Table, columns: Columns) -> Table:
     """A log as it is placed and encoded; columns that are flat already are read as before."""
-    reward = columns.reward if columns.reward is not None else known_as("reward", table.names)
+    reward = _column_of("reward", table, columns)
     if reward is not None and reward in table.types and _is_list(table.types[reward]):
-        table = _explode(table, reward, columns)
+        table = _explode(_spread(table, lists=False), reward, columns)
     elif reward is None and (steps := _steps_of(table, columns)):
         table = _explode(table, steps, columns, bare=True)
     return _spread(table)
+
+
+def _column_of(role: str, table: Table, columns: Columns) -> str | None:
+    given: str | None = getattr(columns, role)
+    return given if given is not None else known_as(role, table.names)
 
 
 def _steps_of(table: Table, columns: Columns) -> str | None:
@@ -45,8 +52,11 @@ def _steps_of(table: Table, columns: Columns) -> str | None:
 
 def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Table:
     """A row for each entry of the lists in a column; with `bare`, the fields of its entries are columns themselves."""
-    lengths = _lengths(table, by)
+    lengths = _lengths(table.column(by))
+    ends = [_column_of(role, table, columns) for role in ENDS]
     row = np.repeat(np.arange(table.rows), lengths)
+    if not len(row):
+        table.refuse(f"column {by!r} holds empty lists only; an episode has at least one step")
     step = np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
 
     def entries(name: str) -> pa.Array | pa.ChunkedArray:
@@ -54,14 +64,15 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
             return pa.array(numbered[name])
         column = table.column(name)
         if not _is_list(table.types[name]):
-            return column.take(pa.array(row))
-        found = _lengths(table, name)
+            repeated = column.take(pa.array(row))
+            return _on_last(repeated, step + 1 == lengths[row]) if name in ends else repeated
+        found = _lengths(column)
         longer = found - lengths
         if longer.any() and not (longer == 1).all():
             at = int(np.argmax((longer != 0) & (longer != 1))) if ((longer != 0) & (longer != 1)).any() else 0
             told = f"{found[at]:,} entries where column {by!r} has {lengths[at]:,}"
             table.refuse_row(at, name, f"{told}; give every step one, or every episode one more for what is seen last")
-        values = pa.chunked_array([pc.list_flatten(chunk) for chunk in column.chunks], table.types[name].value_type)
+        values = _flattened(column)
         if not longer.any():
             return values
         last = np.cumsum(found) - 1
@@ -87,14 +98,37 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
     return _taken_apart(exploded, {by: _fields(exploded, by, prefix="")}) if bare else exploded
 
 
-def _spread(table: Table) -> Table:
-    """Records and vectors as columns, until every cell holds one value."""
-    nested = {name: list(_parts(table, name, kind)) for name, kind in table.types.items()}
-    nested = {name: parts for name, parts in nested.items() if parts}
-    return _spread(_taken_apart(table, nested)) if nested else table
+def _spread(table: Table, lists: bool = True, room: int = DEEPEST) -> Table:
+    """Records and, if asked, vectors as columns, until every cell holds one value; what is too large stays whole."""
+    nested: dict[str, list[Part]] = {}
+    for name, kind in table.types.items():
+        if not pa.types.is_struct(kind) and not (lists and _is_list(kind)):
+            continue
+        whole = lists and room == DEEPEST and _width(table.column(name)) > WIDEST
+        if not whole and (parts := list(_parts(table, name, kind))):
+            nested[name] = parts
+    return _spread(_taken_apart(table, nested), lists, room - 1) if nested and room else table
 
 
-Part = tuple[str, pa.DataType, Callable[[pa.ChunkedArray], pa.ChunkedArray]]
+def _width(column: pa.ChunkedArray, room: int = DEEPEST) -> int:
+    """How many values a cell holds, a list whose length varies being one."""
+    if pa.types.is_struct(column.type) and room:
+        return sum(_width(pc.struct_field(column, [i]), room - 1) for i in range(column.type.num_fields))
+    width = _common_length(column) if _is_list(column.type) and room else 0
+    return width * _width(_flattened(column), room - 1) if width else 1
+
+
+def _common_length(column: pa.ChunkedArray) -> int:
+    """Of the lists in a column; 0 if it varies."""
+    if pa.types.is_fixed_size_list(column.type):
+        return int(column.type.list_size)
+    lengths = _lengths(column)
+    return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else 0
+
+
+def _flattened(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The entries of all lists, one after the other."""
+    return pa.chunked_array([pc.list_flatten(chunk) for chunk in column.chunks], column.type.value_type)
 
 
 def _parts(table: Table, name: str, kind: pa.DataType) -> Iterator[Part]:
@@ -102,16 +136,14 @@ def _parts(table: Table, name: str, kind: pa.DataType) -> Iterator[Part]:
     if pa.types.is_struct(kind):
         yield from _fields(table, name, prefix=f"{name}.")
     elif _is_list(kind):
-        lengths = _lengths(table, name)
-        width = int(lengths[0]) if len(lengths) else 0
-        if 0 < width <= WIDEST and (lengths == width).all():
-            for i in range(width):
-                yield f"{name}.{i}" if width > 1 else name, kind.value_type, lambda c, i=i: pc.list_element(c, i)  # type: ignore[misc]
+        width = _common_length(table.column(name))
+        for i in range(width if width <= WIDEST else 0):
+            yield f"{name}.{i}" if width > 1 else name, kind.value_type, lambda c, i=i: pc.list_element(c, i)  # type: ignore[misc]
 
 
 def _fields(table: Table, name: str, prefix: str) -> list[Part]:
     fields = list(table.types[name])
-    return [(f"{prefix}{f.name}", f.type, lambda c, f=f: pc.struct_field(c, f.name)) for f in fields]  # type: ignore[misc]
+    return [(f"{prefix}{f.name}", f.type, lambda c, i=i: pc.struct_field(c, [i])) for i, f in enumerate(fields)]  # type: ignore[misc]
 
 
 def _taken_apart(table: Table, nested: Mapping[str, list[Part]]) -> Table:
@@ -132,9 +164,16 @@ def _taken_apart(table: Table, nested: Mapping[str, list[Part]]) -> Table:
     return replace(table, types=types, column=column)
 
 
-def _lengths(table: Table, name: str) -> Int64:
+def _on_last(marks: pa.ChunkedArray, last: Bools) -> pa.ChunkedArray:
+    """What is said once of an episode, that it ended, is true of its last step only."""
+    if pa.types.is_dictionary(marks.type):
+        marks = marks.cast(marks.type.value_type)
+    return pc.if_else(pa.array(last), marks, pa.scalar("0").cast(marks.type))
+
+
+def _lengths(column: pa.ChunkedArray) -> Int64:
     """[rows] of the lists in a column; a missing list is empty."""
-    lengths: Int64 = pc.fill_null(pc.list_value_length(table.column(name)), 0).to_numpy().astype(np.int64)
+    lengths: Int64 = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
     return lengths
 
 

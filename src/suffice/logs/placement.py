@@ -144,7 +144,8 @@ def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, dro
     horizon = longest if horizon is None else horizon
     early = _truncated(table, columns, rows) & (rows.length < horizon)
     if early.any() and not drop:
-        why = f" ({columns.terminated!r} is not true on their last row)" if columns.terminated else ""
+        mark = columns.terminated or (columns.done if columns.truncated is None else None)
+        why = f" ({mark!r} is not true on their last row)" if mark else ""
         table.refuse(
             f"{np.count_nonzero(early):,} of {len(early):,} episodes are truncated before the horizon {horizon}{why}, "
             f"no early end; cut all with --horizon {rows.length[early].min()} or leave them out with --drop-truncated"
@@ -162,7 +163,11 @@ def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, dro
 
 
 def _truncated(table: Table, columns: Columns, rows: Rows) -> Bools:
-    """[episodes] whether it was cut off: so marked or, where ends are marked, without one."""
+    """[episodes] whether it was cut off: so marked or, where ends are marked, without any.
+
+    What is terminated came to its end, whatever else is marked. Where `truncated` alone is marked, and episodes have
+    ids, all others came to their end.
+    """
     last = rows.step + 1 == rows.length[rows.episode]
     marked = {name: _flags(table, name) for name in _ends(columns)}
     for name, flags in marked.items():
@@ -170,8 +175,11 @@ def _truncated(table: Table, columns: Columns, rows: Rows) -> Bools:
     truncated = np.zeros(len(rows.length), dtype=bool)
     if columns.terminated is not None:
         truncated[rows.episode[last & ~marked[columns.terminated]]] = True
-    elif columns.truncated is not None:
+        return truncated
+    if columns.truncated is not None:
         truncated[rows.episode[last & marked[columns.truncated]]] = True
+    if columns.done is not None or columns.episode is None:
+        truncated[rows.episode[last & ~np.any([*marked.values()], axis=0)]] = True
     return truncated
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from suffice.episodes import DUMMY, MAX_LETTERS, PAD, STOP, Alphabet, Codes, Episodes, Value, smallest_uint
+from suffice.episodes import DUMMY, MAX_LETTERS, PAD, STOP, Alphabet, Codes, Episodes, Int64, Value, smallest_uint
 from suffice.errors import SettingsError
 from suffice.logs.binning import Binning, Bins, bin_column, bin_rewards, spread_binnings
 from suffice.logs.columns import Columns, find_columns, text_columns
@@ -81,16 +81,23 @@ def read_log(
     columns, notes = find_columns(table, columns, schema, drop_truncated)
     rows = place_rows(table, columns)
     layout = lay_out(table, rows, horizon, columns, drop_truncated)
-    decisions = _encode(table, columns, max_values, bins or {})
+    weight = read_weights(table, columns.weight, rows) if columns.weight else None
+    decisions = _encode(table, columns, max_values, bins or {}, _counts(rows, layout, weight))
     alphabet = schema or _alphabet_seen(layout, decisions)
     steps = _encode_steps(table, columns, layout, alphabet, decisions)
-    weight = read_weights(table, columns.weight, rows)[layout.episodes] if columns.weight else None
+    weight = None if weight is None else weight[layout.episodes]
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=schema is not None)
     notes = (*table.notes, *notes, *_many_values(decisions))
     report = _report(columns, rows, layout, decisions, notes)
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
     return episodes, report
+
+
+def _counts(rows: Rows, layout: Layout, weight: Int64 | None) -> Int64:
+    """[rows] how many episodes each row belongs to: none, if it is cut off or left out."""
+    counts = np.ones(len(rows.step), np.int64) if weight is None else weight[rows.episode]
+    return counts if layout.rows is None else counts * layout.rows
 
 
 def _many_values(decisions: _Decisions) -> tuple[str, ...]:
@@ -122,7 +129,7 @@ def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions,
     )
 
 
-def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, Binning]) -> _Decisions:
+def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, Binning], counts: Int64) -> _Decisions:
     features, action, reward = columns.observations or (), columns.action, columns.reward
     assert action is not None and reward is not None  # they were found
     binnings, found = spread_binnings(bins, (action, *features, reward)), {}
@@ -133,7 +140,7 @@ def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, 
         else:
             coded[name] = table.encode(name, plain, max_values, f"bin it: --bin {name}=8")
     if reward in binnings:
-        rewards, found[reward] = bin_rewards(table, reward, binnings[reward])
+        rewards, found[reward] = bin_rewards(table, reward, binnings[reward], counts)
     else:
         rewards = table.encode(reward, number, max_values, f"bin it: --bin {reward}=8")
     by_feature = {name: coded[name] for name in features}

@@ -7,26 +7,34 @@ rewards; arrays come by name, or as a list of episodes that are lists of steps.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from suffice.episodes import unboxed
 from suffice.errors import LogError, MissingError
-from suffice.logs.columns import KNOWN, known_as
+from suffice.logs.arrays import DEEPEST, first_line, table_of_arrays, table_of_rows
+from suffice.logs.columns import ENDS, KNOWN
 from suffice.logs.files import open_file
 from suffice.logs.tables import Table
+from suffice.logs.values import flag
 
 MINARI = "minari:"  # before the id of a dataset, where a file could stand
 STEP = ("observation", "action", "reward")
+STEP_FORM = "(observation, action, reward)"
 PARTS = {"observation": ("observations", "observation", "obs"), "action": KNOWN["action"], "reward": KNOWN["reward"]}
 
 
 def open_table(source: object, text: Collection[str] = ()) -> Table:
     """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
     table = _open(source, text)
+    if not table.types:
+        table.refuse("there are no columns in it; a log has episode, step, observations, action and reward")
     if table.rows == 0:
         table.refuse("there are columns but no rows; a log has one row per decision")
     return table
@@ -37,23 +45,45 @@ def _open(source: Any, text: Collection[str]) -> Table:
         if str(source).startswith(MINARI):
             return _of_dataset(_load_minari(str(source)[len(MINARI) :]), str(source))
         return open_file(Path(source), text)
-    kind = type(source).__name__
+    name = f"the {type(source).__name__}"
     if hasattr(source, "__arrow_c_stream__"):
-        return Table.of(pa.RecordBatchReader.from_stream(source).read_all(), f"the {kind}")
-    if hasattr(source, "with_format"):  # with the rows that were selected, in their order
-        return Table.of(source.with_format("arrow")[:], f"the {kind}")
+        with _asking(name):
+            return Table.of(pa.RecordBatchReader.from_stream(source).read_all(), name)
+    if hasattr(source, "with_format"):
+        return _of_hugging_face(source, name)
     if hasattr(source, "collect"):
-        raise LogError(f"the {kind} is not worked out yet; give what its collect() returns")
+        raise LogError(f"{name} is not worked out yet; give what its collect() returns")
     if hasattr(source, "iterate_episodes") or hasattr(source, "episodes"):
-        return _of_dataset(source, f"the {kind}")
+        return _of_dataset(source, name)
     if isinstance(source, Mapping):
-        return Table.of(_of_arrays(source), f"the {kind}")
-    if isinstance(source, Sequence) and len(source):
-        return _of_list(source, f"the {kind}")
+        return Table.of(table_of_arrays(source, name), name)
+    if isinstance(source, Sequence) and not isinstance(source, bytes | bytearray | memoryview):
+        return _of_list(source, name)
     raise LogError(
-        f"{kind} is nothing that episodes can be read from; give a file, a table of pandas, polars or pyarrow, a "
+        f"{name} is nothing that episodes can be read from; give a file, a table of pandas, polars or pyarrow, a "
         "dataset, arrays by name, or a list of episodes, each a list of (observation, action, reward)"
     )
+
+
+@contextmanager
+def _asking(name: str) -> Iterator[None]:
+    """What the objects of other libraries raise has no type in common."""
+    try:
+        yield
+    except LogError:
+        raise
+    except Exception as error:
+        raise LogError(f"{name} cannot be read ({first_line(error)}); convert it, or write it to a file") from error
+
+
+def _of_hugging_face(dataset: Any, name: str) -> Table:
+    """With the rows that were selected, in their order."""
+    if isinstance(dataset, Mapping):
+        raise LogError(f"{name} has several tables ({', '.join(map(str, dataset))}); give one of them")
+    if not hasattr(dataset, "__len__"):
+        raise LogError(f"{name} comes a row at a time; give all its rows, as list() has them")
+    with _asking(name):
+        return Table.of(dataset.with_format("arrow")[:], name)
 
 
 def _load_minari(name: str) -> Any:
@@ -70,90 +100,71 @@ def _load_minari(name: str) -> Any:
         ) from error
 
 
-# ---------------------------------------------------------------- arrays by name
-
-
-def _of_arrays(arrays: Mapping[str, Any]) -> pa.Table:
-    """A column for each array; what is no array, such as a note on the data, is left out."""
-    columns = {name: column for name, values in _by_name(arrays) if (column := _column(name, values)) is not None}
-    lengths = {name: len(column) for name, column in columns.items()}
-    if not lengths:
-        raise LogError("the arrays are empty; a log has one entry per decision")
-    reward = known_as("reward", list(lengths)) or next(iter(lengths))
-    if wrong := [name for name, length in lengths.items() if length != lengths[reward]]:
-        told = f"{wrong[0]!r} has {lengths[wrong[0]]:,} entries, {reward!r} {lengths[reward]:,}"
-        raise LogError(f"the arrays differ in length: {told}; give one entry per decision, or one per episode")
-    return pa.table(columns)
-
-
-def _by_name(arrays: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Nested ones by the names they have together."""
-    for name, values in arrays.items():
-        if isinstance(values, Mapping):
-            yield from _by_name(values, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", values
-
-
-def _column(name: str, values: Any) -> pa.Array | None:
-    if isinstance(values, list | tuple):
-        values = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
-        try:
-            return pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise LogError(f"{name!r} holds values of different kinds ({error}); give it one type") from error
-    array = np.asarray(values)
-    if array.ndim == 0:
-        return None
-    if array.dtype == object:
-        return _column(name, array.tolist())
-    column = pa.array(array.reshape(-1))
-    for width in reversed(array.shape[1:]):
-        column = pa.FixedSizeListArray.from_arrays(column, width)
-    return column
-
-
 # ---------------------------------------------------------------- episodes
 
 
 def _of_dataset(dataset: Any, source: str) -> Table:
     """Episodes that are objects with arrays in them."""
-    episodes = dataset.iterate_episodes() if hasattr(dataset, "iterate_episodes") else dataset.episodes
-    parts = [_steps_of_object(episode, i) for i, episode in enumerate(episodes)]
-    if not parts:
-        raise LogError(f"{source}: there are no episodes")
-    return Table.of(_joined(parts), source)
+    with _asking(source):
+        return _of_objects(
+            list(dataset.iterate_episodes() if hasattr(dataset, "iterate_episodes") else dataset.episodes), source
+        )
 
 
-def _steps_of_object(episode: Any, number: int) -> dict[str, Any]:
+def _of_objects(episodes: Sequence[Any], source: str) -> Table:
+    parts = [_steps_of_object(episode, f"{source}: episode {i}", i) for i, episode in enumerate(episodes)]
+    kept = [part for part in parts if len(part["step"])]
+    if not kept:
+        raise LogError(f"{source}: there are no episodes with a step in them")
+    notes = (f"{empty:,} episodes without a step were left out",) if (empty := len(parts) - len(kept)) else ()
+    return replace(Table.of(_joined(kept, source), source), notes=notes)
+
+
+def _steps_of_object(episode: Any, place: str, number: int) -> dict[str, Any]:
     """The columns of one episode: n steps, of which what is seen after the last is left out."""
     found: dict[str, Any] = {}
     for role, names in PARTS.items():
-        values = next((v for name in names if (v := _part(episode, name)) is not None), None)
-        if values is None:
-            raise LogError(
-                f"episode {number} has no {names[0]}; an episode has {', '.join(n[0] for n in PARTS.values())}"
-            )
+        if (values := _first(episode, names)) is None:
+            raise LogError(f"{place} has no {names[0]}; an episode has observations, actions and rewards")
         found[role] = values
-    rewards = np.asarray(found["reward"]).reshape(-1)
+    rewards = _array(found["reward"], f"{place}, rewards").reshape(-1)
     n = len(rewards)
     steps: dict[str, Any] = {"episode": np.full(n, number), "step": np.arange(n)}
     for role in ("observation", "action"):
         for name, values in _leaves(_named(role, found[role]), _side_by_side(found[role])):
-            values = np.asarray(values)
-            if values.ndim == 0 or len(values) not in (n, n + 1):
-                raise LogError(f"episode {number} has {n} rewards, but {np.size(values)} values of {name}")
-            steps[name] = values[:n, 0] if values.ndim == 2 and values.shape[1] == 1 else values[:n]
+            array = _array(values, f"{place}, {name}")
+            if array.ndim == 0 or len(array) not in (n, n + 1):
+                raise LogError(f"{place} has {n} rewards, but {np.size(array)} values of {name}; give each step one")
+            steps[name] = array[:n, 0] if array.ndim == 2 and array.shape[1] == 1 else array[:n]
     steps["reward"] = rewards
-    for role in ("terminated", "truncated"):
-        ends = next((e for name in KNOWN[role] if (e := _part(episode, name)) is not None), None)
-        if ends is not None:
-            steps[role] = (np.arange(n) == n - 1) & bool(np.asarray(ends).reshape(-1)[-1])
+    for role in ENDS:
+        if (marks := _first(episode, KNOWN[role])) is not None:
+            steps[role] = _marks(marks, n, f"{place}, {role}")
     return steps
 
 
-def _part(episode: Any, name: str) -> Any:
-    return episode.get(name) if isinstance(episode, Mapping) else getattr(episode, name, None)
+def _first(episode: Any, names: Sequence[str]) -> Any:
+    return next((value for name in names if (value := getattr(episode, name, None)) is not None), None)
+
+
+def _array(values: Any, place: str) -> Any:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise LogError(f"{place}: not of one length or kind; give every step as many values") from error
+
+
+def _marks(marks: Any, n: int, place: str) -> Any:
+    """A mark for each step, or one for the episode, which then is its last step's."""
+    array = _array(marks, place).reshape(-1)
+    if len(array) == n:
+        return array
+    if len(array) != 1:
+        raise LogError(f"{place}: {len(array)} marks for {n} steps; give one for each, or one for the episode")
+    try:
+        return (np.arange(n) == n - 1) & flag(array[0].item())
+    except ValueError as error:
+        raise LogError(f"{place}: {error}") from error
 
 
 def _named(role: str, values: Any) -> str:
@@ -176,60 +187,72 @@ def _leaves(name: str, values: Any) -> Iterable[tuple[str, Any]]:
         yield name, values
 
 
-def _joined(parts: Sequence[Mapping[str, Any]]) -> pa.Table:
+def _joined(parts: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
     """All episodes one after the other; they must have the same columns."""
-    names = list(parts[0])
-    for number, part in enumerate(parts):
+    names, columns = list(parts[0]), {}
+    for part in parts:
         if list(part) != names:
-            raise LogError(f"episode {number} has {', '.join(part)}, but the first one has {', '.join(names)}")
-    return _of_arrays({name: np.concatenate([part[name] for part in parts]) for name in names})
+            who = f"episode {part['episode'][0]} has {', '.join(part)}"
+            raise LogError(f"{source}: {who}, but the first one {', '.join(names)}; give all the same")
+    for name in names:
+        shapes = {(part[name].shape[1:], part[name].dtype.kind in "SUO") for part in parts}
+        if len(shapes) > 1:
+            raise LogError(f"{source}: column {name!r} has not the same shape and kind in all episodes; convert it")
+        columns[name] = np.concatenate([part[name] for part in parts])
+    return table_of_arrays(columns, source)
 
 
 def _of_list(items: Sequence[Any], source: str) -> Table:
     """Rows or whole episodes by name, or episodes that are lists of steps."""
+    if not items:
+        raise LogError(f"{source}: there are no episodes in it")
     if all(isinstance(item, Mapping) for item in items):
-        reward = known_as("reward", list(items[0]))
-        if reward is None or np.ndim(items[0][reward]) == 0:
-            return Table.of(_of_records(items), source)
-    if all(isinstance(item, Mapping) or any(hasattr(item, name) for name in PARTS["reward"]) for item in items):
-        return Table.of(_joined([_steps_of_object(item, i) for i, item in enumerate(items)]), source)
-    return Table.of(table_of_steps(items), source)
+        return Table.of(table_of_rows(items, source), source)
+    if all(any(hasattr(item, name) for name in PARTS["reward"]) for item in items):
+        with _asking(source):
+            return _of_objects(items, source)
+    if any(items) and all(isinstance(i, list | tuple) and all(isinstance(s, Mapping) for s in i) for i in items):
+        return Table.of(table_of_rows([{"steps": item} for item in items], source), source)
+    return Table.of(table_of_steps(items, source), source)
 
 
-def _of_records(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    try:
-        return pa.Table.from_pylist([dict(row) for row in rows])
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise LogError(f"the rows hold values of different kinds in a column ({error}); give each one type") from error
-
-
-def table_of_steps(episodes: Sequence[Any]) -> pa.Table:
+def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
     """From lists of (observation, action, reward), an observation being a value, a tuple or a dict of them."""
     columns: dict[str, list[Any]] = {"episode": [], "step": []}
     for number, episode in enumerate(episodes):
+        if not isinstance(episode, list | tuple):
+            raise LogError(f"{source}: episode {number} is {_shown(episode)}, not a list of {STEP_FORM}")
         for t, step in enumerate(episode):
-            values = dict(_leaves_of_step(step, number, t))
+            place = f"{source}: episode {number}, step {t}"
+            values = dict(_leaves_of_step(step, place))
             if columns["step"] and values.keys() != columns.keys() - {"episode", "step"}:
-                raise LogError(f"episode {number}, step {t}: it has {', '.join(values)}, unlike the steps before")
+                raise LogError(f"{place}: it has {', '.join(values)}, unlike the steps before; give all the same")
             for name, value in {"episode": number, "step": t, **values}.items():
                 columns.setdefault(name, []).append(value)
-    return _of_arrays(columns)
+    return table_of_arrays(columns, source)
 
 
-def _leaves_of_step(step: Any, number: int, t: int) -> Iterable[tuple[str, Any]]:
-    parts = [_part(step, name) for name in STEP] if isinstance(step, Mapping) else step
-    if not isinstance(parts, Sequence) or isinstance(parts, str) or len(parts) != len(STEP):
-        raise LogError(f"episode {number}, step {t}: a step is (observation, action, reward), not {step!r:.60}")
-    for name, value in zip(STEP, parts, strict=True):
-        yield from _leaves(_named(name, value), _opened(value))
+def _leaves_of_step(step: Any, place: str) -> Iterable[tuple[str, Any]]:
+    if not isinstance(step, list | tuple) or len(step) != len(STEP):
+        raise LogError(f"{place}: a step is {STEP_FORM}, not {_shown(step)}")
+    for name, value in zip(STEP, step, strict=True):
+        yield from _leaves(_named(name, value), _plain_parts(value, place, DEEPEST))
 
 
-def _opened(value: Any) -> Any:
+def _plain_parts(value: Any, place: str, room: int) -> Any:
     """Arrays and lists as tuples, numbers as Python's own."""
+    if not room:
+        raise LogError(f"{place}: more than {DEEPEST} lists and records within one another; flatten it")
     if isinstance(value, Mapping):
-        return {key: _opened(part) for key, part in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
+        return {key: _plain_parts(part, place, room - 1) for key, part in value.items()}
+    if isinstance(value, np.ndarray) and value.ndim:
+        value = list(value)
     if not isinstance(value, list | tuple):
-        return value
-    return _opened(value[0]) if len(value) == 1 else tuple(map(_opened, value))
+        return unboxed(value)
+    parts = tuple(_plain_parts(part, place, room - 1) for part in value)
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _shown(value: Any) -> str:
+    """Briefly."""
+    return repr(value)[:60] if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"

@@ -51,8 +51,8 @@ class Table:
         """Of columns in memory."""
         if twice := [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]:
             raise LogError(f"{source}: there are two columns {twice[0]!r}; rename or remove one")
-        types = dict(zip(table.schema.names, table.schema.types, strict=True))
-        return cls(source, types, table.num_rows, table.column, place)
+        types = {field.name: _settled_type(field.type) for field in table.schema}
+        return cls(source, types, table.num_rows, lambda name: settled(table.column(name)), place)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Table:
         try:
             result = _distinct(self.complete(name))
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            self.refuse(f"column {name!r} has type {self.column(name).type}, but {NOT_A_CELL}")
+            self.refuse(f"column {name!r} has type {self.types[name]!s:.60}, but {NOT_A_CELL}")
         pa.default_memory_pool().release_unused()  # the column itself, a quarter of the peak
         return result
 
@@ -93,6 +93,8 @@ class Table:
         column = self.complete(name)
         if not _is_numeric(column.type):
             self.refuse(f"column {name!r} has type {column.type}; {what}")
+        if pa.types.is_float16(column.type) or pa.types.is_float32(column.type):
+            column = column.cast(pa.string())  # 0.1, not 0.10000000149011612
         numbers: Floats = column.cast(pa.float64(), safe=False).to_numpy()
         self.refuse_any(~np.isfinite(numbers), name, "not a finite number; replace it")
         return numbers
@@ -118,6 +120,33 @@ class Table:
             row = int(np.argmax(np.isin(raw, list(wrong))))
             self.refuse_row(row, name, wrong[int(raw[row])])
         return Coded(renumber[raw], tuple(codes))
+
+
+def settled(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column in a type that everything here is done with; most are."""
+    kind = _settled_type(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _settled_type(kind: pa.DataType) -> pa.DataType:
+    """Arrow computes little with views, and nothing with types that others have made."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _settled_type(kind.storage_type)
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    if pa.types.is_dictionary(kind) and (inner := _settled_type(kind.value_type)) != kind.value_type:
+        return pa.dictionary(pa.int32(), inner)
+    if pa.types.is_list(kind) and (inner := _settled_type(kind.value_type)) != kind.value_type:
+        return pa.list_(inner)
+    if pa.types.is_large_list(kind) and (inner := _settled_type(kind.value_type)) != kind.value_type:
+        return pa.large_list(inner)
+    if pa.types.is_struct(kind):
+        parts = [_settled_type(field.type) for field in kind]
+        same = all(part == field.type for part, field in zip(parts, kind, strict=True))
+        return kind if same else pa.struct([(field.name, part) for field, part in zip(kind, parts, strict=True)])
+    return kind
 
 
 def _is_numeric(kind: pa.DataType) -> bool:

@@ -33,7 +33,7 @@ def record(
     seeds = chain([seed], repeat(None, episodes - 1))
     choose = choose or (lambda observation: env.action_space.sample())
     logged = [_episode(env, choose, horizon, s) for s in seeds]
-    table = table_of_steps([steps for steps, _ in logged])
+    table = table_of_steps([steps for steps, _ in logged], "the environment")
     ends = {role: [] for role in ("terminated", "truncated")}  # type: dict[str, list[bool]]
     for steps, ended in logged:
         for role, last in (("terminated", ended), ("truncated", not ended)):

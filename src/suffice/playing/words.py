@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.spaces import Dict, Discrete, MultiDiscrete, Space
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
-from suffice.episodes import Alphabet, Value, in_order
+from suffice.episodes import Alphabet, Value, in_order, unboxed
 from suffice.errors import ModelError
 from suffice.memory import has_features, read_features
 
@@ -59,7 +59,7 @@ class _Logged:
         return word
 
     def word(self, action: Any) -> Value:
-        word: Value = np.asarray(action).item()
+        word: Value = unboxed(np.asarray(action).reshape(()))
         return word
 
     def features(self, observation: Any) -> tuple[Value, ...]:
@@ -74,8 +74,7 @@ def _flat(observation: Any) -> list[Value]:
         return _flat(list(observation.values()))
     if isinstance(observation, list | tuple):
         return [value for part in observation for value in _flat(part)]
-    values: list[Value] = np.ravel(observation).tolist()
-    return values
+    return [unboxed(value) for value in np.ravel(observation)]
 
 
 def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: Alphabet) -> Words:
