@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check bench lock clean
+.PHONY: help demo test test-long check docs bench lock clean
 
 help:       ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,10 @@ check: $(STAMP)      ## lint, formatting, types, import contracts
 	$(BIN)/mypy --strict src tests/user_program.py
 	$(BIN)/lint-imports
 
+docs: $(STAMP)       ## build the site to build/docs; a warning is an error
+	$(BIN)/sphinx-build -q -n -W --keep-going docs build/docs
+	$(BIN)/python docs/check.py build/docs
+
 bench: $(STAMP)      ## run the benchmarks
 	$(BIN)/python benchmarks/run.py
 
@@ -42,7 +46,7 @@ lock:       ## resolve requirements.lock anew from pyproject.toml
 
 clean:      ## remove the environment, caches and build output
 	test ! -f $(STAMP) || rm -rf $(VENV)
-	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf build dist docs/made .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml

@@ -1,17 +1,20 @@
-"""The README's examples are run and say what it says they say, and its table is that of the results.
+"""The examples of the README and of the pages beside it are run and say what is said they say; its table is that of the
+results.
 
-`python tests/test_readme.py` puts what they say now into the README.
+`python tests/test_readme.py` puts what they say now into all of them, `… docs/tutorial.md` into those that are named.
 """
 
 from __future__ import annotations
 
+import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import pytest
 
 from suffice.lab.store import load_bundle
 from suffice.lab.table1 import summary
@@ -19,30 +22,48 @@ from suffice.lab.table1 import summary
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "reproduction" / "table1.jsonl.gz"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
+HOWTO = sorted((ROOT / "docs" / "howto").glob("*-*.md"))
+PAGES = ("README.md", "docs/tutorial.md", *(f"docs/howto/{page.name}" for page in HOWTO))
 
 BIN = Path(sys.executable).parent
-SHOWN = re.compile(r"```console\n(\$ suffice .*?)```|```python\n([^`]*?)```\n\n```text\n(.*?)```", re.S)
+SHOWN = re.compile(r"```console\n(\$ .*?)```|```python\n([^`]*?)```(\n\n```text\n.*?```)?", re.S)
+NOT_RUN = re.compile(r"visits\.csv")  # the reader's own
+FILE = re.compile(r"# (\w+\.py)\n")  # the first line of what is put into a file
 
 
-def printed(*command: object, folder: Path) -> str:
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+def printed(command: str, folder: Path) -> str:
+    """What a line in a terminal prints, a refusal included; nothing else may go wrong."""
+    found = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=folder, env=os.environ | found, capture_output=True, text=True)
+    assert done.returncode in (0, 2), f"{command}: {done.stderr}"
+    return (done.stdout + done.stderr).replace(str(folder), "/home/you")
 
 
-def with_outputs(readme: str, folder: Path) -> str:
-    """The README with every example run, in order and in one folder, and its output put in its place."""
+def with_outputs(page: str, folder: Path) -> str:
+    """The page with every example run, in order and in one folder, and its output put in its place."""
 
     def run(found: re.Match[str]) -> str:
-        commands, code, _ = found.groups()
-        if code:
-            return f"```python\n{code}```\n\n```text\n{printed(sys.executable, '-c', code, folder=folder)}```"
-        if "visits.csv" in commands:  # the reader's own
+        commands, code, output = found.groups()
+        if code and (file := FILE.match(code)):
+            (folder / file[1]).write_text(code, encoding="utf-8")
             return found[0]
-        told = re.findall(r"^\$ suffice (.*)$", commands, re.M)
-        outputs = [f"$ suffice {c}\n{printed(BIN / 'suffice', *shlex.split(c), folder=folder)}" for c in told]
-        return f"```console\n{''.join(outputs)}```"
+        if code:
+            said = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+            assert said.returncode == 0, said.stderr
+            assert bool(said.stdout) == bool(output), f"shown without what it prints, or the other way round:\n{code}"
+            return f"```python\n{code}```" + (f"\n\n```text\n{said.stdout}```" if output else "")
+        if NOT_RUN.search(commands):
+            return found[0]
+        told = re.findall(r"^\$ (.*)$", commands, re.M)
+        return "```console\n" + "".join(f"$ {command}\n{printed(command, folder)}" for command in told) + "```"
 
-    return SHOWN.sub(run, readme)
+    def unless_the_same(found: re.Match[str]) -> str:
+        """Times alone are no news."""
+        now = run(found)
+        return found[0] if steady(now) == steady(found[0]) else now
+
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    return SHOWN.sub(unless_the_same, page)
 
 
 TABLE = re.compile(r"(?<=<!-- table1 -->\n).*?(?=<!-- /table1 -->)", re.S)
@@ -56,13 +77,18 @@ def with_table(readme: str) -> str:
 
 def steady(text: str) -> str:
     """Without what differs from run to run."""
-    return re.sub(r"in \d+\.\d\d s", "in … s", text)
+    return re.sub(r"(in \d+\.\d\d|about [\d.]+) s(?!\w)", "… s", text)
 
 
-def test_the_examples_print_what_they_show(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_the_examples_print_what_they_show(name: str, tmp_path: Path) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    assert SHOWN.search(page)
+    assert with_outputs(page, tmp_path) == page
+
+
+def test_the_readme_has_its_examples() -> None:
     assert len(SHOWN.findall(README)) >= 6
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    assert steady(with_outputs(README, tmp_path)) == steady(README)
 
 
 def test_the_table_is_that_of_the_results() -> None:
@@ -70,23 +96,39 @@ def test_the_table_is_that_of_the_results() -> None:
     assert with_table(README) == README
 
 
-def test_nothing_in_it_waits_to_be_filled_in():
-    assert not re.findall(r"\b[A-Z]+_[A-Z_]+\b|TODO", README)
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_in_it_waits_to_be_filled_in(name: str) -> None:
+    assert not re.findall(r"\b[A-Z]+_[A-Z_]+\b|TODO", (ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_every_option_the_readme_names_exists():
+def test_every_option_the_pages_name_exists():
     """Options of suffice, that is: those of its commands and those in the tables and the text."""
-    helped = "".join(
-        subprocess.run(
-            [Path(sys.executable).parent / "suffice", command, "--help"], capture_output=True, text=True, check=True
-        ).stdout
-        for command in ("simulate", "exact", "check", "learn", "info", "evaluate", "export", "compare", "reproduce")
+    commands = (
+        "simulate",
+        "exact",
+        "check",
+        "learn",
+        "info",
+        "evaluate",
+        "export",
+        "compare",
+        "draw",
+        "explore",
+        "report",
+        "reproduce",
     )
-    options = set(re.findall(r"(--[a-z][a-z-]+)", README)) - {"--help"}
+    helped = "".join(
+        subprocess.run([BIN / "suffice", command, "--help"], capture_output=True, text=True, check=True).stdout
+        for command in commands
+    )
+    told = "".join((ROOT / name).read_text(encoding="utf-8") for name in (*PAGES, "docs/concepts.md"))
+    options = set(re.findall(r"(--[a-z][a-z-]+)", told)) - {"--help"}
     assert options
     assert not {option for option in options if option not in helped}
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
-        (ROOT / "README.md").write_text(with_table(with_outputs(README, Path(name))), encoding="utf-8")
+    for page in sys.argv[1:] or PAGES:
+        with tempfile.TemporaryDirectory() as name:
+            text = with_outputs((ROOT / page).read_text(encoding="utf-8"), Path(name))
+            (ROOT / page).write_text(with_table(text), encoding="utf-8")

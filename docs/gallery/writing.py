@@ -71,7 +71,7 @@ def introduction(gallery: Sequence[Facts]) -> list[str]:
     head = ["domain", "H", "Q_min", "V\\*", "behaviour", "μ₀ `1,1,1`", "μ₀ conjunctions", "μ₀ prefixes"]
     head += ["sufficient (`fisher`)", "likely (`fisher`)", *(f"observed, δ = {power(delta, 1)}" for delta in DELTAS)]
     glance = table(head, map(row, gallery))
-    return ["# Gallery", "", "\n\n".join(paragraphs), "", "## At a glance", "", *glance]
+    return ["# Domains", "", "\n\n".join(paragraphs), "", "## At a glance", "", *glance]
 
 
 def row(facts: Facts) -> list[str]:
