@@ -492,3 +492,14 @@ def test_a_log_without_a_choice_has_a_plan_too() -> None:
     policy = Model.of(found, episodes).policy()
     policy.reset()
     assert policy.act("x") == "go"
+
+
+def test_a_prediction_beyond_all_that_was_logged_is_said_to_be_so() -> None:
+    """Few episodes of many mergers promise too much; the sentence does not hide it."""
+    episodes = log("maze")
+    solution = regorl(episodes)
+    beyond = replace(solution, best_return=solution.prediction.value - 1)
+    assert "No logged episode brought that much" in beyond.sentence
+    assert "No logged episode" not in replace(solution, best_return=solution.prediction.value).sentence
+    rewards = [sum(r for _, _, r in steps) for steps in decode(episodes)]
+    assert solution.best_return == max(rewards)

@@ -86,8 +86,8 @@ class Outlook:
 
     def _which_family(self) -> str:
         if self.family in ("none", "1,1,1", "conjunctions"):
-            return f"The usual languages are enough (needed: {self.family}); nothing to choose."
-        return f"Larger languages than the usual told states apart ({self.family}): say --family adaptive."
+            return "The usual languages will do: no larger family told more apart."
+        return f"Larger languages than the usual told states apart ({self.family}): try --family adaptive."
 
 
 def look_ahead(episodes: Episodes, progress: Callable[[int, int], None] = lambda done, of: None) -> Outlook:

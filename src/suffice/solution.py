@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.episodes import Episodes
 from suffice.errors import SettingsError
@@ -27,6 +28,8 @@ from suffice.predicting import predict
 from suffice.rdp import RDP, Tally
 from suffice.refining import refine
 from suffice.tying import tie
+
+CLOSE = 1e-6  # returns that differ by less are the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Solution:
     behaviour: Estimate  # what the log itself brought
     split: Split | None = None
     bracket: Bracket | None = None  # of a split with subsampled planning: what is proved, if the automaton is right
+    best_return: float = math.inf  # of the log's episodes
 
     @property
     def planned(self) -> RDP:
@@ -107,6 +111,8 @@ class Solution:
             f"{100 * (1 - self.planning.delta):.3g} % confidence at least {self.lower_bound:.4g} if the automaton is "
             f"right; the log brought {self.behaviour_value:.4g}."
         )
+        if self.prediction.value > self.best_return + CLOSE:
+            told += f" No logged episode brought that much, the best {self.best_return:.4g}: be careful."
         if self.planning.discount is not None:
             told += f" That is for {self.learned.rdp.horizon} steps and undiscounted, though the plan is for ever."
         if self.split is None:
@@ -167,11 +173,13 @@ def regorl(
         plan, bracket, unused = _plan(learned, second, None, planning, rng)
         rdp = learned.rdp
         prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
-        return Solution(learned, plan, planning, prediction, log_return(episodes), split, bracket)
+        return Solution(
+            learned, plan, planning, prediction, log_return(episodes), split, bracket, float(_returns(episodes).max())
+        )
     learned = learn_layers(episodes, settings, second_look, progress)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
-    return Solution(learned, plan, planning, prediction, log_return(episodes))
+    return Solution(learned, plan, planning, prediction, log_return(episodes), best_return=best_return(episodes))
 
 
 def learn_layers(
@@ -208,7 +216,8 @@ def _tied(
     rdp = learned.rdp
     forever = planning.discount is not None
     plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
-    return Solution(learned, plan, planning, predict(rdp, plan, episodes), log_return(episodes))
+    prediction = predict(rdp, plan, episodes)
+    return Solution(learned, plan, planning, prediction, log_return(episodes), best_return=best_return(episodes))
 
 
 def _plan(
@@ -245,8 +254,18 @@ def mean_return(episodes: Episodes) -> float:
 
 def log_return(episodes: Episodes) -> Estimate:
     """The same with its standard error, weights counted."""
+    return Estimate.mean(_returns(episodes), episodes.weight)
+
+
+def best_return(episodes: Episodes) -> float:
+    """The most that an episode brought."""
+    return float(_returns(episodes).max())
+
+
+def _returns(episodes: Episodes) -> NDArray[np.float64]:
+    """[N] what each episode brought."""
     rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
     total = np.zeros(episodes.n)
     for word in episodes.word:
         total += rewards[word]
-    return Estimate.mean(total, episodes.weight)
+    return total

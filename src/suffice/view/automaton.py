@@ -250,11 +250,12 @@ def _size(lines: list[Line]) -> tuple[float, float]:
 
 
 def _wrapped(parts: list[str], width: float) -> list[str]:
-    """Parts on as few lines as hold them."""
-    lines = parts[:1]
-    for part in parts[1:]:
-        longer = f"{lines[-1]}  ·  {part}"
-        lines[-1:] = [longer] if _width(longer, REMARK) <= width else [lines[-1], part]
+    """Parts on as few lines as hold them; one that no line holds is broken between words."""
+    lines: list[str] = []
+    for part in parts:
+        for i, word in enumerate([part] if _width(part, REMARK) <= width else part.split(" ")):
+            longer = f"{lines[-1]}{' ' if i else '  ·  '}{word}" if lines else word
+            lines[-1:] = [longer] if _width(longer, REMARK) <= width else [*lines[-1:], word]
     return lines
 
 
