@@ -40,8 +40,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 def test_every_public_name_has_an_example_that_is_true(name: str, world: dict[str, Any]) -> None:
     text = inspect.getdoc(getattr(suffice, name)) or ""
     example = doctest.DocTestParser().get_doctest(text, dict(world), name, None, None)
-    if getattr(suffice, name).__module__.startswith("suffice.logs") and not example.examples:
-        pytest.skip("reading and writing are shown in the examples of others")
     assert example.examples, f"suffice.{name} has no example in its docstring"
     assert 1 <= len(example.examples) <= 5, "short ones are read"
     told: list[str] = []

@@ -21,7 +21,13 @@ MOST = 1000  # bins
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Bins as they were found in a log."""
+    """Bins as they were found in a log.
+
+    >>> log = {"episode": [1, 2, 3], "step": [0, 0, 0], "heat": [36, 37.5, 39], "action": [0, 1, 1], "reward": [1, 1, 0]}
+    >>> _, report = suffice.read_log(log, bins={"heat": [37, 38]})
+    >>> report.bins
+    {'heat': Bins(edges=(37.0, 38.0), levels=())}
+    """
 
     edges: tuple[float, ...]  # lower edges of bins 1, 2, …
     levels: tuple[float, ...] = ()  # of rewards, what each bin stands for
@@ -29,7 +35,12 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class EqualWidth:
-    """So many bins of equal width, between the smallest and the largest value."""
+    """So many bins of equal width, between the smallest and the largest value.
+
+    >>> log = {"episode": [1, 2, 3], "step": [0, 0, 0], "heat": [36, 37, 40], "action": [0, 1, 1], "reward": [1, 1, 0]}
+    >>> suffice.read_log(log, bins={"heat": suffice.EqualWidth(2)})[1].bins["heat"].edges
+    (38.0,)
+    """
 
     count: int
 

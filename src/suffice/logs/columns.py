@@ -40,7 +40,11 @@ ENDS = ("terminated", "truncated", "done")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of the columns of a log; None: as loggers are known to call it, if there is one."""
+    """The names of the columns of a log; None: as loggers are known to call it, if there is one.
+
+    >>> suffice.Columns(episode="patient", action="drug") == suffice.Columns.parse("episode=patient,action=drug")
+    True
+    """
 
     episode: str | None = None  # without one, an episode ends where it is terminated, truncated or done
     step: str | None = None  # without one, the rows of an episode are in order

@@ -72,6 +72,11 @@ def read_log(
 
     `bins` gives numeric columns a number of bins with equally many rows, or else edges, `EqualWidth(8)`, or the `Bins`
     that an earlier report has.
+
+    >>> steps = [("red", "go", 0), ("green", "go", 1)], [("green", "go", 1), ("red", "stop", 0.5)]
+    >>> episodes, report = suffice.read_log(steps)
+    >>> episodes, report.values
+    (<Episodes: 2 of up to 2 decisions, 6 distinct steps>, {'action': 2, 'observation': 2, 'reward': 3})
     """
     if horizon is not None and horizon < 1:
         raise SettingsError(f"--horizon must be at least 1, not {horizon}")

@@ -32,7 +32,12 @@ class _Schema(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_schema(path: str | Path) -> Alphabet:
-    """The alphabet a JSON file declares."""
+    """The alphabet a JSON file declares.
+
+    >>> suffice.write_schema(episodes.alphabet, "schema.json")
+    >>> suffice.read_schema("schema.json") == episodes.alphabet
+    True
+    """
     try:
         schema = msgspec.json.decode(Path(path).read_bytes(), type=_Schema)
         return _checked(schema)
@@ -71,7 +76,13 @@ def _of_one_kind(place: str, values: list[Value]) -> list[Value]:
 
 
 def write_schema(alphabet: Alphabet, path: str | Path) -> None:
-    """Write an alphabet so that `read_schema` gives it back; the file appears whole or not at all."""
+    """Write an alphabet so that `read_schema` gives it back; the file appears whole or not at all.
+
+    >>> suffice.write_schema(episodes.alphabet, "schema.json")
+    >>> again, _ = suffice.read_log("more.parquet", schema=suffice.read_schema("schema.json"))
+    >>> again.alphabet == episodes.alphabet
+    True
+    """
     observations = _Observations(list(alphabet.features), [list(value) for value in alphabet.observations])
     schema = _Schema(list(alphabet.actions), observations, list(alphabet.rewards))
     with replacing(Path(path)) as temporary:

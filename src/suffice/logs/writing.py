@@ -31,6 +31,10 @@ def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None
     """Write a log, Parquet, Arrow or CSV by suffix, with ids 0..N−1; the file appears whole or not at all.
 
     Episodes may come some at a time, all with the same alphabet: then only those are in memory.
+
+    >>> suffice.write_log(episodes, "same.csv")
+    >>> suffice.read_log("same.csv")[0]
+    <Episodes: 300 of up to 5 decisions, 20 distinct steps>
     """
     path = Path(path)
     if (kind := format_of(path)) == "json":
