@@ -23,7 +23,7 @@ MOST = 1000  # bins
 class Bins:
     """Bins as they were found in a log.
 
-    >>> log = {"episode": [1, 2, 3], "step": [0, 0, 0], "heat": [36, 37.5, 39], "action": [0, 1, 1], "reward": [1, 1, 0]}
+    >>> log = {"episode": [1, 2, 3], "step": [0, 0, 0], "heat": [36, 38, 39], "action": [0, 1, 1], "reward": [1, 1, 0]}
     >>> _, report = suffice.read_log(log, bins={"heat": [37, 38]})
     >>> report.bins
     {'heat': Bins(edges=(37.0, 38.0), levels=())}
