@@ -318,7 +318,7 @@ def test_figures_are_written_for_people(value: float, told: str) -> None:
 
 
 def test_a_picture_that_cannot_be_drawn_is_replaced_by_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise SufficeError("an automaton of 5,000 states fits no page")
 
     with monkeypatch.context() as patch:

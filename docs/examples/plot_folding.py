@@ -12,20 +12,18 @@ memory takes fewer states, and every episode says something about each of them m
 # remembered anew at every step.
 import numpy as np
 
-from suffice import make, regorl
-from suffice.planner import fold_plan
+import suffice
 from suffice.view import draw_automaton, save_figure
 
-episodes = make("corridor", {"columns": "1"}).simulate(2_000, 4, np.random.default_rng(0))
-layered = regorl(episodes)
+episodes = suffice.make("corridor", {"columns": "1"}).simulate(2_000, 4, np.random.default_rng(0))
+layered = suffice.learn(episodes)
 title = "Layers: a column of states for each step"
-figure = draw_automaton(layered.learned.rdp, layered.plan, title=title)
+figure = draw_automaton(layered.rdp, layered.own_plan, title=title)
 save_figure(figure, "layered")
 
 # %%
 # Folded, it is two states, and the arrows between them are encounters. A third comes before the first decision.
-folded = regorl(episodes, stationary=True)
-rdp = folded.learned.rdp
+folded = suffice.learn(episodes, stationary=True)
 title = "Folded: the same states at all times"
-figure = draw_automaton(rdp, fold_plan(rdp, folded.plan), title=title)
+figure = draw_automaton(folded.rdp, folded.own_plan, title=title)
 save_figure(figure, "folded")

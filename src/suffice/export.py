@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from suffice.model import Model
-from suffice.planner import fold_plan
 from suffice.policy import policy_rows
 from suffice.rdp import RDP, UNSEEN, show_symbol
 
@@ -18,9 +17,7 @@ def to_json(model: Model) -> str:
 
     A stationary model has one layer, and no t: its policy is what it does where it is most often in each state.
     """
-    about, plan = model.about, model.plan
-    if plan is not None and model.rdp.stationary:
-        plan = fold_plan(model.rdp, plan)
+    about, plan = model.about, model.own_plan
     exported = {
         "horizon": model.rdp.horizon,
         "delta": about.delta,

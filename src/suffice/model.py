@@ -76,6 +76,11 @@ class Model:
         return {name: Bins(tuple(e), tuple(levels.get(name, ()))) for name, e in self.about.bins.items()}
 
     @property
+    def own_plan(self) -> Plan | None:
+        """The plan on the automaton's own states: of a stationary one, what it does where it is most often in each."""
+        return fold_plan(self.rdp, self.plan) if self.plan is not None and self.rdp.stationary else self.plan
+
+    @property
     def planned(self) -> RDP:
         """The automaton with its layers, which the plan is of."""
         return layered(self.rdp)

@@ -136,12 +136,9 @@ def print_promises(model: Model) -> None:
 
 def print_states(model: Model) -> None:
     """Every state with its share of the episodes, what to do in it, and a typical history."""
-    from suffice.planner import fold_plan
     from suffice.rdp import show
 
-    rdp, plan = model.rdp, model.plan
-    if rdp.stationary and plan is not None:
-        plan = fold_plan(rdp, plan)
+    rdp, plan = model.rdp, model.own_plan
     layer, offsets, histories = rdp.layer_of(), rdp.offsets(), rdp.typical_histories()
     total = rdp.counts.sum() if rdp.stationary else model.about.episodes
     for q in range(rdp.n_states if rdp.stationary else rdp.n_states - 1):

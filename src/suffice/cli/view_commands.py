@@ -90,7 +90,6 @@ def draw(
 
 
 def _draw(model: Model, output: str, labels: bool | None, full: bool, title: str, most: int | None) -> None:
-    from suffice.planner import fold_plan
     from suffice.view.automaton import draw_automaton
     from suffice.view.saving import save_picture
     from suffice.view.style import refuse_without_matplotlib
@@ -101,10 +100,8 @@ def _draw(model: Model, output: str, labels: bool | None, full: bool, title: str
         raise MissingError(
             f"{error}; or write {Path(output).with_suffix('.dot')} instead, which needs nothing"
         ) from error
-    plan = model.plan
-    if plan is not None and model.rdp.stationary:
-        plan = fold_plan(model.rdp, plan)
-    save_picture(draw_automaton(model.rdp, plan, title=title, labels=labels, brief=not full, most=most), output)
+    figure = draw_automaton(model.rdp, model.own_plan, title=title, labels=labels, brief=not full, most=most)
+    save_picture(figure, output)
 
 
 @app.command

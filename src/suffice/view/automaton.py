@@ -49,11 +49,11 @@ def draw_automaton(
     arrows apart. Of more states than `most`, those passed often are drawn and the others gathered; left open, `most` is
     as many as can be seen. The caption says so.
 
-    >>> figure = suffice.draw_automaton(model.rdp, model.plan, title="Corridor")
+    >>> figure = suffice.draw_automaton(model.rdp, model.own_plan, title="Corridor")
     >>> figure.savefig("corridor.svg")  # in notebooks it shows itself
     """
     if plan is not None and len(plan.actions) != rdp.n_states:
-        told = "fold it first, with suffice.planner.fold_plan" if rdp.stationary else "plan on this one"
+        told = "take model.own_plan" if rdp.stationary else "plan on this one"
         raise SettingsError(f"the plan is for {len(plan.actions)} states, the automaton has {rdp.n_states}: {told}")
     if most is not None and not FEWEST <= most <= MOST_DRAWN:
         raise SettingsError(f"a picture shows from {FEWEST} to {MOST_DRAWN:,} states, not {most:,}; try {USUAL}")

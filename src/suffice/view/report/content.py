@@ -14,7 +14,7 @@ from suffice.model import Model
 from suffice.offpolicy import Judged
 from suffice.planner import BEHAVE
 from suffice.view.arrows import over
-from suffice.view.report.survey import Gap, Survey, own_plan, tries
+from suffice.view.report.survey import Gap, Survey, tries
 from suffice.view.report.words import Names, cautions, command_of, promises, values_of
 
 MOST_STATES, MOST_CHANGES, MOST_DOUBTS, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
@@ -167,7 +167,7 @@ def _data(model: Model) -> Data:
 
 
 def _automaton(model: Model, names: Names) -> Automaton:
-    rdp, plan = model.rdp, own_plan(model)
+    rdp, plan = model.rdp, model.own_plan
     visits = rdp.counts.sum(axis=1)
     total = int(visits.sum()) if rdp.stationary else model.about.episodes
     inner = [q for q in range(1, rdp.n_states) if q not in over(rdp)]

@@ -12,7 +12,6 @@ from suffice.model import Model
 from suffice.view.automaton import draw_automaton
 from suffice.view.html import Html, join, tag
 from suffice.view.report.content import Worth
-from suffice.view.report.survey import own_plan
 from suffice.view.report.words import figure
 from suffice.view.style import drawing
 
@@ -23,7 +22,7 @@ SMALLEST = 0.7  # of its natural size; a wider picture is scrolled
 def automaton_svg(model: Model) -> Html | str:
     """The automaton, or a sentence that says why it cannot be drawn."""
     try:
-        drawn = draw_automaton(model.rdp, own_plan(model))
+        drawn = draw_automaton(model.rdp, model.own_plan, brief=True)
     except SufficeError as error:
         return f"No picture: {error}."
     file = StringIO()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from suffice.episodes import PAD, Int64
 from suffice.model import Model
-from suffice.planner import BEHAVE, Plan, action_errors, action_values, fold_plan
+from suffice.planner import BEHAVE, action_errors, action_values
 from suffice.rdp import RDP
 
 Float = NDArray[np.float64]
@@ -42,11 +42,6 @@ class Gap:
     planned: float  # worth of what the plan does there
     chosen: bool  # it is what the plan does
     matter: float  # what an episode may bring more or less if the action is worth so many errors more or less
-
-
-def own_plan(model: Model) -> Plan | None:
-    """The plan on the automaton's own states."""
-    return fold_plan(model.rdp, model.plan) if model.plan is not None and model.rdp.stationary else model.plan
 
 
 def tries(rdp: RDP) -> Int64:
