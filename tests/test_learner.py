@@ -57,12 +57,14 @@ def random_log(name: str, shape: str, seed: int, size: int = 1) -> Episodes:
     return random_episodes(rng, horizon, 2, observations, rewards, 3, n, **wanted)
 
 
-def assert_agreement(episodes: Episodes, name: str, bound: str, options: dict[str, Any]) -> Learned:
+def assert_agreement(
+    episodes: Episodes, name: str, bound: str, options: dict[str, Any], ended_apart: bool = False
+) -> Learned:
     slow, fast = PAIRS[name]
     delta, cut, confidence = options["delta"], options.get("cut", 0.0), options.get("confidence")
-    learned = adact_h(episodes, Settings(fast, BOUNDS[bound], delta, confidence, cut))
+    learned = adact_h(episodes, Settings(fast, BOUNDS[bound], delta, confidence, cut), ended_apart=ended_apart)
     level = (lambda c: (1 - confidence) / ((episodes.horizon + 1) * c)) if confidence else delta
-    truth = literal(episodes, slow, bound, level, cut)
+    truth = literal(episodes, slow, bound, level, cut, ended_apart=ended_apart)
 
     rdp = learned.rdp
     assert rdp.layers.tolist() == truth.layers
@@ -76,7 +78,7 @@ def assert_agreement(episodes: Episodes, name: str, bound: str, options: dict[st
         assert (found.layer, (found.state, symbols[found.symbol]), found.n) == (right.t, right.candidate, right.n)
         assert (verdict.promoted, verdict.nearest) == (right.promoted, right.nearest)
         assert verdict.target == truth.tau[found.layer - 1, found.state, symbols[found.symbol]]
-        distinct = right.distance is not None and right.distance >= right.threshold
+        distinct = right.threshold is not None and right.distance >= right.threshold
         assert verdict.forced == (distinct and not right.promoted)
         if right.distance is not None:
             assert math.isclose(verdict.distance, right.distance, **CLOSE)
@@ -119,6 +121,20 @@ def walk(episodes: Episodes, tau: dict[Any, int]) -> dict[tuple[int, int, int], 
 def test_agrees_with_the_literal_learner(name: str, bound: str, shape: str) -> None:
     for seed in range(SEEDS):
         assert_agreement(random_log(name, shape, seed), name, bound, SHAPES[shape])
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("name", ["1,1,1", "conjunctions", "prefixes"])
+def test_agrees_with_the_literal_learner_where_the_ended_are_apart(name: str, bound: str) -> None:
+    """One state of each layer holds them all, and nothing else."""
+    shape = next(shape for shape, options in SHAPES.items() if "early_end" in options)
+    for seed in range(4):
+        rdp = assert_agreement(random_log(name, shape, seed), name, bound, SHAPES[shape], ended_apart=True).rdp
+        ends, layer = rdp.symbols[:, 1] == STOP, rdp.layer_of()
+        for t in range(1, rdp.horizon):
+            over = {int(q) for q in rdp.tau[layer == t][:, ends].ravel() if q != UNSEEN}
+            running = {int(q) for q in rdp.tau[layer == t][:, ~ends].ravel() if q != UNSEEN}
+            assert len(over) <= 1 and not over & running
 
 
 @pytest.mark.long

@@ -60,7 +60,7 @@ USUAL = Settings(delta=0.01)
 @pytest.mark.parametrize("planning", [None, GREEDY, Planning(strength=0.3, delta=0.2)], ids=["usual", "greedy", "bold"])
 def test_a_solution_is_what_its_steps_give(case: str, planning: Planning | None) -> None:
     found = regorl(log(case), USUAL, planning)
-    learned = refine(adact_h(log(case), USUAL), log(case))
+    learned = refine(adact_h(log(case), USUAL, ended_apart=True), log(case))
     assert everything(found.learned) == everything(learned) and found.learned.settings == USUAL
     assert whole(found.plan) == whole(plan_on(learned.rdp, planning))
     assert found.planning == (planning or Planning()) and found.split is None and found.bracket is None
@@ -69,7 +69,7 @@ def test_a_solution_is_what_its_steps_give(case: str, planning: Planning | None)
 
 def test_the_defaults_are_the_usual_ones() -> None:
     found = regorl(log("maze"))
-    learned = refine(adact_h(log("maze")), log("maze"))
+    learned = refine(adact_h(log("maze"), ended_apart=True), log("maze"))
     assert everything(found.learned) == everything(learned)
     assert whole(found.plan) == whole(plan_on(learned.rdp))
     assert repr(found) == f"<Solution: {learned.rdp!r}, predicted {found.prediction.value:.4g}>"
@@ -86,7 +86,7 @@ def test_one_look_is_enough_if_one_says_so() -> None:
 def test_two_looks_share_a_confidence(case: str) -> None:
     found = regorl(log(case), Settings(confidence=0.9))
     half = Settings(confidence=0.95)
-    assert everything(found.learned) == everything(refine(adact_h(log(case), half), log(case)))
+    assert everything(found.learned) == everything(refine(adact_h(log(case), half, ended_apart=True), log(case)))
     assert found.learned.settings.confidence == 0.9
     assert found.learned.promise.split <= 0.1 + 1e-12
     once = regorl(log(case), Settings(confidence=0.9), second_look=False)

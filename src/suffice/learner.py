@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
 from suffice.engines.local import LocalEngine
-from suffice.episodes import Episodes
+from suffice.episodes import STOP, Episodes
 from suffice.errors import SettingsError
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
@@ -133,9 +133,16 @@ class Learned:
 
 
 def adact_h(
-    episodes: Episodes, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
+    episodes: Episodes,
+    settings: Settings | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    *,
+    ended_apart: bool = False,
 ) -> Learned:
     """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A.
+
+    With `ended_apart` histories that have ended are one state of each layer, without a test; the paper compares them
+    like all others.
 
     Other ways of comparing futures are objects: `Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"])`,
     `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer.
@@ -148,14 +155,39 @@ def adact_h(
     settings = settings or Settings()
     plan = settings.statistic.plan(episodes, settings.chosen_bound, settings.memory)
     with LocalEngine.running(plan, episodes, settings.threads) as engine:
-        return _Run(episodes, settings, plan, engine).learn(progress)
+        return _Run(episodes, settings, plan, engine, ended_apart).learn(progress)
+
+
+def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Verdict]:
+    """What becomes of each candidate, in their order.
+
+    Histories that have ended share their future, which no running one has: they are one state, and need no test.
+    """
+    verdicts: list[Verdict] = []
+    places: list[int] = []  # in the layer, of the states that the merger has made
+    over: int | None = None
+    for c in candidates.order.tolist():
+        n_states = len(places) + (over is not None)
+        if ended[c]:
+            verdicts.append(Verdict(n_states, True) if over is None else Verdict(over, nearest=over, distance=0.0))
+            over = n_states if over is None else over
+            continue
+        verdict = merger.place(c)
+        if verdict.promoted:
+            places.append(n_states)
+        nearest = None if verdict.nearest is None else places[verdict.nearest]
+        verdicts.append(verdict._replace(target=places[verdict.target], nearest=nearest))
+    return verdicts
 
 
 class _Run:
     """One run over the layers: what has been built so far."""
 
-    def __init__(self, episodes: Episodes, settings: Settings, plan: Plan, engine: LocalEngine) -> None:
+    def __init__(
+        self, episodes: Episodes, settings: Settings, plan: Plan, engine: LocalEngine, ended_apart: bool
+    ) -> None:
         self._episodes, self._settings, self._plan, self._engine = episodes, settings, plan, engine
+        self._ended_apart = ended_apart
         self._symbols, self._of_letter = episodes.symbols()
         self._tau: list[Int64] = []  # per layer [Q_t, Y], places in the next layer
         self._counts: list[Int64] = []  # per layer [Q_t, X]
@@ -205,7 +237,8 @@ class _Run:
         else:
             layer = self._plan.layer(t, parts, sizes, delta)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
-            verdicts = [merger.place(c) for c in candidates.order.tolist()]
+            ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
+            verdicts = _placed(merger, candidates, ended)
             needed, size = (layer.needed, layer.size) if isinstance(layer, AdaptiveLayer) else (needed, size)
         self._languages.append(size)
         self._needed.append(needed)

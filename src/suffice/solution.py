@@ -191,7 +191,7 @@ def learn_layers(
     """The layered automaton, if wanted after a second look."""
     if not second_look:
         return adact_h(episodes, settings, progress)
-    learned = adact_h(episodes, _for_one_look(settings), lambda done, of: progress(done, 2 * of))
+    learned = adact_h(episodes, _for_one_look(settings), lambda done, of: progress(done, 2 * of), ended_apart=True)
     refined = refine(learned, episodes, lambda done, of: progress(of + done, 2 * of))
     return replace(refined, settings=settings)
 

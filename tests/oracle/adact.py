@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from suffice.episodes import Episodes
+from suffice.episodes import STOP, Episodes
 
 from .distinctness import Bound, event_distance, threshold
 from .languages import Conjunctions, Languages, Letter, Members, Suffix, SuffixAlphabet, language_events
@@ -121,28 +121,47 @@ def nearest(distances: dict[int, float]) -> int:
 
 
 def merge_layer(
-    t: int, layer: Any, candidates: dict[Candidate, Multiset], delta: float, cut: float, decide: Decide
+    t: int,
+    layer: Any,
+    candidates: dict[Candidate, Multiset],
+    delta: float,
+    cut: float,
+    decide: Decide,
+    ended_apart: bool = False,
 ) -> tuple[list[OracleDecision], dict[Candidate, int]]:
     """The decisions of layer t in their order, and the state of every candidate.
 
     Candidates come by descending |Z|, then (q, a, o). The first is promoted, and so is every other that is distinct
     from all states and no rarer than `cut`; the rest join the nearest state they are not distinct from, if there is
-    one, or else the nearest of all.
+    one, or else the nearest of all. With `ended_apart` histories that have ended, while others go on, are one state.
     """
     total = sum(z.total() for z in candidates.values())
-    states: list[Multiset] = []
+    goes_on = ended_apart and any(layer.suffixes)  # ℓ > 0
+    states: list[Multiset | None] = []  # None: where episodes are over
     decisions: list[OracleDecision] = []
     state_of: dict[Candidate, int] = {}
     for candidate in sorted(candidates, key=lambda c: (-candidates[c].total(), c)):
         z = candidates[candidate]
-        decision = decide(t, layer, candidate, z, states, delta, rare=z.total() / total < cut)
+        if goes_on and candidate[1][1] == STOP:
+            if None in states:
+                decisions.append(OracleDecision(t, candidate, z.total(), False, states.index(None), 0.0))
+            else:
+                decisions.append(OracleDecision(t, candidate, z.total(), promoted=True))
+                states.append(None)
+            state_of[candidate] = states.index(None)
+            continue
+        running = [q for q, state in enumerate(states) if state is not None]
+        others = [state for state in states if state is not None]
+        decision = decide(t, layer, candidate, z, others, delta, rare=z.total() / total < cut)
+        if decision.nearest is not None:
+            decision = replace(decision, nearest=running[decision.nearest])
         decisions.append(decision)
         if decision.nearest is None or decision.promoted:
             state_of[candidate] = len(states)
             states.append(z)
         else:
             state_of[candidate] = decision.nearest
-            states[decision.nearest] = states[decision.nearest] + z
+            states[decision.nearest] = others[running.index(decision.nearest)] + z
     return decisions, state_of
 
 
@@ -166,6 +185,7 @@ def adact_h(
     delta: float | Callable[[int], float],
     cut: float = 0.0,
     decide: Decide = decide,
+    ended_apart: bool = False,
 ) -> OracleResult:
     """AdaCT-H; with `cut` > 0 AdaCT-H-A, which promotes no candidate rarer than that. δ may depend on C_t.
 
@@ -185,7 +205,7 @@ def adact_h(
         for candidate, e, weight in zip(candidate_of, log, weights, strict=True):
             candidates.setdefault(candidate, Counter())[position[e[t + 1 :]]] += weight
         level = delta(len(candidates)) if callable(delta) else delta
-        decisions, state_of = merge_layer(t + 1, layer, candidates, level, cut, decide)
+        decisions, state_of = merge_layer(t + 1, layer, candidates, level, cut, decide, ended_apart)
         result.layers.append(len(set(state_of.values())))
         result.tau.update({(t, q, ao): state_of[q, ao] for q, ao in candidates})
         result.decisions.extend(decisions)
