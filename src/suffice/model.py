@@ -106,7 +106,7 @@ class Model:
         plan, rdp = self.required_plan(), self.planned
         if self.about.plan is not None and self.about.plan.discount is not None:
             plan, rdp = fold_plan(self.rdp, plan), self.rdp
-        return Policy(rdp, plan, rng, deterministic=deterministic, bins=self.about.bins)
+        return Policy(rdp, plan, rng, deterministic=deterministic, bins=self.about.bins, states=self.rdp.n_states)
 
     def required_plan(self) -> Plan:
         """The plan, or a word on how to make one."""
