@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from suffice.episodes import unboxed
 from suffice.errors import LogError
-from suffice.logs.arrays import DEEPEST, table_of_arrays
+from suffice.logs.arrays import DEEPEST, FLAT, table_of_arrays
 from suffice.logs.columns import KNOWN
 
 STEP = ("observation", "action", "reward")
@@ -154,7 +154,7 @@ def _taker(first: Any) -> Taker:
 
 def _of_mapping(takers: list[tuple[Any, Taker]]) -> Taker:
     def take(value: Any, cells: list[Any]) -> None:
-        if not isinstance(value, Mapping) or len(value) != len(takers):
+        if not (type(value) is dict or isinstance(value, Mapping)) or len(value) != len(takers):
             raise _UnlikeError
         for key, taker in takers:
             if key not in value:
@@ -185,6 +185,12 @@ def _of_array(shape: tuple[int, ...]) -> Taker:
 
 
 def _take_value(value: Any, cells: list[Any]) -> None:
+    if type(value) in FLAT:
+        cells.append(value)
+        return
+    if isinstance(value, np.generic):
+        cells.append(unboxed(value))
+        return
     if isinstance(value, Mapping | list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         raise _UnlikeError
     cells.append(unboxed(value))

@@ -13,6 +13,7 @@ from gymnasium.utils import RecordConstructorArgs
 from suffice.episodes import Value, plain
 from suffice.memory import Memory, read_features
 from suffice.model import Model
+from suffice.playing.asked import require_environment, require_model
 from suffice.playing.words import Env, words_of
 from suffice.policy import Policy
 from suffice.rdp import Symbol
@@ -23,9 +24,18 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
 
     States are numbered as `Policy.state` has them. Where an episode terminates or reaches the model's horizon, it is
     the state that logged episodes end in; beyond the horizon all is unseen.
+
+    >>> import gymnasium
+    >>> suffice.register()
+    >>> env = suffice.playing.AutomatonState(gymnasium.make("suffice/Corridor-v0"), model)
+    >>> observation, _ = env.reset(seed=1)
+    >>> int(observation["state"])
+    1
     """
 
     def __init__(self, env: Env, model: Model | Policy) -> None:
+        require_environment(env, "wrap each of several on its own, before they are made one")
+        require_model(model)
         RecordConstructorArgs.__init__(self, model=model, _disable_deepcopy=True)  # nothing here changes it
         gymnasium.Wrapper.__init__(self, env)
         self._words = words_of(env, model.rdp.alphabet)
