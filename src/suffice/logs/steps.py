@@ -60,7 +60,14 @@ class Steps:
     def table(self) -> pa.Table:
         """All that was added."""
         width = len(self._names)
-        return table_of_arrays({name: self._cells[i::width] for i, name in enumerate(self._names)}, self._source)
+        columns = {name: _packed(self._cells[i::width]) for i, name in enumerate(self._names)}
+        return table_of_arrays(columns, self._source)
+
+
+def _packed(values: list[Any]) -> Any:
+    """Numbers of one kind as an array, which is quicker to look through."""
+    kinds = set(map(type, values))
+    return np.array(values) if kinds in ({int}, {float}, {bool}) else values
 
 
 def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
@@ -176,10 +183,10 @@ def _of_parts(takers: list[Taker]) -> Taker:
 
 def _of_array(shape: tuple[int, ...]) -> Taker:
     def take(value: Any, cells: list[Any]) -> None:
-        if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype == object:
+        if not isinstance(value, np.ndarray) or value.shape != shape or (kind := value.dtype.kind) == "O":
             raise _UnlikeError
-        narrow = value.dtype.kind == "f" and value.dtype.itemsize < 8
-        cells.extend(map(unboxed, value.flat) if narrow else value.ravel().tolist())
+        flat = value.ravel()
+        cells.extend(map(unboxed, flat) if kind == "f" and value.itemsize < 8 else flat.tolist())
 
     return take
 

@@ -76,7 +76,7 @@ class _Recording:
         self._player.reset()
         t, over = 0, False
         while not over:
-            action = self._player.choose(observation, f"episode {number}, step {t}")
+            action = self._player.choose(observation, number, t)
             if self._epsilon and self._luck.random() < self._epsilon:
                 action = self._actions.sample()
             word = word_of(self._actions, action)
@@ -110,7 +110,7 @@ class _Player:
     def reset(self) -> None:
         """An episode begins."""
 
-    def choose(self, observation: Any, place: str) -> Any:
+    def choose(self, observation: Any, episode: int, t: int) -> Any:
         return self._actions.sample()
 
     def did(self, action: Any) -> None:
@@ -128,10 +128,10 @@ class _Told(_Player):
         if callable(begin := getattr(self._chooser, "reset", None)):
             begin()
 
-    def choose(self, observation: Any, place: str) -> Any:
+    def choose(self, observation: Any, episode: int, t: int) -> Any:
         action = self._chooser(observation)
         if action not in self._actions:
-            raise SettingsError(f"{place}: {action!r} was chosen, which is not in {self._actions}")
+            raise SettingsError(f"episode {episode}, step {t}: {action!r} was chosen, not one of {self._actions}")
         return action
 
 
@@ -147,7 +147,7 @@ class _Follower(_Player):
         self._policy.reset()
         self._done = None
 
-    def choose(self, observation: Any, place: str) -> Any:
+    def choose(self, observation: Any, episode: int, t: int) -> Any:
         self._policy.observe(self._done, self._words.features(observation), strict=False)
         return self._words.action(self._policy.act())
 

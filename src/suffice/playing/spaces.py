@@ -20,6 +20,8 @@ BETWEEN = ","
 
 def word_of(space: Space[Any], action: Any) -> Value:
     """An action as it is logged."""
+    if isinstance(space, Discrete):
+        return int(action)
     values = list(_values(space, action))
     if len(values) == 1:
         return values[0]
