@@ -68,6 +68,7 @@ class _Recording:
         self._env, self._actions, self._player = env, env.action_space, player
         self._epsilon, self._luck, self._horizon = epsilon, luck, horizon
         self._steps = Steps("the environment")
+        self._rewards: list[float] = []
         self._terminated: list[bool] = []
         self._truncated: list[bool] = []
 
@@ -79,11 +80,11 @@ class _Recording:
             action = self._player.choose(observation, number, t)
             if self._epsilon and self._luck.random() < self._epsilon:
                 action = self._actions.sample()
-            word = word_of(self._actions, action)
-            following, reward, terminated, truncated, _ = self._env.step(action)
+            self._steps.add(number, t, (observation, word_of(self._actions, action), 0.0))  # now: it may change
+            observation, reward, terminated, truncated, _ = self._env.step(action)
             self._player.did(action)
-            self._steps.add(number, t, (observation, word, finite_reward(reward, number, t)))
-            observation, t = following, t + 1
+            self._rewards.append(finite_reward(reward, number, t))
+            t += 1
             over = bool(terminated or truncated or t == self._horizon)
             self._terminated.append(bool(terminated))
             self._truncated.append(over and not terminated)
@@ -91,10 +92,10 @@ class _Recording:
                 refuse_endless(number, t)
 
     def table(self) -> pa.Table:
-        ends = {"terminated": self._terminated, "truncated": self._truncated}
-        table = self._steps.table()
-        for role, marks in ends.items():
-            table = table.append_column(role, pa.array(marks))
+        table = self._steps.table().drop_columns("reward")
+        brought = {"reward": self._rewards, "terminated": self._terminated, "truncated": self._truncated}
+        for name, values in brought.items():
+            table = table.append_column(name, pa.array(values))
         return table
 
 

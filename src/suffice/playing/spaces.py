@@ -36,11 +36,12 @@ def action_of(space: Space[Any], word: Value) -> Any:
     values = iter(word.split(BETWEEN) if isinstance(word, str) and _size(space) > 1 else [word])
     try:
         action = _built(space, values)
-        if action in space and word_of(space, action) == word:
-            return action
-    except (LogError, TypeError, OverflowError, StopIteration, RuntimeError) as error:
-        raise ValueError(f"{word!r} is not in {space}") from error
-    raise ValueError(f"{word!r} is not in {space}")
+        known = action in space and word_of(space, action) == word
+    except (LogError, ValueError, TypeError, OverflowError, StopIteration):
+        known = False
+    if not known:
+        raise ValueError(f"{word!r} is not in {space}")
+    return action
 
 
 def _parts(space: Space[Any]) -> Iterable[Space[Any]]:
