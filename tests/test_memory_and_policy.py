@@ -582,6 +582,14 @@ def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_pa
     assert has_features(seen, ("a.1",)) and not has_features(seen, ("a.2",)) and not has_features(seen, ("a.x",))
 
 
+@pytest.mark.parametrize("seen", [[1, 2], (1, [2, 3]), np.zeros((9, 9)), {"a": 1, "b": 2}, []], ids=repr)
+def test_a_feature_of_several_values_is_refused(seen: Any) -> None:
+    assert not has_features({"seen": seen}, ("seen",))
+    with pytest.raises(LogError, match=r"^seen is .*, not a single value") as caught:
+        read_features({"seen": seen}, ("seen",), {})
+    assert "\n" not in str(caught.value)
+
+
 # Advice
 
 

@@ -113,14 +113,19 @@ def flat_values(value: Any) -> list[Any]:
 
 
 def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
-    """Whether a dict has all features of a model."""
-    return all(_find(observation, name) is not None for name in names)
+    """Whether a dict has all features of a model, each a single value."""
+    found = (_find(observation, name) for name in names)
+    return all(value is not None and len(flat_values(value)) == 1 for value in found)
 
 
 def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
     if (value := _find(observation, name)) is None:
         raise LogError(f"the observation lacks {name!r}; the model reads {', '.join(names)}")
-    return np.ravel(value)[0] if np.ndim(value) and np.size(value) == 1 else value
+    values = flat_values(value)
+    if len(values) != 1:
+        shown = " ".join(repr(value).split())[:60]
+        raise LogError(f"{name} is {shown}, not a single value; the model reads {', '.join(names)}")
+    return values[0]
 
 
 def _find(observation: Any, name: str) -> Any:
@@ -137,21 +142,22 @@ def _find(observation: Any, name: str) -> Any:
 
 def _at(value: Any, way: Sequence[str], sole: bool) -> Any:
     for key in way:
-        while sole and isinstance(value, list | tuple | np.ndarray) and len(value) == 1:
+        while sole and _has_parts(value) and len(value) == 1:
             value = value[0]
         if isinstance(value, Mapping):
             value = value.get(key)
-        elif isinstance(value, list | tuple | np.ndarray) and key.isdecimal() and int(key) < len(value):
+        elif _has_parts(value) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]
         else:
             return None
     return value
 
 
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, list | tuple) or (hasattr(value, "__array__") and np.ndim(value) > 0)
+
+
 def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:
-    if np.ndim(value):
-        raise LogError(f"{name} is {value!r}, not a single value; an observation is a tuple of features")
-    value = unboxed(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise LogError(f"{name} is {value}, which is not a finite number; replace it")
     if edges is None:
