@@ -502,6 +502,7 @@ def test_features_of_other_names_are_other_features(recall: Model) -> None:
 def test_what_was_played_says_how_sure_it_is_and_how_often_it_was_lost(hasty: Model) -> None:
     played = Played.of([[1.0], [0.0, 0.0], [2.0]], fallbacks=1)
     assert repr(played) == "<Played: 3 episodes, mean return 1 ± 0.58, 25.00% of steps fell back>"
+    assert repr(Played.of([[0.1, 0.2], [0.3]], 0)) == "<Played: 2 episodes, mean return 0.3>"
     assert repr(Played.of([[1.0, 1.0]], 0)) == "<Played: 1 episode, mean return 2>"
 
 

@@ -53,9 +53,9 @@ class Played:
 
     def __repr__(self) -> str:
         n = len(self.returns)
-        error = self.returns.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
         told = f"<Played: {n} episode{'s' if n > 1 else ''}, mean return {self.returns.mean():.4g}"
-        told += f" ± {error:.2g}" if error else ""
+        if np.ptp(self.returns) > 1e-9 * np.abs(self.returns).max():  # less is how sums are rounded
+            told += f" ± {self.returns.std(ddof=1) / np.sqrt(n):.2g}"
         return told + (f", {self.fallbacks / self.steps.sum():.2%} of steps fell back>" if self.fallbacks else ">")
 
 

@@ -52,7 +52,7 @@ def record(
     luck = rng.spawn(1)[0]  # its own: an environment of the same seed draws the same numbers as `rng`
     if seed is not None:
         env.action_space.seed(int(luck.integers(2**31)))
-    recording = _Recording(env, _player(env, choose, rng), epsilon, luck, horizon)
+    recording = _Recording(env, _player(env, choose, None if seed is None else rng), epsilon, luck, horizon)
     for number in range(episodes):
         recording.play(number, None if number else seed)
         progress(number + 1, episodes)
@@ -156,7 +156,7 @@ class _Follower(_Player):
         self._done = self._words.word(action)
 
 
-def _player(env: Env, choose: Policy | Chooser | None, rng: np.random.Generator) -> _Player:
+def _player(env: Env, choose: Policy | Chooser | None, rng: np.random.Generator | None) -> _Player:
     if choose is None:
         return _Player(env)
     if isinstance(choose, Policy):
