@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 import suffice
+import suffice.playing
 
 CONSTANTS = {  # explained where they are defined; some are shown in the examples of what takes them
     "BOUNDS", "CONJUNCTIONS", "FISHER_EXACT", "GREEDY", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "UNSEEN",
     "__version__",
 }  # fmt: skip
-PUBLIC = [name for name in suffice.__all__ if name not in CONSTANTS]
+PUBLIC = {f"suffice.{name}": getattr(suffice, name) for name in suffice.__all__ if name not in CONSTANTS}
+PUBLIC |= {f"suffice.playing.{name}": getattr(suffice.playing, name) for name in suffice.playing.__all__}
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +40,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_an_example_that_is_true(name: str, world: dict[str, Any]) -> None:
-    text = inspect.getdoc(getattr(suffice, name)) or ""
+    text = inspect.getdoc(PUBLIC[name]) or ""
     example = doctest.DocTestParser().get_doctest(text, dict(world), name, None, None)
-    assert example.examples, f"suffice.{name} has no example in its docstring"
+    assert example.examples, f"{name} has no example in its docstring"
     assert 1 <= len(example.examples) <= 5, "short ones are read"
     told: list[str] = []
     failed, _ = doctest.DocTestRunner(verbose=False).run(example, out=told.append)

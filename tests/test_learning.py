@@ -379,6 +379,17 @@ def test_a_score_is_what_the_plan_brings_elsewhere(here: Path) -> None:
     assert np.isfinite(few)
 
 
+def test_a_score_by_what_was_learned_from_is_refused(here: Path) -> None:
+    """However it is given; it flatters."""
+    learner = Learner().fit("old.parquet")
+    for same in ("old.parquet", read_log("old.parquet")[0]):
+        with pytest.raises(SettingsError, match="the very episodes that it learned from"):
+            learner.score(same)
+    learner.partial_fit("new.parquet")
+    with pytest.raises(SettingsError, match="hold some out"):
+        learner.score(["old.parquet", "new.parquet"])
+
+
 # Types
 
 

@@ -13,21 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import suffice
 from laws.logs import logs
 from log_files import decode, write
 from oracle import random_episodes
 from suffice.controller import Controller
 from suffice.domains import Cookie, Corridor, TMaze
 from suffice.episodes import Alphabet, Episodes
-from suffice.errors import SufficeError
+from suffice.errors import LogError, SufficeError
 from suffice.exact import minimal_rdp
 from suffice.export import to_json
 from suffice.learner import Settings, adact_h
 from suffice.logs import read_log
-from suffice.memory import Memory
+from suffice.memory import Memory, has_features, read_features
 from suffice.model import Model
 from suffice.planner import BEHAVE, GREEDY, Plan, Planning, plan_on
-from suffice.policy import Policy
+from suffice.policy import Advice, Policy
 from suffice.rdp import RDP, UNSEEN
 from suffice.solution import regorl
 
@@ -485,7 +486,8 @@ def test_a_policy_chooses_as_the_controller_of_its_plan(seed: int) -> None:
     assert any(m >= rdp.n_states for m in met) and any(0 < m < rdp.n_states for m in met)
 
 
-garbage = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.integers(0, 3))
+finite = st.floats(allow_nan=False, allow_infinity=False)
+garbage = st.one_of(st.none(), st.booleans(), st.integers(), finite, st.text(max_size=3), st.integers(0, 3))
 anything = st.one_of(st.sampled_from(["a0", "a1", "a2"]), st.integers(), st.floats(), st.text(max_size=2))
 
 
@@ -503,7 +505,7 @@ def test_no_history_is_too_strange(seed: int, steps: list[Any], deterministic: b
         if own or i == 0:
             done = policy.act(seen)
         else:
-            policy.observe(action, seen)
+            policy.observe(action, seen, strict=False)
             done = policy.act()
         assert done in rdp.alphabet.actions and 0 <= policy.state < policy.n_states
     assert policy.steps == len(steps) and 0 <= policy.fallbacks <= len(steps)
@@ -533,6 +535,87 @@ def test_a_text_where_numbers_were_binned_is_refused(seen: str) -> None:
     policy.reset()
     with pytest.raises(SufficeError):
         policy.act(seen)
+
+
+@pytest.mark.parametrize("bins", [{}, {"seen": (1.0, 2.0)}], ids=["plain", "binned"])
+@pytest.mark.parametrize("seen", [np.nan, np.inf, -np.inf, np.float32("nan"), np.array([np.nan])], ids=repr)
+def test_what_is_no_finite_number_is_refused_as_in_a_log(seen: Any, bins: Any) -> None:
+    policy = Policy(SMALL, plan_of(SMALL), bins=bins)
+    policy.reset()
+    for observation in (seen, (seen,), {"seen": seen}):
+        with pytest.raises(LogError, match=r"^seen is -?(nan|inf), which is not a finite number; replace it$"):
+            policy.act(observation)
+    assert policy.state == 0 and policy.steps == 0
+
+
+def test_an_action_that_the_model_does_not_know_is_a_mistake() -> None:
+    """Unlike an observation, which nobody chooses."""
+    policy = Policy(SMALL, plan_of(SMALL))
+    policy.reset()
+    policy.act("x")
+    with pytest.raises(SufficeError, match=r"^the model knows no action 'left'; it knows 'l', 'r'$"):
+        policy.observe("left", "x")
+    assert policy.state == 1 and policy.fallbacks == 0, "nothing was lost by it"
+    policy.observe("left", "x", strict=False)
+    assert policy.state == LOST + 2 and policy.fallbacks == 1
+
+
+def test_vectors_within_an_observation_are_so_many_features() -> None:
+    """The values of a dict, as they are: two of them in one vector."""
+    rdp = of_maze()
+    policy = Policy(rdp, plan_on(rdp, GREEDY))
+    for seen in ((0, np.array([1, 1])), (np.array([0.0]), np.array([1]), [1]), ({"a": 0, "b": (1,)}, 1)):
+        policy.reset()
+        policy.act(seen)
+        assert policy.state == rdp.run(((None, CUE),))
+    for seen in ((0, np.array([1, 1, 0])), (np.array([0, 1]),)):
+        policy.reset()
+        with pytest.raises(LogError, match="features where the model reads 3: bit1, bit2, bit3"):
+            policy.act(seen)
+
+
+def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_part() -> None:
+    """A column of [[x, y]] may be logged as a.0 and a.1, or as a.0.0 and a.0.1."""
+    seen = {"a": np.array([[3, 4]]), "b": [[5]]}
+    assert read_features(seen, ("a.0.1", "b.0"), {}) == (4, 5)
+    assert read_features(seen, ("a.1", "b"), {}) == (4, 5)
+    assert has_features(seen, ("a.1",)) and not has_features(seen, ("a.2",)) and not has_features(seen, ("a.x",))
+
+
+@pytest.mark.parametrize("seen", [[1, 2], (1, [2, 3]), np.zeros((9, 9)), {"a": 1, "b": 2}, []], ids=repr)
+def test_a_feature_of_several_values_is_refused(seen: Any) -> None:
+    assert not has_features({"seen": seen}, ("seen",))
+    with pytest.raises(LogError, match=r"^seen is .*, not a single value") as caught:
+        read_features({"seen": seen}, ("seen",), {})
+    assert "\n" not in str(caught.value)
+
+
+# Advice
+
+
+def test_advice_is_what_would_be_drawn_and_whose_choice_it_is() -> None:
+    policy = Policy(SMALL, plan_of(SMALL, q1=1))
+    for ask in (lambda: policy.advice, lambda: (policy.reset(), policy.advice)):
+        with pytest.raises(SufficeError):
+            ask()
+    policy.observe(None, "x")
+    assert policy.advice == Advice({"l": 0.0, "r": 1.0}, planned=True)
+    policy.observe("l", "x")
+    assert policy.advice == Advice({"l": 20 / 30, "r": 10 / 30}, planned=False)
+    policy.observe("l", "z")
+    assert policy.state == LOST + 3 and policy.advice == Advice({"l": 0.75, "r": 0.25}, planned=False)
+    usual = Policy(SMALL, plan_of(SMALL), deterministic=True)
+    usual.reset()
+    usual.observe(None, "y")
+    assert usual.advice == Advice({"l": 0.0, "r": 1.0}, planned=False)
+
+
+def test_the_states_of_an_unrolled_model_are_the_models() -> None:
+    episodes = Corridor().simulate(2000, 6, np.random.default_rng(0))
+    model = suffice.learn(episodes, stationary=True)
+    policy = model.policy()
+    n, unrolled = model.rdp.n_states, model.planned.n_states
+    assert n < unrolled and repr(policy) == f"<Policy: {n} states ({unrolled} over 6 steps), 0 of 0 steps fell back>"
 
 
 # For people and other programs

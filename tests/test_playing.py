@@ -23,9 +23,11 @@ from suffice.domains.environment import DomainEnv
 from suffice.episodes import Episodes, plain
 from suffice.errors import SufficeError
 from suffice.exact import evaluate
+from suffice.learning import learn
 from suffice.logs import Bins
 from suffice.model import Model
-from suffice.playing import AutomatonState, Played, VectorPolicy, play, play_vector
+from suffice.planner import Planning
+from suffice.playing import AutomatonState, Played, VectorPolicy, asked, play, play_vector
 from suffice.rdp import UNSEEN
 from suffice.solution import regorl
 
@@ -453,6 +455,97 @@ def test_what_cannot_be_played_is_refused(gambler: Model) -> None:
     ):
         with pytest.raises(SufficeError, match=complaint):
             wrong()
+
+
+def test_mistakes_are_told_in_one_line(gambler: Model) -> None:
+    envs, policy = sync(Lottery, 4), gambler.policy()
+    for wrong, complaint in (
+        (lambda: play("Lottery-v0", policy, 1), r"make it first: gymnasium.make\('Lottery-v0'\)$"),  # type: ignore[arg-type]
+        (lambda: play(Lottery(), gambler, 1), r"not a Model: give model.policy\(\)$"),  # type: ignore[arg-type]
+        (lambda: play_vector(envs, gambler, 1), r"give model.policy\(\)$"),  # type: ignore[arg-type]
+        (lambda: VectorPolicy(envs, gambler), r"give model.policy\(\)$"),  # type: ignore[arg-type]
+        (lambda: play(Lottery(), policy, 1.5), "^episodes is a whole number, not 1.5$"),  # type: ignore[arg-type]
+        (lambda: AutomatonState(Lottery(), "c.model"), r"suffice.load\('c.model'\) returns$"),  # type: ignore[arg-type]
+        (lambda: AutomatonState(Lottery(), None), "^a NoneType is no model"),  # type: ignore[arg-type]
+        (lambda: AutomatonState(envs, gambler), "wrap each of several on its own"),  # type: ignore[arg-type]
+        (lambda: VectorPolicy(envs, policy).act(np.zeros(3, int)), r"no observations of 4 .* what envs.reset\(\)"),
+        (lambda: VectorPolicy(envs, policy).act(None), "no observations of 4 sub-environments"),
+    ):
+        with pytest.raises(SufficeError, match=complaint) as caught:
+            wrong()
+        assert "\n" not in str(caught.value)
+
+
+def test_a_reward_that_is_no_number_is_refused_in_vectors_too(gambler: Model) -> None:
+    class Broken(Lottery):
+        def step(self, action: Any) -> Any:
+            seen, _, *rest = super().step(action)
+            return seen, np.nan, *rest
+
+    with pytest.raises(SufficeError, match=r"^sub-environment 0, episode 0, step 0: the reward is .*nan"):
+        play_vector(sync(Broken, 2), gambler.policy(), 4, seed=1)
+
+
+def test_features_of_other_names_are_other_features(recall: Model) -> None:
+    """Even where there are as many of them; without names nothing can be known."""
+
+    class Renamed(NamedRecall):
+        observation_space = Dict(f1=Discrete(9), cue=Discrete(9))
+
+        def seen(self, cue: int) -> Any:
+            return {"f1": self.clock, "cue": cue}
+
+    with pytest.raises(SufficeError, match=r"the model has .* features f0, f1, the environment .* 'cue'"):
+        play(Renamed(), recall.policy(), 1)
+
+
+def test_what_was_played_says_how_sure_it_is_and_how_often_it_was_lost(hasty: Model) -> None:
+    played = Played.of([[1.0], [0.0, 0.0], [2.0]], fallbacks=1)
+    assert repr(played) == "<Played: 3 episodes, mean return 1 ± 0.58, 25.00% of steps fell back>"
+    assert repr(Played.of([[0.1, 0.2], [0.3]], 0)) == "<Played: 2 episodes, mean return 0.3>"
+    assert repr(Played.of([[1.0, 1.0]], 0)) == "<Played: 1 episode, mean return 2>"
+
+
+# Stationary automata
+
+
+@pytest.fixture(scope="module")
+def endless() -> Model:
+    """Of episodes of six steps, with a discounted plan for ever."""
+    return learn(logged(Corridor(), 2000, 6), stationary=True, planning=Planning(discount=0.9))
+
+
+@EACH_MODE
+def test_a_discounted_plan_goes_on_until_the_environment_ends_it(endless: Model, mode: AutoresetMode) -> None:
+    make = partial(DomainEnv, Corridor(), 20)
+    played = play(make(), endless.policy(), 10, seed=1)
+    assert told(played)[:2] == ([20.0] * 10, [20] * 10) and played.fallbacks == 0
+    assert told(play_vector(sync(make, 1, mode), endless.policy(), 10, seed=1)) == told(played)
+    assert play(make(), endless.policy(), 10, 1, horizon=9).steps.tolist() == [9] * 10
+
+
+def test_a_plan_for_ever_in_an_environment_without_an_end(endless: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "MOST_STEPS", 50)
+    make = partial(DomainEnv, Corridor(), 200)
+    for attempt in (
+        lambda: play(make(), endless.policy(), 1),
+        lambda: play_vector(sync(make, 2), endless.policy(), 3),
+    ):
+        with pytest.raises(SufficeError, match="episode 0 has not ended after 50 steps; cut episodes with horizon="):
+            attempt()
+
+
+def test_a_stationary_automaton_knows_no_horizon(endless: Model) -> None:
+    env, inner = AutomatonState(DomainEnv(Corridor(), 20), endless), DomainEnv(Corridor(), 20)
+    policy = endless.policy()
+    for seed in range(20):
+        policy.reset()
+        begun, *steps = wander(env, seed)
+        policy.observe(None, inner.features_of(begun[1]["observation"]))
+        for action, shown, terminated, _ in steps:
+            if not terminated:
+                policy.observe(inner.alphabet.actions[action], inner.features_of(shown["observation"]))
+                assert shown["state"] == policy.state
 
 
 # The automaton's state beside the observation

@@ -136,6 +136,11 @@ class Learner:
         """
         model = self.model_
         read = self._read(data, model.bins, model.rdp.horizon)
+        if read.episodes.digest() == model.about.log_hash:
+            raise SettingsError(
+                "these are the very episodes that it learned from, which flatter the plan; hold some out before fit, "
+                "and score it on those"
+            )
         judged = judge(model.planned, model.required_plan(), read.episodes, read.propensities)
         by_both = judged.doubly_robust
         return by_both.value if math.isfinite(by_both.error) else judged.model_based.value

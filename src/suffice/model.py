@@ -46,7 +46,7 @@ class Model:
     >>> model
     <Model: 11 states in layers 1 1 2 2 2 2 1, from 300 episodes
       no false split: with probability at least 0.989 (11 tests)
-      plan: safe, predicted 5 per episode, likely at least 4.894
+      plan: safe, predicted 5 per episode, likely at least 4.894 if the automaton is right
       the log brought: 2.503>
     >>> model.save("again.model")
     >>> suffice.load("again.model").about.log_hash == episodes.digest()
@@ -112,7 +112,7 @@ class Model:
         plan, rdp = self.required_plan(), self.planned
         if self.about.plan is not None and self.about.plan.discount is not None:
             plan, rdp = fold_plan(self.rdp, plan), self.rdp
-        return Policy(rdp, plan, rng, deterministic=deterministic, bins=self.about.bins)
+        return Policy(rdp, plan, rng, deterministic=deterministic, bins=self.about.bins, states=self.rdp.n_states)
 
     def required_plan(self) -> Plan:
         """The plan, or a word on how to make one."""

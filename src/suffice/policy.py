@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from suffice.episodes import Alphabet, Value, plain
-from suffice.errors import SufficeError
+from suffice.episodes import Alphabet, Value, plain, unboxed
+from suffice.errors import SettingsError, SufficeError
 from suffice.memory import Memory, read_features
 from suffice.planner import BEHAVE, Plan
 from suffice.rdp import RDP
@@ -27,15 +28,28 @@ NOT_BEGUN = -1
 OWN_SEED = (0, 1)  # not 0: an environment with that seed would draw the same numbers
 
 
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """How a policy chooses where it is."""
+
+    chances: dict[Value, float]  # of each action
+    planned: bool  # the plan's choice; else as the log behaved in this state or, where one is lost, at this step
+
+
 class Policy:
     """Follows a plan on an automaton; where the plan says to behave as the log did, it draws (or takes the usual).
 
+    Its memory has more places (`n_states`) than the model has states: a plan for a horizon may do something else in the
+    same state at another step, so that a stationary automaton is unrolled over the steps; and there are places to be
+    lost in, where a history is unlike any in the log. Who only wants advice asks for `advice`, does what they like, and
+    tells by `observe` what it was.
+
     >>> policy = model.policy()
     >>> policy.reset()
-    >>> policy.act((0, 0, "clear"))
-    1
-    >>> policy.act({"row": 1, "column": 1, "guard": "clear"})
-    1
+    >>> policy.act((0, 0, "clear")), policy.act({"row": 1, "column": 1, "guard": "clear"})
+    (1, 1)
+    >>> policy.advice
+    Advice(chances={0: 0.0, 1: 1.0}, planned=True)
     >>> policy
     <Policy: 11 states, 0 of 2 steps fell back>
     """
@@ -48,8 +62,10 @@ class Policy:
         *,
         deterministic: bool = False,
         bins: Mapping[str, Sequence[float]] | None = None,
+        states: int | None = None,  # of the model, where `rdp` is unrolled
     ) -> None:
         self.rdp, self.plan = rdp, plan
+        self._states = rdp.n_states if states is None else states
         self.fallbacks = 0  # steps that no logged history had taken, since this policy was made
         self.steps = 0  # and all its steps
         self.memory, self.bins = Memory.of(rdp), dict(bins or {})
@@ -57,12 +73,14 @@ class Policy:
         choices[~choices.any(axis=1)] = 1.0
         if deterministic:
             choices = np.eye(choices.shape[1])[choices.argmax(axis=1)]
+        self._chances = choices / choices.sum(axis=1, keepdims=True)
         self._sums = np.cumsum(choices, axis=1) / choices.sum(axis=1, keepdims=True)
         self._rng = np.random.default_rng(OWN_SEED) if rng is None else rng
         self._place, self._action = NOT_BEGUN, None  # type: int, Value | None
 
     def __repr__(self) -> str:
-        return f"<Policy: {self.rdp.n_states} states, {self.fallbacks} of {self.steps} steps fell back>"
+        unrolled = f" ({self.rdp.n_states} over {self.rdp.horizon} steps)" if self._states != self.rdp.n_states else ""
+        return f"<Policy: {self._states} states{unrolled}, {self.fallbacks} of {self.steps} steps fell back>"
 
     @property
     def alphabet(self) -> Alphabet:
@@ -78,8 +96,16 @@ class Policy:
 
     @property
     def n_states(self) -> int:
-        """How many values `state` may take."""
+        """How many values `state` may take: the automaton's states at all steps, and places to be lost in."""
         return len(self.memory.astray)
+
+    @property
+    def advice(self) -> Advice:
+        """How likely `act` chooses each action now, and whether by the plan."""
+        self._require_observation()
+        chances = dict(zip(self.alphabet.actions, self._chances[self._place].tolist(), strict=True))
+        planned = self._place < self.rdp.n_states and bool(self.plan.actions[self._place] != BEHAVE)
+        return Advice(chances, planned)
 
     def spawn(self, n: int, rng: np.random.Generator | None = None) -> list[Policy]:
         """Policies that share the tables; each has a memory, counters and randomness of its own."""
@@ -100,25 +126,34 @@ class Policy:
         """
         if observation is not None:
             self.observe(self._action, observation)
-        if self.state == 0:
-            raise SufficeError("what is seen? give act() the first observation")
+        self._require_observation()
         chosen = int(np.searchsorted(self._sums[self._place], self._rng.random(), side="right"))
         self._action = self.alphabet.actions[chosen]
         return self._action
 
-    def observe(self, action: Value | None, observation: object) -> None:
+    def _require_observation(self) -> None:
+        if self.state == 0:
+            raise SufficeError("what is seen? give act() the first observation")
+
+    def observe(self, action: Value | None, observation: object, *, strict: bool = True) -> None:
         """Take note of an action, whoever chose it, and what it showed.
 
         None stands for the action before the first, and for what is seen when an episode is over. Binned actions go by
-        the number of their bin.
+        the number of their bin. An action that the model does not know is refused as a mistake or, if not `strict`,
+        taken for one that no logged history had.
         """
         if self._place == NOT_BEGUN:
             raise SufficeError("the policy is asked before an episode began: call reset() first")
         if (action is None) != (self._place == 0):
             told = "the first observation follows no action" if self._place == 0 else "an action led here; which one?"
             raise SufficeError(f"{told}: observe(None, observation) begins, observe(action, observation) goes on")
+        done = None if action is None else plain(unboxed(action))
+        if strict and done is not None and done not in self.alphabet.actions:
+            raise SettingsError(
+                f"the model knows no action {done!r}; it knows {', '.join(map(repr, self.alphabet.actions))}"
+            )
         seen = None if observation is None else read_features(observation, self.alphabet.features, self.bins)
-        symbol = (None if action is None else plain(action), seen)
+        symbol = (done, seen)
         self.steps += 1
         self.fallbacks += not self.memory.was_seen(self._place, symbol)
         self._place, self._action = self.memory.after(self._place, symbol), None

@@ -10,9 +10,11 @@ import numpy as np
 from suffice.about import About
 from suffice.rdp import RDP, UNSEEN
 
+UNSURE = 0.8  # a promise below is a weak one
 MOST_PICTURED = 100  # states; beyond, dots would run into each other
 WIDE, HIGH, DOT = 46, 18, 5  # pixels between layers, between states, and the radius of a state
 INK = "currentColor"  # the notebook's own, light or dark
+HOW_TO_DRAW = "<div><small>To draw it: <code>suffice.draw_automaton(model.rdp, model.own_plan)</code></small></div>"
 
 
 def headline(rdp: RDP, about: About) -> str:
@@ -24,11 +26,14 @@ def headline(rdp: RDP, about: About) -> str:
 def facts(about: About) -> Iterator[tuple[str, str]]:
     """What is promised, and what following the plan will bring, in short."""
     promise, plan = about.promise, about.plan
-    yield "no false split", f"with probability at least {max(1 - promise.false_split, 0):.3g} ({promise.tests} tests)"
+    sure = max(1 - promise.false_split, 0)
+    surer = "" if sure >= UNSURE else "; for more, learn with confidence=0.95"
+    yield "no false split", f"with probability at least {sure:.3g} ({promise.tests} tests){surer}"
     if plan is None:
         yield "plan", "none"
         return
-    yield "plan", f"{plan.planner}, predicted {plan.predicted:.4g} per episode, likely at least {plan.lower_bound:.4g}"
+    likely = f"likely at least {plan.lower_bound:.4g} if the automaton is right"
+    yield "plan", f"{plan.planner}, predicted {plan.predicted:.4g} per episode, {likely}"
     yield "the log brought", f"{plan.behaviour_value:.4g}"
 
 
@@ -43,7 +48,7 @@ def html(rdp: RDP, about: About) -> str:
         f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(told)}</td></tr>'
         for name, told in (*facts(about), ("observations", ", ".join(about.features)), ("actions", _listed(about)))
     )
-    picture = "" if rdp.stationary or rdp.n_states > MOST_PICTURED else _picture(rdp)
+    picture = _picture(rdp) if not rdp.stationary and rdp.n_states <= MOST_PICTURED else HOW_TO_DRAW
     table = f'<table style="color:inherit;font-size:inherit">{cells}</table>'
     return f"<div><strong>Model: {escape(headline(rdp, about))}</strong>{picture}{table}</div>"
 

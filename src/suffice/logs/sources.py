@@ -7,7 +7,7 @@ rewards; arrays come by name, or as a list of episodes that are lists of steps.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,17 +16,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from suffice.episodes import unboxed
 from suffice.errors import LogError, MissingError
-from suffice.logs.arrays import DEEPEST, first_line, table_of_arrays, table_of_rows
+from suffice.logs.arrays import first_line, table_of_arrays, table_of_rows
 from suffice.logs.columns import ENDS, KNOWN
 from suffice.logs.files import open_file
+from suffice.logs.steps import column_name, leaves, named, table_of_steps
 from suffice.logs.tables import Table
 from suffice.logs.values import flag
 
 MINARI = "minari:"  # before the id of a dataset, where a file could stand
-STEP = ("observation", "action", "reward")
-STEP_FORM = "(observation, action, reward)"
 PARTS = {"observation": ("observations", "observation", "obs"), "action": KNOWN["action"], "reward": KNOWN["reward"]}
 
 
@@ -131,7 +129,8 @@ def _steps_of_object(episode: Any, place: str, number: int) -> dict[str, Any]:
     n = len(rewards)
     steps: dict[str, Any] = {"episode": np.full(n, number), "step": np.arange(n)}
     for role in ("observation", "action"):
-        for name, values in _leaves(_named(role, found[role]), _side_by_side(found[role])):
+        for path, values in leaves(named(role, found[role]), _side_by_side(found[role])):
+            name = column_name(path)
             array = _array(values, f"{place}, {name}")
             if array.ndim == 0 or len(array) not in (n, n + 1):
                 raise LogError(f"{place} has {n} rewards, but {np.size(array)} values of {name}; give each step one")
@@ -167,24 +166,9 @@ def _marks(marks: Any, n: int, place: str) -> Any:
         raise LogError(f"{place}: {error}") from error
 
 
-def _named(role: str, values: Any) -> str:
-    """What the parts of an observation have before their names: nothing, if those are free."""
-    taken = {name for names in KNOWN.values() for name in names}
-    return "" if role == STEP[0] and isinstance(values, Mapping) and not taken & set(values) else role
-
-
 def _side_by_side(values: Any) -> Any:
     """The arrays of a Tuple space stay apart; any other tuple is one array."""
     return list(values) if isinstance(values, tuple) and not all(map(np.ndim, values)) else values
-
-
-def _leaves(name: str, values: Any) -> Iterable[tuple[str, Any]]:
-    """The parts of a Dict or a tuple, each with its whole name."""
-    if isinstance(values, Mapping | tuple):
-        for key, part in values.items() if isinstance(values, Mapping) else enumerate(values):
-            yield from _leaves(f"{name}.{key}" if name else str(key), part)
-    else:
-        yield name, values
 
 
 def _joined(parts: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
@@ -214,45 +198,3 @@ def _of_list(items: Sequence[Any], source: str) -> Table:
     if any(items) and all(isinstance(i, list | tuple) and all(isinstance(s, Mapping) for s in i) for i in items):
         return Table.of(table_of_rows([{"steps": item} for item in items], source), source)
     return Table.of(table_of_steps(items, source), source)
-
-
-def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
-    """From lists of (observation, action, reward), an observation being a value, a tuple or a dict of them."""
-    columns: dict[str, list[Any]] = {"episode": [], "step": []}
-    for number, episode in enumerate(episodes):
-        if not isinstance(episode, list | tuple):
-            raise LogError(f"{source}: episode {number} is {_shown(episode)}, not a list of {STEP_FORM}")
-        for t, step in enumerate(episode):
-            place = f"{source}: episode {number}, step {t}"
-            values = dict(_leaves_of_step(step, place))
-            if columns["step"] and values.keys() != columns.keys() - {"episode", "step"}:
-                raise LogError(f"{place}: it has {', '.join(values)}, unlike the steps before; give all the same")
-            for name, value in {"episode": number, "step": t, **values}.items():
-                columns.setdefault(name, []).append(value)
-    return table_of_arrays(columns, source)
-
-
-def _leaves_of_step(step: Any, place: str) -> Iterable[tuple[str, Any]]:
-    if not isinstance(step, list | tuple) or len(step) != len(STEP):
-        raise LogError(f"{place}: a step is {STEP_FORM}, not {_shown(step)}")
-    for name, value in zip(STEP, step, strict=True):
-        yield from _leaves(_named(name, value), _plain_parts(value, place, DEEPEST))
-
-
-def _plain_parts(value: Any, place: str, room: int) -> Any:
-    """Arrays and lists as tuples, numbers as Python's own."""
-    if not room:
-        raise LogError(f"{place}: more than {DEEPEST} lists and records within one another; flatten it")
-    if isinstance(value, Mapping):
-        return {key: _plain_parts(part, place, room - 1) for key, part in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim:
-        value = list(value)
-    if not isinstance(value, list | tuple):
-        return unboxed(value)
-    parts = tuple(_plain_parts(part, place, room - 1) for part in value)
-    return parts[0] if len(parts) == 1 else parts
-
-
-def _shown(value: Any) -> str:
-    """Briefly."""
-    return repr(value)[:60] if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"

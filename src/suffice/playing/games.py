@@ -7,21 +7,32 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
-from gymnasium.vector.utils import iterate
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
 from suffice.episodes import Int64, Mask
-from suffice.errors import SettingsError
+from suffice.errors import LogError, SettingsError
+from suffice.playing.asked import (
+    finite_reward,
+    refuse_endless,
+    require_counts,
+    require_environment,
+    require_environments,
+    require_policy,
+)
 from suffice.playing.words import Env, Envs, Words, words_of, words_of_each
 from suffice.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Played:
-    """What episodes brought."""
+    """What episodes brought.
+
+    >>> suffice.playing.Played.of([[0.0, 1.0], [0.0], [1.0, 1.0]], fallbacks=1)
+    <Played: 3 episodes, mean return 1 ± 0.58, 20.00% of steps fell back>
+    """
 
     returns: NDArray[np.float64]  # [n]
     steps: Int64  # [n] decisions
@@ -41,44 +52,52 @@ class Played:
         )
 
     def __repr__(self) -> str:
-        return f"<Played: {len(self.returns)} episodes, mean return {self.returns.mean():.4g}>"
+        n = len(self.returns)
+        told = f"<Played: {n} episode{'s' if n > 1 else ''}, mean return {self.returns.mean():.4g}"
+        if np.ptp(self.returns) > 1e-9 * np.abs(self.returns).max():  # less is how sums are rounded
+            told += f" ± {self.returns.std(ddof=1) / np.sqrt(n):.2g}"
+        return told + (f", {self.fallbacks / self.steps.sum():.2%} of steps fell back>" if self.fallbacks else ">")
 
 
 def play(env: Env, policy: Policy, episodes: int, seed: int | None = None, horizon: int | None = None) -> Played:
-    """Play episodes of at most `horizon` steps (usually the model's), with a copy of the policy.
+    """Play episodes of at most `horizon` steps, with a copy of the policy.
 
-    The seed is for both environment and policy. Without one, each goes on with its own randomness.
+    Usually the horizon is the model's, but a discounted plan on a stationary model goes on until the environment ends
+    it. The seed is for both environment and policy. Without one, each goes on with its own randomness.
+
+    >>> import gymnasium
+    >>> suffice.register()
+    >>> suffice.playing.play(gymnasium.make("suffice/Corridor-v0"), model.policy(), episodes=100, seed=1)
+    <Played: 100 episodes, mean return 5>
     """
-    if not isinstance(policy, Policy):
-        raise SettingsError("a policy plays: give model.policy()")
-    if not isinstance(env, gymnasium.Env):
-        raise SettingsError("this is no single environment; use play_vector for several in one")
+    require_environment(env, "use play_vector for several in one")
     limit = _limit(policy, episodes, horizon)
     words = words_of(env, policy.alphabet)
     player = _copies(policy, 1, seed)[0]
     seeds = chain([seed], repeat(None, episodes - 1))
-    return Played.of([_episode(env, player, words, limit, s) for s in seeds], player.fallbacks)
+    return Played.of([_episode(env, player, words, limit, n, s) for n, s in enumerate(seeds)], player.fallbacks)
 
 
-def _episode(env: Env, player: Policy, words: Words, limit: int, seed: int | None) -> list[float]:
+def _episode(env: Env, player: Policy, words: Words, limit: int | None, n: int, seed: int | None) -> list[float]:
     observation, _ = env.reset(seed=seed)
     player.reset()
     rewards: list[float] = []
     over = False
-    while not over and len(rewards) < limit:
+    while not over and len(rewards) != limit:
         action = words.action(player.act(words.features(observation)))
         observation, reward, terminated, truncated, _ = env.step(action)
-        rewards.append(float(reward))
+        rewards.append(finite_reward(reward, n, len(rewards)))
         over = terminated or truncated
+        if limit is None and not over:
+            refuse_endless(n, len(rewards))
     return rewards
 
 
-def _limit(policy: Policy, episodes: int, horizon: int | None) -> int:
-    if episodes < 1:
-        raise SettingsError(f"{episodes} episodes cannot be played; ask for 1 or more")
-    if horizon is not None and horizon < 1:
-        raise SettingsError(f"a horizon of {horizon} leaves no action; use 1 or more")
-    return policy.rdp.horizon if horizon is None else horizon
+def _limit(policy: Policy, episodes: int, horizon: int | None) -> int | None:
+    """Steps of an episode; None, if only the environment ends it."""
+    require_policy(policy)
+    require_counts(episodes, horizon)
+    return policy.rdp.horizon if horizon is None and not policy.rdp.stationary else horizon
 
 
 def _copies(policy: Policy, n: int, seed: int | None) -> list[Policy]:
@@ -97,11 +116,18 @@ class VectorPolicy:
 
     Where episodes do not begin by themselves (AutoresetMode.DISABLED), whoever ends them resets the environment, as
     ever: `envs.reset(options={"reset_mask": terminated | truncated})`.
+
+    >>> import gymnasium
+    >>> suffice.register()
+    >>> envs = gymnasium.make_vec("suffice/Corridor-v0", num_envs=3)
+    >>> observations, _ = envs.reset(seed=1)
+    >>> suffice.playing.VectorPolicy(envs, model.policy(), seed=1).act(observations)
+    array([1, 1, 1])
     """
 
     def __init__(self, envs: Envs, policy: Policy, seed: int | None = None) -> None:
-        if not isinstance(envs, VectorEnv):
-            raise SettingsError("this is no vector environment; make one with gymnasium.make_vec, or use play")
+        require_environments(envs)
+        require_policy(policy)
         self.mode = envs.metadata.get("autoreset_mode")
         if not isinstance(self.mode, AutoresetMode):
             raise SettingsError(
@@ -111,7 +137,7 @@ class VectorPolicy:
         self.policies = _copies(policy, envs.num_envs, seed)
         self.resting: Mask = np.zeros(envs.num_envs, np.bool_)  # where the next step begins an episode, nothing else
         self._words = words_of_each(envs, policy.alphabet)
-        self._observations, self._dtype = envs.observation_space, envs.action_space.dtype
+        self._observations, self._actions = envs.observation_space, envs.single_action_space
         self.reset()
 
     @property
@@ -126,14 +152,27 @@ class VectorPolicy:
             self.policies[i].reset()
         self.resting &= ~chosen
 
-    def act(self, observations: Any) -> NDArray[Any]:
+    def act(self, observations: Any) -> Any:
         """An action for each sub-environment; any will do where it rests, and what is seen there is of no interest."""
-        players = zip(self.policies, self._words, iterate(self._observations, observations), self.resting, strict=True)
+        players = zip(self.policies, self._words, self._each(observations), self.resting, strict=True)
         actions = [
             words.action(policy.alphabet.actions[0] if resting else policy.act(words.features(observation)))
             for policy, words, observation, resting in players
         ]
-        return np.array(actions, self._dtype)
+        empty: Any = create_empty_array(self._actions, len(actions))
+        return concatenate(self._actions, actions, empty)
+
+    def _each(self, observations: Any) -> list[Any]:
+        try:
+            each = list(iterate(self._observations, observations))
+        except (TypeError, ValueError, LookupError, AttributeError):
+            each = []
+        if len(each) != len(self.policies):
+            raise LogError(
+                f"these are no observations of {len(self.policies)} sub-environments; give act() what envs.reset() or "
+                "envs.step() returned"
+            )
+        return each
 
     def ended(self, over: Mask) -> None:
         """Take note, after each step, of the sub-environments whose episode is over."""
@@ -149,6 +188,12 @@ def play_vector(
 
     Each has its share of the episodes, whatever their length, and what it plays beyond does not count: short episodes
     are no more likely to be among the first than long ones are.
+
+    >>> import gymnasium
+    >>> suffice.register()
+    >>> envs = gymnasium.make_vec("suffice/Corridor-v0", num_envs=8)
+    >>> suffice.playing.play_vector(envs, model.policy(), episodes=100, seed=1)
+    <Played: 100 episodes, mean return 5>
     """
     limit = _limit(policy, episodes, horizon)
     players = VectorPolicy(envs, policy, seed)
@@ -161,9 +206,12 @@ def play_vector(
         actions, plays = players.act(observations), ~players.resting
         observations, rewards, terminated, truncated, _ = envs.step(actions)
         for i in np.flatnonzero(plays):
-            books[i][-1].append(float(rewards[i]))
+            book = books[i]
+            book[-1].append(finite_reward(rewards[i], len(book) - 1, len(book[-1]), f"sub-environment {i}, "))
         ended = terminated | truncated
         cut = ~ended & np.array([len(book[-1]) == limit for book in books])
+        if limit is None:
+            refuse_endless(*max(((len(book) - 1, len(book[-1])) for book in books), key=lambda pair: pair[1]))
         for i in np.flatnonzero(ended | cut):
             fallbacks += players.policies[i].fallbacks if len(books[i]) == quota[i] else 0
             books[i].append([])

@@ -13,6 +13,7 @@ from gymnasium.utils import RecordConstructorArgs
 from suffice.episodes import Value, plain
 from suffice.memory import Memory, read_features
 from suffice.model import Model
+from suffice.playing.asked import require_environment, require_model
 from suffice.playing.words import Env, words_of
 from suffice.policy import Policy
 from suffice.rdp import Symbol
@@ -21,15 +22,26 @@ from suffice.rdp import Symbol
 class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordConstructorArgs):
     """Shows the automaton's state beside each observation, so that any algorithm for MDPs can use its memory.
 
-    States are numbered as `Policy.state` has them. Where an episode terminates or reaches the model's horizon, it is
-    the state that logged episodes end in; beyond the horizon all is unseen.
+    States are a model's own or, of a policy, numbered as `Policy.state` has them. Where an episode terminates or
+    reaches the model's horizon, it is the state that logged episodes end in; beyond the horizon all is unseen, unless
+    the automaton is stationary, which knows no horizon.
+
+    >>> import gymnasium
+    >>> suffice.register()
+    >>> env = suffice.playing.AutomatonState(gymnasium.make("suffice/Corridor-v0"), model)
+    >>> observation, _ = env.reset(seed=1)
+    >>> int(observation["state"])
+    1
     """
 
     def __init__(self, env: Env, model: Model | Policy) -> None:
+        require_environment(env, "wrap each of several on its own, before they are made one")
+        require_model(model)
         RecordConstructorArgs.__init__(self, model=model, _disable_deepcopy=True)  # nothing here changes it
         gymnasium.Wrapper.__init__(self, env)
         self._words = words_of(env, model.rdp.alphabet)
-        self._features, self._horizon = model.rdp.alphabet.features, model.rdp.horizon
+        self._features = model.rdp.alphabet.features
+        self._horizon = None if model.rdp.stationary else model.rdp.horizon
         self._memory = model.memory if isinstance(model, Policy) else Memory.of(model.rdp)
         self._bins: Mapping[str, Sequence[float]] = model.bins if isinstance(model, Policy) else model.about.bins
         self.fallbacks = 0  # steps that no logged history had taken, since this wrapper was made

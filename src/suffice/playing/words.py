@@ -1,13 +1,13 @@
 """Between the numbers of an environment and the words of a model.
 
 A `DomainEnv` numbers what it does and shows, a model has the words; whatever else has an `alphabet` and spaces that
-number it is taken likewise. Any other environment is thought to do and show what was logged: an action as it is, of a
-Dict observation the entries called like the model's features, of all else every value, one after the other.
+number it is taken likewise. Any other environment is thought to do and show what was logged: an action as `spaces`
+writes it, of a Dict observation the entries called like the model's features, of all else every value, one after the
+other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -16,9 +16,10 @@ import numpy as np
 from gymnasium.spaces import Dict, Discrete, MultiDiscrete, Space
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
-from suffice.episodes import Alphabet, Value, in_order, unboxed
+from suffice.episodes import Alphabet, Value, in_order
 from suffice.errors import ModelError
-from suffice.memory import has_features, read_features
+from suffice.memory import flat_values, has_features, read_features
+from suffice.playing.spaces import action_of, refuse_varying, word_of
 
 Env = gymnasium.Env[Any, Any]
 Envs = VectorEnv[Any, Any, Any]
@@ -49,32 +50,33 @@ class _Logged:
     """An environment that does and shows what was logged."""
 
     def __init__(self, actions: Space[Any], observations: Space[Any], known: Alphabet) -> None:
-        self._names = known.features
+        self._names, self._actions, self._by_name = known.features, actions, isinstance(observations, Dict)
+        refuse_varying(actions, observations)
         sample = deepcopy(observations).sample()  # of a copy, because sampling draws
-        self._by_name = isinstance(observations, Dict) and has_features(sample, known.features)
-        seen = self.features(sample)
-        self.fits = len(seen) == len(known.features) and all(action in actions for action in known.actions)
+        if self._by_name:  # of another name is another thing, even if there are as many
+            readable = has_features(sample, known.features)
+        else:
+            readable = len(flat_values(sample)) == len(known.features)
+        self.fits = readable and all(map(self._does, known.actions))
+
+    def _does(self, word: Value) -> bool:
+        try:
+            self.action(word)
+        except ValueError:
+            return False
+        return True
 
     def action(self, word: Value) -> Any:
-        return word
+        return action_of(self._actions, word)
 
     def word(self, action: Any) -> Value:
-        word: Value = unboxed(np.asarray(action).reshape(()))
-        return word
+        return word_of(self._actions, action)
 
     def features(self, observation: Any) -> tuple[Value, ...]:
-        return read_features(observation, self._names, {}) if self._by_name else tuple(_flat(observation))
+        return read_features(observation, self._names, {}) if self._by_name else tuple(flat_values(observation))
 
 
 Words = _Numbered | _Logged
-
-
-def _flat(observation: Any) -> list[Value]:
-    if isinstance(observation, Mapping):
-        return _flat(list(observation.values()))
-    if isinstance(observation, list | tuple):
-        return [value for part in observation for value in _flat(part)]
-    return [unboxed(value) for value in np.ravel(observation)]
 
 
 def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: Alphabet) -> Words:
