@@ -38,7 +38,8 @@ class Feature:
                 "" if len(self.values) == 1 else f" ({_percent(self.shares[0])})"
             )
         named = zip(self.values[:MOST_VALUES], self.shares, strict=False)
-        told = ", ".join(f"{value} {_percent(share)}" for value, share in named)
+        spaced = any(" " in str(value) for value in self.values)  # "6.8 or more 39 %" is hard to read
+        told = ", ".join(f"{v} ({_percent(s)})" if spaced else f"{v} {_percent(s)}" for v, s in named)
         return f"{self.name}: {told}" + (", …" if len(self.values) > MOST_VALUES else "")
 
 

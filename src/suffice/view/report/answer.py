@@ -23,12 +23,16 @@ def verdict(content: Content) -> Html:
     }[content.verdict]
     if content.lower_bound is not None and content.sure is not None:
         told += (
-            f" It will bring at least {figure(content.lower_bound)}, with a confidence of {100 * content.sure:.3g} %, "
+            f" Likely it brings at least {figure(content.lower_bound)} on average, with a confidence of about "
+            f"{100 * content.sure:.3g} % if the states are right."
         )
-        told += "if the states are right."
     if content.evaluation:
         log, plan = content.worth[2:4]
-        told += f" Episodes not learned from say {_told(plan)} ({_interval(plan)}), against {_told(log)}."
+        told += (
+            " Too few of the episodes not learned from do what the plan would, to say whether that is so."
+            if plan.low is None
+            else f" Episodes not learned from say {_told(plan)} ({_interval(plan)}), against {_told(log)}."
+        )
     kind = "good" if content.verdict == FOLLOW else "wait"
     answer = tag("div", tag("strong", content.verdict), tag("p", told), class_=f"verdict {kind}")
     notes = [tag("p", told) for told in content.warnings]

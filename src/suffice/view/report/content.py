@@ -121,9 +121,11 @@ def _called(q: int, names: Names) -> tuple[str, str, str, str]:
 
 
 def _untried(gap: Gap, model: Model, names: Names) -> Untried:
-    action, matter = str(model.rdp.alphabet.actions[gap.action]), None if gap.worth is None else gap.matter
-    figures = gap.visits, gap.tries, gap.worth, gap.error, gap.planned, gap.chosen, matter
-    return Untried(*_called(gap.state, names), action, *figures)
+    called, action = _called(gap.state, names), str(model.rdp.alphabet.actions[gap.action])
+    matter = None if gap.worth is None else gap.matter
+    return Untried(
+        *called, action, gap.visits, gap.tries, gap.worth, gap.error, gap.planned, chosen=gap.chosen, matter=matter
+    )
 
 
 def _starts(model: Model) -> Iterator[Start]:

@@ -42,7 +42,8 @@ th{text-align:left;font-weight:600;border-bottom:2px solid var(--line);padding:.
 vertical-align:bottom}
 td{border-bottom:1px solid var(--line);padding:.4rem .7rem .4rem 0;vertical-align:top;overflow-wrap:break-word}
 td small{font-size:.88em}
-.sentence{min-width:13rem}
+td .note{font-size:.88em}
+.sentence{min-width:13rem;width:40%}
 .whole{white-space:nowrap}
 .sentence .whole{white-space:normal}
 .number{text-align:right;padding-right:1.3rem;font-variant-numeric:tabular-nums;white-space:nowrap}

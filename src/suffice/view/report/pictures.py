@@ -15,7 +15,7 @@ from suffice.view.report.structure import Worth
 from suffice.view.report.words import figure
 from suffice.view.style import drawing
 
-WIDTH, ROW, LEFT, RIGHT = 760, 34, 250, 120  # of the figure of intervals, in pixels: names stand left, numbers right
+WIDTH, ROW, LEFT, RIGHT = 760, 34, 285, 110  # of the figure of intervals, in pixels: names stand left, numbers right
 SMALLEST = 0.7  # of its natural size; a wider picture is scrolled
 
 
@@ -58,7 +58,7 @@ def intervals_svg(worth: Sequence[Worth]) -> Html:
         y, kind = ROW * i + ROW // 2 + 4, "plan" if row.policy else "log"
         parts.append(tag("text", row.name, x="0", y=str(y + 4)))
         if row.value is None:
-            parts.append(tag("text", "not available: too few do what the plan would", x=str(LEFT), y=str(y + 4)))
+            parts.append(tag("text", "not available: too few do what the plan would", x=str(LEFT + 8), y=str(y + 4)))
             continue
         if row.low is not None and row.high is not None:
             parts.append(tag("line", x1=x(row.low), x2=x(row.high), y1=str(y), y2=str(y), class_=f"reach {kind}"))
