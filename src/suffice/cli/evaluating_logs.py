@@ -128,8 +128,6 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
     rdp = loaded.in_words.planned
     histories = rdp.typical_histories()
     for gap in judged.gaps:
-        action = rdp.alphabet.actions[gap.action]
-        print(
-            f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {brief(histories[gap.state])}"
-        )
+        action, after = rdp.alphabet.actions[gap.action], brief(histories[gap.state])
+        print(f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {after}")
     say_next(command("info", name, "--states"))

@@ -83,8 +83,8 @@ def _lasts(content: Content) -> list[str]:
     if lasts is None:
         return []
     told = (
-        f"Episodes last {figure(lasts.plan, 3)} decisions on average if they follow the plan, {figure(lasts.log, 3)} in "
-        f"the log. {lasts.plan_whole:.0%} and {lasts.log_whole:.0%} of them go on to the last decision, number "
+        f"Episodes last {figure(lasts.plan, 3)} decisions on average if they follow the plan, {figure(lasts.log, 3)} "
+        f"in the log. {lasts.plan_whole:.0%} and {lasts.log_whole:.0%} of them go on to the last decision, number "
         f"{lasts.most:,}."
     )
     return [tag("h3", "How long episodes last"), tag("p", told)]
