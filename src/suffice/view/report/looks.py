@@ -43,10 +43,12 @@ vertical-align:bottom}
 td{border-bottom:1px solid var(--line);padding:.4rem .7rem .4rem 0;vertical-align:top;overflow-wrap:break-word}
 td small{font-size:.88em}
 td .note{font-size:.88em}
-.sentence{min-width:13rem;width:40%}
+.sentence{min-width:12rem;width:30%}
+tr:not(:has(.sentence~.sentence)) .sentence{width:60%}
 .whole{white-space:nowrap}
 .sentence .whole{white-space:normal}
 .number{text-align:right;padding-right:1.3rem;font-variant-numeric:tabular-nums;white-space:nowrap}
+th.number{white-space:normal}
 td b{color:var(--plan)}
 figure{margin:1rem 0}
 figcaption{color:var(--note);font-size:.9rem;margin-top:.4rem}

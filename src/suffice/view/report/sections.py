@@ -178,7 +178,7 @@ def _undecided(content: Content) -> list[str]:
     rows = [(_history(row.one), _history(row.other), row.witness, f"{row.episodes:,.0f}") for row in content.undecided]
     head = ("After", "or after", "What differs", "Episodes that would tell")
     caption = "Undecided, those of most episodes first" + _left_out(content.undecided_left_out)
-    return [tag("p", told), table(caption, head, rows, numbers=(3,), wide=(2,))]
+    return [tag("p", told), table(caption, head, rows, numbers=(3,), wide=(0, 1, 2))]
 
 
 def _untried(content: Content) -> list[str]:

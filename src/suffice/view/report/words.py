@@ -93,7 +93,7 @@ def _overlooked(usual: float, worst: float) -> str:
         return "Most histories were too rare to tell whether they differ from those they were put together with."
     rarest = "no difference at all" if worst > 1 else f"only one of {100 * worst:.2g} points"
     return (
-        "The other way round, histories that count as one state may still differ a little: for half of the data a "
+        "The other way round, histories that count as one state may still differ: for half of the data a "
         f"difference of {100 * usual:.2g} percentage points in how often something happens would have been noticed, "
         f"for the rarest histories {rarest}."
     )
