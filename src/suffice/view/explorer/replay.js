@@ -127,7 +127,7 @@ class Replay {
         `${model.shown(event.symbol)}${paid}`, make("small", {}, event.chance ? percent(event.chance) : "not planned"));
     });
     const how = q === 0 ? "" : model.hasPlan && planned !== BEHAVE ? ", by the plan" : ", as the log behaved";
-    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Likely next${how}. Choose one to go on by hand:`),
+    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Likely next${how}; choose one to go on:`),
       make("div", { class: "chips", role: "group", "aria-labelledby": "likely" }, chips),
       left > 0 ? make("p", { class: "note" }, `${inFull(left)} more ${left === 1 ? "is" : "are"} less likely: see the panel.`) : "");
   }
