@@ -157,8 +157,12 @@ def test_info_without_run_notes(here: Path) -> None:
 def test_info_shows_states_and_decisions(here: Path) -> None:
     about = json.loads(ok("info", "a.model", "--json"))
     lines = ok("info", "a.model", "--states", "--decisions", "2").splitlines()
-    states = [line.split() for line in lines if line.startswith("  layer ") and "%" in line]
+    states = [found.split() for line in lines for found in re.findall(r"layer \d+ state \d+ +[\d.]+%", line)]
     assert len(states) == about["states"] - 1
+    gathered = [line for line in lines if line.startswith("  over: ")]
+    assert len(gathered) == 1 and not any("· pad" in line for line in lines)
+    starts = {line.index("e.g. ") for line in lines if "e.g. " in line}
+    assert len(starts) == 1  # columns are aligned
     for t in range(about["horizon"] + 1):
         shares = [float(words[4].rstrip("%")) for words in states if words[1] == str(t)]
         assert len(shares) == about["layers"][t] and sum(shares) == pytest.approx(100, abs=0.5)

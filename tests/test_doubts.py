@@ -192,3 +192,12 @@ def test_nothing_is_said_where_nothing_is_undecided(tmp_path: Path, monkeypatch:
     write_log(Corridor().simulate(1000, 5, np.random.default_rng(1)), "log.parquet")
     assert "Undecided" not in ok("learn", "log.parquet", "-o", "a.model")
     assert "Undecided" not in ok("info", "a.model", "--decisions", "9")
+
+
+def test_pairs_that_read_the_same_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    episodes = TMaze().simulate(1000, 5, np.random.default_rng(1))
+    model = Model.of(regorl(episodes), episodes)
+    one, other = ((None, (0, 1, 1)),), ((None, (1, 1, 0)),)
+    found = [Doubt(1, (one, one), "", 1.0), Doubt(1, (one, other), "", 2.0)]
+    monkeypatch.setattr("suffice.model.doubts", lambda *_: found)
+    assert model.undecided() == found[1:]

@@ -13,11 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from explored import NASTY, cycle, maze, maze_log, nasty
 from large_models import large_model
+from suffice.arrivals import arrivals
 from suffice.doubts import doubts
 from suffice.episodes import PAD
 from suffice.kernels import FISHER
@@ -31,8 +33,9 @@ from suffice.view.explorer import page_of
 from suffice.view.explorer.comparing import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.page import PROGRAM
+from suffice.view.explorer.places import _breadth, _stretched
 from suffice.view.explorer.replays import LOGGED, PLANNED, choose, replay_data
-from suffice.view.layout import _exchanged, _neighbours, crossings
+from suffice.view.layout import _exchanged, _neighbours, crossings, lay_out
 from test_cli import ok, suffice
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
@@ -156,6 +159,40 @@ def test_doubts_stand_at_the_state_that_the_doubtful_history_leads_to() -> None:
     assert sorted((model.rdp.run(d.histories[0]), show(d.histories[0])) for d in found) == sorted(
         (q, data["texts"][text]) for q, text in told
     )
+
+
+@every_model
+def test_states_are_told_by_what_is_seen_on_arrival(model: Model) -> None:
+    data, right = model_data(model, ""), arrivals(model.rdp)
+    for name in ("common", "varies"):
+        assert [data["texts"][i] for i in data["states"][name]] == [getattr(each, name) for each in right]
+
+
+def test_bins_are_told_by_their_ranges() -> None:
+    """On the map, in the reasons and in replays, of the log or made up."""
+    about = msgspec.structs.replace(maze().about, bins={"bit1": [0.5]})
+    for log in (None, maze_log()):
+        page = page_of(Model(maze().rdp, about, maze().decisions, maze().plan), episodes=log)
+        data = data_of(page)
+        model, seen = data["models"][0], {o for replay in data["replays"] for o in replay["observation"] if o}
+        told = {*filter(None, model["observations"]), *seen}
+        assert told and all(text.startswith(("(below 0.5, ", "(0.5 or more, ")) for text in told)
+        assert not any("(0, 1, 1)" in text or "(1, 1, 0)" in text for text in model["texts"])
+        assert all(y >= 0 for replay in data["replays"] for y in replay["symbols"][0])
+
+
+def test_a_map_as_wide_as_low_is_pulled_apart() -> None:
+    """Not by so much that steep arrows make it wider."""
+    heights = []
+    for each in (maze(), cycle(), nasty()):
+        arrows, layout = arrows_of(each.rdp), lay_out(each.rdp)
+        for wide in (0.0, 60.0, 300.0):
+            sizes = np.tile([wide, 16.0 * bool(wide)], (len(arrows), 1))
+            before, after = (_breadth(some, arrows, sizes) for some in (layout, _stretched(layout, arrows, sizes)))
+            assert after[0] <= 1.05 * before[0] + 1e-9 and after[1] >= before[1] - 1e-9
+            assert after[1] == pytest.approx(before[1]) or after[0] >= 1.8 * after[1]
+            heights.append(after[1] / max(before[1], 1e-9))
+    assert max(heights) > 1.3
 
 
 @every_model

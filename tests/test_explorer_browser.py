@@ -13,6 +13,7 @@ import pytest
 
 from explored import NASTY, cycle, maze, maze_log, nasty
 from large_models import large_model
+from suffice.arrivals import arrivals
 from suffice.view.explorer import page_of
 
 REQUIRED = "SUFFICE_BROWSER_REQUIRED"  # set where a browser must be there, so that nothing is skipped unnoticed
@@ -137,7 +138,13 @@ def test_a_click_shows_a_state_and_its_links_lead_on(opened: Any) -> None:
     page.mouse.click(*page.place(q))
     assert page.title() == "State 3.0" and page.look("selected") == q
     text = page.inner_text("#panel")
-    for heading in ("A typical way here", "What comes next", "Who leads here", "Why it is a state of its own"):
+    for heading in (
+        "Seen on arrival",
+        "For example, a way here",
+        "What comes next",
+        "Who leads here",
+        "Why it is a state of its own",
+    ):
         assert heading in text
     assert re.search(r"Not\s+3\.\d\s*, because", text)
     for table in page.query_selector_all(".choice table"):
@@ -166,6 +173,53 @@ def test_search_finds_and_shows_states(opened: Any) -> None:
     assert "No state found" in page.inner_text("#found")
     page.keyboard.press("Escape")
     assert page.look("found") == []
+
+
+def test_search_finds_first_what_states_stand_for(opened: Any) -> None:
+    page = opened("maze")
+    page.fill("#search", "bit3 = 1")
+    rows = page.locator("#page-all .row .way-in").all_inner_texts()
+    first = ["bit3 = 1" in row for row in rows]
+    assert first[0] and first == sorted(first, reverse=True)
+    varied = next(arrival.varies for arrival in arrivals(nasty().rdp) if arrival.varies)
+    share = re.search(r"\d+ %", varied)
+    page = opened("nasty")
+    page.fill("#search", share[0] if share else "")
+    assert page.locator("#page-all .row").count() > 0 and share  # what varies is found too
+
+
+def test_words_stay_in_their_place(opened: Any) -> None:
+    """In a circle by shrinking or without their end; in the panel whole."""
+    page = opened("maze")
+    script = """(told) => {
+        const { painter } = explorer.stages[0];
+        painter.near = 20;
+        return [painter.fitted(told), painter.context.measureText(painter.fitted(told)).width];
+    }"""
+    assert page.evaluate(script, "go")[0] == "go"
+    told, wide = page.evaluate(script, "apologise_and_offer_refund")
+    assert told.endswith("…") and told.startswith("apol") and wide <= 34
+
+
+def test_labels_of_a_replay_hide_no_state(opened: Any) -> None:
+    page = opened("maze")
+    script = """() => {
+        const { painter, camera, look, context } = explorer.stages[0];
+        const [drawn, fill] = [[], context.fillRect];
+        context.fillRect = (...box) => drawn.push(box);
+        painter.paint(context, camera, look);
+        context.fillRect = fill;
+        const labels = drawn.filter(([, y]) => y !== 6); // steps stand above all
+        const hidden = (box) => painter.boxesOfStates().some(([left, top, right, bottom]) =>
+            box[0] < right && box[0] + box[2] > left && box[1] < bottom && box[1] + box[3] > top);
+        return [labels.length, labels.filter(hidden).length];
+    }"""
+    for zoom in (1, 2):
+        page.evaluate(f"explorer.stages[0].zoom({zoom})")
+        for step in range(1, 4):
+            page.evaluate(f"explorer.replay.go({step})")
+            labels, hiding = page.evaluate(script)
+            assert labels > 0 and hiding == 0
 
 
 def test_the_keyboard_is_enough(opened: Any) -> None:
@@ -242,6 +296,24 @@ def test_an_episode_is_replayed(opened: Any) -> None:
     page.wait_for_selector("#told:has-text('Step 1')", timeout=5000)
     page.click("#play")
     assert page.evaluate("explorer.replay.timer") == 0
+
+
+def test_the_episode_so_far_is_listed(opened: Any) -> None:
+    page = opened("maze")
+    page.evaluate("explorer.replay.go(3)")
+    steps = page.locator(".past li")
+    assert steps.count() == 3 and steps.nth(0).inner_text().startswith("(") and " → (" in steps.nth(2).inner_text()
+    steps.nth(0).locator("button").click()
+    assert page.evaluate("explorer.replay.step") == 1 and steps.count() == 1
+
+
+def test_what_is_likely_next_can_be_seen_whole(opened: Any) -> None:
+    page = opened("maze", viewport={"width": 1400, "height": 900})
+    assert page.evaluate(
+        "(() => { const { scrollHeight, clientHeight } = document.querySelector('.next');"
+        " return scrollHeight <= clientHeight; })()"
+    )
+    assert page.locator(".chip").count() <= 6
 
 
 def test_one_can_go_on_by_hand(opened: Any) -> None:

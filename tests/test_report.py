@@ -23,7 +23,7 @@ from suffice.learner import adact_h
 from suffice.logs import write_log
 from suffice.model import Model
 from suffice.offpolicy import judge
-from suffice.planner import action_values
+from suffice.planner import action_values, behaviour_values
 from suffice.solution import regorl
 from suffice.view import report
 from suffice.view.html import Html, tag, text
@@ -159,9 +159,11 @@ def test_advice_is_the_plan_and_the_counts() -> None:
 
 def test_what_matters_most_is_what_is_least_sure() -> None:
     found = content_of(model(), None, "").untried
-    assert found and all(row.matter > 0 and row.error > 0 for row in found)
-    assert [row.matter for row in found] == sorted((row.matter for row in found), reverse=True)
+    matters = [row.matter for row in found if row.matter is not None]
+    assert found and len(matters) == len(found) and min(matters) > 0 and all(row.error > 0 for row in found)
+    assert matters == sorted(matters, reverse=True)
     for row in found:
+        assert row.matter is not None
         hope = row.error * 2 + (0 if row.chosen or row.worth is None else row.worth - row.planned)
         assert row.matter <= hope * (1 + 1e-9)  # a state is met at most once in an episode
 
@@ -226,6 +228,92 @@ def test_bins_are_told_by_their_ranges() -> None:
     assert content.data.columns[0].values == "0: below 0.5; 1: 0.5 or more"
     assert {state.after for state in content.automaton.largest} & {"(below 0.5, 1, 1)", "(0.5 or more, 1, 0)"}
     assert "--bin bit1=2" in content.command
+
+
+def support(n: int = 400, *, ends: bool = True) -> Model:
+    """Calm customers pay when served whatever they ask for; angry ones leave at once, unless `ends` is false."""
+    steps: list[list[tuple[Any, Any, float]]] = []
+    for i in range(n):
+        mood, topic, action = (("calm", "angry")[i % 2], ("bill", "late")[i // 2 % 2], ("serve", "wait")[i // 4 % 2])
+        seen = None if ends and mood == "angry" else (mood, "same")
+        paid = float(mood == "calm" and action == "serve")
+        last = ("pad", None, 0.0) if seen is None else (action, None, paid)
+        steps.append([(None, (mood, topic), 0.0), (action, seen, 0.0), last])
+    episodes = from_values(steps)
+    return Model.of(regorl(episodes), episodes)
+
+
+def test_states_are_told_by_what_is_common_and_what_varies() -> None:
+    content = content_of(support(), None, "")
+    calm = next(state for state in content.automaton.largest if state.common == "f0 = calm")
+    assert calm.varies == "f1: bill 50 %, late 50 %" and calm.after in ("(calm, bill)", "(calm, late)")
+    page = report_of(support())
+    assert page.index("f1: bill 50 %, late 50 %") < page.index("For example: ")
+
+
+def test_starts_are_the_states_after_the_first_observation() -> None:
+    found = support()
+    content, values, behaved = content_of(found, None, ""), found.required_plan().values, behaviour_values(found.rdp)
+    first = range(1, 1 + int(found.rdp.layers[1]))
+    right = sorted((values[q], behaved[q]) for q in first)
+    assert np.allclose(sorted((row.plan, row.log) for row in content.starts), right)
+    assert sum(row.share for row in content.starts) == pytest.approx(1)
+    calm = next(row for row in content.starts if row.common == "f0 = calm")
+    assert calm.log == pytest.approx(0.5) and calm.plan > 0.9 and "By the first observation" in report_of(found)
+
+
+def test_how_long_episodes_last() -> None:
+    lasts = content_of(support(), None, "").lasts
+    assert lasts is not None and lasts.most == 2
+    assert [lasts.log, lasts.plan, lasts.log_whole] == pytest.approx([1.5, 1.5, 0.5])
+    assert "1.5 decisions on average" in Parsed(report_of(support())).text
+    assert content_of(support(ends=False), None, "").lasts is None
+
+
+def test_how_sure_the_headline_is() -> None:
+    found = model()
+    plan, promise = found.about.plan, found.about.promise
+    assert plan is not None and figure(plan.lower_bound) in Parsed(report_of(found)).text
+    assert content_of(found, None, "").lower_bound == plan.lower_bound
+
+    def warned(detectable: float, sentence: str) -> list[str]:
+        about = msgspec.structs.replace(
+            found.about,
+            promise=msgspec.structs.replace(promise, detectable=detectable),
+            plan=msgspec.structs.replace(plan, sentence=sentence),
+        )
+        told = Model(found.rdp, about, found.decisions, found.plan)
+        warnings = content_of(told, None, "").warnings
+        assert all(warning in Parsed(report_of(told)).text for warning in warnings)
+        assert ("Be careful" in report_of(told)) == bool(warnings)
+        return warnings
+
+    assert warned(0.05, plan.sentence) == []
+    assert len(warned(0.42, plan.sentence)) == 1 and "42 percentage points" in warned(0.42, plan.sentence)[0]
+    assert len(warned(0.42, f"{plan.sentence} No logged episode brought that much, the best 3: be careful.")) == 2
+
+
+def test_actions_that_were_never_tried_stand_apart() -> None:
+    steps = []
+    for light, action, times in ((1, "a", 300), (0, "a", 150), (0, "b", 50)):
+        steps += [[(None, (light,), 0.0), (action, None, float(light == (action == "a")))]] * times
+    found = Model.of(regorl(from_values(steps)), from_values(steps))
+    content = content_of(found, None, "")
+    assert [(row.after, row.action, row.tries, row.worth, row.matter) for row in content.never_tried] == [
+        ("(1)", "b", 0, None, None)
+    ]
+    assert all(row.worth is not None and row.matter is not None for row in content.untried)
+    assert "Never tried" in report_of(found) and "Never tried" not in report_of(by_hand())
+
+
+def test_no_dot_is_drawn_for_what_no_episode_says() -> None:
+    found = model()
+    judged = judge(found.planned, found.required_plan(), TMaze(length=2).simulate(3, 4, np.random.default_rng(1)))
+    assert not np.isfinite(judged.importance.error)
+    content, page = content_of(found, judged, ""), report_of(found, evaluation=judged)
+    assert content.worth[-1].value is None and "not available" in page
+    intervals = page[page.index('class="intervals"') :].partition("</svg>")[0]
+    assert intervals.count("<circle") == len(content.worth) - 1
 
 
 # The command that repeats it

@@ -11,7 +11,7 @@ import io
 import math
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -35,6 +35,7 @@ from suffice.policy import Policy
 from suffice.rdp import RDP
 from suffice.solution import Solution, layered
 from suffice.version import __version__
+from suffice.wording import Wording
 
 MAX_BYTES = 1 << 33  # of a model in memory: no more is unpacked
 
@@ -90,6 +91,14 @@ class Model:
         """The automaton with its layers, which the plan is of."""
         return layered(self.rdp)
 
+    @property
+    def in_words(self) -> Model:
+        """The same for people: bins read as the values they hold, also where states were told apart by them."""
+        words, told = Wording(self.rdp.alphabet, self.about.bins), []
+        for d in self.decisions:
+            told.append(d._replace(verdict=d.verdict._replace(witness=words.sentence(d.verdict.witness))))
+        return replace(self, rdp=replace(self.rdp, alphabet=words.alphabet()), decisions=tuple(told))
+
     @classmethod
     def of(
         cls,
@@ -121,10 +130,11 @@ class Model:
         return self.plan
 
     def undecided(self) -> list[Doubt]:
-        """The merges that more episodes might undo."""
+        """The merges that more episodes might undo, where the histories that were merged read differently."""
         evidence = self.about.second_look or self.rdp.stationary
         kind = FISHER if evidence else BOUNDS[self.about.bound].kind
-        return doubts(self.rdp, self.decisions, self.about.episodes, kind)
+        found = doubts(self.rdp, self.decisions, self.about.episodes, kind)
+        return [doubt for doubt in found if doubt.histories[0] != doubt.histories[1]]
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""

@@ -83,8 +83,8 @@ def _judged(name: str, log: str, by: ByLog) -> dict[str, Any]:
     found["behaviour"] = "logged" if by.logged else "estimated"
     for estimator in ("log", "model_based", "importance", "doubly_robust"):
         estimate: Estimate = getattr(judged, estimator)
-        found[f"{estimator}_value"] = estimate.value
         known = math.isfinite(estimate.error)  # JSON has no infinity
+        found[f"{estimator}_value"] = estimate.value if known or estimator != "importance" else None
         found[f"{estimator}_value_stderr"] = estimate.error if known else None
         found[f"{estimator}_interval"] = list(estimate.interval()) if known else None
     found |= {name: found[f"doubly_robust_{rest}"] for name, rest in SHORT.items()}
@@ -94,7 +94,7 @@ def _judged(name: str, log: str, by: ByLog) -> dict[str, Any]:
 
 def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
     from suffice.offpolicy import ENOUGH, RARE
-    from suffice.rdp import show
+    from suffice.wording import brief
 
     judged = by.judged
     say(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'taken to be new'}:")
@@ -105,10 +105,15 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
         "policy, doubly robust": judged.doubly_robust,
     }
     print(f"  {'mean return':<24}{'estimate':>12}   95 % confidence")
+    few = f"{'too few episodes do' if judged.matched else 'no episode does'} what the policy would"
     for label, estimate in rows.items():
         low, high = estimate.interval()
-        told = f"{low:.4g} to {high:.4g}" if math.isfinite(estimate.error) else "unknown: no episode does what it would"
-        print(f"  {label:<24}{estimate.value:>12.4g}   {told}")
+        if math.isfinite(estimate.error):
+            print(f"  {label:<24}{estimate.value:>12.4g}   {low:.4g} to {high:.4g}")
+        elif estimate is judged.importance:
+            print(f"  {label:<24}not available: {few}")
+        else:
+            print(f"  {label:<24}{estimate.value:>12.4g}   unknown: {few}")
     chances = "the log's own column" if by.logged else "estimated in each state"
     say(f"Probabilities of the logged actions: {chances}.")
     say(
@@ -120,11 +125,9 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
         say("That is too little to tell what the policy would bring: the model-based estimate believes the automaton.")
     if judged.unseen:
         say(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
-    rdp = loaded.planned
+    rdp = loaded.in_words.planned
     histories = rdp.typical_histories()
     for gap in judged.gaps:
-        action = rdp.alphabet.actions[gap.action]
-        print(
-            f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {show(histories[gap.state])}"
-        )
+        action, after = rdp.alphabet.actions[gap.action], brief(histories[gap.state])
+        print(f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {after}")
     say_next(command("info", name, "--states"))

@@ -135,31 +135,57 @@ def print_promises(model: Model) -> None:
 
 
 def print_states(model: Model) -> None:
-    """Every state with its share of the episodes, what to do in it, and a typical history."""
-    from suffice.rdp import show
+    """Every state with its share of the episodes, what to do in it, what all arrivals share, and one of them.
 
+    Those in which the episode is over are gathered in a line.
+    """
+    from suffice.arrivals import arrivals
+    from suffice.view.arrows import over
+    from suffice.wording import brief
+
+    model = model.in_words
     rdp, plan = model.rdp, model.own_plan
-    layer, offsets, histories = rdp.layer_of(), rdp.offsets(), rdp.typical_histories()
+    layer, offsets, ended = rdp.layer_of(), rdp.offsets(), over(rdp)
     total = rdp.counts.sum() if rdp.stationary else model.about.episodes
-    for q in range(rdp.n_states if rdp.stationary else rdp.n_states - 1):
-        share = rdp.counts[q].sum() / total
-        advice = ""
+    shares = [f"{share:.1%}" for share in rdp.counts.sum(axis=1) / total]
+    names = [
+        f"{'' if rdp.stationary else f'layer {layer[q]} '}state {q - offsets[layer[q]]}" for q in range(len(layer))
+    ]
+    rows = []
+    for q, (arrival, history) in enumerate(zip(arrivals(rdp), rdp.typical_histories(), strict=True)):
+        if q in ended:
+            continue
+        advice = []
         if plan is not None:
             action = "as logged" if plan.actions[q] < 0 else str(rdp.alphabet.actions[plan.actions[q]])
-            advice = f"{action if q else '':<10} {plan.values[q]:8.4g}  "
-        where = "" if rdp.stationary else f"layer {layer[q]} "
-        print(f"  {where}state {q - offsets[layer[q]]}  {share:6.1%}  {advice}{show(histories[q])}")
+            advice = [action if q else "", f"{plan.values[q]:.4g}"]
+        shared = arrival.common or ("nothing in common" if arrival.varies else "")
+        rows.append([names[q], shares[q], *advice, shared, f"e.g. {brief(history)}" if q else "the beginning"])
+    print_rows(rows, right=(1, 3) if plan is not None else (1,))
+    if gathered := [f"{names[q]} {shares[q]}" for q in sorted(ended) if rdp.stationary or q < rdp.n_states - 1]:
+        print(f"  over: {', '.join(gathered)}")
+
+
+def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
+    """In columns as wide as what is in them; those `right` are numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            f"{cell:{'>' if i in right else '<'}{width}}"
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print(f"  {'  '.join(cells)}".rstrip())
 
 
 def print_doubts(model: Model, most: int) -> None:
     """Some of the merges that more episodes might undo."""
-    from suffice.rdp import show
+    from suffice.wording import apart
 
-    found = model.undecided() if most > 0 else []
+    found = model.in_words.undecided() if most > 0 else []
     if found:
         say(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:
-        candidate, joined = map(show, doubt.histories)
+        candidate, joined = apart(*doubt.histories)
         where = "" if model.rdp.stationary else f"layer {doubt.layer}: "
         print(f"  {where}{candidate}  with  {joined}")
         print(f"    {doubt.witness}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
@@ -168,7 +194,7 @@ def print_doubts(model: Model, most: int) -> None:
 def print_witnesses(model: Model, most: int) -> None:
     """Some of the reasons why states were told apart."""
     most = max(most, 0)
-    told = [d for d in model.decisions if d.verdict.promoted and d.verdict.witness]
+    told = [d for d in model.in_words.decisions if d.verdict.promoted and d.verdict.witness]
     if most and told:
         say("Told apart, for example, by:")
     for d in told[:most]:

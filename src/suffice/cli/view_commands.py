@@ -100,7 +100,7 @@ def _draw(model: Model, output: str, labels: bool | None, full: bool, title: str
         raise MissingError(
             f"{error}; or write {Path(output).with_suffix('.dot')} instead, which needs nothing"
         ) from error
-    figure = draw_automaton(model.rdp, model.own_plan, title=title, labels=labels, brief=not full, most=most)
+    figure = draw_automaton(model.in_words.rdp, model.own_plan, title=title, labels=labels, brief=not full, most=most)
     save_picture(figure, output)
 
 

@@ -33,11 +33,20 @@ def join(parts: Iterable[str], between: str = "") -> Html:
     return Html(text(between).join(map(text, parts)))
 
 
-def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> Html:
-    """With a caption for everybody and headings for each column; `numbers` are columns to be aligned as such."""
+def table(
+    caption: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Sequence[int] = (),
+    wide: Sequence[int] = (),
+) -> Html:
+    """With a caption for everybody and headings for each column.
+
+    `numbers` are columns to be aligned as such, `wide` those of sentences, which want room.
+    """
 
     def kind(column: int) -> dict[str, str]:
-        return {"class_": "number"} if column in numbers else {}
+        return {"class_": "number"} if column in numbers else {"class_": "sentence"} if column in wide else {}
 
     heads = join(tag("th", name, scope="col", **kind(i)) for i, name in enumerate(head))
     body = join(tag("tr", *(tag("td", cell, **kind(i)) for i, cell in enumerate(row))) for row in rows)

@@ -46,7 +46,7 @@ class Placed:
 def place(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Placed:
     """For labels of sizes [n, 2], one for each arrow; 0 where there is none."""
     labelled = np.flatnonzero(sizes[:, 0])
-    scale, states = _spread(layout, arrows, sizes)
+    scale, states = spread(layout, arrows, sizes)
     radius = scale * RADIUS
     curves = route(states, radius, [(arrow.source, arrow.target) for arrow in arrows])
     labels = np.stack([curve.at(0.5) for curve in curves])
@@ -62,7 +62,7 @@ def place(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Placed:
     return Placed(radius, states, curves, labels)
 
 
-def _spread(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> tuple[float, Float]:
+def spread(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> tuple[float, Float]:
     """Columns as far apart as labels and steep arrows need; if nothing is labelled, the whole no larger than a page."""
     column, labelled = layout.column, bool(sizes.any())
     loops = any(arrow.source == arrow.target for arrow in arrows)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.arrivals import arrivals
 from suffice.doubts import Doubt
 from suffice.episodes import PAD, Int64
 from suffice.model import Model
@@ -52,7 +53,7 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
         "actions": [None, "pad", *map(str, alphabet.actions)],
         "observations": [None, *(f"({', '.join(map(str, values))})" for values in alphabet.observations)],
         "symbols": dict(zip(("action", "observation"), rdp.symbols.T.tolist(), strict=True)),
-        "states": _states(model, worth, places),
+        "states": _states(model, worth, places) | _arrivals(rdp, texts),
         "events": _events(rdp),
         "choices": _choices(worth),
         "at_steps": _at_steps(model),
@@ -122,6 +123,12 @@ def _states(model: Model, worth: _Worth, places: Places) -> dict[str, Any]:
     if model.plan is None:
         return found
     return found | {"value": _short(plan.values), "lower": _short(plan.lower), "planned": _codes(plan.actions).tolist()}
+
+
+def _arrivals(rdp: RDP, texts: _Texts) -> dict[str, Any]:
+    """What all arrivals at each state share, and what varies among them, as numbers of texts."""
+    found = arrivals(rdp)
+    return {name: [texts.number(getattr(each, name)) for each in found] for name in ("common", "varies")}
 
 
 def _codes(actions: Int64) -> Int64:

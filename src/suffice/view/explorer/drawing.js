@@ -5,6 +5,7 @@ const THICK = 4.4;
 const WIDTHS = 6; // arrows of about the same width are one path: strokes are what takes time
 const SHADES = 24; // of states by value
 const SMALLEST = 9; // text that is written, in pixels of the screen
+const ALONG = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]; // of an arrow: where else its label may be
 const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 
 class Painter {
@@ -185,7 +186,7 @@ class Painter {
     const taken = this.boxesOfStates();
     const roomy = Boolean(model.arrows.x) && size >= SMALLEST; // each has its place
     focus.sort((i, j) => model.arrows.count[j] - model.arrows.count[i] || i - j);
-    focus.forEach((i) => this.label(i, Math.max(11, size), taken, !roomy));
+    focus.forEach((i) => this.label(i, Math.max(11, size), taken, true, ALONG));
     if (!model.arrows.x && size < SMALLEST) return;
     const shown = new Set(focus);
     const crowd = new Set(this.visible);
@@ -210,28 +211,28 @@ class Painter {
     return boxes;
   }
 
-  // A gap in the arrow, and words in it; left out if they would hide others.
-  label(i, size, taken, polite) {
+  // A gap in the arrow, and words in it; if they would hide others, elsewhere along it, or left out.
+  label(i, size, taken, polite, along = []) {
     const { context, model, geometry, camera, look } = this;
     const { lines, line_actions: actions, x, y, source } = model.arrows;
     const texts = lines[i].map((number) => model.texts[number]);
     if (!texts.length) return;
     const away = look.selected >= 0 && source[i] !== look.selected;
-    const [mapX, mapY] = x ? [x[i], y[i]] : geometry.at(i, away ? 0.6 : 0.4);
-    const [atX, atY] = camera.toScreen(mapX, mapY);
+    const places = [x ? [x[i], y[i]] : geometry.at(i, away ? 0.6 : 0.4), ...along.map((share) => geometry.at(i, share))];
     context.font = `${size}px ${FONT}`;
     const wide = Math.max(...texts.map((text) => context.measureText(text).width)) + 0.5 * size;
     const high = 1.28 * size * texts.length;
-    const box = [atX - wide / 2, atY - high / 2, atX + wide / 2, atY + high / 2];
-    if (box[2] < 0 || box[0] > camera.width || box[3] < 0 || box[1] > camera.height) return;
-    if (polite && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) return;
+    const boxes = places.map((place) => camera.toScreen(...place)).map(([atX, atY]) => [atX - wide / 2, atY - high / 2, atX + wide / 2, atY + high / 2]);
+    const hides = (box) => taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]);
+    const box = polite ? boxes.find((each) => !hides(each)) : boxes[0];
+    if (!box || box[2] < 0 || box[0] > camera.width || box[3] < 0 || box[1] > camera.height) return;
     taken.push(box);
     context.fillStyle = colours.page;
     context.fillRect(box[0], box[1], wide, high);
     const planned = model.plannedIn(source[i]);
     texts.forEach((text, j) => {
       context.fillStyle = actions[i][j].includes(planned) ? colours.planned : colours.ink;
-      context.fillText(text, atX, box[1] + 1.28 * size * (j + 0.53));
+      context.fillText(text, (box[0] + box[2]) / 2, box[1] + 1.28 * size * (j + 0.53));
     });
   }
 
@@ -245,14 +246,26 @@ class Painter {
       const [atX, atY] = camera.toScreen(x[q], y[q]);
       const planned = model.plannedIn(q);
       const told = planned === BEHAVE ? "" : model.actions[planned];
-      const fits = told && told.length <= 6 && this.near > 14;
+      const fits = told && this.near > 14;
       context.fillStyle = model.over.has(q) ? colours.note : colours.ink;
       context.font = `600 ${0.5 * this.near}px ${FONT}`;
       context.fillText(model.name(q), atX, atY - (fits ? 0.22 * this.near : 0));
       if (!fits) continue;
-      context.font = `${(told.length > 3 ? 0.36 : 0.42) * this.near}px ${FONT}`;
-      context.fillText(told, atX, atY + 0.38 * this.near);
+      context.fillText(this.fitted(told), atX, atY + 0.38 * this.near);
     }
+  }
+
+  // Words as small as can be read, then without their end, so that they stay in the circle.
+  fitted(told) {
+    const { context, near } = this;
+    const room = 1.7 * near;
+    for (const size of [0.42, 0.36, 0.3]) {
+      context.font = `${size * near}px ${FONT}`;
+      if (context.measureText(told).width <= room) return told;
+    }
+    let kept = told.length - 1;
+    while (kept > 1 && context.measureText(`${told.slice(0, kept)}…`).width > room) kept--;
+    return `${told.slice(0, kept)}…`;
   }
 
   // Above the columns, which step it is; at the last, that it is the end.

@@ -116,6 +116,17 @@ class Model {
     return symbols;
   }
 
+  // What all arrivals at a state share, and what varies among them.
+  common(q) { return this.texts[this.states.common[q]]; }
+
+  varies(q) { return this.texts[this.states.varies[q]]; }
+
+  // A state in a few words.
+  standsFor(q) {
+    const last = this.history(q).at(-1);
+    return this.over.has(q) ? "over" : this.common(q) || this.varies(q) || (last === undefined ? "the beginning" : this.shown(last));
+  }
+
   why(q) {
     const { begin, other, text, first, learned } = this.reasons;
     const found = [];

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
+from dataclasses import replace
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -19,6 +20,7 @@ from suffice.view.explorer.comparing import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
 from suffice.view.html import text
+from suffice.wording import Wording
 
 EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
@@ -39,12 +41,14 @@ def page_of(
     Of the episodes of a log, read with the model's bins, at most `most` can be replayed; without a log, as many are
     made up from the model's counts.
     """
-    models = [model] if other is None else [model, other]
+    models = [each.in_words for each in (model, other) if each is not None]
+    if episodes is not None:
+        episodes = replace(episodes, alphabet=Wording(episodes.alphabet, model.about.bins).alphabet())
     names = [title or "the model", other_title or "the other model"]
     data = {
         "models": [model_data(each, name) for each, name in zip(models, names, strict=False)],
         "replays": replay_data(models, episodes, most),
-        "comparison": None if other is None else comparison_data(model.rdp, other.rdp),
+        "comparison": None if other is None else comparison_data(models[0].rdp, models[1].rdp),
     }
     style = _part("page.css")
     program = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in PROGRAM) + "})();\n"

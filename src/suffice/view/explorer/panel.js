@@ -30,7 +30,8 @@ function describeState(model, q) {
     make("p", { class: "note" }, whereabouts(model, q)),
     facts(model, q),
     partnersOf(model, q),
-    section("A typical way here", wayHere(model, q)),
+    onArrival(model, q),
+    section("For example, a way here", wayHere(model, q)),
     section("What comes next", ...whatNext(model, q)),
     section("Who leads here", whoLeads(model, q)),
     section("Why it is a state of its own", ...whyOwn(model, q)),
@@ -51,7 +52,7 @@ function whereabouts(model, q) {
 
 function facts(model, q) {
   const list = make("dl", { class: "facts" });
-  const fact = (term, value, note) => list.append(make("div", {}, make("dt", {}, term), make("dd", {}, value, note ? make("small", {}, note) : null)));
+  const fact = (term, value, note, look) => list.append(make("div", {}, make("dt", {}, term), make("dd", { class: look }, value, note ? make("small", {}, note) : null)));
   if (model.over.has(q)) return list;
   if (model.hasPlan) {
     const value = inShort(model.states.value[q]);
@@ -61,9 +62,17 @@ function facts(model, q) {
   fact("still to come, as the log behaved", inShort(model.states.behaviour[q]));
   if (model.hasPlan && q > 0) {
     const planned = model.plannedIn(q);
-    fact("the plan", planned === BEHAVE ? "as the log did" : model.actions[planned]);
+    fact("the plan", planned === BEHAVE ? "as the log did" : model.actions[planned], "", "word");
   }
   return list;
+}
+
+// What all who come here have in common, then what varies and so does not matter here.
+function onArrival(model, q) {
+  const [common, varies] = [model.common(q), model.varies(q)];
+  if (!common && !varies) return null;
+  return section("Seen on arrival", make("p", { class: "common" }, common || "Nothing in common."),
+    varies ? make("p", { class: "note varies" }, varies.split("; ").map((part) => make("span", {}, part))) : null);
 }
 
 function wayHere(model, q) {
@@ -131,11 +140,13 @@ function undecided(doubt) {
 
 function aboutModel(model) {
   const steps = model.stationary ? "for all steps" : `in ${model.layers.length} layers`;
+  const [legend, ...rest] = model.legend;
+  const [shape] = legend.split(", only what tells them apart");
   return [
     make("h2", {}, model.title),
     make("p", {}, `${plural(model.n, "state")} ${steps}, learned from ${plural(model.episodes, "episode")} of up to ${plural(model.horizon, "decision")}.`),
     make("p", {}, "Each circle is a state: what one has to remember of what happened, to tell what comes next. Each arrow is something that may happen: ",
-      make("b", {}, model.legend.join("; ").replace(/^arrows: /, "")), ". Click a state to read about it, or press ? for help."),
+      make("b", {}, shape.replace(/^arrows: /, "")), `${[", only what tells them apart", ...rest].join("; ")}. `, "Click a state to read about it, or press ? for help."),
     model.discount === null ? "" : make("p", {}, `A reward is worth ${model.discount} of itself a step later.`),
     make("h3", {}, "What the learner says"),
     ...model.said.map((sentence) => make("p", {}, sentence)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from suffice.rdp import RDP
 from suffice.view.arrows import Arrow
 from suffice.view.labels import Line
 from suffice.view.layout import Layout, lay_out
-from suffice.view.placing import RADIUS, place
+from suffice.view.placing import RADIUS, place, spread
 
 Float = NDArray[np.float64]
 
@@ -23,6 +23,9 @@ ROW, GAP = (
     72.0,
     90.0,
 )  # pixels between states of a column, and between columns beside labels, where those have no places
+SCREEN = 1.8  # the breadth of a map as a part of its height, that fits most
+STRETCHES = (3.0, 2.6, 2.2, 1.8, 1.4)  # how far rows are pulled apart for that, if it makes the map
+WIDER = 1.05  # times as wide at most
 BREADTH = 1.6  # of a map of many columns and states, as a part of its height
 
 
@@ -39,7 +42,8 @@ class Places:
 
 def find_places(rdp: RDP, arrows: Sequence[Arrow], lines: Sequence[Sequence[Line]]) -> Places:
     """As a picture has them, if that is a matter of a moment; else evenly."""
-    layout, sizes = lay_out(rdp), np.array([_size(label) for label in lines])
+    sizes = np.array([_size(label) for label in lines])
+    layout = _stretched(lay_out(rdp), arrows, sizes)
     if len(arrows) > MOST_PLACED:
         return Places(_evenly(layout, sizes))
     placed = place(layout, arrows, sizes / PIXELS)
@@ -47,6 +51,22 @@ def find_places(rdp: RDP, arrows: Sequence[Arrow], lines: Sequence[Sequence[Line
     return Places(
         unit * placed.states, unit * np.stack([curve.points for curve in placed.curves]), unit * placed.labels
     )
+
+
+def _stretched(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Layout:
+    """Rows further apart where the map would be much wider than a screen, unless steep arrows then make it wider."""
+    usual = _breadth(layout, arrows, sizes)
+    for factor in STRETCHES:
+        tall = replace(layout, height=factor * layout.height)
+        breadth = _breadth(tall, arrows, sizes)
+        if breadth[0] <= WIDER * usual[0] and breadth[0] >= SCREEN * breadth[1]:
+            return tall
+    return layout
+
+
+def _breadth(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Float:
+    """[2] of a map, and its height, in inches."""
+    return np.asarray(np.ptp(spread(layout, arrows, sizes / PIXELS)[1], axis=0))
 
 
 def _evenly(layout: Layout, sizes: Float) -> Float:

@@ -1,5 +1,6 @@
 // Episodes step by step: where one is, what was seen, and how what is expected changes; or on by hand.
 
+const OFFERED = 6; // events to go on with
 const PACE = 1000; // milliseconds a step
 const CUT = -2; // instead of a state: the log shows no more
 const LOST = -1; // instead of a state: no logged history went on like this
@@ -23,16 +24,17 @@ class Replay {
     this.player = button("▶", "Play", () => this.play(!this.timer), "play");
     this.source = make("p", { class: "note source" });
     this.told = make("p", { id: "told" });
+    this.past = make("ol", { class: "past", "aria-label": "The episode so far" });
     this.next = make("div", { class: "next" });
     this.chart = make("div", { class: "chart" });
     byId("replay").append(
       make("div", { class: "controls" },
-        make("h2", {}, "Replay"), this.select,
+        make("h2", { class: "unseen" }, "Replay"), this.select,
         make("div", { class: "buttons" },
           button("|◀", "To the beginning", () => this.go(0), "first"), button("◀", "Step back", () => this.go(this.step - 1), "back"),
           this.player, button("▶|", "Step on", () => this.go(this.step + 1), "on")),
-        this.slider, this.source),
-      make("div", { class: "story" }, this.told, this.next), this.chart);
+        this.slider, this.source, this.chart),
+      make("div", { class: "story" }, this.told, this.past), this.next);
     this.list();
   }
 
@@ -95,27 +97,39 @@ class Replay {
     this.slider.setAttribute("aria-valuetext", `${step} of ${action.length}: ${event}`);
     byId("back").disabled = byId("first").disabled = step === 0;
     byId("on").disabled = step === action.length;
+    this.tellPast();
     this.tellNext();
     this.chart.replaceChildren(chartOf(this.models, this.paths, step));
+  }
+
+  // Every step so far; a click leads back to it.
+  tellPast() {
+    const { action, observation, reward } = this.replay;
+    const events = observation.slice(0, this.step).map((seen, i) => (action[i] === null ? seen : `${action[i]} → ${seen ?? "the end"} : ${inShort(reward[i])}`));
+    this.past.replaceChildren(...events.map((event, i) => make("li", {},
+      make("button", { type: "button", class: "link", "aria-current": i + 1 === this.step ? "step" : null, click: () => this.go(i + 1) }, event))));
+    this.past.scrollTop = this.past.scrollHeight;
   }
 
   // The most likely events are offered to go on by hand.
   tellNext() {
     const [model, q] = [this.models[0], this.paths[0][this.step]];
     const { planned } = q >= 0 ? model.at(this.step, q) : {};
-    const events = q >= 0 && !model.over.has(q) ? model.likely(q, planned).slice(0, 8) : [];
+    const events = q >= 0 && !model.over.has(q) ? model.likely(q, planned) : [];
     if (!events.length) {
       this.next.replaceChildren(make("p", { class: "note" }, q === LOST ? "What comes next is unknown here." : "Nothing comes next."));
       return;
     }
-    const chips = events.map((event) => {
+    const left = events.length - OFFERED;
+    const chips = events.slice(0, OFFERED).map((event) => {
       const paid = model.action(event.symbol) === DUMMY ? "" : ` : ${inShort(event.reward)}`;
       return make("button", { type: "button", class: event.chance ? "chip" : "chip rare", click: () => this.own(event) },
         `${model.shown(event.symbol)}${paid}`, make("small", {}, event.chance ? percent(event.chance) : "not planned"));
     });
     const how = q === 0 ? "" : model.hasPlan && planned !== BEHAVE ? ", by the plan" : ", as the log behaved";
-    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Likely next${how}. Choose one to go on by hand:`),
-      make("div", { class: "chips", role: "group", "aria-labelledby": "likely" }, chips));
+    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Likely next${how}; choose one to go on:`),
+      make("div", { class: "chips", role: "group", "aria-labelledby": "likely" }, chips),
+      left > 0 ? make("p", { class: "note" }, `${inFull(left)} more ${left === 1 ? "is" : "are"} less likely: see the panel.`) : "");
   }
 
   // The episode up to here, and then as the user chooses.

@@ -16,6 +16,7 @@ const COMPARED = {
 function wordsOf(model, q) {
   model.words ??= new Array(model.n);
   model.words[q] ??= [
+    model.common(q), model.varies(q),
     ...model.history(q).map((y) => model.shown(y)),
     ...model.met(q).flatMap((group) => group.events.map((event) => `${model.shown(event.symbol)} reward ${event.reward}`)),
     ...model.leaving(q).flatMap((i) => model.arrows.lines[i].map((number) => model.texts[number])), // as on the map
@@ -43,6 +44,14 @@ function asked(model, query) {
   return tests;
 }
 
+// States that stand for what is asked first, then those where it is one of several things seen.
+function ranked(model, query, states) {
+  const text = query.trim().toLowerCase();
+  if (!text) return states;
+  const rank = (q) => (model.common(q).toLowerCase().includes(text) ? 0 : model.varies(q).toLowerCase().includes(text) ? 1 : 2);
+  return states.map((q) => [rank(q), q]).sort(([one, q], [other, r]) => one - other || q - r).map(([, q]) => q);
+}
+
 class Search {
   constructor(models, panel) {
     [this.models, this.panel] = [models, panel];
@@ -63,7 +72,7 @@ class Search {
       const tests = asked(model, query);
       const states = [];
       for (let q = 0; q < model.n; q++) if (tests.every((test) => test(q))) states.push(q);
-      return states.map((q) => ({ model, q }));
+      return ranked(model, query, states).map((q) => ({ model, q }));
     });
     const n = this.matches.length;
     this.found.textContent = query.trim() ? (n ? `${plural(n, "state")} found.` : "No state found. Try a name, an action or an observation.") : `${plural(n, "state")}.`;
@@ -85,10 +94,9 @@ class Search {
   item({ model, q }) {
     const planned = model.plannedIn(q);
     const which = this.models.length > 1 ? ` of ${model.title}` : "";
-    const last = model.history(q).at(-1);
     return make("li", {}, make("button", { type: "button", class: "row", click: () => tell("select", model.number, q) },
       make("b", {}, `${model.name(q)}${which}`),
-      make("span", { class: "way-in" }, last === undefined ? "the beginning" : model.shown(last)),
+      make("span", { class: "way-in", title: [model.common(q), model.varies(q)].filter(Boolean).join("; ") }, model.standsFor(q)),
       make("span", { class: "plan" }, planned === BEHAVE ? "" : model.actions[planned]),
       make("span", { class: "number" }, model.over.has(q) ? "over" : inShort(model.values[q]))));
   }

@@ -285,7 +285,7 @@ function legendOf(model) {
 // A few words about a state.
 function summary(model, q) {
   const planned = model.plannedIn(q);
-  const lines = [make("b", {}, `State ${model.name(q)}`), make("div", {}, model.frequency(q))];
+  const lines = [make("b", {}, `State ${model.name(q)}`), make("div", {}, model.common(q)), make("div", {}, model.frequency(q))];
   if (model.over.has(q)) return [...lines, make("div", {}, "the episode is over")];
   const does = !model.hasPlan || q === 0 ? "" : planned === BEHAVE ? ", as the log did" : `, plan: ${model.actions[planned]}`;
   return [...lines, make("div", {}, `${inShort(model.values[q])} to come${does}`)];

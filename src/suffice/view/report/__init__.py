@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from suffice.model import Model
 from suffice.offpolicy import Judged
-from suffice.view.report.content import Content, content_of
+from suffice.view.report.content import content_of
 from suffice.view.report.pictures import automaton_svg
 from suffice.view.report.sections import page_of
+from suffice.view.report.structure import Content
 
 __all__ = ["Content", "content_of", "report_of"]
 

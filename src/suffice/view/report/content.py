@@ -1,4 +1,4 @@
-"""What a report says, as a plain structure: numbers and words, no markup."""
+"""From a model to what a report says of it."""
 
 from __future__ import annotations
 
@@ -6,149 +6,73 @@ import math
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from suffice.about import About, Planned
+from suffice.arrivals import arrivals
 from suffice.episodes import in_order
 from suffice.estimates import Estimate
 from suffice.model import Model
 from suffice.offpolicy import Judged
-from suffice.planner import BEHAVE
+from suffice.planner import BEHAVE, behaviour_values
 from suffice.view.arrows import over
-from suffice.view.report.survey import Gap, Survey, tries
-from suffice.view.report.words import Names, cautions, command_of, promises, values_of
+from suffice.view.report.structure import (
+    Advice,
+    Automaton,
+    Column,
+    Content,
+    Data,
+    Start,
+    State,
+    Undecided,
+    Untried,
+    Worth,
+)
+from suffice.view.report.survey import Gap, Survey, lasting, tries
+from suffice.view.report.words import Names, cautions, command_of, promises, unnoticed, values_of, warnings
+from suffice.wording import apart
 
 MOST_STATES, MOST_CHANGES, MOST_DOUBTS, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
 FOLLOW, KEEP, NO_PLAN = "Follow the plan", "Keep to what the log did, for now", "There is no plan"
 
 
-class Column(msgspec.Struct, frozen=True):
-    """A column of the log."""
-
-    name: str
-    role: str
-    values: str
-
-
-class Data(msgspec.Struct, frozen=True):
-    """What was learned from."""
-
-    episodes: int
-    decisions: int  # in an episode, at most
-    held_out: float  # share of the log's episodes
-    log_hash: str
-    columns: list[Column]
-
-
-class State(msgspec.Struct, frozen=True):
-    """One of the largest states."""
-
-    name: str
-    share: float  # of the episodes; of a stationary automaton, of all steps
-    after: str
-    action: str | None
-    value: float | None
-
-
-class Automaton(msgspec.Struct, frozen=True):
-    """What has to be remembered."""
-
-    states: int
-    layers: list[int]
-    stationary: bool
-    largest: list[State]
-
-
-class Advice(msgspec.Struct, frozen=True):
-    """What to do instead of what the log did."""
-
-    state: str
-    after: str
-    steps: list[int]  # the first and the last decision of an episode for which that holds
-    logged: dict[str, float]  # what the log did there, and how often
-    action: str
-    visits: float  # in an episode that follows the plan
-    gain: float  # of each
-
-
-class Worth(msgspec.Struct, frozen=True):
-    """A mean return per episode."""
-
-    name: str
-    value: float
-    low: float | None  # of an interval of 95 %
-    high: float | None
-    policy: bool  # of the plan, not of the log
-
-
-class Undecided(msgspec.Struct, frozen=True):
-    """Two histories that count as one for lack of evidence."""
-
-    one: str
-    other: str
-    witness: str
-    episodes: float  # that would tell
-
-
-class Untried(msgspec.Struct, frozen=True):
-    """An action that more tries would say something about."""
-
-    state: str
-    after: str
-    action: str
-    tries: int
-    worth: float | None
-    error: float
-    planned: float
-    chosen: bool
-    matter: float
-
-
-class Content(msgspec.Struct, frozen=True):
-    """A report."""
-
-    title: str
-    verdict: str
-    data: Data
-    promises: list[str]
-    automaton: Automaton
-    advice: list[Advice] | None  # None: there is no plan
-    advice_left_out: int
-    worth: list[Worth]  # of the log and of the plan, then the same by episodes that were not learned from
-    evaluation: list[str]  # about episodes that were not learned from
-    undecided: list[Undecided]
-    undecided_left_out: int
-    untried: list[Untried]
-    cautions: list[str]
-    in_its_own_words: list[str]
-    settings: dict[str, str]
-    command: str
-
-
 def content_of(model: Model, evaluation: Judged | None, title: str) -> Content:
     """Everything that a report says about a model."""
+    model = model.in_words
     about, names = model.about, Names(model)
     survey = None if model.plan is None else Survey(model)
     advice = None if survey is None else list(_advice(model, survey, names))
-    undecided = model.undecided()
+    gaps = [] if survey is None else [_untried(gap, model, names) for gap in survey.gaps()]
+    tried = [gap for gap in gaps if gap.worth is not None]
+    never = sorted((gap for gap in gaps if gap.worth is None), key=lambda gap: -round(gap.visits, 9))
+    undecided, starts = model.undecided(), [] if model.plan is None else list(_starts(model))
     promise, plan = about.promise, about.plan
     own_words = [promise.sentence, promise.second_look_sentence, about.needed.sentence if about.needed else ""]
     return Content(
         title=title or "What the log teaches",
         verdict=NO_PLAN if plan is None else FOLLOW if plan.lower_bound > plan.behaviour_value else KEEP,
+        lower_bound=None if plan is None else plan.lower_bound,
+        sure=None if plan is None else 1 - plan.delta,
+        warnings=warnings(about),
+        unnoticed=unnoticed(about),
         data=_data(model),
         promises=promises(about),
         automaton=_automaton(model, names),
         advice=None if advice is None else advice[:MOST_CHANGES],
         advice_left_out=max(len(advice or []) - MOST_CHANGES, 0),
         worth=[*_worth(plan), *_judged_worth(evaluation)],
+        starts=starts[:MOST_STATES],
+        starts_left_out=max(len(starts) - MOST_STATES, 0),
+        lasts=None if model.plan is None else lasting(model),
         evaluation=_evaluated(evaluation),
         undecided=[
-            Undecided(names.history(one), names.history(other), doubt.witness, doubt.episodes)
-            for doubt in undecided[:MOST_DOUBTS]
-            for one, other in [doubt.histories]
+            Undecided(*apart(*doubt.histories), doubt.witness, doubt.episodes) for doubt in undecided[:MOST_DOUBTS]
         ],
         undecided_left_out=max(len(undecided) - MOST_DOUBTS, 0),
-        untried=[] if survey is None else [_untried(gap, model, names) for gap in survey.gaps()[:MOST_GAPS]],
+        untried=tried[:MOST_GAPS],
+        untried_left_out=max(len(tried) - MOST_GAPS, 0),
+        never_tried=never[:MOST_GAPS],
+        never_tried_left_out=max(len(never) - MOST_GAPS, 0),
         cautions=cautions(about),
         in_its_own_words=[told for told in (*own_words, plan.sentence if plan else "") if told],
         settings=_settings(about),
@@ -175,7 +99,8 @@ def _automaton(model: Model, names: Names) -> Automaton:
     for q in sorted(inner, key=lambda q: (-int(visits[q]), q))[:MOST_STATES]:
         action, value = (None, None) if plan is None else (int(plan.actions[q]), float(plan.values[q]))
         told = None if action is None else "as the log did" if action == BEHAVE else str(rdp.alphabet.actions[action])
-        largest.append(State(names.state(q), float(visits[q]) / total, names.typical(q), told, value))
+        arrival, share = names.arrival(q), float(visits[q]) / total
+        largest.append(State(names.state(q), share, arrival.common, arrival.varies, names.typical(q), told, value))
     return Automaton(rdp.n_states, rdp.layers.tolist(), rdp.stationary, largest)
 
 
@@ -186,14 +111,34 @@ def _advice(model: Model, survey: Survey, names: Names) -> Iterator[Advice]:
         often = [a for a in (-row).argsort(kind="stable").tolist() if row[a]]
         did = {str(actions[a]): float(row[a] / row.sum()) for a in often}
         steps, action = [change.first, change.last], str(actions[change.action])
-        yield Advice(names.state(q), names.typical(q), steps, did, action, change.visits, change.gain)
+        yield Advice(*_called(q, names), steps, did, action, change.visits, change.gain)
+
+
+def _called(q: int, names: Names) -> tuple[str, str, str, str]:
+    """A state's name, what its arrivals share, what varies among them, and one of them."""
+    arrival = names.arrival(q)
+    return names.state(q), arrival.common, arrival.varies, names.typical(q)
 
 
 def _untried(gap: Gap, model: Model, names: Names) -> Untried:
-    name, after = names.state(gap.state), names.typical(gap.state)
-    action = str(model.rdp.alphabet.actions[gap.action])
-    figures = gap.tries, gap.worth, gap.error, gap.planned, gap.chosen, gap.matter
-    return Untried(name, after, action, *figures)
+    called, action = _called(gap.state, names), str(model.rdp.alphabet.actions[gap.action])
+    matter = None if gap.worth is None else gap.matter
+    return Untried(
+        *called, action, gap.visits, gap.tries, gap.worth, gap.error, gap.planned, chosen=gap.chosen, matter=matter
+    )
+
+
+def _starts(model: Model) -> Iterator[Start]:
+    """Of the states after the first observation, the plan beside going on as the log did; not of a discounted one."""
+    if model.about.plan is not None and model.about.plan.discount is not None:
+        return
+    layers, plan, rdp = model.planned, model.required_plan(), model.rdp
+    stands = rdp.unroll()[1] if rdp.stationary else np.arange(layers.n_states)
+    first, names = np.flatnonzero(layers.layer_of() == 1).tolist(), Names(model)
+    share, behaved, seen = plan.occupancy(layers), behaviour_values(layers), arrivals(layers)
+    for q in sorted(first, key=lambda q: (-round(float(share[q]), 9), q)):
+        value, log = float(plan.values[q]), float(behaved[q])
+        yield Start(names.state(int(stands[q])), float(share[q]), seen[q].common, seen[q].varies, value, log)
 
 
 def _worth(plan: Planned | None) -> list[Worth]:
@@ -211,8 +156,14 @@ def _judged_worth(judged: Judged | None) -> list[Worth]:
         _told("New episodes: the log", judged.log),
         _told("New episodes: the plan, doubly robust", judged.doubly_robust, policy=True),
         _told("New episodes: the plan, by the model", judged.model_based, policy=True),
-        _told("New episodes: the plan, reweighted", judged.importance, policy=True),
+        _reweighted(judged.importance),
     ]
+
+
+def _reweighted(estimate: Estimate) -> Worth:
+    """Where too few episodes do what the plan would, their weights say nothing at all."""
+    found = _told("New episodes: the plan, reweighted", estimate, policy=True)
+    return found if found.low is not None else msgspec.structs.replace(found, value=None)
 
 
 def _told(name: str, estimate: Estimate, policy: bool = False) -> Worth:
@@ -226,12 +177,15 @@ def _evaluated(judged: Judged | None) -> list[str]:
         return []
     told = [
         f"{judged.episodes:,} episodes that were not learned from say what the plan would have brought. Three ways to "
-        "tell: by the automaton's frequencies in them; by those episodes that happen to do what the plan would, "
-        "reweighted; and doubly robust, which is the first, corrected by the second.",
+        "tell: by the model, that is by the automaton's frequencies in them; by those episodes that happen to do what "
+        "the plan would, reweighted for how rarely that is; and doubly robust, which is the first, corrected by the "
+        "second, and right if either is.",
         f"In {judged.matched:.2%} of them every action is one the plan might take; weighted, they count as "
         f"{judged.effective:,.0f} episodes.",
     ]
-    if not math.isfinite(judged.importance.error):
+    if not judged.matched:
+        told.append("No episode does what the plan would: only the figure by the model says anything, if it is right.")
+    elif not math.isfinite(judged.importance.error):
         told.append("That is too few for an interval: only the figure by the model says anything, if it is right.")
     if judged.rare:
         told.append(f"{judged.rare:.1%} of the plan's decisions have fewer than ten examples in the log.")

@@ -26,6 +26,10 @@ border-left:6px solid var(--log)}
 .good strong{color:var(--good)}
 .wait strong{color:var(--wait)}
 .verdict p{margin:.3rem 0 0}
+.caution{margin:-.6rem 0 1.4rem;padding:.8rem 1.3rem;border-radius:.6rem;background:var(--wait-page);
+border-left:6px solid var(--wait)}
+.caution b{color:var(--wait)}
+.caution p{margin:.2rem 0 0}
 dl.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:.8rem;margin:1.2rem 0}
 dl.figures div{background:var(--panel);border-radius:.6rem;padding:.8rem 1rem}
 dl.figures dt{color:var(--note);font-size:.88rem}
@@ -37,8 +41,14 @@ caption{text-align:left;padding:0 0 .4rem}
 th{text-align:left;font-weight:600;border-bottom:2px solid var(--line);padding:.35rem .7rem .35rem 0;
 vertical-align:bottom}
 td{border-bottom:1px solid var(--line);padding:.4rem .7rem .4rem 0;vertical-align:top;overflow-wrap:break-word}
+td small{font-size:.88em}
+td .note{font-size:.88em}
+.sentence{min-width:12rem;width:30%}
+tr:not(:has(.sentence~.sentence)) .sentence{width:60%}
 .whole{white-space:nowrap}
+.sentence .whole{white-space:normal}
 .number{text-align:right;padding-right:1.3rem;font-variant-numeric:tabular-nums;white-space:nowrap}
+th.number{white-space:normal}
 td b{color:var(--plan)}
 figure{margin:1rem 0}
 figcaption{color:var(--note);font-size:.9rem;margin-top:.4rem}
@@ -63,9 +73,9 @@ body{max-width:none;padding:0;font-size:1rem}
 dl.figures{grid-template-columns:repeat(4,1fr)}
 nav{display:none}
 h2,h3,caption{break-after:avoid}
-tr,figure,.verdict,dl.figures div{break-inside:avoid}
+tr,figure,.verdict,.caution,dl.figures div{break-inside:avoid}
 thead{display:table-header-group}
 .wide,.paper{overflow:visible}
 .paper svg{min-width:0!important}
-.verdict,dl.figures div,pre{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+.verdict,.caution,dl.figures div,pre{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 """

@@ -11,18 +11,18 @@ from suffice.errors import SufficeError
 from suffice.model import Model
 from suffice.view.automaton import draw_automaton
 from suffice.view.html import Html, join, tag
-from suffice.view.report.content import Worth
+from suffice.view.report.structure import Worth
 from suffice.view.report.words import figure
 from suffice.view.style import drawing
 
-WIDTH, ROW, LEFT, RIGHT = 760, 34, 250, 120  # of the figure of intervals, in pixels: names stand left, numbers right
+WIDTH, ROW, LEFT, RIGHT = 760, 34, 285, 110  # of the figure of intervals, in pixels: names stand left, numbers right
 SMALLEST = 0.7  # of its natural size; a wider picture is scrolled
 
 
 def automaton_svg(model: Model) -> Html | str:
     """The automaton, or a sentence that says why it cannot be drawn."""
     try:
-        drawn = draw_automaton(model.rdp, model.own_plan, brief=True)
+        drawn = draw_automaton(model.in_words.rdp, model.own_plan, brief=True)
     except SufficeError as error:
         return f"No picture: {error}."
     file = StringIO()
@@ -57,6 +57,9 @@ def intervals_svg(worth: Sequence[Worth]) -> Html:
     for i, row in enumerate(worth):
         y, kind = ROW * i + ROW // 2 + 4, "plan" if row.policy else "log"
         parts.append(tag("text", row.name, x="0", y=str(y + 4)))
+        if row.value is None:
+            parts.append(tag("text", "not available: too few do what the plan would", x=str(LEFT + 8), y=str(y + 4)))
+            continue
         if row.low is not None and row.high is not None:
             parts.append(tag("line", x1=x(row.low), x2=x(row.high), y1=str(y), y2=str(y), class_=f"reach {kind}"))
         parts.append(tag("circle", cx=x(row.value), cy=str(y), r="5", class_=kind))
@@ -73,5 +76,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _spoken(row: Worth) -> str:
+    if row.value is None:
+        return f"{row.name} not available"
     interval = "" if row.low is None or row.high is None else f", {figure(row.low)} to {figure(row.high)}"
     return f"{row.name} {figure(row.value)}{interval}"

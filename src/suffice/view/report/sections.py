@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.view.html import Html, join, page, table, tag, text
-from suffice.view.report.content import FOLLOW, KEEP, Advice, Automaton, Content, Worth
+from suffice.view.report.answer import figures, value, verdict
 from suffice.view.report.looks import CSS
-from suffice.view.report.pictures import intervals_svg
+from suffice.view.report.structure import Advice, Automaton, Content, State, Untried
 from suffice.view.report.words import figure
 
 MOST_ACTIONS = 4  # of the log, in a state
@@ -19,7 +19,7 @@ def page_of(content: Content, picture: Html | str) -> str:
     planned: dict[str, tuple[str, list[str]]] = {}
     if content.advice is not None:
         planned = {
-            "value": ("What it would bring", _value(content)),
+            "value": ("What it would bring", value(content)),
             "policy": ("What to do", _policy(content, content.advice)),
         }
     sections = planned | {
@@ -33,7 +33,7 @@ def page_of(content: Content, picture: Html | str) -> str:
     links = join((tag("a", title, href=f"#{name}") for name, (title, _) in sections.items()), " ")
     body = [
         tag("header", tag("h1", content.title), _subtitle(content), tag("nav", links, aria_label="Sections")),
-        tag("main", _verdict(content), _figures(content), *(_section(k, *v) for k, v in sections.items())),
+        tag("main", verdict(content), figures(content), *(_section(k, *v) for k, v in sections.items())),
         tag("footer", f"Made by suffice {content.settings['suffice']}. This page needs no other file."),
     ]
     return page(content.title, CSS, *body)
@@ -53,63 +53,16 @@ def _subtitle(content: Content) -> Html:
     return tag("p", told, class_="note")
 
 
-def _verdict(content: Content) -> Html:
-    """The answer first."""
-    if content.advice is None:
-        told = "This model was learned without one (--planner none). It says what has to be remembered, not what to do."
-        return tag("div", tag("strong", content.verdict), tag("p", told), class_="verdict")
-    log, plan = content.worth[:2]
-    told = {
-        FOLLOW: f"It will likely bring more than the log did: {figure(plan.value)} per episode is predicted, where "
-        f"the log brought {figure(log.value)}.",
-        KEEP: f"The plan is predicted to bring {figure(plan.value)} per episode, where the log brought "
-        f"{figure(log.value)}, but it is not sure to bring as much. More episodes may help.",
-    }[content.verdict]
-    if content.evaluation:
-        log, plan = content.worth[2:4]
-        told += f" Episodes not learned from say {figure(plan.value)} ({_interval(plan)}), against {figure(log.value)}."
-    kind = "good" if content.verdict == FOLLOW else "wait"
-    return tag("div", tag("strong", content.verdict), tag("p", told), class_=f"verdict {kind}")
-
-
-def _figures(content: Content) -> Html:
-    automaton = content.automaton
-    kind = "the same at every step" if automaton.stationary else f"in {len(automaton.layers)} layers, one for each step"
-    figures = [(row.name, figure(row.value), f"{_interval(row)}, 95 % confidence") for row in content.worth[:2]]
-    figures.append(("States to remember", f"{automaton.states:,}", kind))
-    if content.advice is not None:
-        changes = len(content.advice) + content.advice_left_out
-        figures.append(("Choices that change", f"{changes:,}", "in which the plan departs from the log"))
-    cells = (tag("div", tag("dt", name), tag("dd", value, tag("small", note))) for name, value, note in figures)
-    return tag("dl", *cells, class_="figures")
-
-
-def _interval(row: Worth) -> str:
-    if row.low is None or row.high is None:
-        return "interval unknown"
-    return f"{figure(row.low)} to {figure(row.high)}"
-
-
-def _value(content: Content) -> list[str]:
-    rows = [(row.name, figure(row.value), _interval(row)) for row in content.worth]
-    caption = "Mean return (the sum of rewards) per episode. Dots are estimates, lines 95 % intervals."
-    parts = [
-        tag("figure", intervals_svg(content.worth), tag("figcaption", caption)),
-        table("The same in figures", ("Of", "Mean return", "95 % confidence"), rows, numbers=(1,)),
-    ]
-    return [*parts, *(tag("p", told) for told in content.evaluation)]
-
-
 def _policy(content: Content, advice: list[Advice]) -> list[str]:
     if not advice:
         return [tag("p", "Nothing: in every state it reaches, the plan does what the log did.")]
     folded = content.automaton.stationary
-    head = ["State", *(["Decision"] if folded else []), "After, for example", "The log did", "Do"]
+    head = ["State", *(["Decision"] if folded else []), "Seen on arrival", "The log did", "Do"]
     rows = [
         [
             row.state,
             *([" to ".join(map(str, dict.fromkeys(row.steps)))] if folded else []),
-            _history(row.after),
+            _seen(row),
             _logged(row),
             tag("b", _unbroken(row.action)),
             figure(100 * row.visits, 3),
@@ -123,7 +76,7 @@ def _policy(content: Content, advice: list[Advice]) -> list[str]:
     )
     caption = "What to do, and how often an episode that follows the plan comes to each state"
     numbers = (len(head), len(head) + 1)
-    whole = table(caption, [*head, "Per 100 episodes", "Gain"], rows, numbers)
+    whole = table(caption, [*head, "Per 100 episodes", "Gain"], rows, numbers, wide=(len(head) - 3,))
     parts: list[str] = [tag("p", told), whole, _reading(content)]
     left_out = content.advice_left_out
     return [*parts, tag("p", f"And {left_out:,} more that matter less.", class_="note")] if left_out else parts
@@ -134,6 +87,13 @@ def _logged(row: Advice) -> Html:
     did = [_unbroken(f"{action} {share:.0%}") for action, share in row.logged.items()]
     shown = did if len(did) <= MOST_ACTIONS else [*did[: MOST_ACTIONS - 1], _unbroken(f"{len(did) - 3} more")]
     return join(shown, ", ")
+
+
+def _seen(row: Advice | State | Untried) -> Html:
+    """What a state stands for first, then one history that leads to it."""
+    shared = row.common or ("Nothing in common" if row.varies else "")
+    varies = [tag("br"), tag("small", row.varies)] if row.varies else []
+    return join([shared, *varies, tag("br"), tag("small", "For example: ", _history(row.after), class_="note")])
 
 
 def _history(history: str) -> Html:
@@ -163,8 +123,8 @@ def _automaton(content: Content, picture: Html | str) -> list[str]:
         else "Each belongs to a step of the episode: state 3.1 is one of those after step 3."
     )
     told = (
-        f"{automaton.states:,} states are all that has to be remembered of the past: two histories are in the same "
-        f"state if nothing shows that what follows them differs. {kind}"
+        f"{automaton.states:,} states were found. Two histories are in the same state if nothing in the log shows that "
+        f"what follows them differs. {content.unnoticed} {kind}"
     )
     caption = "Circles are states, arrows the steps that lead from one to another."
     drawn = (
@@ -177,15 +137,16 @@ def _automaton(content: Content, picture: Html | str) -> list[str]:
 
 def _largest(automaton: Automaton) -> Html:
     share = "Share of steps" if automaton.stationary else "Share of episodes"
-    head, numbers = ["State", share, "After, for example"], [1]
-    rows: list[list[str]] = [[state.name, f"{state.share:.1%}", _history(state.after)] for state in automaton.largest]
+    head, numbers = ["State", share, "Seen on arrival"], [1]
+    rows: list[list[str]] = [[state.name, f"{state.share:.1%}", _seen(state)] for state in automaton.largest]
     if any(state.value is not None for state in automaton.largest):
         head, numbers = [*head, "Plan", "Worth"], [1, 4]
         for row, state in zip(rows, automaton.largest, strict=True):
             row += [_unbroken(state.action or ""), "" if state.value is None else figure(state.value)]
     shown = "All states" if len(rows) == automaton.states else f"The {len(rows)} largest states"
     worth = " Worth is the mean return still to come under the plan." if len(head) > 3 else ""
-    return table(f"{shown}.{worth}", head, rows, numbers)
+    seen = " Seen on arrival is first what all arrivals share, then what varies among them."
+    return table(f"{shown}.{seen}{worth}", head, rows, numbers, wide=(2,))
 
 
 def _data(content: Content) -> list[str]:
@@ -216,26 +177,31 @@ def _undecided(content: Content) -> list[str]:
     told = "These count as one state for lack of evidence. If the difference seen is no chance, more episodes tell."
     rows = [(_history(row.one), _history(row.other), row.witness, f"{row.episodes:,.0f}") for row in content.undecided]
     head = ("After", "or after", "What differs", "Episodes that would tell")
-    left_out = content.undecided_left_out
-    caption = "Undecided, those of most episodes first" + (f"; {left_out:,} more are left out" if left_out else "")
-    return [tag("p", told), table(caption, head, rows, numbers=(3,))]
+    caption = "Undecided, those of most episodes first" + _left_out(content.undecided_left_out)
+    return [tag("p", told), table(caption, head, rows, numbers=(3,), wide=(0, 1, 2))]
 
 
 def _untried(content: Content) -> list[str]:
     if content.advice is None:
         return []
     parts: list[str] = [tag("h3", "Actions whose worth is least sure")]
-    if not content.untried:
-        return [*parts, tag("p", "None: no action that the plan leaves out could still prove better.")]
+    if content.untried:
+        parts += _unsure(content)
+    else:
+        parts.append(tag("p", "None: no action that was tried and left out by the plan could still prove better."))
+    return [*parts, *_never_tried(content)] if content.never_tried else parts
+
+
+def _unsure(content: Content) -> list[str]:
     rows = [
         (
             row.state,
-            _history(row.after),
+            _seen(row),
             tag("b", _unbroken(row.action)) if row.chosen else _unbroken(row.action),
             f"{row.tries:,}",
-            "unknown" if row.worth is None else f"{figure(row.worth)} ± {figure(row.error, 2)}",
+            "" if row.worth is None else f"{figure(row.worth)} ± {figure(row.error, 2)}",
             figure(row.planned),
-            figure(row.matter, 2),
+            "" if row.matter is None else figure(row.matter, 2),
         )
         for row in content.untried
     ]
@@ -244,8 +210,27 @@ def _untried(content: Content) -> list[str]:
         "seems, and what it leaves out more. The last column is by how much that would change an episode, on average, "
         "if an estimate is off by two standard errors."
     )
-    head = ("State", "After, for example", "Action", "Tries", "Worth", "Plan's choice", "Matters")
-    return [*parts, tag("p", told), table("What matters most first", head, rows, numbers=(3, 4, 5, 6))]
+    head = ("State", "Seen on arrival", "Action", "Tries", "Worth", "Plan's choice", "Matters")
+    caption = "What matters most first" + _left_out(content.untried_left_out)
+    return [tag("p", told), table(caption, head, rows, numbers=(3, 4, 5, 6), wide=(1,))]
+
+
+def _never_tried(content: Content) -> list[str]:
+    rows = [
+        (row.state, _seen(row), _unbroken(row.action), figure(100 * row.visits, 3), figure(row.planned))
+        for row in content.never_tried
+    ]
+    told = (
+        "The log says nothing about these actions in these states, so the plan leaves them out: they may be better or "
+        "worse than what it does."
+    )
+    head = ("State", "Seen on arrival", "Action", "Per 100 episodes", "Plan's choice")
+    caption = "Where an episode that follows the plan comes most often first" + _left_out(content.never_tried_left_out)
+    return [tag("h3", "Never tried"), tag("p", told), table(caption, head, rows, numbers=(3, 4), wide=(1,))]
+
+
+def _left_out(rows: int) -> str:
+    return f"; {rows:,} more {'is' if rows == 1 else 'are'} left out" if rows else ""
 
 
 def _made(content: Content) -> list[str]:

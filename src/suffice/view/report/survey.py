@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +12,7 @@ from suffice.episodes import PAD, Int64
 from suffice.model import Model
 from suffice.planner import BEHAVE, action_errors, action_values
 from suffice.rdp import RDP
+from suffice.view.arrows import over
 
 Float = NDArray[np.float64]
 
@@ -41,7 +43,33 @@ class Gap:
     error: float
     planned: float  # worth of what the plan does there
     chosen: bool  # it is what the plan does
-    matter: float  # what an episode may bring more or less if the action is worth so many errors more or less
+    matter: float  # what an episode may bring more or less if the action is worth so many errors more or less; a
+    # guess if it was never tried
+
+
+class Lasting(msgspec.Struct, frozen=True):
+    """How long episodes are, in decisions."""
+
+    plan: float  # on average
+    log: float
+    most: int
+    plan_whole: float  # share that lasts as long as any
+    log_whole: float
+
+
+def lasting(model: Model) -> Lasting | None:
+    """Under the plan and in the log, if frequencies were probabilities; None if all episodes are of one length."""
+    layers, plan = model.planned, model.required_plan()
+    on = np.isin(np.arange(layers.n_states), list(over(layers)), invert=True) & (layers.layer_of() > 0)
+    if on[:-1][layers.layer_of()[:-1] > 0].all():
+        return None
+    behave = replace(plan, actions=np.full_like(plan.actions, BEHAVE))
+    told = []
+    for each in (plan, behave):
+        going = np.bincount(layers.layer_of(), each.occupancy(layers) * on)  # [H+2] share of episodes that go on
+        told.append((float(going.sum()), float(going[layers.horizon])))
+    (planned, whole), (logged, log_whole) = told
+    return Lasting(planned, logged, layers.horizon, whole, log_whole)
 
 
 def tries(rdp: RDP) -> Int64:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from itertools import pairwise
 
 from suffice.about import E_VALUES, About
+from suffice.arrivals import Arrival, arrivals
 from suffice.bounds import FISHER_EXACT
 from suffice.episodes import Value
 from suffice.learner import Settings
 from suffice.model import Model
 from suffice.planner import USUAL
-from suffice.rdp import History, Symbol, show
 from suffice.solution import Split
+from suffice.wording import brief, ranges
 
-LONGEST = 5  # symbols of a history; of a longer one the middle is left out
 MOST_VALUES = 12  # that are listed one by one
+COARSE = 0.1  # a difference of frequencies that should not go unnoticed
+BEYOND_ANY = "No logged episode brought that much"  # as a plan says it of what it predicts
 
 
 class Names:
-    """What states and histories are called."""
+    """What states are called, and what they stand for; of a model in words."""
 
     def __init__(self, model: Model) -> None:
         self._rdp, self._layer, self._offsets = model.rdp, model.rdp.layer_of(), model.rdp.offsets()
-        self._bins = [ranges(model.about.bins.get(name, ())) for name in model.rdp.alphabet.features]
-        self._histories = model.rdp.typical_histories()
+        self._histories, self._arrivals = model.rdp.typical_histories(), arrivals(model.rdp)
 
     def state(self, q: int) -> str:
         """As pictures name it."""
@@ -33,21 +33,11 @@ class Names:
 
     def typical(self, q: int) -> str:
         """A history that leads to a state."""
-        return self.history(self._histories[q])
+        return brief(self._histories[q])
 
-    def history(self, history: History) -> str:
-        """Bins as ranges, and long ones without their middle."""
-        told = tuple(map(self._symbol, history))
-        if len(told) <= LONGEST:
-            return show(told)
-        left_out = len(told) - LONGEST + 1
-        return f"{show(told[:1])} · … {left_out} more … · {show(told[-LONGEST + 2 :])}"
-
-    def _symbol(self, symbol: Symbol) -> Symbol:
-        action, observation = symbol
-        if observation is None:
-            return symbol
-        return action, tuple(b[int(v)] if b else v for b, v in zip(self._bins, observation, strict=True))
+    def arrival(self, q: int) -> Arrival:
+        """What was seen on arrival."""
+        return self._arrivals[q]
 
 
 def figure(value: float, digits: int = 4) -> str:
@@ -55,14 +45,6 @@ def figure(value: float, digits: int = 4) -> str:
     short = float(f"{round(value, 9):.{digits}g}") + 0.0
     whole = short == round(short) and abs(short) < 1e15
     return (f"{short:,.0f}" if whole else f"{short:,}").replace("-", "\N{MINUS SIGN}")
-
-
-def ranges(edges: Sequence[float]) -> list[str]:
-    """Bins by the values they hold; none without edges."""
-    if not edges:
-        return []
-    between = [f"{low:.4g} to {high:.4g}" for low, high in pairwise(edges)]
-    return [f"below {edges[0]:.4g}", *between, f"{edges[-1]:.4g} or more"]
 
 
 def values_of(values: Sequence[Value], edges: Sequence[float] = ()) -> str:
@@ -111,10 +93,36 @@ def _overlooked(usual: float, worst: float) -> str:
         return "Most histories were too rare to tell whether they differ from those they were put together with."
     rarest = "no difference at all" if worst > 1 else f"only one of {100 * worst:.2g} points"
     return (
-        "The other way round, histories that count as one state may still differ a little: for half of the data a "
+        "The other way round, histories that count as one state may still differ: for half of the data a "
         f"difference of {100 * usual:.2g} percentage points in how often something happens would have been noticed, "
         f"for the rarest histories {rarest}."
     )
+
+
+def unnoticed(about: About) -> str:
+    """What the number of states leaves open."""
+    usual = about.promise.detectable
+    if usual is None or not about.promise.tests:
+        return "Differences that are too small or too rare for this log may have gone unnoticed."
+    if usual > 1:
+        return "Most histories were too rare to tell, so there may be many more."
+    return (
+        f"Differences smaller than {100 * usual:.2g} percentage points in how often something happens would have gone "
+        "unnoticed for half of the data, so there may be more."
+    )
+
+
+def warnings(about: About) -> list[str]:
+    """Why to think twice before believing what is predicted."""
+    told, plan, usual = [], about.plan, about.promise.detectable
+    if plan is not None and usual is not None and usual > COARSE:
+        told.append(
+            "The log is small for what it records. " + unnoticed(about) + " If states that should be apart count as "
+            "one, the prediction is off by more than its interval says."
+        )
+    if plan is not None and BEYOND_ANY in plan.sentence:
+        told.append("Not a single logged episode brought as much as the plan is predicted to bring on average.")
+    return told
 
 
 def cautions(about: About) -> list[str]:
