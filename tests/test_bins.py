@@ -154,7 +154,7 @@ def test_the_command_line_bins_and_names_columns(tmp_path: Path, monkeypatch: py
     judged = suffice("evaluate", "a.model", "--log", "log.csv", *names)
     assert judged.code == 0, judged.err
     for wrong, told in {
-        ("--columns", "episod=patient"): "--columns episod=patient: did you mean episode?",
+        ("--columns", "episod=patient"): "--columns episod=patient; did you mean 'episode'?",
         ("--columns", "episode=nobody"): "there is no column 'nobody'",
         (*names, "--bin", "pulse=x"): "x says not how to bin",
         (*names, "--bin", "puls=2"): "--bin puls is for an observation, action or reward column",

@@ -149,7 +149,8 @@ def test_row_index_and_outcomes_are_left_out(tmp_path: Path) -> None:
     episodes, report = read_log(write(tmp_path, ",episode,step,o,done,action,reward\n0,0,0,1,True,1,0\n"))
     assert episodes.alphabet.features == ("o",)
     assert report.columns.done == "done"
-    assert report.notes == ("column '' looks like a row index and was left out",)
+    told = "column 'done' marks ends, and was not read as an observation"
+    assert report.notes == ("column '' looks like a row index and was left out", told)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from suffice.episodes import Alphabet
 from suffice.errors import SufficeError
 from suffice.logs import Columns, read_log, read_schema
 
-MISSING = "the value is missing; fill it in, or remove the row if no decision was taken there"
+MISSING = "the value is missing; fill it in (with a word such as unknown), or remove the whole episode"
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,16 @@ def test_too_many_values_are_refused(tmp_path: Path) -> None:
     rows = [f"{i},0,{i / 7},{i % 2},{i / 3}\n" for i in range(1200)]
     path = write(tmp_path, "episode,step,price,action,reward\n" + "".join(rows))
     limit = "distinct values, more than a finite alphabet can mean (limit 1,000)"
-    assert refusal(path) == f"log.csv: column 'price' has 1,200 {limit}; bin it: --bin price=8, or raise --max-values"
+    otherwise = "leave the column out (--observations names what is seen), or raise --max-values"
+    assert refusal(path) == f"log.csv: column 'price' has 1,200 {limit}; bin it: --bin price=8, {otherwise}"
     assert (
         refusal(path, bins={"price": 8})
-        == f"log.csv: column 'reward' has 1,200 {limit}; bin it: --bin reward=8, or raise --max-values"
+        == f"log.csv: column 'reward' has 1,200 {limit}; bin it: --bin reward=8, {otherwise}"
     )
     assert read_log(path, max_values=1200)[1].observations == 1200
     text = convert(path, "text.csv")
     text.write_text(path.read_text().replace(".", "·"))
-    assert refusal(text).endswith("(limit 1,000); group them first, or raise --max-values")
+    assert refusal(text).endswith(f"(limit 1,000); group them first, {otherwise}")
 
 
 @pytest.mark.parametrize(

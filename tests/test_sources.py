@@ -482,7 +482,11 @@ def test_columns_are_parsed() -> None:
     text = "episode=patient, action = drug,observations=age+pulse,reward=a=b"
     assert Columns.parse(text) == Columns("patient", action="drug", reward="a=b", observations=("age", "pulse"))
     assert Columns.parse("") == Columns.parse(" , ") == Columns()
-    for wrong, told in {"actoin=x": "did you mean action", "action": "ROLE=NAME", "step=a,step=b": "each once"}.items():
+    for wrong, told in {
+        "actoin=x": "did you mean 'action'",
+        "action": "ROLE=NAME",
+        "step=a,step=b": "each once",
+    }.items():
         with pytest.raises(SufficeError, match=told):
             Columns.parse(wrong)
 

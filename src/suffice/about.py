@@ -10,7 +10,7 @@ import msgspec
 from suffice.episodes import Episodes, Value
 from suffice.languages import BEYOND
 from suffice.learner import Learned, Report
-from suffice.logs import Bins
+from suffice.logs import Bins, Columns
 from suffice.solution import Solution
 from suffice.statistics import Statistic
 from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
@@ -100,6 +100,7 @@ class About(msgspec.Struct, frozen=True):
     plan: Planned | None = None
     steps: int | None = None  # H of a stationary automaton
     needed: NeededLanguages | None = None  # with --family adaptive, or stationary
+    columns: dict[str, str] = {}  # by role, the names in the log that are not usual
     strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
 
 
@@ -109,6 +110,7 @@ def about_of(
     solution: Solution | None,
     bins: Mapping[str, Bins],
     held_out: float,
+    columns: Columns,
 ) -> About:
     """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
     settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
@@ -147,6 +149,7 @@ def about_of(
         observations=[list(o) for o in alphabet.observations],
         rewards=list(alphabet.rewards),
         bins={name: list(binned.edges) for name, binned in bins.items()},
+        columns=columns.unusual(),
         levels={name: list(binned.levels) for name, binned in bins.items() if binned.levels},
         held_out=held_out,
         second_look=learned.second_look,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,10 +22,10 @@ from suffice.episodes import Episodes
 from suffice.errors import SettingsError
 from suffice.languages import Family
 from suffice.learner import Learned, Settings
-from suffice.logs import Binning, Bins, Columns
+from suffice.logs import Binning, Columns
 from suffice.model import Model
 from suffice.planner import Planning
-from suffice.reading import Data, read_data
+from suffice.reading import Data, Reading, read_data
 from suffice.solution import Solution, Split, learn_layers, regorl
 from suffice.stationarity import Stationarity, is_stationary
 from suffice.statistics import Statistic
@@ -132,7 +132,7 @@ def learn(
     split: Split | None = None,
     second_look: bool | None = None,
     hold_out: float | None = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | str | None = None,
     horizon: int | None = None,
     bins: Mapping[str, Binning] | None = None,
     seed: int = 0,
@@ -172,8 +172,8 @@ def learn(
     if like is not None:
         horizon = like.rdp.horizon if horizon is None else horizon
         bins = like.bins if bins is None else bins
-    read = read_data(data, columns or Columns(), horizon, bins)
-    return learn_model(read.episodes, choices, read.bins, progress)[0]
+    read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns)
+    return learn_model(read, choices, progress)[0]
 
 
 def _at_level(settings: Settings, delta: float | None, confidence: float | None) -> Settings:
@@ -190,16 +190,11 @@ def _has_usual_test(settings: Settings) -> bool:
     return all(getattr(settings, name) == getattr(usual, name) for name in names)
 
 
-def learn_model(
-    episodes: Episodes,
-    choices: Choices,
-    bins: Mapping[str, Bins] | None = None,
-    progress: Progress = _silently,
-) -> tuple[Model, Stationarity | None]:
-    """A model of episodes that are read, and what was found out about folding time if that was asked."""
-    used, share, folding = episodes, choices.hold_out, None
+def learn_model(read: Reading, choices: Choices, progress: Progress = _silently) -> tuple[Model, Stationarity | None]:
+    """A model of what was read, and what was found out about folding time if that was asked."""
+    used, share, folding = read.episodes, choices.hold_out, None
     if share is not None:
-        used, *_ = episodes.divide(share, np.random.default_rng(HOLD_OUT_SEED))
+        used, *_ = read.episodes.divide(share, np.random.default_rng(HOLD_OUT_SEED))
     if choices.stationary == "auto":
         folding = is_stationary(
             used,
@@ -211,7 +206,8 @@ def learn_model(
     tied = choices.stationary is True or (folding is not None and folding.stationary)
     before = 0 if folding is None else 1
     result = _learned(used, choices, tied, lambda done, of: progress(before * of + done, (before + 1) * of))
-    return Model.of(result, episodes, bins=bins, held_out=share or 0.0), folding
+    model = Model.of(result, read.episodes, bins=read.bins, held_out=share or 0.0, columns=read.columns)
+    return model, folding
 
 
 def _learned(used: Episodes, choices: Choices, tied: bool, progress: Progress) -> Learned | Solution:

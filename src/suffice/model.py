@@ -28,7 +28,7 @@ from suffice.errors import ModelError, SufficeError
 from suffice.files import name_beside, replacing
 from suffice.kernels import FISHER
 from suffice.learner import Decision, Learned
-from suffice.logs import Bins
+from suffice.logs import Bins, Columns
 from suffice.merging import Verdict
 from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
@@ -76,6 +76,11 @@ class Model:
         return {name: Bins(tuple(e), tuple(levels.get(name, ()))) for name, e in self.about.bins.items()}
 
     @property
+    def columns(self) -> Columns:
+        """As its log had them, to read other logs alike."""
+        return Columns(**self.about.columns, observations=tuple(self.about.features))
+
+    @property
     def own_plan(self) -> Plan | None:
         """The plan on the automaton's own states: of a stationary one, what it does where it is most often in each."""
         return fold_plan(self.rdp, self.plan) if self.plan is not None and self.rdp.stationary else self.plan
@@ -93,12 +98,13 @@ class Model:
         *,
         bins: Mapping[str, Bins] | None = None,
         held_out: float = 0.0,
+        columns: Columns | None = None,
     ) -> Model:
         """A model of what was learned from a log; the log is given whole, also where part of it was held out."""
         solution = result if isinstance(result, Solution) else None
         learned = solution.learned if solution else result
         assert isinstance(learned, Learned)
-        about = about_of(learned, episodes, solution, bins or {}, held_out)
+        about = about_of(learned, episodes, solution, bins or {}, held_out, columns or Columns())
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:

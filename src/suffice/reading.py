@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from suffice.episodes import Episodes
@@ -25,15 +27,23 @@ class Reading(NamedTuple):
     bins: Mapping[str, Bins]  # of binned columns
     notes: tuple[str, ...] = ()
     propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if a column says so
+    columns: Columns | None = None  # by their roles
+    ids: Any = None  # [N] of the episodes, an Arrow array
 
 
-def read_data(data: Data, columns: Columns, horizon: int | None = None, bins: Binnings | None = None) -> Reading:
-    """One source or several, all by the same columns and bins."""
+def read_data(
+    data: Data,
+    columns: Columns,
+    horizon: int | None = None,
+    bins: Binnings | None = None,
+    like: Columns | None = None,
+) -> Reading:
+    """One source or several, all by the same columns and bins; `like` names those of an earlier log."""
 
     def read(source: Data, bins: Binnings, horizon: int | None) -> Reading:
         if isinstance(source, Episodes):
             return _as_given(source, bins, horizon)
-        return of_report(*read_log(source, columns, horizon=horizon, bins=bins))
+        return of_report(*read_log(source, columns, like=like, horizon=horizon, bins=bins))
 
     sources = list(data) if _are_several(data) else [data]
     return read_together(sources, read, bins or {}, horizon)
@@ -41,7 +51,7 @@ def read_data(data: Data, columns: Columns, horizon: int | None = None, bins: Bi
 
 def of_report(episodes: Episodes, report: Report) -> Reading:
     """A log as it was read."""
-    return Reading(episodes, report.bins, report.notes, report.propensities)
+    return Reading(episodes, report.bins, report.notes, report.propensities, report.columns, report.ids)
 
 
 def read_together(
@@ -63,11 +73,20 @@ def read_together(
     for i, source in enumerate(sources):  # whether an episode ended, or was cut off, is for its log to say
         if found[i].episodes.horizon < longest and not isinstance(source, Episodes):
             found[i] = read(source, bins, longest)
-    notes = tuple(dict.fromkeys(note for reading in found for note in reading.notes))
     if len(found) == 1:
         return first
+    notes = tuple(dict.fromkeys([*(note for reading in found for note in reading.notes), *_repeated(found)]))
     edges = next((reading.bins for reading in found if reading.bins), {})
-    return Reading(Episodes.joined([r.episodes for r in found]), edges, notes, _propensities(found))
+    return Reading(Episodes.joined([r.episodes for r in found]), edges, notes, _propensities(found), first.columns)
+
+
+def _repeated(found: Sequence[Reading]) -> Iterator[str]:
+    """Names of episodes that are in two logs; numbers often count from 0 in each, and say nothing."""
+    named = [pc.cast(r.ids, pa.string()) for r in found if r.ids is not None and pa.types.is_string(r.ids.type)]
+    for i, later in enumerate(named[1:], 1):
+        before = pa.chunked_array(named[:i])
+        if again := pc.sum(pc.is_in(later, before)).as_py():
+            yield f"{again:,} episodes have ids that an earlier log has too; if the logs overlap, remove one of each"
 
 
 def _propensities(found: Sequence[Reading]) -> NDArray[np.float64] | None:

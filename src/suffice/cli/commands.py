@@ -155,7 +155,7 @@ def learn(
         reading = read_logs(logs, options, earlier)
     start = perf_counter()
     with progress_bar("Learning", "layers") as progress:
-        model, folding = learn_model(reading.episodes, choices, reading.bins, progress)
+        model, folding = learn_model(reading, choices, progress)
     seconds = perf_counter() - start
     model.save(output)
     _note_run(output, seconds, logs)

@@ -47,7 +47,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
     from suffice.run_notes import load_run_notes
 
     with waiting(f"Reading {log}"):
-        episodes, report = read(log, options, loaded.bins)
+        episodes, report = read(log, options, loaded)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
     file = fingerprint(log)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from suffice.controller import Controller
     from suffice.episodes import Episodes
     from suffice.finite import FiniteModel
-    from suffice.logs import Binning, Bins, Report
+    from suffice.logs import Binning, Report
     from suffice.model import Model
     from suffice.reading import Reading
 
@@ -247,32 +247,40 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def read(log: str, options: LogOptions, bins: Mapping[str, Bins] | None = None) -> tuple[Episodes, Report]:
-    """The episodes of a log, read as the options say; bins may be those of a model instead."""
-    return _read(log, options, _bins(options, bins), options.horizon)
+def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, Report]:
+    """The episodes of a log, read as the options say, or else as that of a model was: by its columns and bins."""
+    return _read(log, options, _bins(options, like), options.horizon, like)
 
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None) -> Reading:
     """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
     from suffice.reading import of_report, read_together
 
-    bins, horizon = _bins(options, None if like is None else like.bins), options.horizon
+    bins, horizon = _bins(options, like), options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
-    return read_together(logs, lambda log, *how: of_report(*_read(log, options, *how)), bins, horizon)
+
+    def one(log: str, bins: Mapping[str, Binning], horizon: int | None) -> Reading:
+        return of_report(*_read(log, options, bins, horizon, like))
+
+    return read_together(logs, one, bins, horizon)
 
 
-def _bins(options: LogOptions, bins: Mapping[str, Bins] | None) -> Mapping[str, Binning]:
+def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
     """How to bin, unless a model has its bins."""
     from suffice.logs import parse_binning
 
-    if bins is not None and options.bin:
-        raise SettingsError("--bin is for learning anew; the model has its bins, which are used here; leave it out")
-    asked = dict(pair(text, "--bin", "COLUMN=K") for text in options.bin)
-    return {name: parse_binning(how) for name, how in asked.items()} if bins is None else bins
+    asked = {name: parse_binning(how) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
+    if like is None:
+        return asked
+    if others := [name for name in asked if name not in like.bins]:
+        raise SettingsError(f"--bin {others[0]}: the model has no bins of it; leave it out, or learn anew")
+    return like.bins
 
 
-def _read(log: str, options: LogOptions, bins: Mapping[str, Binning], horizon: int | None) -> tuple[Episodes, Report]:
+def _read(
+    log: str, options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, like: Model | None
+) -> tuple[Episodes, Report]:
     from suffice.logs import Columns, read_log, read_schema
 
     named = Columns(
@@ -290,6 +298,7 @@ def _read(log: str, options: LogOptions, bins: Mapping[str, Binning], horizon: i
     return read_log(
         log,
         named.over(Columns.parse(options.columns or "")),
+        like=None if like is None else like.columns,
         horizon=horizon,
         schema=None if options.schema is None else read_schema(options.schema),
         drop_truncated=options.drop_truncated,

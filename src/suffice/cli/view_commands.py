@@ -171,7 +171,7 @@ def explore(
 
 def _episodes_of(loaded: Model, log: str, options: LogOptions) -> Episodes:
     with waiting(f"Reading {log}"):
-        return read(log, options, loaded.bins)[0]
+        return read(log, options, loaded)[0]
 
 
 @app.command

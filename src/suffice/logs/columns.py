@@ -8,15 +8,14 @@ a space.
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from suffice.episodes import Alphabet
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, closest, did_you_mean
 from suffice.logs.tables import Table
 
 # What pandas calls the row index when it saves one: never an observation.
@@ -57,6 +56,26 @@ class Columns:
     done: str | None = None  # true on the last row of every episode
     propensity: str | None = None  # the probability with which the logged action was chosen
 
+    def __post_init__(self) -> None:
+        if isinstance(self.observations, str):
+            raise SettingsError(f"observations is a tuple of names, not the text {self.observations!r}; split it")
+        if self.observations is not None:
+            object.__setattr__(self, "observations", tuple(self.observations))
+
+    @classmethod
+    def of(cls, columns: Columns | Mapping[str, Any] | str | None) -> Columns:
+        """From whatever names them: text as `parse` reads it, or a dict by role."""
+        if isinstance(columns, str):
+            return cls.parse(columns)
+        if columns is None or isinstance(columns, Columns):
+            return columns or cls()
+        if unknown := [role for role in columns if role not in cls.__slots__]:
+            told = did_you_mean(str(unknown[0]), cls.__slots__) or "."
+            raise SettingsError(
+                f"{unknown[0]!r} is no role of a column{told}; the roles are {', '.join(cls.__slots__)}"
+            )
+        return cls(**columns)
+
     @classmethod
     def parse(cls, text: str) -> Columns:
         """ROLE=NAME, separated by commas, such as `episode=patient,action=drug,observations=age+pulse`."""
@@ -64,12 +83,23 @@ class Columns:
         for part in filter(None, map(str.strip, text.split(","))):
             role, equals, name = map(str.strip, part.partition("="))
             if role not in cls.__slots__ or not equals or not name or role in named:
-                near = difflib.get_close_matches(role, cls.__slots__, n=1) if role not in cls.__slots__ else []
-                told = f"did you mean {near[0]}?" if near else "write ROLE=NAME, each once."
-                raise SettingsError(f"--columns {part}: {told} The roles are {', '.join(cls.__slots__)}")
+                told = did_you_mean(role, cls.__slots__) if role not in cls.__slots__ else ""
+                told = told or "; write ROLE=NAME, each once."
+                raise SettingsError(f"--columns {part}{told} The roles are {', '.join(cls.__slots__)}")
             named[role] = name
         observations = named.pop("observations", None)
         return cls(**named, observations=tuple(observations.split("+")) if observations else None)
+
+    def unusual(self) -> dict[str, str]:
+        """The names by role that nobody would guess; observations are known otherwise."""
+        named = {role: getattr(self, role) for role in KNOWN}
+        return {role: name for role, name in named.items() if name is not None and name not in KNOWN[role]}
+
+    def where_in(self, names: Sequence[str]) -> Columns:
+        """Without the names that a log does not have."""
+        kept = {role: name for role in KNOWN if (name := getattr(self, role)) in names}
+        seen = self.observations
+        return Columns(**kept, observations=seen if seen is not None and set(seen) <= set(names) else None)
 
     def over(self, others: Columns) -> Columns:
         """These where they are given, others where not."""
@@ -78,9 +108,16 @@ class Columns:
 
 
 def known_as(role: str, names: Sequence[str]) -> str | None:
-    """The column that has a role, by the names that loggers use."""
-    lowered = {re.sub(r"[ -]", "_", name.strip().lower()): name for name in reversed(names)}
+    """The column that has a role, by the names that loggers use; a log in our own form uses ours, and no others."""
+    if set(OURS) <= set(names):
+        return role if role in names else None
+    lowered = {plain_name(name): name for name in reversed(names)} | {name: name for name in names}
     return next((lowered[name] for name in KNOWN[role] if name in lowered), None)
+
+
+def plain_name(name: str) -> str:
+    """Without capitals, and with words joined in one way."""
+    return re.sub(r"[ -]", "_", name.strip().lower())
 
 
 def text_columns(columns: Columns, schema: Alphabet | None) -> list[str]:
@@ -113,6 +150,8 @@ def find_columns(
     named = [*roles.values(), *observations]
     if twice := [name for i, name in enumerate(named) if name in named[:i]]:
         table.refuse(f"column {twice[0]!r} is asked for twice; give it one role")
+    if roles.get("done") == "done" and set(OURS) <= set(table.names):
+        notes.append("column 'done' marks ends, and was not read as an observation")
     if "step" not in roles:
         notes.append("there is no step column: the rows of an episode are taken in the order they have")
     if "episode" not in roles:
@@ -130,9 +169,9 @@ def _roles(table: Table, columns: Columns, observations: Sequence[str], drop_tru
             if given not in table.names:
                 _refuse_missing(table, given, f"--{role}-column")
             roles[role] = given
-        elif found := known_as(role, [name for name in free if name not in roles.values()]):
+        elif (found := known_as(role, table.names)) and found in free and found not in roles.values():
             roles[role] = found
-        elif role in ("action", "reward") and (found := known_as(role, table.names)):
+        elif role in ("action", "reward") and found:
             table.refuse(f"column {found!r} is asked for twice; give it one role")
         elif role in ("action", "reward"):
             _refuse_missing(table, usual[0], f"--{role}-column", usual)
@@ -174,8 +213,6 @@ def _refuse_missing(table: Table, name: str, option: str, usual: Sequence[str] =
         )
     if len(table.names) == 1:
         table.refuse(f"there is only one column, {table.names[0]!r}; separate the cells by commas")
-    lowered = {other.lower(): other for other in table.names}
-    if close := difflib.get_close_matches(name.lower(), lowered, n=1):
-        near = lowered[close[0]]
+    if near := closest(name, table.names):
         table.refuse(f"there is no column {name!r}; did you mean {near!r}? say {option} {shlex.quote(near)}")
     table.refuse(f"there is no column {name!r}, only {', '.join(map(repr, table.names))}; name it with {option}")

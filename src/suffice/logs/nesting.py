@@ -27,12 +27,24 @@ Part = tuple[str, pa.DataType, Callable[[pa.ChunkedArray], pa.ChunkedArray]]
 
 def unnest(table: Table, columns: Columns) -> Table:
     """A log as it is placed and encoded; columns that are flat already are read as before."""
+    table = _squeezed(table, columns)
     reward = _column_of("reward", table, columns)
-    if reward is not None and reward in table.types and _is_list(table.types[reward]):
-        table = _explode(_spread(table, lists=False), reward, columns)
-    elif reward is None and (steps := _steps_of(table, columns)):
+    if reward is not None and reward in table.types:
+        if _is_list(table.types[reward]):
+            table = _explode(_spread(table, lists=False), reward, columns)
+    elif steps := _steps_of(table, columns):
         table = _explode(table, steps, columns, bare=True)
     return _spread(table)
+
+
+def _squeezed(table: Table, columns: Columns) -> Table:
+    """Rewards [N, 1] are no episodes where another column says which row belongs to which."""
+    reward = _column_of("reward", table, columns)
+    known = any(_column_of(role, table, columns) in table.types for role in ("episode", *ENDS))
+    if reward is None or reward not in table.types or not known or not _is_list(table.types[reward]):
+        return table
+    parts = list(_parts(table, reward, table.types[reward]))
+    return _taken_apart(table, {reward: parts}) if len(parts) == 1 else table
 
 
 def _column_of(role: str, table: Table, columns: Columns) -> str | None:

@@ -6,16 +6,17 @@ Time is linear in the rows. Peak memory is about 50 bytes a row for Parquet, who
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
 
 from suffice.episodes import DUMMY, MAX_LETTERS, PAD, STOP, Alphabet, Codes, Episodes, Int64, Value, smallest_uint
 from suffice.errors import SettingsError
 from suffice.logs.binning import Binning, Bins, bin_column, bin_rewards, spread_binnings
-from suffice.logs.columns import Columns, find_columns, text_columns
+from suffice.logs.columns import KNOWN, Columns, find_columns, text_columns
 from suffice.logs.nesting import unnest
 from suffice.logs.placement import Layout, Rows, lay_out, place_rows, read_propensities, read_weights
 from suffice.logs.sources import open_table
@@ -40,6 +41,7 @@ class Report:
     bins: Mapping[str, Bins]  # of binned columns
     columns: Columns  # by their roles
     notes: tuple[str, ...]
+    ids: Any = None  # [N] of the episodes, an Arrow array
     propensities: Floats | None = None  # [H+1, N] of the logged actions, if a column says so
 
 
@@ -54,14 +56,14 @@ class _Decisions:
     bins: Mapping[str, Bins]
 
 
-_DEFAULTS = Columns()
 MANY_VALUES = 50  # of a numeric column, from which on bins are advised
 
 
 def read_log(
     source: object,
-    columns: Columns = _DEFAULTS,
+    columns: Columns | Mapping[str, Any] | str | None = None,
     *,
+    like: Columns | None = None,
     horizon: int | None = None,
     schema: Alphabet | None = None,
     drop_truncated: bool = False,
@@ -71,7 +73,8 @@ def read_log(
     """Read a log into Episodes: a file, a table or arrays in memory, a dataset (`sources` has them all).
 
     `bins` gives numeric columns a number of bins with equally many rows, or else edges, `EqualWidth(8)`, or the `Bins`
-    that an earlier report has.
+    that an earlier report has. Columns may be named by a dict or by text, `"episode=patient,action=drug"`; those of an
+    earlier report, as `like`, hold where this log has them and nothing else is said.
 
     >>> steps = [("red", "go", 0), ("green", "go", 1)], [("green", "go", 1), ("red", "stop", 0.5)]
     >>> episodes, report = suffice.read_log(steps)
@@ -82,8 +85,13 @@ def read_log(
         raise SettingsError(f"--horizon must be at least 1, not {horizon}")
     if bins and schema is not None:
         raise SettingsError("--bin takes its bins from the log, so no schema can declare them; bin the log first")
-    table = unnest(open_table(source, text_columns(columns, schema)), columns)
-    columns, notes = find_columns(table, columns, schema, drop_truncated)
+    named = Columns.of(columns)
+    opened = open_table(source, text_columns(named, schema))
+    table = unnest(opened, named if like is None else named.over(like))
+    if like is not None:
+        taken = [getattr(named, role) for role in KNOWN]
+        named = named.over(like.where_in([name for name in table.names if name not in taken]))
+    columns, notes = find_columns(table, named, schema, drop_truncated)
     rows = place_rows(table, columns)
     layout = lay_out(table, rows, horizon, columns, drop_truncated)
     weight = read_weights(table, columns.weight, rows) if columns.weight else None
@@ -92,7 +100,12 @@ def read_log(
     steps = _encode_steps(table, columns, layout, alphabet, decisions)
     weight = None if weight is None else weight[layout.episodes]
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=schema is not None)
-    notes = (*table.notes, *notes, *_many_values(decisions))
+    notes = (
+        *table.notes,
+        *notes,
+        *_doubtful_values(decisions, len(rows.step)),
+        *_lost_rewards(rows, layout, decisions),
+    )
     report = _report(columns, rows, layout, decisions, notes)
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
@@ -105,13 +118,29 @@ def _counts(rows: Rows, layout: Layout, weight: Int64 | None) -> Int64:
     return counts if layout.rows is None else counts * layout.rows
 
 
-def _many_values(decisions: _Decisions) -> tuple[str, ...]:
-    """Numbers that were hardly meant to be symbols."""
-    return tuple(
-        f"column {name!r} has {len(column.values)} different numbers, each a symbol of its own; try --bin {name}=8"
-        for name, column in decisions.features.items()
-        if len(column.values) > MANY_VALUES and not any(isinstance(value, str) for value in column.values)
-    )
+def _doubtful_values(decisions: _Decisions, rows: int) -> Iterator[str]:
+    """Values that were hardly meant to be symbols."""
+    for name, column in {"action": decisions.action, **decisions.features}.items():
+        words = [value for value in column.values if isinstance(value, str)]
+        alike: dict[str, str] = {}
+        if twice := next((w for w in words if alike.setdefault(w.strip().lower(), w) != w), None):
+            first = alike[twice.strip().lower()]
+            yield f"column {name!r} has {first!r} and {twice!r}, which are two values; write them alike if they are one"
+        if len(column.values) > max(MANY_VALUES, rows // 2):
+            yield f"column {name!r} hardly ever has a value twice; leave it out: --observations names what is seen"
+        elif len(column.values) > MANY_VALUES and not words:
+            told = f"{len(column.values)} different numbers, each a symbol of its own"
+            yield f"column {name!r} has {told}; try --bin {name}=8"
+
+
+def _lost_rewards(rows: Rows, layout: Layout, decisions: _Decisions) -> Iterator[str]:
+    """What a horizon cuts off."""
+    if layout.rows is None or not (beyond := layout.episodes[rows.episode] & ~layout.rows).any():
+        return
+    rewards = np.abs(np.array(decisions.reward.values))[decisions.reward.codes]
+    share = rewards[beyond].sum() / max(rewards[layout.episodes[rows.episode]].sum(), 1e-300)
+    cut = np.count_nonzero(layout.episodes & (rows.length > layout.horizon))
+    yield f"{cut:,} episodes are cut to {layout.horizon} decisions, and with them goes {share:.0%} of all reward"
 
 
 def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions, notes: tuple[str, ...]) -> Report:
@@ -131,6 +160,7 @@ def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions,
         bins=decisions.bins,
         columns=columns,
         notes=notes,
+        ids=rows.ids.filter(pa.array(layout.episodes)),
     )
 
 

@@ -76,7 +76,8 @@ class Table:
         """A column without missing values."""
         column = self.column(name)
         if column.null_count:
-            self.refuse_row(pc.index(pc.is_null(column), True).as_py(), name, MISSING)
+            many = f" ({column.null_count:,} are missing in this column)" if column.null_count > 1 else ""
+            self.refuse_row(pc.index(pc.is_null(column), True).as_py(), name, MISSING + many)
         return column
 
     def distinct(self, name: str) -> tuple[Codes, pa.Array]:
@@ -106,7 +107,8 @@ class Table:
             advice = advice if _is_numeric(distinct.type) else "group them first"
             self.refuse(
                 f"column {name!r} has {len(distinct):,} distinct values, more than a finite alphabet can mean "
-                f"(limit {limit:,}); {advice}, or raise --max-values"
+                f"(limit {limit:,}); {advice}, leave the column out (--observations names what is seen), or raise "
+                "--max-values"
             )
         codes: dict[V, int] = {}
         wrong: dict[int, str] = {}

@@ -17,7 +17,7 @@ from suffice.episodes import Value
 EXACT = 2**53  # beyond this, floats skip integers
 FLAGS = {"true": True, "false": False, "1": True, "0": False}  # a CSV column with one bad cell is all text
 NOT_A_CELL = "a cell holds one boolean, number or text: split or convert the column"
-MISSING = "the value is missing; fill it in, or remove the row if no decision was taken there"
+MISSING = "the value is missing; fill it in (with a word such as unknown), or remove the whole episode"
 
 
 def plain(value: Any) -> Value:
