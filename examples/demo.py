@@ -11,6 +11,8 @@ from pathlib import Path
 from suffice import Model
 from suffice.rdp import show
 
+ROOT = Path(__file__).resolve().parent.parent
+
 
 def say(text: str) -> None:
     """A paragraph of the story."""
@@ -54,11 +56,12 @@ def draw(folder: Path) -> None:
     """A picture of the automaton, if Graphviz is there."""
     run(folder, "export maze.model --format dot -o maze.dot")
     if shutil.which("dot") is None:
-        print("Graphviz is not installed, so there is no picture; with it: dot -Tsvg maze.dot -o maze.svg")
+        print("Graphviz is not installed, so there is no picture; install it, and run this again")
         return
-    target = Path.cwd() / "maze.svg"
+    target = ROOT / "build" / "demo" / "maze.svg"
+    target.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["dot", "-Tsvg", "maze.dot", "-o", target], cwd=folder, check=True)
-    print(f"Drawn: {target}")
+    print(f"Drawn, to be opened in a browser: {target}")
 
 
 def main() -> None:
