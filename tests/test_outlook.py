@@ -73,7 +73,7 @@ def test_a_handful_of_episodes_is_no_obstacle(n: int) -> None:
 def test_steadiness_counts_doublings_from_the_end() -> None:
     def steady(*states: int) -> int:
         growth = tuple((2**i, n) for i, n in enumerate(states))
-        return Outlook(1, growth, 0, None, 0.0, "none", (1,), 0.0, 0).steady
+        return Outlook(1, 1, growth, 0, None, False, 0.0, "none", (1,), 0.0, 0).steady
 
     assert [steady(5), steady(5, 5), steady(4, 5, 5), steady(5, 5, 5, 5), steady(5, 5, 6), steady(100, 102)] == [
         0,

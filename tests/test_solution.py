@@ -270,7 +270,7 @@ def test_a_sentence_tells_what_is_predicted_and_what_the_log_brought() -> None:
     found = regorl(log("maze"), None, Planning(delta=0.1))
     said = found.sentence
     assert f"predicted to bring {found.prediction.value:.4g} per episode" in said
-    assert f"with about 90 % confidence at least {found.lower_bound:.4g}" in said
+    assert f"likely at least {found.lower_bound:.4g}" in said
     assert f"the log brought {found.behaviour_value:.4g}" in said
     assert said.endswith("share the same episodes, which flatters the prediction.") and "\n" not in said
     assert found.lower_bound < found.prediction.value

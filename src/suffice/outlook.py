@@ -15,6 +15,7 @@ import numpy as np
 
 from suffice.doubts import doubts
 from suffice.episodes import STOP, Episodes
+from suffice.languages import CONJUNCTIONS
 from suffice.learner import Settings, adact_h
 from suffice.rdp import RDP, UNSEEN
 from suffice.solution import learn_layers, regorl
@@ -24,6 +25,7 @@ from suffice.statistics.language_counts import LanguageCounts
 SAMPLE = 20_000  # episodes: enough to see how states grow, and a matter of a second or two
 PARTS = (8, 4, 2)  # of the sample, learned from to see states grow
 ALIKE = 0.02  # of the states: as good as the same
+COARSE = 0.5  # a difference in frequency that most merges could not have noticed: nothing is known
 FEW = 2_000  # episodes on which all languages are tried
 
 
@@ -31,10 +33,12 @@ FEW = 2_000  # episodes on which all languages are tried
 class Outlook:
     """What learning from a log would take and bring."""
 
-    tried: int  # episodes
+    episodes: int  # of the log
+    tried: int  # of them
     growth: tuple[tuple[int, int], ...]  # episodes, and the states learned from so many
     undecided: int  # merges that were close
     wanted: float | None  # episodes of such a log that would decide them all
+    blind: bool  # most merges rest on too few episodes to notice even a large difference
     untold: float  # share of the decisions whose state the step and the last observation do not tell
     family: str  # the largest that was needed
     languages: tuple[int, ...]  # |X| of the default family, layer by layer
@@ -50,13 +54,13 @@ class Outlook:
     def steady(self) -> int:
         """How often the episodes were doubled at last without a change in the number of states."""
         found = [states for _, states in self.growth]
-        steps = [abs(after - before) <= ALIKE * before for before, after in pairwise(found)]
+        steps = [after - before <= ALIKE * before for before, after in pairwise(found)]
         return next((i for i, same in enumerate(reversed(steps)) if not same), len(steps))
 
     @property
     def enough(self) -> bool:
         """Whether more episodes are unlikely to show more."""
-        return self.steady > 1 and not self.undecided
+        return self.steady > 1 and not self.undecided and not self.blind
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -65,6 +69,12 @@ class Outlook:
 
     def _is_it_enough(self) -> str:
         grown = ", ".join(f"{states:,} from {episodes:,}" for episodes, states in self.growth)
+        if self.tried < self.episodes:
+            grown += f" of your {self.episodes:,} episodes"
+        if self.blind:
+            return (
+                f"Too few episodes to tell: most histories are too rare to be told apart (states: {grown}). Log more."
+            )
         if self.enough:
             return f"It looks like enough: the states no longer change with the episodes ({grown}); no merge was close."
         told = "It may be enough" if self.steady else "More episodes would tell more"
@@ -75,6 +85,8 @@ class Outlook:
         return f"{told}. Learn all the same: the plan is safe, and says whether to follow it."
 
     def _is_there_memory(self) -> str:
+        if self.blind:
+            return "Whether there is anything to remember cannot be told from so few."
         if self.untold == 0:
             return (
                 "Nothing to remember was found: the step and the last observation tell the state. If more episodes say "
@@ -111,10 +123,12 @@ def look_ahead(episodes: Episodes, progress: Callable[[int, int], None] = lambda
     progress(len(PARTS) + 1, steps)
     plan = LanguageCounts().plan(episodes, settings.chosen_bound, settings.memory)
     return Outlook(
+        episodes=episodes.total,
         tried=sample.total,
         growth=tuple(growth),
         undecided=len(close),
         wanted=max(doubt.episodes for doubt in close) if close else None,
+        blind=(learned.promise.detectable or 0.0) > COARSE,
         untold=_untold(learned.rdp),
         family=_needed_family(_spread(sample, FEW), settings),
         languages=tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
@@ -142,7 +156,11 @@ def _untold(rdp: RDP) -> float:
 
 
 def _needed_family(episodes: Episodes, settings: Settings) -> str:
+    """The largest family that told states apart, if with it there are more than with the usual one."""
+    usual = adact_h(episodes, settings)
     learned = adact_h(episodes, replace(settings, statistic=AdaptiveLanguages()))
     assert learned.needed is not None
     rungs = [r for r in learned.needed.layers if r >= 0]
-    return str(learned.needed.ladder[max(rungs)]) if rungs else "none"
+    if not rungs or learned.rdp.n_states <= usual.rdp.n_states:
+        return str(CONJUNCTIONS) if rungs else "none"
+    return str(learned.needed.ladder[max(rungs)])

@@ -93,12 +93,15 @@ class Solution:
 
     @property
     def lower_bound(self) -> float:
-        """With probability about 1 − δ the plan brings more, as far as its own episodes tell."""
+        """Likely the plan brings more; with probability about 1 − δ, if other episodes than its own tell (`Split`)."""
         return self.prediction.lower(self.planning.delta)
 
     @property
     def verdict(self) -> str:
         """Whether to follow the plan at all."""
+        blind = self.learned.promise.detectable is not None and self.learned.promise.detectable > 1
+        if blind and not self.learned.rdp.stationary:
+            return "Keep to what the log did for now: most histories are too rare to tell states apart. Log more."
         if self.lower_bound > self.behaviour_value:
             return "Follow the plan: it will likely bring more than the log did."
         return "Keep to what the log did for now: the plan is not sure to bring as much. More episodes may help."
@@ -107,9 +110,8 @@ class Solution:
     def sentence(self) -> str:
         """The promise of the plan, for a person."""
         told = (
-            f"{self.verdict} The plan is predicted to bring {self.prediction.value:.4g} per episode, with about "
-            f"{100 * (1 - self.planning.delta):.3g} % confidence at least {self.lower_bound:.4g} if the automaton is "
-            f"right; the log brought {self.behaviour_value:.4g}."
+            f"{self.verdict} The plan is predicted to bring {self.prediction.value:.4g} per episode, {self._likely} at "
+            f"least {self.lower_bound:.4g} if the automaton is right; the log brought {self.behaviour_value:.4g}."
         )
         if self.prediction.value > self.best_return + CLOSE:
             told += f" No logged episode brought that much, the best {self.best_return:.4g}: be careful."
@@ -122,6 +124,11 @@ class Solution:
             "that its plan did not see."
         )
         return f"{told} {self._proof(self.split)}"
+
+    @property
+    def _likely(self) -> str:
+        """A level only where the prediction comes from episodes that the plan did not choose its actions by."""
+        return "likely" if self.split is None else f"with about {100 * (1 - self.planning.delta):.3g} % confidence"
 
     def _proof(self, split: Split) -> str:
         if self.learned.rdp.n_states > split.max_states:

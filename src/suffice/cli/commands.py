@@ -143,7 +143,7 @@ def learn(
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)
     logs = (log, *more)
-    refuse_output(output, *logs)
+    refuse_output(output, *logs, *filter(None, (like, options.schema)))
     if more and plan.hold_out is not None:
         raise SettingsError("--hold-out is for one log, in which suffice evaluate finds the episodes again; give one")
     earlier = None if like is None else Model.load(like)
@@ -175,7 +175,7 @@ def learn(
         judged = command("evaluate", output, "--log", log, options=words(replace(options, bin=())))  # it has its bins
         say_next(judged, seen)
     else:
-        say_next(seen, command("report", output), command("evaluate", output, "--domain", "DOMAIN"))
+        say_next(seen, command("report", output))
 
 
 def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:

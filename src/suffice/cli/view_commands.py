@@ -170,8 +170,12 @@ def explore(
 
 
 def _episodes_of(loaded: Model, log: str, options: LogOptions) -> Episodes:
+    from suffice.offpolicy import refuse_other_features
+
     with waiting(f"Reading {log}"):
-        return read(log, options, loaded)[0]
+        episodes, _ = read(log, options, loaded)
+    refuse_other_features(loaded.rdp, episodes)
+    return episodes
 
 
 @app.command

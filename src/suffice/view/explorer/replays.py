@@ -68,7 +68,9 @@ def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Ep
         counts = layers.counts[q]
         if follow:
             planned = plan.actions[q][:, None]
-            counts = np.where((planned == BEHAVE) | (layers.letters[:, 0] == planned + PAD + 1), counts, 0)
+            chosen = np.where((planned == BEHAVE) | (layers.letters[:, 0] == planned + PAD + 1), counts, 0)
+            # of a split, the plan's half of the log may know actions that the automaton's has never seen there
+            counts = np.where(chosen.any(axis=1, keepdims=True), chosen, counts)
         sums = counts.cumsum(axis=1)
         letters[:] = (sums <= (rng.random(n) * sums[:, -1])[:, None]).sum(axis=1)
         q = layers.tau[q, layers.symbol_of_letter()[letters]].astype(np.int64)

@@ -96,6 +96,7 @@ class Survey:
         shares = self._tries / self._tries.sum(axis=1, keepdims=True)
         self._logged = np.nansum(shares * self._worth, axis=1)  # what the log's choice is worth
         followed = self._worth[np.arange(len(self._here)), np.maximum(self._action, 0)]
+        followed = np.where(np.isnan(followed), plan.values[self._here], followed)  # of a split: the other half knows
         self._planned = np.where(self._action == BEHAVE, self._logged, followed)
 
     def changes(self) -> list[Change]:

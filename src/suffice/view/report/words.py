@@ -63,7 +63,7 @@ def promises(about: About) -> list[str]:
     if not promise.tests:
         return ["Nothing had to be compared: there was never more than one history to choose from."]
     if promise.false_split < 1:
-        sure = min(1 - promise.false_split, 0.9999)
+        sure = min(1 - promise.false_split, 0.999)
         told.append(
             f"States are kept apart only on evidence: with a probability of at least {sure:.1%} not a single one was "
             f"split off by chance ({promise.tests:,} comparisons)."
@@ -74,10 +74,11 @@ def promises(about: About) -> list[str]:
             "learning again with a smaller --delta prevents it."
         )
     if promise.second_look_tests:
+        sure = max(0.0, 1 - promise.second_look_false_split)
         told.append(
             f"A second look compared what had been put together ({promise.second_look_tests:,} comparisons) with a "
-            f"probability of at least {1 - promise.second_look_false_split:.1%} of not splitting by chance, if what "
-            "follows depends on the state alone."
+            f"probability of at least {sure:.1%} of not splitting by chance, if "
+            "what follows depends on the state alone."
         )
     if about.steps is not None:
         told.append("This holds if the process follows the same rules at all steps of an episode.")
@@ -91,10 +92,10 @@ def promises(about: About) -> list[str]:
 def _overlooked(usual: float, worst: float) -> str:
     if usual > 1:
         return "Most histories were too rare to tell whether they differ from those they were put together with."
-    rarest = "no difference at all" if worst > 1 else f"only one of {100 * worst:.2g} points"
+    rarest = "no difference at all" if worst > 1 else f"only one of {100 * worst:.0f} points"
     return (
         "The other way round, histories that count as one state may still differ: for half of the data a "
-        f"difference of {100 * usual:.2g} percentage points in how often something happens would have been noticed, "
+        f"difference of {100 * usual:.3g} percentage points in how often something happens would have been noticed, "
         f"for the rarest histories {rarest}."
     )
 
