@@ -404,3 +404,15 @@ def test_types_are_shipped() -> None:
 def test_importing_it_is_quick() -> None:
     code = "import sys, suffice; print([m for m in ('numpy', 'numba', 'pyarrow', 'matplotlib') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_more_data_may_be_shorter_but_not_longer(here: Path) -> None:
+    """Whether kept episodes ended at their last step, or were cut off there, is not known any more."""
+    Path("short.csv").write_text("episode,step,o,action,reward,truncated\n" + "0,0,a,x,0,0\n0,1,a,x,0,1\n" * 1)
+    Path("long.csv").write_text("episode,step,o,action,reward\n" + "".join(f"0,{t},a,x,1\n" for t in range(3)))
+    with pytest.raises(SufficeError, match=r"longer \(3 decisions\) than those before \(2\)"):
+        Learner().fit("short.csv").partial_fit("long.csv")
+    with pytest.raises(SufficeError, match="truncated before the horizon 3"):
+        Learner().fit("long.csv").partial_fit("short.csv")
+    with pytest.raises(SufficeError, match="3 decisions are longer than the plan, which is for 2"):
+        Learner().fit("short.csv").predict("long.csv")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, Episodes
-from suffice.errors import ModelError, SettingsError
+from suffice.errors import LogError, ModelError, SettingsError
 from suffice.learner import Settings
 from suffice.learning import Folding, learn
 from suffice.logs import Binning, Columns
@@ -48,7 +48,7 @@ class Learner:
         planning: Planning | None = None,
         split: Split | None = None,
         second_look: bool | None = None,
-        columns: Columns | None = None,
+        columns: Columns | Mapping[str, Any] | str | None = None,
         horizon: int | None = None,
         bins: Mapping[str, Binning] | None = None,
         seed: int = 0,
@@ -97,8 +97,15 @@ class Learner:
         """
         if self._episodes is None:
             return self.fit(data)
-        bins = self.model_.bins
+        bins, before = self.model_.bins, self._episodes.horizon
         more = self._read(data, bins, self.horizon)
+        if more.episodes.horizon > before:  # whether those before ended there, or were cut off, is not known any more
+            raise LogError(
+                f"the new episodes are longer ({more.episodes.horizon} decisions) than those before ({before}); fit "
+                "them together: fit([old, new]), or give a horizon"
+            )
+        if more.episodes.horizon < before and not isinstance(data, Episodes):
+            more = self._read(data, bins, before)
         return self._learn(Reading(Episodes.joined([self._episodes, more.episodes]), bins))
 
     @property
@@ -119,8 +126,13 @@ class Learner:
         One action for each row, ordered by episode and step whatever the order of the rows. Where the plan is to behave
         as the log did, what the log did most often there.
         """
-        episodes = self._read(data, self.model_.bins, self.horizon).episodes
-        refuse_other_features(self.model_.rdp, episodes)
+        rdp = self.model_.rdp
+        episodes = self._read(data, self.model_.bins, None).episodes
+        refuse_other_features(rdp, episodes)
+        if episodes.horizon > rdp.horizon and not rdp.stationary:
+            raise LogError(
+                f"episodes of {episodes.horizon} decisions are longer than the plan, which is for {rdp.horizon}"
+            )
         policy = self.model_.policy(deterministic=True)
         places = policy.memory.along(episodes)[:-1]
         acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
@@ -146,7 +158,8 @@ class Learner:
         return by_both.value if math.isfinite(by_both.error) else judged.model_based.value
 
     def _read(self, data: Data, bins: Mapping[str, Binning] | None, horizon: int | None) -> Reading:
-        return read_data(data, self.columns or Columns(), horizon, bins)
+        like = None if self._model is None else self._model.columns
+        return read_data(data, Columns.of(self.columns), horizon, bins, like)
 
     def _learn(self, read: Reading) -> Learner:
         own = ("columns", "horizon", "bins")
