@@ -327,6 +327,7 @@ def test_no_dot_is_drawn_for_what_no_episode_says() -> None:
         "--planner greedy",
         "--stationary",
         "--stationary --discount 0.9",
+        "--stationary --strict",
         "--bound paper --delta 0.01",
         "--metric prefixes --second-look",
         "--no-second-look",

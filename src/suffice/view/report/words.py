@@ -181,8 +181,12 @@ def command_of(about: About) -> str:
     if about.steps is None and about.second_look != usual:
         words += ["--second-look" if about.second_look else "--no-second-look"]
     words += ["--hold-out", f"{about.held_out:g}"] if about.held_out else []
+    words += ["--strict"] if about.strict else []
+    if about.columns:
+        named = ",".join(f"{role}={name}" for role, name in about.columns.items())
+        words += ["--columns", named, "--observations", ",".join(about.features)]
     for name, edges in about.bins.items():
-        words += ["--bin", f"{name}={len(edges) + 1}"]
+        words += ["--bin", f"{name}={','.join(map(repr, edges))}{',' if len(edges) == 1 else ''}"]
     return shlex.join([*words, "-o", "MODEL"])
 
 
