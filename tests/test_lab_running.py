@@ -132,9 +132,9 @@ def test_over_time_a_run_ends_with_all_that_it_started(tmp_path: Path) -> None:
 
 
 def test_a_run_over_the_memory_limit_says_so(tmp_path: Path) -> None:
-    large = an_experiment(episodes=200_000)
-    results = run_all([large, QUICK[0]], tmp_path, Means(1, seconds=60, bytes=1 << 28))
-    assert results[large.id] == Result(experiment=large, stopped="over 0.25 GiB", limit=60)
+    large = an_experiment(episodes=2_000_000)
+    results = run_all([large, QUICK[0]], tmp_path, Means(1, seconds=60, bytes=1 << 29))
+    assert results[large.id] == Result(experiment=large, stopped="over 0.5 GiB", limit=60)
     assert store.load(tmp_path) == results
 
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import math
+import re
 import sys
 import zipfile
 from collections import Counter, defaultdict
@@ -774,10 +775,10 @@ def test_info_tells_the_same_to_people_and_machines(here: Path) -> None:
     assert json.loads(ok("info", "layers.model", "--json"))["stationary"] is False
     out = ok("info", "a.model", "--states", "--decisions", "50")
     assert out.startswith("10 states for all steps")
-    rows = [line for line in out.splitlines() if line.startswith("  state ")]
-    assert len(rows) == 10 and "layer" not in "".join(rows)
-    shares = [float(row.split()[2].rstrip("%")) for row in rows]
-    assert sum(shares) == pytest.approx(100, abs=1)
+    rows = [line for line in out.splitlines() if line.startswith(("  state ", "  over: "))]
+    assert len(rows) == 10 and "layer" not in "".join(rows)  # one state is where episodes are over
+    shares = [float(share) for row in rows for share in re.findall(r"(?:state|over: state) \d+ +([\d.]+)%", row)]
+    assert len(shares) == 10 and sum(shares) == pytest.approx(100, abs=1)
     assert "Told apart, for example, by:" in out
 
 

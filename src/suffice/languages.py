@@ -52,11 +52,10 @@ class Family:
         try:
             i, j, k = (int(part) for part in text.split(","))
         except ValueError:
-            hint = (
-                did_you_mean(text, ("conjunctions", "adaptive"))
-                or "; give I,J,K such as 1,1,1, conjunctions, or adaptive"
-            )
-            raise SettingsError(f"'{text}' is no language family{hint}") from None
+            meant = did_you_mean(text, ("conjunctions", "adaptive")) or ";"
+            raise SettingsError(
+                f"'{text}' is no language family{meant} give I,J,K such as 1,1,1, conjunctions, or adaptive"
+            ) from None
         return cls(i, j, k)
 
     def __str__(self) -> str:
