@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""The order of all tests, and what those of the command line share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+
+LONGEST = ("test_readme.py", "test_reproducing.py", "test_policies_reached.py", "test_cli_policies.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that at the end no process waits for another."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture

@@ -227,7 +227,7 @@ def test_bins_are_told_by_their_ranges() -> None:
     content = content_of(binned, None, "")
     assert content.data.columns[0].values == "0: below 0.5; 1: 0.5 or more"
     assert {state.after for state in content.automaton.largest} & {"(below 0.5, 1, 1)", "(0.5 or more, 1, 0)"}
-    assert "--bin bit1=2" in content.command
+    assert "--bin bit1=0.5," in content.command
 
 
 def support(n: int = 400, *, ends: bool = True) -> Model:
