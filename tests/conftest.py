@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-
 LONGEST = ("test_readme.py", "test_reproducing.py", "test_policies_reached.py", "test_cli_policies.py")
 
 

@@ -22,10 +22,7 @@ def verdict(content: Content) -> Html:
         "is not sure to bring as much. More episodes may help.",
     }[content.verdict]
     if content.lower_bound is not None and content.sure is not None:
-        told += (
-            f" Likely it brings at least {figure(content.lower_bound)} on average, with a confidence of about "
-            f"{100 * content.sure:.3g} % if the states are right."
-        )
+        told += f" Likely it brings at least {figure(content.lower_bound)} on average, if the states are right."
     if content.evaluation:
         log, plan = content.worth[2:4]
         told += (
