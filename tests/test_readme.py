@@ -76,7 +76,8 @@ def with_table(readme: str) -> str:
 
 
 def steady(text: str) -> str:
-    """Without what differs from run to run."""
+    """Without what differs from run to run, or with every word of a page that is written."""
+    text = re.sub(r"\([\d.]+ [kM]B\)", "(… kB)", text)
     return re.sub(r"(in \d+\.\d\d|about [\d.]+) s(?!\w)", "… s", text)
 
 
