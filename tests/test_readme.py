@@ -82,7 +82,7 @@ def steady(text: str) -> str:
 
 
 # Each command is a process of its own: some pages wait for `make test-long`, and for whoever rewrites them all.
-QUICK = ("README.md", "docs/tutorial.md", "docs/howto/my-own-log.md")
+QUICK = ("README.md", "docs/tutorial.md")
 
 
 @pytest.mark.parametrize(
