@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -22,7 +22,7 @@ def say(text: str) -> None:
 def run(folder: Path, command: str) -> None:
     """Show a command, then its output."""
     print(f"$ suffice {command}", flush=True)
-    subprocess.run([Path(sys.executable).parent / "suffice", *command.split()], cwd=folder, check=True)
+    subprocess.run([Path(sys.executable).parent / "suffice", *shlex.split(command)], cwd=folder, check=True)
 
 
 def picture(model: Model) -> str:
@@ -53,15 +53,11 @@ def at_the_junction(model: Model) -> None:
 
 
 def draw(folder: Path) -> None:
-    """A picture of the automaton, if Graphviz is there."""
-    run(folder, "export maze.model --format dot -o maze.dot")
-    if shutil.which("dot") is None:
-        print("Graphviz is not installed, so there is no picture; install it, and run this again")
-        return
-    target = ROOT / "build" / "demo" / "maze.svg"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["dot", "-Tsvg", "maze.dot", "-o", target], cwd=folder, check=True)
-    print(f"Drawn, to be opened in a browser: {target}")
+    """A picture of the automaton, and a page to explore it in, where they stay."""
+    made = ROOT / "build" / "demo"
+    made.mkdir(parents=True, exist_ok=True)
+    run(folder, f"draw maze.model -o {shlex.quote(str(made / 'maze.svg'))}")
+    run(folder, f"explore maze.model -o {shlex.quote(str(made / 'maze.html'))}")
 
 
 def main() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from suffice.cli.app import app
 from suffice.cli.evaluating_domains import by_domain, by_environment, is_gymnasium
 from suffice.cli.evaluating_logs import by_log
@@ -21,9 +19,6 @@ from suffice.cli.options import (
     words,
 )
 from suffice.errors import SufficeError
-
-if TYPE_CHECKING:
-    pass
 
 EPISODES = 10_000
 
