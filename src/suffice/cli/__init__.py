@@ -43,10 +43,14 @@ def main() -> NoReturn:
     except (SufficeError, CycloptsError) as error:
         _fail(str(error), 2)
     except KeyboardInterrupt:
-        _fail("interrupted; nothing was written", 130)
+        _leave(130)
+    except SystemExit as ending:
+        if isinstance(ending.code, int) and ending.code > 128:
+            _leave(ending.code)
+        raise
     except SystemError as error:  # what numpy makes of an interruption inside its loops over fractions
         if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | SystemExit):
-            _fail("interrupted; nothing was written", 130)
+            _leave(130)
         raise
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,6 +60,14 @@ def main() -> NoReturn:
     except MemoryError:
         _fail("out of memory; try a smaller --family or --horizon, or fewer episodes", 1)
     sys.exit(0)
+
+
+def _leave(code: int) -> NoReturn:
+    """At once, without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
+    if code == 130:
+        complain("interrupted; nothing was written")
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _fail(text: str, code: int) -> NoReturn:

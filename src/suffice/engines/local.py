@@ -116,9 +116,14 @@ class LocalEngine:
     @classmethod
     @contextmanager
     def running(cls, plan: Plan, episodes: Episodes, threads: int) -> Iterator[LocalEngine]:
-        """An engine whose threads end with the block."""
-        with ThreadPoolExecutor(max_workers=max(1, threads - 1)) as pool:
+        """An engine whose threads end with the block; after an error nobody waits for them."""
+        pool = ThreadPoolExecutor(max_workers=max(1, threads - 1))
+        try:
             yield cls(plan, episodes, pool, threads)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        pool.shutdown()
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """How often each state of layer t meets each letter, [Q, X]; candidates of the last layer `join` states."""
