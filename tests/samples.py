@@ -68,10 +68,10 @@ def layer_at(
     cuts: Iterable[int] = (),
 ) -> Layer:
     """The layer of the suffixes from step t by candidate, counted in the shards between the cuts."""
-    plan, n = statistic.plan(episodes, bound, MEMORY), int(candidate.max()) + 1
+    plan, n = statistic.plan(episodes.outline, bound, MEMORY), int(candidate.max()) + 1
     parts = parts_at(t, plan, episodes, candidate, cuts)
     sizes = np.bincount(candidate, episodes.weight, minlength=n).astype(np.int64)
-    return plan.layer(t, parts, sizes, DELTA)
+    return plan.layer(t, plan.together(parts), sizes, DELTA)
 
 
 def parts_at(

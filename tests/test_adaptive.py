@@ -144,7 +144,9 @@ def test_without_memory_false_splits_stay_below_delta(bound: str) -> None:
 
 def test_shares_of_delta_add_up() -> None:
     for rungs in range(1, 6):
-        plan = AdaptiveLanguages(LADDER[:rungs]).plan(coins(np.random.default_rng(0), 2, 50), BOUNDS["fisher"], 1 << 30)
+        plan = AdaptiveLanguages(LADDER[:rungs]).plan(
+            coins(np.random.default_rng(0), 2, 50).outline, BOUNDS["fisher"], 1 << 30
+        )
         assert sum(plan.share(r) for r in range(rungs)) == 1
 
 

@@ -127,17 +127,17 @@ def test_a_layer_has_the_shape_of_theorem_1() -> None:
     episodes = coins(np.random.default_rng(0), 3, 700)
     delta_c = 0.05 / (8 * (2 * 3 * 2) ** 2)
     width = math.ceil(math.e / math.sqrt(math.log(2 / delta_c) / (2 * 700)))
-    plan = PrefixSketches(seed=9).plan(episodes, PAPER, 1 << 30)
+    plan = PrefixSketches(seed=9).plan(episodes.outline, PAPER, 1 << 30)
     assert plan.shape(2, 0.05) == Shape(math.ceil(math.log(1 / delta_c)), width, 9)
     assert plan.estimates and plan.size(2, 0.05) == 2 * 12**2
-    cells = PrefixSketches().plan(episodes, FISHER_EXACT, 1 << 30)
+    cells = PrefixSketches().plan(episodes.outline, FISHER_EXACT, 1 << 30)
     assert not cells.estimates and cells.size(2, 0.05) == 2 * math.ceil(math.log(1 / delta_c)) * width
 
 
 @pytest.mark.parametrize("width", [5, 40, 10**6])
 def test_no_prefix_is_estimated_below_its_count(width: int) -> None:
     episodes = coins(np.random.default_rng(1), 4, 3000)
-    plan, sample = PrefixCounts().plan(episodes, PAPER, 1 << 30), sample_of(episodes)
+    plan, sample = PrefixCounts().plan(episodes.outline, PAPER, 1 << 30), sample_of(episodes)
     tree = PrefixTree.of(parts_at(1, plan, episodes, sample), plan.letters, 2)
     sketcher = Sketcher(tree, Shape(3, width, 0), np.uint64(2**40 + 7), 0.01)
     nodes, counts = tree.leaves(0)
@@ -166,8 +166,8 @@ def test_the_distance_of_sketches_is_that_of_the_counts_but_for_epsilon(
     sample[rng.random(4000) < 0.3] = 2
     found = {}
     for statistic in (PrefixSketches(seed), PrefixCounts()):
-        plan = statistic.plan(episodes, PAPER, 1 << 30)
-        layer = plan.layer(1, parts_at(1, plan, episodes, sample), np.bincount(sample), 0.1)
+        plan = statistic.plan(episodes.outline, PAPER, 1 << 30)
+        layer = plan.layer(1, parts_at(1, plan, episodes, sample)[0], np.bincount(sample), 0.1)
         layer.promote(1)
         layer.absorb(2, 0)
         judgement = layer.judge(kernels.DIFFERENCE, 0, *NEVER_DISTINCT, 0.1)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
 from suffice.errors import LogError, SettingsError
 
 Value = bool | int | float | str
@@ -106,6 +107,49 @@ class Alphabet:
     def observation(self, code: int) -> tuple[Value, ...] | None:
         """The features of an observation code: null for o_⊥."""
         return None if code == STOP else self.observations[code - 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Outline:
+    """What there is to know of a log but its episodes."""
+
+    alphabet: Alphabet
+    letters: Codes  # [X, 3] action, observation and reward codes of each letter, in lexicographic order
+    follows: Mask  # [X] whether a letter occurs in steps 1..H of the whole log, so that a suffix can hold it
+    declared: bool  # the alphabet was declared, not read off the data
+    horizon: int  # H: the steps run from 0 to H
+    n: int  # columns; with weights each stands for several episodes
+    total: int  # N, the number of episodes
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.total:,} of up to {self.horizon} decisions, {self.steps} distinct steps>"
+
+    @property
+    def steps(self) -> int:
+        """X: how many distinct steps there are."""
+        return len(self.letters)
+
+    def symbols(self) -> tuple[Codes, Codes]:
+        """The symbols `ao` in order, [Y, 2], and the symbol of each letter, [X]."""
+        pairs, of_letter = np.unique(self.letters[:, :2], axis=0, return_inverse=True)
+        return pairs, of_letter.reshape(-1).astype(smallest_uint(len(pairs)))
+
+    def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
+        """Codes A, O, R of what can follow a history: what occurs in steps 1..H, or all that was declared."""
+        action, observation, reward = (np.unique(column) for column in self.letters[self.follows].T)
+        if self.declared:
+            action = np.union1d(action, np.arange(2, self.alphabet.n_actions))
+            observation = np.union1d(observation, np.arange(1, self.alphabet.n_observations))
+            reward = np.arange(len(self.alphabet.rewards))
+        return action, observation, reward
+
+    def digest(self, mixed: NDArray[np.uint64]) -> str:
+        """A hash of the content, given what all episodes add to it."""
+        h = hashlib.blake2b(digest_size=16)
+        h.update(repr((self.alphabet, self.declared, self.horizon, self.total)).encode())
+        for array in (self.letters.astype(np.int32), mixed):
+            h.update(np.ascontiguousarray(array).tobytes())
+        return h.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -222,15 +266,19 @@ class Episodes:
         """Memory of the encoded log."""
         return int(self.word.nbytes + self.letters.nbytes + (0 if self.weight is None else self.weight.nbytes))
 
+    @property
+    def outline(self) -> Outline:
+        """All but the episodes themselves."""
+        return Outline(self.alphabet, self.letters, self.follows, self.declared, self.horizon, self.n, self.total)
+
     def symbols(self) -> tuple[Codes, Codes]:
         """The symbols `ao` in order, [Y, 2], and the symbol of each letter, [X]."""
-        pairs, of_letter = np.unique(self.letters[:, :2], axis=0, return_inverse=True)
-        return pairs, of_letter.reshape(-1).astype(smallest_uint(len(pairs)))
+        return self.outline.symbols()
 
-    def columns(self, part: slice | Int64) -> Episodes:
-        """A shard: some of the episodes, with the same letters."""
+    def columns(self, part: slice | Int64, since: int = 0) -> Episodes:
+        """A shard: some of the episodes, with the same letters; if wanted without their first steps."""
         weight = None if self.weight is None else self.weight[part]
-        return Episodes(self.alphabet, self.letters, self.word[:, part], self.follows, weight, self.declared)
+        return Episodes(self.alphabet, self.letters, self.word[since:, part], self.follows, weight, self.declared)
 
     def cut(self, horizon: int) -> Episodes:
         """The same episodes up to a shorter horizon, where o_⊥ then stands."""
@@ -272,21 +320,16 @@ class Episodes:
 
     def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
         """Codes A, O, R of what can follow a history: what occurs in steps 1..H, or all that was declared."""
-        action, observation, reward = (np.unique(column) for column in self.letters[self.follows].T)
-        if self.declared:
-            action = np.union1d(action, np.arange(2, self.alphabet.n_actions))
-            observation = np.union1d(observation, np.arange(1, self.alphabet.n_observations))
-            reward = np.arange(len(self.alphabet.rewards))
-        return action, observation, reward
+        return self.outline.suffix_alphabet()
 
-    def digest(self) -> str:
-        """A hash of the content: equal for a CSV and a Parquet file with the same episodes."""
-        h = hashlib.blake2b(digest_size=16)
-        h.update(repr((self.alphabet, self.declared, self.word.shape)).encode())
-        for array in (self.letters, self.word, self.weight):
-            if array is not None:
-                h.update(np.ascontiguousarray(array, dtype=np.int64 if array is self.weight else None).tobytes())
-        return h.hexdigest()
+    def mixed(self, first: int = 0, ordered: bool = False) -> NDArray[np.uint64]:
+        """[2] what the episodes, of which `first` is the place of the first, add to a digest."""
+        weight = np.zeros(0, np.int64) if self.weight is None else self.weight
+        return np.asarray(kernels.mix(self.word, weight, first, ordered))
+
+    def digest(self, ordered: bool = False) -> str:
+        """A hash of the content: equal for a CSV and a Parquet file with the same episodes, if wanted in one order."""
+        return self.outline.digest(self.mixed(ordered=ordered))
 
 
 def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[Int64, Codes]:

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
+from suffice.episodes import PAD, STOP, Alphabet, Codes, Outline, Value
 from suffice.errors import SettingsError, did_you_mean
 
 Bits = NDArray[np.uint8]
@@ -95,7 +95,7 @@ class Patterns:
         return int(self.member.shape[1])
 
 
-def patterns_of(family: Family, episodes: Episodes) -> Patterns:
+def patterns_of(family: Family, episodes: Outline) -> Patterns:
     """The patterns G_i, or the conjunctions, over what occurs after step 0 of a log (or was declared)."""
     if not episodes.follows.any():  # episodes of a single observation
         return Patterns(0, np.zeros((len(episodes.letters), 0), np.uint8), str)
@@ -252,7 +252,7 @@ def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]
     return action + features + 1 + reward
 
 
-def _refuse_if_too_many(family: Family, forms: int, episodes: Episodes) -> None:
+def _refuse_if_too_many(family: Family, forms: int, episodes: Outline) -> None:
     """Before they are made: each is a set of letters."""
     letters = int(episodes.follows.sum())
     if forms * letters > MAX_PATTERN_BYTES:

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.asking import Log
 from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
-from suffice.engines.local import LocalEngine
-from suffice.episodes import STOP, Episodes
+from suffice.engines import Engine, running
+from suffice.episodes import STOP, Outline
 from suffice.errors import SettingsError
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
-from suffice.statistics import Plan, Statistic
+from suffice.statistics import Counted, Plan, Statistic
 from suffice.statistics.adaptive import AdaptivePlan
 from suffice.statistics.adaptive_layer import AdaptiveLayer
 from suffice.statistics.language_counts import LanguageCounts
@@ -133,7 +134,7 @@ class Learned:
 
 
 def adact_h(
-    episodes: Episodes,
+    episodes: Log,
     settings: Settings | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
     *,
@@ -153,9 +154,11 @@ def adact_h(
     <RDP: 8 states in layers 1 1 2 1 1 1 1>
     """
     settings = settings or Settings()
-    plan = settings.statistic.plan(episodes, settings.chosen_bound, settings.memory)
-    with LocalEngine.running(plan, episodes, settings.threads) as engine:
-        return _Run(episodes, settings, plan, engine, ended_apart).learn(progress)
+    outline = episodes.outline
+    plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)
+    threads = settings.threads if plan.divides else 1
+    with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n)) as engine:
+        return _Run(outline, settings, plan, engine, ended_apart).learn(progress)
 
 
 def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Verdict]:
@@ -183,12 +186,10 @@ def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) ->
 class _Run:
     """One run over the layers: what has been built so far."""
 
-    def __init__(
-        self, episodes: Episodes, settings: Settings, plan: Plan, engine: LocalEngine, ended_apart: bool
-    ) -> None:
-        self._episodes, self._settings, self._plan, self._engine = episodes, settings, plan, engine
+    def __init__(self, log: Outline, settings: Settings, plan: Plan, engine: Engine, ended_apart: bool) -> None:
+        self._log, self._settings, self._plan, self._engine = log, settings, plan, engine
         self._ended_apart = ended_apart
-        self._symbols, self._of_letter = episodes.symbols()
+        self._symbols, self._of_letter = log.symbols()
         self._tau: list[Int64] = []  # per layer [Q_t, Y], places in the next layer
         self._counts: list[Int64] = []  # per layer [Q_t, X]
         self._decisions: list[Decision] = []
@@ -198,14 +199,15 @@ class _Run:
         self._deltas: list[float] = []
 
     def learn(self, progress: Callable[[int, int], None]) -> Learned:
-        horizon = self._episodes.horizon
+        horizon = self._log.horizon
         join, n_states = np.zeros(1, np.int64), 1
         for t in range(horizon + 1):
             self._refuse_if_too_large(n_states)
             counts = self._engine.letters(t, join, n_states)
             candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
-            parts = self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes))
-            join = self._merge(t + 1, candidates, parts)
+            counted = Counted(self._plan, t + 1, len(candidates.sizes))
+            part = self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), counted, self._plan.again)
+            join = self._merge(t + 1, candidates, part)
             n_states = int(join.max()) + 1
             tau = np.full((len(counts), len(self._symbols)), UNSEEN, np.int64)
             tau[candidates.states, candidates.symbols] = join
@@ -216,7 +218,7 @@ class _Run:
 
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Counts and transitions of states are dense tables."""
-        letters = len(self._episodes.letters)
+        letters = len(self._log.letters)
         n_states += sum(map(len, self._tau))
         if 24 * n_states * letters > self._settings.memory:
             raise SettingsError(
@@ -224,18 +226,18 @@ class _Run:
                 f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
             )
 
-    def _merge(self, t: int, candidates: Candidates, parts: list[Any]) -> Int64:
+    def _merge(self, t: int, candidates: Candidates, part: Any) -> Int64:
         """The place in layer t of the state that each candidate becomes or joins."""
         settings, sizes = self._settings, candidates.sizes
-        length = self._episodes.horizon - t + 1
-        delta = settings.delta_at(self._episodes.horizon, len(sizes))
+        length = self._log.horizon - t + 1
+        delta = settings.delta_at(self._log.horizon, len(sizes))
         size, needed = self._plan.size(length, delta) if length else 0, -1
         self._candidates.append(len(sizes))
         self._deltas.append(delta)
         if length == 0:  # nothing follows, so nothing differs: one final state
             verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
-            layer = self._plan.layer(t, parts, sizes, delta)
+            layer = self._plan.layer(t, part, sizes, delta, self._engine)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
             ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
             verdicts = _placed(merger, candidates, ended)
@@ -249,8 +251,8 @@ class _Run:
         return join
 
     def _result(self) -> Learned:
-        episodes = self._episodes
-        rdp = RDP.of_layers(episodes.alphabet, episodes.letters, self._symbols, self._tau, self._counts)
+        log = self._log
+        rdp = RDP.of_layers(log.alphabet, log.letters, self._symbols, self._tau, self._counts)
         forced = sum(d.n for d in self._decisions if d.verdict.forced)
         return Learned(
             rdp=rdp,
@@ -259,7 +261,7 @@ class _Run:
             candidates=tuple(self._candidates),
             languages=tuple(self._languages),
             deltas=tuple(self._deltas),
-            forced_share=forced / (episodes.total * max(1, episodes.horizon)),
+            forced_share=forced / (log.total * max(1, log.horizon)),
             settings=self._settings,
             needed=self._plan.needed(tuple(self._needed)) if isinstance(self._plan, AdaptivePlan) else None,
         )
@@ -268,7 +270,7 @@ class _Run:
         tested = [d for d in self._decisions if d.verdict.threshold is not None]
         merged = sorted((d.verdict.detectable or 0.0, d.n) for d in tested if not d.verdict.promoted)
         reach = np.cumsum([n for _, n in merged])
-        actions, observations, _ = self._episodes.suffix_alphabet()
+        actions, observations, _ = self._log.suffix_alphabet()
         most = max(self._deltas)
         return Promise(
             split=sum(self._deltas[d.layer - 1] for d in tested),

@@ -121,7 +121,7 @@ def look_ahead(episodes: Episodes, progress: Callable[[int, int], None] = lambda
     growth.append((sample.total, learned.rdp.n_states))
     close = doubts(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.kind)
     progress(len(PARTS) + 1, steps)
-    plan = LanguageCounts().plan(episodes, settings.chosen_bound, settings.memory)
+    plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
     return Outlook(
         episodes=episodes.total,
         tried=sample.total,

@@ -27,7 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.episodes import Codes, Episodes, Int64
+from suffice.asking import Log, View
+from suffice.engines import Engine, running
+from suffice.episodes import Codes, Int64, Outline
 from suffice.errors import SettingsError
 from suffice.learner import Decision, Learned
 from suffice.merging import Candidates, Verdict
@@ -48,12 +50,10 @@ LN_GAMMA = np.cumsum(  # ln Γ(k+1) and ln Γ(k+½)
 )
 
 
-def refine(
-    learned: Learned, episodes: Episodes, progress: Callable[[int, int], None] = lambda done, of: None
-) -> Learned:
+def refine(learned: Learned, episodes: Log, progress: Callable[[int, int], None] = lambda done, of: None) -> Learned:
     """The automaton after a second look, from the episodes that the first was learned from.
 
-    Needs 4 bytes a step, and for each candidate of a layer a count of every step that the states have seen.
+    Needs 4 bytes an episode, and for each candidate of a layer a count of every step that the states have seen.
 
     >>> suffice.refine(suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)), episodes).rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
@@ -61,13 +61,14 @@ def refine(
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("a second look needs the episodes that the automaton was learned from")
     reference = _Reference(learned.rdp)
-    needed = 4 * episodes.word.size + 16 * max(learned.candidates) * int(reference.begin[-1])
+    needed = 4 * episodes.n + 16 * max(learned.candidates) * int(reference.begin[-1])
     if needed > learned.settings.memory:  # to leave it out silently would make results depend on the machine
         raise SettingsError(
             f"a second look at this log needs about {needed / 1e9:.1f} GB, more than the "
             f"{learned.settings.memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
         )
-    return _SecondLook(learned, episodes, reference).run(progress)
+    with running(episodes, learned.settings.threads) as engine:
+        return _SecondLook(learned, episodes.outline, reference, engine).run(progress)
 
 
 class _Reference:
@@ -126,40 +127,55 @@ class _Reference:
         return f"{where}, {outcome}: {' against '.join(counts)}"
 
 
-class _Walks:
-    """Where the episodes are in the first automaton, step by step."""
+class _Walk(NamedTuple):
+    """The first automaton, for questions that let episodes walk on along it."""
 
-    def __init__(self, reference: _Reference, episodes: Episodes) -> None:
-        self._reference, self._word, self._weight = reference, episodes.word, weights(episodes)
-        self._tau = reference.completed()
-        self._labels = reference.rdp.run_all(episodes)  # [H+2, N]
+    tau: Int32  # [Q, Y] complete
+    symbol_of_letter: Codes  # [X]
+    cell_of: Int32  # [Q, X]
+    cells: int  # D
 
-    def labels(self, t: int, candidate: Codes, n: int) -> Int32:
-        """[C] the label of each candidate; its episodes share it."""
-        labels = np.zeros(n, np.int32)
-        labels[candidate] = self._labels[t]
-        return labels
-
-    def rows(self, t: int, candidate: Codes, n: int) -> Int64:
-        """[C, D] what the candidates meet from step t on."""
-        rows = np.zeros((n, int(self._reference.begin[-1])), np.int64)
-        kernels.meet(self._labels, self._word, self._reference.cell_of, candidate, self._weight, t, rows)
+    def met(self, view: View, t: int, members: Int64 | slice, group: Codes, labels: Int32, n: int) -> Int64:
+        """[n, D] what members of groups meet from step t on, if those begin at these labels."""
+        word, weight = view.episodes.word[t - view.since :, members], weights(view.episodes)
+        rows = np.zeros((n, self.cells), np.int64)
+        weight = weight[members] if len(weight) else weight
+        kernels.meet(self.tau, self.symbol_of_letter, self.cell_of, labels, group, word, weight, rows)
         return rows
 
-    def row_from(self, t: int, members: Int64, label: int) -> Int64:
-        """[D] what some episodes would meet if they walked on from another label."""
-        word, weight = self._word[:, members], self._weight[members] if len(self._weight) else self._weight
-        labels = np.empty((len(self._labels), len(members)), np.int32)
-        everyone = np.arange(len(members))
-        kernels.walk_on(self._tau, self._reference.symbol_of_letter, word, everyone, label, t, labels)
-        row = np.zeros((1, int(self._reference.begin[-1])), np.int64)
-        kernels.meet(labels, word, self._reference.cell_of, np.zeros_like(everyone), weight, t, row)
-        return np.asarray(row[0])
 
-    def move(self, t: int, members: Int64, label: int) -> None:
-        """Let some episodes walk on from another label."""
-        of_letter = self._reference.symbol_of_letter
-        kernels.walk_on(self._tau, of_letter, self._word, members, label, t, self._labels)
+class _Met(NamedTuple):
+    """[C, D] what the candidates meet from step t on, each from its label."""
+
+    walk: _Walk
+    t: int
+    labels: Int32  # [C]
+
+    def __call__(self, view: View) -> Int64:
+        return self.walk.met(view, self.t, slice(None), view.group, self.labels, len(self.labels))
+
+    def together(self, answers: list[Int64]) -> Int64:
+        return np.asarray(sum(answers[1:], answers[0]))
+
+
+class _MetFrom(NamedTuple):
+    """[L, D] what the episodes of one candidate would meet from each of some other labels."""
+
+    walk: _Walk
+    t: int
+    candidate: int
+    labels: Int32  # [L]
+
+    def __call__(self, view: View) -> Int64:
+        members = np.flatnonzero(view.group == self.candidate)
+        together = np.zeros(len(members), np.int64)
+        rows = [
+            self.walk.met(view, self.t, members, together, self.labels[i : i + 1], 1) for i in range(len(self.labels))
+        ]
+        return np.concatenate(rows)
+
+    def together(self, answers: list[Int64]) -> Int64:
+        return np.asarray(sum(answers[1:], answers[0]))
 
 
 class _Found(NamedTuple):
@@ -175,14 +191,15 @@ class _Found(NamedTuple):
 class _Layer:
     """Places the candidates of a layer in the order given."""
 
-    def __init__(self, walks: _Walks, reference: _Reference, t: int, candidate: Codes, n: int, delta: float) -> None:
-        self._walks, self._reference, self._t, self._candidate = walks, reference, t, candidate
+    def __init__(
+        self, asker: Engine, walk: _Walk, reference: _Reference, t: int, labels: Int32, rows: Int64, delta: float
+    ) -> None:
+        self._asker, self._walk, self._reference, self._t = asker, walk, reference, t
         self._threshold = -math.log(delta)
         self._tables, self._offset = reference.begin[reference.first_table(t) :], int(reference.rdp.offsets()[t])
-        self._rows, self._labels = walks.rows(t, candidate, n), walks.labels(t, candidate, n).tolist()
+        self._rows, self._labels = rows, labels.tolist()
         self._states: list[Int64] = []  # rows
-        self._label_of: list[int] = []  # by state
-        self._sorted: tuple[Int64, Int64] | None = None
+        self.label_of: list[int] = []  # by state
         self.tests = 0
 
     def place(self, c: int, founded: Verdict | None, rare: bool) -> Verdict:
@@ -191,7 +208,7 @@ class _Layer:
         One that is too rare to found a state (AdaCT-H-A) joins the nearest, if there is one.
         """
         label = self._labels[c]
-        own = [s for s, other in enumerate(self._label_of) if other == label]
+        own = [s for s, other in enumerate(self.label_of) if other == label]
         if not own and not (rare and self._states):
             return self._keep(c, founded)
         if len(self._tables) < 2:  # nothing follows, so nothing differs
@@ -203,19 +220,18 @@ class _Layer:
                 return self._join(c, near)
         elsewhere = self._elsewhere(c, label)
         if elsewhere is not None and (rare or (elsewhere.evidence < self._threshold and elsewhere.balance < 0)):
-            self._labels[c] = self._label_of[elsewhere.state]
-            self._walks.move(self._t, self._members(c), self._labels[c])
-            return self._join(c, elsewhere)
+            return self._join(c, elsewhere)  # and walks on from there
         return self._promote(c, near)
 
     def _elsewhere(self, c: int, label: int) -> _Found | None:
         """The nearest state of another label, if there is one."""
-        others = [s for s, other in enumerate(self._label_of) if other != label]
-        rows = {
-            other: self._walks.row_from(self._t, self._members(c), other)
-            for other in dict.fromkeys(self._label_of[s] for s in others)
-        }
-        return self._nearest([self._compare(s, rows[self._label_of[s]]) for s in others]) if others else None
+        others = [s for s, other in enumerate(self.label_of) if other != label]
+        labels = list(dict.fromkeys(self.label_of[s] for s in others))
+        if not others:
+            return None
+        found = self._asker.ask(_MetFrom(self._walk, self._t, c, np.array(labels, np.int32)))
+        rows = dict(zip(labels, found, strict=True))
+        return self._nearest([self._compare(s, rows[self.label_of[s]]) for s in others])
 
     def _compare(self, s: int, row: Int64) -> _Found:
         evidence, balance, telling = kernels.fold(row, self._states[s], self._tables, LN_GAMMA, EQUAL)
@@ -229,21 +245,13 @@ class _Layer:
         least = min(f.balance for f in possible)
         return next(f for f in possible if f.balance <= least + TIE)  # the oldest of equals
 
-    def _members(self, c: int) -> Int64:
-        """The episodes of a candidate, sorted out for all of them when first asked."""
-        if self._sorted is None:
-            order = np.argsort(self._candidate, kind="stable")
-            self._sorted = order, np.searchsorted(self._candidate[order], np.arange(len(self._labels) + 1))
-        order, begin = self._sorted
-        return np.asarray(order[begin[c] : begin[c + 1]])
-
     def _keep(self, c: int, founded: Verdict | None) -> Verdict:
         """The first of its label."""
         why = Verdict(self._found(c), promoted=True)
         if founded is None or founded.nearest is None:
             return why
         near = self._offset + founded.nearest  # the label that the first look compared it with
-        nearest = self._label_of.index(near) if near in self._label_of else None
+        nearest = self.label_of.index(near) if near in self.label_of else None
         return founded._replace(target=why.target, nearest=nearest)
 
     def _promote(self, c: int, near: _Found) -> Verdict:
@@ -257,7 +265,7 @@ class _Layer:
 
     def _found(self, c: int) -> int:
         self._states.append(self._rows[c])
-        self._label_of.append(self._labels[c])
+        self.label_of.append(self._labels[c])
         return len(self._states) - 1
 
     def _verdict(self, near: _Found) -> Verdict:
@@ -270,29 +278,33 @@ class _Layer:
 class _SecondLook:
     """One run over the layers."""
 
-    def __init__(self, learned: Learned, episodes: Episodes, reference: _Reference) -> None:
-        self._learned, self._episodes, self._reference = learned, episodes, reference
-        self._walks = _Walks(reference, episodes)
+    def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine) -> None:
+        self._learned, self._log, self._reference, self._engine = learned, log, reference, engine
+        of_letter, cells = reference.symbol_of_letter, int(reference.begin[-1])
+        self._walk = _Walk(reference.completed(), of_letter, reference.cell_of, cells)
         self._founded = {(d.layer, d.verdict.target): d.verdict for d in learned.decisions if d.verdict.promoted}
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
         self._split, self._tests = 0.0, 0
 
     def run(self, progress: Callable[[int, int], None]) -> Learned:
-        first, weight = self._learned.rdp, weights(self._episodes)
-        state, n_states = np.zeros(self._episodes.n, np.uint32), 1
+        first = self._learned.rdp
+        join, n_states, label_of = np.zeros(1, np.int64), 1, np.zeros(1, np.int32)
         tau: list[Int64] = []
         counts: list[Int64] = []
-        for t, word in enumerate(self._episodes.word):
-            same = np.arange(n_states)
-            counts.append(kernels.cross_count(state, same, word, weight, n_states, len(first.letters)))
+        for t in range(self._log.horizon + 1):
+            counts.append(self._engine.letters(t, join, n_states))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
-            kernels.advance(state, same, candidates.of_letter, len(first.letters), word)  # to candidates
-            join = self._merge(t + 1, candidates, state)
+            labels = self._walk.tau[label_of[candidates.states], candidates.symbols]  # [C]
+            met = self._engine.advance(
+                t, join, candidates.of_letter, len(labels), _Met(self._walk, t + 1, labels), again=True
+            )
+            rows = np.zeros((len(labels), self._walk.cells), np.int64) if met is None else met
             tau.append(np.full((n_states, len(first.symbols)), UNSEEN, np.int64))
+            join, label_of = self._merge(t + 1, candidates, labels, rows)
             tau[t][candidates.states, candidates.symbols] = join
-            state, n_states = join[state].astype(np.uint32), int(join.max()) + 1
-            progress(t + 1, len(self._episodes.word))
+            n_states = len(label_of)
+            progress(t + 1, self._log.horizon + 1)
         return replace(
             self._learned,
             rdp=RDP.of_layers(first.alphabet, first.letters, first.symbols, tau, counts),
@@ -305,15 +317,14 @@ class _SecondLook:
 
     def _decided(self) -> int:
         """Of all candidates' data, those of layers in which there is something to decide."""
-        return self._episodes.total * max(1, self._episodes.horizon)
+        return self._log.total * max(1, self._log.horizon)
 
-    def _merge(self, t: int, candidates: Candidates, candidate: Codes) -> Int64:
-        """The place in layer t of the state that each candidate becomes or joins."""
+    def _merge(self, t: int, candidates: Candidates, labels: Int32, rows: Int64) -> tuple[Int64, Int32]:
+        """The place in layer t of the state that each candidate becomes or joins, and the label of each state."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
         self._candidates.append(n)
-        delta = self._learned.settings.delta_at(self._episodes.horizon, n)
-        layer = _Layer(self._walks, self._reference, t, candidate, n, delta)
-        labels = self._walks.labels(t, candidate, n)
+        delta = self._learned.settings.delta_at(self._log.horizon, n)
+        layer = _Layer(self._engine, self._walk, self._reference, t, labels, rows, delta)
         join = np.zeros(n, np.int64)
         for c in candidates.order.tolist():
             rare = candidates.sizes[c] < self._learned.settings.cut * total
@@ -323,4 +334,4 @@ class _SecondLook:
             self._decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), verdict))
         self._tests += layer.tests
         self._split += layer.tests * delta
-        return join
+        return join, np.array(layer.label_of, np.int32)

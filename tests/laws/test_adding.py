@@ -48,7 +48,7 @@ def test_the_counts_of_shards_add_up_to_the_counts_of_the_whole(name: str, data:
     episodes = data.draw(small_logs())
     candidate = data.draw(labels(episodes.n))
     cuts, t = data.draw(st.lists(st.integers(0, episodes.n))), data.draw(st.integers(1, episodes.horizon))
-    plan, n = STATISTICS[name].plan(episodes, PAPER, MEMORY), int(candidate.max()) + 1
+    plan, n = STATISTICS[name].plan(episodes.outline, PAPER, MEMORY), int(candidate.max()) + 1
     (whole,), parts = parts_at(t, plan, episodes, candidate), parts_at(t, plan, episodes, candidate, cuts)
     assert len(parts) == len(cuts) + 1
     assert sum((counts(part, n) for part in parts), Counter()) == counts(whole, n)
@@ -60,7 +60,7 @@ def test_the_counts_of_shards_add_up_to_the_counts_of_the_whole(name: str, data:
 def test_letters_are_counted_alike_by_histogram_and_by_bits(name: str, data: st.DataObject) -> None:
     episodes = data.draw(small_logs())
     candidate, t = data.draw(labels(episodes.n)), data.draw(st.integers(1, episodes.horizon))
-    plan, found = STATISTICS[name].plan(episodes, PAPER, MEMORY), []
+    plan, found = STATISTICS[name].plan(episodes.outline, PAPER, MEMORY), []
     for operations in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(language_counts, "HISTOGRAM", operations)

@@ -1,1 +1,48 @@
 """Where the counting runs: the one seam below the learner."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+from suffice.asking import InMemory, Log, Question
+from suffice.engines.blocks import BlockEngine
+from suffice.engines.local import LocalEngine
+from suffice.episodes import Episodes
+from suffice.statistics import Int64
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """Lets all episodes walk an automaton while it is built, and asks them on the way.
+
+    After each step episodes are in *candidates*, a state and a symbol each; the learner then says which candidates
+    `join` which states of the layer.
+    """
+
+    def letters(self, t: int, join: Int64, n_states: int) -> Int64:
+        """How often each state of layer t meets each letter, [Q, X]."""
+
+    def advance(
+        self, t: int, join: Int64, candidate_of: Int64, n_candidates: int, question: Question[T], again: bool = False
+    ) -> T | None:
+        """Read step t, where a state and a letter give the next candidate, and ask what follows.
+
+        Nothing follows the last step. With `again` more will be asked before the next step.
+        """
+
+    def ask(self, question: Question[T]) -> T:
+        """Ask where the episodes are now."""
+
+
+def running(log: Log, threads: int = 1, memory: int = 0, needed: int = 0) -> AbstractContextManager[Engine]:
+    """An engine for a log, at its beginning; its threads end with the block.
+
+    Episodes in memory are prepared all at once, unless that needs more bytes than there are.
+    """
+    if isinstance(log, Episodes):
+        if needed > memory:
+            return BlockEngine.running(InMemory(log), log.outline, threads)
+        return LocalEngine.running(log, threads)
+    return log.running(threads)

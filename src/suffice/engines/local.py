@@ -1,4 +1,4 @@
-"""Counting on this machine: each thread has its own shard of the episodes, and integer counts add up.
+"""Episodes in memory: each thread has its own shard of them, prepared once, and integer counts add up.
 
 Counting a layer begins with a step of every episode, which needs the states of the layer before only to tell which
 candidates are the same. So while the learner still merges a layer, idle threads already take the step, into *groups* as
@@ -20,8 +20,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from suffice import kernels
+from suffice.asking import Question, View
 from suffice.episodes import Episodes
-from suffice.statistics import Candidates, Int64, Meetings, Plan, Shard, weights
+from suffice.statistics import Candidates, Int64, Meetings, weights
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -35,12 +36,18 @@ LEAST_SHARD = 4096  # episodes; below this a second thread costs more than it br
 class _Worker:
     """A shard of the episodes and where in the automaton each of them is."""
 
-    def __init__(self, plan: Plan, episodes: Episodes) -> None:
-        self._episodes = episodes
+    def __init__(self, episodes: Episodes, first: int) -> None:
+        self._episodes, self._first = episodes, first
         self._weight = weights(episodes)
         self._group: Candidates = np.zeros(episodes.n, np.uint32)
         self.met: Meetings | None = None  # of each group, if small
-        self._shard: Shard = plan.shard(episodes)
+        self._plan: Any = None
+        self._shard: Any = None  # the episodes as the last plan prepared them
+
+    def restart(self) -> None:
+        """All episodes are at their beginning."""
+        self._group[:] = 0
+        self.met = None
 
     def cross_count(self, t: int, of_group: Int64, n: int) -> Int64:
         """[n, X] how often each of what groups stand for meets each letter at step t."""
@@ -71,9 +78,14 @@ class _Worker:
         kernels.relabel(self._group, of_group)
         self.met = self.met and self.met.joined(of_group, n)
 
-    def count(self, t: int, n_candidates: int) -> Any:
-        """The statistic's part of the suffixes from step t on; groups are candidates now."""
-        return self._shard.count(t, self._group, n_candidates, self.met)
+    def answer(self, question: Question[T]) -> T:
+        """Groups are candidates now."""
+        return question(View(self._episodes, self._first, 0, self._group, self.met, self._prepare))
+
+    def _prepare(self, plan: Any, episodes: Episodes) -> Any:
+        if plan is not self._plan:
+            self._plan, self._shard = plan, plan.shard(episodes)
+        return self._shard
 
 
 Steps = list[Callable[[], Meetings | None]]
@@ -99,45 +111,43 @@ class _Ahead(NamedTuple):
 
 
 class LocalEngine:
-    """Threads over shards of the episodes; the calling thread is one of them."""
+    """See `Engine`; threads over shards of the episodes, of which the calling thread is one."""
 
-    def __init__(self, plan: Plan, episodes: Episodes, pool: ThreadPoolExecutor, threads: int) -> None:
+    def __init__(self, episodes: Episodes, pool: ThreadPoolExecutor, shards: int) -> None:
         self._pool, self._horizon, self._letters = pool, episodes.horizon, len(episodes.letters)
         symbols, self._symbol_of_letter = episodes.symbols()
         self._letter_of_symbol = np.zeros(len(symbols), np.int64)
         self._letter_of_symbol[self._symbol_of_letter] = np.arange(self._letters)  # any of them will do
         self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
         self._ahead: _Ahead | None = None
-        shards = min(threads, max(1, episodes.n // LEAST_SHARD)) if plan.divides else 1
-        edges = np.linspace(0, episodes.n, shards + 1).astype(int)
-        parts = [episodes.columns(slice(a, b)) for a, b in pairwise(edges)]
-        self._workers = self._each(lambda part: _Worker(plan, part), parts)
+        edges = np.linspace(0, episodes.n, shards + 1).astype(int).tolist()
+        self._workers = [_Worker(episodes.columns(slice(a, b)), a) for a, b in pairwise(edges)]
 
     @classmethod
     @contextmanager
-    def running(cls, plan: Plan, episodes: Episodes, threads: int) -> Iterator[LocalEngine]:
+    def running(cls, episodes: Episodes, threads: int) -> Iterator[LocalEngine]:
         """An engine whose threads end with the block; after an error nobody waits for them."""
-        pool = ThreadPoolExecutor(max_workers=max(1, threads - 1))
+        shards = min(threads, max(1, episodes.n // LEAST_SHARD))
+        pool = ThreadPoolExecutor(max_workers=max(1, shards - 1))
         try:
-            yield cls(plan, episodes, pool, threads)
+            yield cls(episodes, pool, shards)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
-        """How often each state of layer t meets each letter, [Q, X]; candidates of the last layer `join` states."""
+        """See `Engine`."""
         if self._following is not None:
             return np.asarray(kernels.add_rows(self._following, join, n_states))
         return _sum(self._each(lambda worker: worker.cross_count(t, join, n_states), self._workers))
 
-    def advance(self, t: int, join: Int64, candidate_of: Int64, n_candidates: int) -> list[Any]:
-        """Read step t, where a state and a letter give the next candidate, and count what follows by candidate.
-
-        Returns the statistic's parts, one per shard; nothing follows the last step.
-        """
+    def advance(
+        self, t: int, join: Int64, candidate_of: Int64, n_candidates: int, question: Question[T], again: bool = False
+    ) -> T | None:
+        """See `Engine`."""
         if t == self._horizon:
-            return []
+            return None
         ahead, self._ahead = self._ahead, None
         if ahead:
             letter = self._letter_of_symbol[ahead.symbols]
@@ -145,18 +155,23 @@ class LocalEngine:
             for worker, met in zip(self._workers, ahead.finish(), strict=True):
                 worker.met = met
 
-        def read(worker: _Worker) -> Any:
+        def read(worker: _Worker) -> T:
             if ahead:
                 worker.join(of_group, n_candidates)
             else:
                 worker.met = worker.step(t, join, candidate_of, n_candidates)
-            return worker.count(t + 1, n_candidates)
+            return worker.answer(question)
 
-        parts = self._each(read, self._workers)
+        answers = self._each(read, self._workers)
         known = [worker.met.following for worker in self._workers if worker.met]
         self._following = _sum(known) if len(known) == len(self._workers) else None
-        self._look_ahead(t + 1)
-        return parts
+        if not again:
+            self._look_ahead(t + 1)
+        return question.together(answers)
+
+    def ask(self, question: Question[T]) -> T:
+        """See `Engine`."""
+        return question.together(self._each(lambda worker: worker.answer(question), self._workers))
 
     def _look_ahead(self, t: int) -> None:
         """Begin step t where there are threads to spare: the learner has only one for the merging that comes first."""

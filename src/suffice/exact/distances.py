@@ -75,7 +75,7 @@ def futures(minimal: Minimal, family: Family) -> Iterator[Futures]:
     if minimal.telling:
         raise SettingsError(minimal.telling.sentence)
     log = letters_as_log(minimal)
-    patterns = LanguageCounts(family).plan(log, FISHER_EXACT, MEMORY).patterns  # refuses what will not fit
+    patterns = LanguageCounts(family).plan(log.outline, FISHER_EXACT, MEMORY).patterns  # refuses what will not fit
     letters = [letter_of(log.letters, a.action, a.observation, a.reward) for a in minimal.arrows]
     return (_simple if family.is_simple else _general)(minimal, family, patterns, letters)
 

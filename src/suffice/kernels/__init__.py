@@ -15,8 +15,9 @@ from suffice.kernels.comparing import (
     tarone,
     tarone_threshold,
 )
+from suffice.kernels.digests import mix
 from suffice.kernels.evidence import DEPTH, fold, screen, weigh
-from suffice.kernels.folding import meet, walk_on
+from suffice.kernels.folding import meet
 from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
@@ -66,6 +67,7 @@ __all__ = [
     "meet",
     "meet_tied",
     "meet_twice",
+    "mix",
     "nearest",
     "prefix_tree",
     "rehash_pairs",
@@ -82,6 +84,5 @@ __all__ = [
     "tell_apart",
     "trace",
     "walk_back",
-    "walk_on",
     "weigh",
 ]

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from suffice.kernels.jit import jit
 
 
 @jit
-def walk_on(tau, symbol_of_letter, word, episodes, start, first, labels):
-    """Let some episodes walk from a state at step `first`: their states at all later steps, labels [H+2, N]."""
-    for i in range(episodes.size):
-        e, state = episodes[i], start
-        labels[first, e] = state
-        for u in range(first, word.shape[0]):
-            state = tau[state, symbol_of_letter[word[u, e]]]
-            labels[u + 1, e] = state
+def meet(tau, symbol_of_letter, cell_of, label_of, candidate, word, weight, rows):
+    """How often the episodes of each candidate meet each cell (state and letter), rows [C, D].
 
-
-@jit
-def meet(labels, word, cell_of, candidate, weight, first, rows):
-    """How often the episodes of each candidate meet each cell (state and letter) from step `first` on, rows [C, D]."""
+    They begin at the first row of `word` in the state that is their candidate's label, [C].
+    """
     weighted = weight.size > 0
-    for u in range(first, word.shape[0]):
+    label = np.empty(candidate.size, np.int32)
+    for e in range(candidate.size):
+        label[e] = label_of[candidate[e]]
+    for u in range(word.shape[0]):
         for e in range(candidate.size):
-            cell = cell_of[labels[u, e], word[u, e]]
+            x = word[u, e]
+            cell = cell_of[label[e], x]
             if cell >= 0:
                 rows[candidate[e], cell] += weight[e] if weighted else 1
+            label[e] = tau[label[e], symbol_of_letter[x]]

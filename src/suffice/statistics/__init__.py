@@ -3,7 +3,7 @@
 AdaCT-H needs three things of a sample of suffixes: its size, a distance to another, and the union. Each statistic gives
 them as rows of additive counts, so partial counts of shards add up:
 
-    Statistic --plan--> Plan --shard--> Shard --count--> parts --layer--> Layer
+    Statistic --plan--> Plan --shard--> Shard --count--> part --together--> part --layer--> Layer
 
 A `Plan` is what is fixed before counting, a `Shard` some of the episodes prepared for it, a `Layer` the candidates of
 one time step, ready to be compared, promoted and absorbed.
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
+from suffice.asking import Question, View
 from suffice.bounds import Bound
-from suffice.episodes import Episodes
+from suffice.episodes import Episodes, Outline
 
 Int64 = NDArray[np.int64]
 Float = NDArray[np.float64]
@@ -89,20 +90,34 @@ class Shard(Protocol):
         """
 
 
+class Asker(Protocol):
+    """Whoever puts questions to the episodes where they are now."""
+
+    def ask(self, question: Question[Any]) -> Any:
+        """The answer of all episodes."""
+
+
 class Plan(Protocol):
     """What is fixed before counting."""
 
     divides: bool  # whether counting shards in parallel pays
     estimates: bool  # whether counts are estimates, as Theorem 1 allows for
+    again: bool  # whether a layer may ask for more counts
 
     def size(self, length: int, delta: float) -> int:
         """|X| for suffixes of a length; δ matters only where it decides what is counted."""
 
+    def prepared_bytes(self, episodes: int) -> int:
+        """Memory of so many prepared episodes."""
+
     def shard(self, episodes: Episodes) -> Shard:
         """Prepare some of the episodes."""
 
-    def layer(self, t: int, parts: list[Any], sizes: Int64, delta: float) -> Layer:
-        """Add the parts of all shards up."""
+    def together(self, parts: list[Any]) -> Any:
+        """Add the parts of several shards up."""
+
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> Layer:
+        """The candidates, ready to be compared; the asker is there for what was not counted yet."""
 
 
 class Statistic(Protocol):
@@ -112,5 +127,22 @@ class Statistic(Protocol):
     def name(self) -> str:
         """As the command line calls it."""
 
-    def plan(self, episodes: Episodes, bound: Bound, memory: int) -> Plan:
+    def plan(self, log: Outline, bound: Bound, memory: int) -> Plan:
         """Fix what depends on the whole log; `memory` is a limit in bytes."""
+
+
+class Counted(NamedTuple):
+    """How often the suffixes from step t of each candidate are what a plan looks at."""
+
+    plan: Plan
+    t: int
+    n_candidates: int
+
+    def __call__(self, view: View) -> Any:
+        """See `Question`."""
+        shard: Shard = view.prepare(self.plan, view.episodes)
+        return shard.count(self.t - view.since, view.group, self.n_candidates, view.met)
+
+    def together(self, answers: list[Any]) -> Any:
+        """See `Question`."""
+        return answers[0] if len(answers) == 1 else self.plan.together(answers)

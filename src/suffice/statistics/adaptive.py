@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
+from threading import Lock
+from typing import Any
 
 from suffice.bounds import Bound
-from suffice.episodes import Episodes
+from suffice.episodes import Episodes, Outline
 from suffice.errors import SettingsError, SufficeError
 from suffice.languages import CONJUNCTIONS, Family
-from suffice.statistics import Candidates, Int64, Meetings, Shard
-from suffice.statistics.adaptive_layer import AdaptiveLayer, AdaptivePart
+from suffice.statistics import Asker, Candidates, Int64, Meetings, Shard
+from suffice.statistics.adaptive_layer import AdaptiveLayer
 from suffice.statistics.language_counts import LanguageCounts, LanguagePlan
 from suffice.statistics.word_counts import BackwardAutomaton, WordShard
 
 # first what is cheap and sees most, then a step along each of i, k and j (docs/decisions/0012)
 LADDER = (Family(1, 1, 1), CONJUNCTIONS, Family(2, 1, 1), Family(1, 1, 2), Family(1, 2, 1))
 ADAPTIVE = "adaptive"  # what files and the command line call it
+_TURN = Lock()  # of threads that number suffixes by one automaton
 WORD_BYTES = 1 << 27  # for the membership rows of a rung of words: beyond, they are too many to be worth it
 
 
@@ -45,9 +48,9 @@ class AdaptiveLanguages:
         """See `Statistic`."""
         return "languages"
 
-    def plan(self, episodes: Episodes, bound: Bound, memory: int) -> AdaptivePlan:
+    def plan(self, log: Outline, bound: Bound, memory: int) -> AdaptivePlan:
         """See `Statistic`."""
-        return AdaptivePlan(self.ladder, episodes, bound, memory)
+        return AdaptivePlan(self.ladder, log, bound, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +92,12 @@ class AdaptivePlan:
 
     divides = True
     estimates = False
+    again = True
 
-    def __init__(self, ladder: tuple[Family, ...], episodes: Episodes, bound: Bound, memory: int) -> None:
+    def __init__(self, ladder: tuple[Family, ...], log: Outline, bound: Bound, memory: int) -> None:
         self.ladder, self.bound = ladder, bound
-        self._episodes, self._memory = episodes, memory
-        self._plans: dict[int, LanguagePlan] = {0: LanguageCounts(ladder[0]).plan(episodes, bound, memory)}
+        self._log, self._memory = log, memory
+        self._plans: dict[int, LanguagePlan] = {0: LanguageCounts(ladder[0]).plan(log, bound, memory)}
         self._automata: dict[int, BackwardAutomaton] = {}
         self._left_out: set[int] = set()
 
@@ -105,9 +109,17 @@ class AdaptivePlan:
         """See `Plan`."""
         return AdaptiveShard(self, episodes)
 
-    def layer(self, t: int, parts: list[AdaptivePart], sizes: Int64, delta: float) -> AdaptiveLayer:
+    def prepared_bytes(self, episodes: int) -> int:
+        """See `Plan`; of the rungs asked for so far."""
+        return sum(plan.prepared_bytes(episodes) for plan in self._plans.values())
+
+    def together(self, parts: list[Any]) -> Any:
+        """See `Plan`; of the first rung."""
+        return self._plans[0].together(parts)
+
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> AdaptiveLayer:
         """See `Plan`."""
-        return AdaptiveLayer(self, t, self._episodes.horizon - t + 1, parts, sizes, delta)
+        return AdaptiveLayer(self, t, self._log.horizon - t + 1, part, sizes, delta, asker)
 
     def share(self, r: int) -> float:
         """w_r = 2^−(r+1), and the last as much as the one before: the first rungs lose little."""
@@ -120,7 +132,7 @@ class AdaptivePlan:
             room = self._memory - sum(map(self._bytes, self._plans.values()))
             room = room if family.is_simple else min(room, WORD_BYTES)
             try:
-                self._plans[r] = LanguageCounts(family).plan(self._episodes, self.bound, room)
+                self._plans[r] = LanguageCounts(family).plan(self._log, self.bound, room)
             except SufficeError:
                 self.leave_out(r)
         return self._plans.get(r)
@@ -138,15 +150,16 @@ class AdaptivePlan:
         plan = self._plans[r]
         if plan.family.is_simple:
             return plan.shard(episodes)
-        return WordShard(self._automata.setdefault(r, plan.automaton()), episodes)
+        with _TURN:
+            return WordShard(self._automata.setdefault(r, plan.automaton()), episodes)
 
     def needed(self, layers: tuple[int, ...]) -> Needed:
         """What a run reports, given the largest rung that each layer needed."""
         return Needed(self.ladder, layers, tuple(self.ladder[r] for r in sorted(self._left_out)))
 
     def _bytes(self, plan: LanguagePlan) -> int:
-        n, steps = self._episodes.n, self._episodes.horizon + 2
-        return plan.least_bytes(n) if plan.family.is_simple else WORD_BYTES + 4 * n * steps
+        n = self._log.n
+        return plan.least_bytes(n) if plan.family.is_simple else WORD_BYTES + plan.prepared_bytes(n)
 
 
 class AdaptiveShard:
@@ -154,7 +167,7 @@ class AdaptiveShard:
 
     def __init__(self, plan: AdaptivePlan, episodes: Episodes) -> None:
         self._plan, self._episodes = plan, episodes
-        self._shards: dict[int, Shard] = {0: plan.shard_of(0, episodes)}
+        self._shards: dict[int, Shard] = {}
 
     def rung(self, r: int) -> Shard:
         """The episodes prepared for a rung."""
@@ -162,9 +175,6 @@ class AdaptiveShard:
             self._shards[r] = self._plan.shard_of(r, self._episodes)
         return self._shards[r]
 
-    def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> AdaptivePart:
-        """See `Shard`; a layer of one candidate asks nothing, and others may ask later, when episodes have moved on."""
-        if n_candidates > 1:
-            candidate = candidate.copy()
-        first = self._shards[0].count(t, candidate, n_candidates, met)
-        return AdaptivePart(self, first, t, candidate, n_candidates, met)
+    def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> Any:
+        """See `Shard`; of the first rung, and others are asked for where a layer needs them."""
+        return self.rung(0).count(t, candidate, n_candidates, met)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from suffice import kernels
+from suffice.asking import View
 from suffice.bounds import Bound
 from suffice.errors import SufficeError
 from suffice.kernels import FISHER
 from suffice.languages import Family
-from suffice.statistics import Candidates, Float, Int64, Judgement, Meetings, Shard
+from suffice.statistics import Asker, Float, Int64, Judgement
 from suffice.statistics.language_counts import LanguagePlan
 from suffice.statistics.rows import Mask, RowLayer, Told
 
@@ -34,26 +34,24 @@ class Rungs(Protocol):
         """A rung that turns out not to fit."""
 
 
-class Prepared(Protocol):
-    """A shard that can be asked on every rung."""
+class CountedOn(NamedTuple):
+    """What `Counted` asks, on a rung of the ladder."""
 
-    def rung(self, r: int) -> Shard:
-        """The episodes prepared for a rung."""
-
-
-class AdaptivePart(NamedTuple):
-    """What a shard counted for the first rung, and what it takes to count the others."""
-
-    shard: Prepared
-    first: Any
+    plan: Rungs
+    r: int
     t: int
-    candidate: Candidates
     n_candidates: int
-    met: Meetings | None
 
-    def count(self, r: int) -> Any:
-        """The part of rung r."""
-        return self.shard.rung(r).count(*self[2:]) if r else self.first
+    def __call__(self, view: View) -> Any:
+        """See `Question`."""
+        shard = view.prepare(self.plan, view.episodes)
+        return shard.rung(self.r).count(self.t - view.since, view.group, self.n_candidates, view.met)
+
+    def together(self, answers: list[Any]) -> Any:
+        """See `Question`."""
+        plan = self.plan.rung(self.r)
+        assert plan is not None, "rungs that do not fit are not asked"
+        return answers[0] if len(answers) == 1 else plan.together(answers)
 
 
 class _Rung(NamedTuple):
@@ -83,8 +81,12 @@ class _Asked(NamedTuple):
 class AdaptiveLayer:
     """Candidates and states on every rung that was asked so far."""
 
-    def __init__(self, plan: Rungs, t: int, length: int, parts: list[AdaptivePart], sizes: Int64, delta: float) -> None:
-        self._plan, self._t, self._length, self._parts, self._sizes, self._delta = plan, t, length, parts, sizes, delta
+    def __init__(
+        self, plan: Rungs, t: int, length: int, first: Any, sizes: Int64, delta: float, asker: Asker | None
+    ) -> None:
+        """`first` is what was counted for the first rung."""
+        self._plan, self._t, self._length, self._first, self._sizes, self._delta = plan, t, length, first, sizes, delta
+        self._asker = asker
         self._rungs: dict[int, _Rung] = {}
         self._placed: list[tuple[int, int]] = []  # candidates and the states they became or joined, in order
         self._n_states = 0
@@ -176,7 +178,7 @@ class AdaptiveLayer:
         assert plan is not None, "rungs that do not fit are not opened"
         delta = self._delta * self._plan.share(r)
         try:
-            layer = plan.layer(self._t, self._count(r, plan.family.is_simple), self._sizes, delta)
+            layer = plan.layer(self._t, self._count(r), self._sizes, delta)
         except SufficeError:
             if r == 0:
                 raise
@@ -191,12 +193,11 @@ class AdaptiveLayer:
                 layer.absorb(c, q)
         self._rungs[r] = _Rung(r, layer, plan.size(self._length, delta), delta)
 
-    def _count(self, r: int, parallel: bool) -> list[Any]:
-        """The parts of all shards; those of words share an automaton, so they take turns."""
-        if r == 0 or not parallel or len(self._parts) == 1:
-            return [part.count(r) for part in self._parts]
-        with ThreadPoolExecutor(len(self._parts)) as pool:
-            return list(pool.map(lambda part: part.count(r), self._parts))
+    def _count(self, r: int) -> Any:
+        if r == 0:
+            return self._first
+        assert self._asker is not None, "larger rungs are asked for where episodes are"
+        return self._asker.ask(CountedOn(self._plan, r, self._t, len(self._sizes)))
 
     def _thresholds(self, rung: _Rung, c: int) -> tuple[Float, Float]:
         return rung.thresholds(self._plan.bound, int(self._sizes[c]), self._state_sizes[: self._n_states])

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.bounds import Bound
-from suffice.episodes import Codes, Episodes
+from suffice.episodes import Codes, Episodes, Outline
 from suffice.errors import SettingsError
 from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
-from suffice.statistics import Candidates, Int64, Meetings, weights
+from suffice.statistics import Asker, Candidates, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
-from suffice.statistics.word_counts import BackwardAutomaton, WordShard, word_layer
+from suffice.statistics.word_counts import BackwardAutomaton, WordPart, WordShard, word_layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class LanguageCounts:
         """See `Statistic`."""
         return "languages"
 
-    def plan(self, episodes: Episodes, bound: Bound, memory: int) -> LanguagePlan:
+    def plan(self, log: Outline, bound: Bound, memory: int) -> LanguagePlan:
         """See `Statistic`."""
         # G_1 is part of every G_i and quick to make: what it already rules out need not be built
         shallow = replace(self.family, i=1)
         for family in dict.fromkeys((shallow, self.family)):
-            plan = LanguagePlan(family, patterns_of(family, episodes), episodes.horizon, memory)
-            plan.refuse_if_too_large(episodes.n, self.family)
+            plan = LanguagePlan(family, patterns_of(family, log), log.horizon, memory)
+            plan.refuse_if_too_large(log.n, self.family)
         return plan
 
 
@@ -62,6 +62,7 @@ class LanguagePlan:
     memory: int
     divides = True
     estimates = False
+    again = False
 
     def size(self, length: int, delta: float) -> int:
         """See `Plan`."""
@@ -73,8 +74,13 @@ class LanguagePlan:
         return Words(self.patterns.count, min(self.family.j, self.horizon))
 
     def least_bytes(self, episodes: int) -> int:
-        """Memory that counting takes at least."""
+        """Memory that counting takes at least, however many episodes are prepared at a time."""
         return _least_bytes(self.family, self.patterns.count, self.horizon, episodes)
+
+    def prepared_bytes(self, episodes: int) -> int:
+        """See `Plan`."""
+        a_step = 8 * -(-self.patterns.count // 64) if self.family.is_simple else 4
+        return a_step * (self.horizon + 2) * episodes
 
     def refuse_if_too_large(self, episodes: int, asked: Family) -> None:
         """Say beforehand that the family asked for, of which this one is a part, will not fit."""
@@ -101,22 +107,25 @@ class LanguagePlan:
         """What numbers the suffixes of a shard where words are spelt out; shards may share it, one after the other."""
         return BackwardAutomaton(self.patterns.member, self.words, self.memory)
 
-    def layer(self, t: int, parts: list[Any], sizes: Int64, delta: float) -> RowLayer:
+    def together(self, parts: list[Any]) -> Any:
+        """See `Plan`."""
+        return sum(parts[1:], parts[0]) if self.family.is_simple else WordPart.together(parts)
+
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> RowLayer:
         """See `Plan`."""
         length = self.horizon - t + 1
         if self.family.is_simple:
-            counts = sum(parts[1:], parts[0])
             describe = describe_simple(self.patterns, length)
-            return RowLayer(lambda c: counts[c], sizes, np.ones(counts.shape[1]), describe)
-        return word_layer(self.patterns, self.words, self.family.k, length, parts, sizes, self.memory)
+            return RowLayer(lambda c: part[c], sizes, np.ones(part.shape[1]), describe)
+        return word_layer(self.patterns, self.words, self.family.k, length, part, sizes, self.memory)
 
 
 def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> int:
-    """Two rows of counts, and the bits of every suffix, or where words are spelt out the rows of a thousand."""
-    rows = 16 * family.size(patterns, horizon)
+    """Two rows of counts, and the bits of a thousand episodes, or where words are spelt out their rows."""
+    rows, few = 16 * family.size(patterns, horizon), min(episodes, 1000)
     if family.is_simple:
-        return rows + 8 * -(-patterns // 64) * (horizon + 2) * episodes
-    return rows + min(episodes, 1000) * Words(patterns, min(family.j, horizon)).columns
+        return rows + 8 * -(-patterns // 64) * (horizon + 2) * few
+    return rows + few * Words(patterns, min(family.j, horizon)).columns
 
 
 def _brief(size: int) -> str:

@@ -14,19 +14,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.bounds import Bound
-from suffice.episodes import Codes, Episodes
+from suffice.episodes import Codes, Episodes, Outline
 from suffice.errors import SettingsError
 from suffice.sketch import CountMinSketch, Shape
-from suffice.statistics import Float, Int64, Judgement
+from suffice.statistics import Asker, Float, Int64, Judgement
 from suffice.statistics.judging import judge
-from suffice.statistics.prefix_tree import PrefixPlan, PrefixShard, PrefixTree, refuse_if_too_large
+from suffice.statistics.prefix_tree import PrefixPart, PrefixPlan, PrefixShard, PrefixTree, refuse_if_too_large
 from suffice.statistics.rows import RowLayer
 
 BYTES_PER_SUFFIX = 12  # leaf and cumulative count
@@ -47,21 +46,22 @@ class PrefixSketches:
         """See `Statistic`."""
         return "sketch"
 
-    def plan(self, episodes: Episodes, bound: Bound, memory: int) -> SketchPlan:
+    def plan(self, log: Outline, bound: Bound, memory: int) -> SketchPlan:
         """See `Statistic`."""
-        refuse_if_too_large(episodes, memory)
-        return SketchPlan(episodes, self.seed, cells_are_events=not bound.allows_estimates)
+        refuse_if_too_large(log, memory)
+        return SketchPlan(log, self.seed, cells_are_events=not bound.allows_estimates)
 
 
 class SketchPlan:
     """Hash seeds, and the shape of a layer's sketches."""
 
     divides = False
+    again = False
 
-    def __init__(self, episodes: Episodes, seed: int, cells_are_events: bool) -> None:
+    def __init__(self, log: Outline, seed: int, cells_are_events: bool) -> None:
         self.estimates = not cells_are_events
-        self._prefixes = PrefixPlan(episodes)
-        self._total = episodes.total
+        self._prefixes = PrefixPlan(log)
+        self._total = log.total
         self._seed = seed
         rng = np.random.default_rng(seed)
         self._base = np.uint64(rng.integers(1 << 32, (1 << 61) - 1, dtype=np.uint64))
@@ -87,9 +87,19 @@ class SketchPlan:
         """See `Plan`."""
         return self._prefixes.shard(episodes)
 
-    def layer(self, t: int, parts: list[Any], sizes: Int64, delta: float) -> RowLayer | SketchLayer:
+    def prepared_bytes(self, episodes: int) -> int:
         """See `Plan`."""
-        tree = PrefixTree.of(parts, self._prefixes.letters, len(sizes))
+        return self._prefixes.prepared_bytes(episodes)
+
+    def together(self, parts: list[PrefixPart]) -> PrefixPart:
+        """See `Plan`."""
+        return self._prefixes.together(parts)
+
+    def layer(
+        self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: Asker | None = None
+    ) -> RowLayer | SketchLayer:
+        """See `Plan`."""
+        tree = PrefixTree.of(part, len(sizes))
         length = len(tree.word)
         sketcher = Sketcher(tree, self.shape(length, delta), self._base, self._epsilon(length, delta))
         if self.estimates:

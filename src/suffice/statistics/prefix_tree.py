@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.bounds import Bound
-from suffice.episodes import PAD, STOP, Codes, Episodes
+from suffice.episodes import PAD, STOP, Codes, Episodes, Outline
 from suffice.errors import SettingsError
-from suffice.statistics import UNWEIGHTED, Candidates, Float, Int64, Judgement, Meetings, weights
+from suffice.statistics import Asker, Candidates, Float, Int64, Judgement, Meetings, weights
 from suffice.statistics.judging import judge
 
 
@@ -37,18 +36,18 @@ class PrefixCounts:
         """See `Statistic`."""
         return "prefixes"
 
-    def plan(self, episodes: Episodes, bound: Bound, memory: int) -> PrefixPlan:
+    def plan(self, log: Outline, bound: Bound, memory: int) -> PrefixPlan:
         """See `Statistic`."""
-        refuse_if_too_large(episodes, memory)
-        return PrefixPlan(episodes)
+        refuse_if_too_large(log, memory)
+        return PrefixPlan(log)
 
 
-def refuse_if_too_large(episodes: Episodes, memory: int) -> None:
+def refuse_if_too_large(log: Outline, memory: int) -> None:
     """Say beforehand that orders and one tree will not fit."""
-    needed = (4 * (episodes.horizon + 2) + BYTES_PER_LEAF) * episodes.n
+    needed = (4 * (log.horizon + 2) + BYTES_PER_LEAF) * log.n
     if needed > memory:
         raise SettingsError(
-            f"sorting the suffixes of {episodes.n:,} episodes needs {needed / 1e9:.1f} GB, more than the "
+            f"sorting the suffixes of {log.n:,} episodes needs {needed / 1e9:.1f} GB, more than the "
             f"{memory / 1e9:.1f} GB allowed; use --metric languages, or raise --memory"
         )
 
@@ -61,11 +60,15 @@ class PrefixPlan:
 
     divides = False  # a tree is as large as its data: shards would only have to be merged again
     estimates = False
+    again = False
 
-    def __init__(self, episodes: Episodes) -> None:
-        self.letters = len(episodes.letters)
-        self._episodes = episodes.columns(slice(0, 1))  # for the alphabet; the data stay with the shards
-        self._gamma = int(np.prod([len(codes) for codes in episodes.suffix_alphabet()], dtype=object))
+    def __init__(self, log: Outline) -> None:
+        self.letters, self._log = len(log.letters), log
+        self._gamma = int(np.prod([len(codes) for codes in log.suffix_alphabet()], dtype=object))
+
+    def prepared_bytes(self, episodes: int) -> int:
+        """See `Plan`."""
+        return 4 * (self._log.horizon + 2) * episodes
 
     def size(self, length: int, delta: float) -> int:
         """|X| = 2(ARO)^ℓ, which reproduces the paper's constant."""
@@ -75,17 +78,21 @@ class PrefixPlan:
         """See `Plan`."""
         return PrefixShard(episodes, self.letters)
 
-    def layer(self, t: int, parts: list[Any], sizes: Int64, delta: float) -> TreeLayer:
+    def together(self, parts: list[PrefixPart]) -> PrefixPart:
         """See `Plan`."""
-        return TreeLayer(PrefixTree.of(parts, self.letters, len(sizes)), sizes, self.read)
+        return PrefixPart.together(parts, self.letters)
+
+    def layer(self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: Asker | None = None) -> TreeLayer:
+        """See `Plan`."""
+        return TreeLayer(PrefixTree.of(part, len(sizes)), sizes, self.read)
 
     def read(self, prefix: Codes) -> str:
         """A prefix in words."""
         return "next " + ", ".join(self._read_letter(int(x)) for x in prefix)
 
     def _read_letter(self, letter: int) -> str:
-        alphabet = self._episodes.alphabet
-        a, o, r = (int(code) for code in self._episodes.letters[letter])
+        alphabet = self._log.alphabet
+        a, o, r = (int(code) for code in self._log.letters[letter])
         if a == PAD:
             return "nothing more"
         seen = "the end" if o == STOP else "(" + ", ".join(str(v) for v in alphabet.observations[o - 1]) + ")"
@@ -100,6 +107,23 @@ class PrefixPart:
     word: Codes  # [ℓ, N]
     weight: Int64
     order: NDArray[np.uint32]  # [N]
+
+    @classmethod
+    def together(cls, parts: list[PrefixPart], letters: int) -> PrefixPart:
+        """All their suffixes; those of one candidate that are alike stand as one, with their number."""
+        word = np.concatenate([part.word for part in parts], axis=1)
+        candidate = np.concatenate([part.candidate for part in parts])
+        weight = np.concatenate(
+            [part.weight if len(part.weight) else np.ones(len(part.candidate), np.int64) for part in parts]
+        )
+        order = suffix_orders(word, letters)[0]
+        leaf, _, common = kernels.leaves_of(word, order)
+        start, value, count = kernels.tally(candidate, leaf, weight, int(candidate.max()) + 1, len(common))
+        example = np.zeros(len(common), np.int64)
+        example[leaf] = np.arange(len(leaf))
+        word = np.ascontiguousarray(word[:, example[value]])
+        of = np.repeat(np.arange(len(start) - 1, dtype=np.uint32), np.diff(start))
+        return cls(of, word, count, suffix_orders(word, letters)[0])
 
 
 class PrefixShard:
@@ -138,9 +162,8 @@ class PrefixTree:
     count: Int64  # suffixes of the candidate there
 
     @classmethod
-    def of(cls, parts: list[PrefixPart], letters: int, candidates: int) -> PrefixTree:
-        """The tree of all shards' suffixes together."""
-        part = parts[0] if len(parts) == 1 else _together(parts, letters)
+    def of(cls, part: PrefixPart, candidates: int) -> PrefixTree:
+        """The tree of all suffixes together."""
         leaf, example, common = kernels.leaves_of(part.word, part.order)
         end, parent, depth, first_leaf, node = kernels.prefix_tree(common, part.word.shape[0])
         start, value, count = kernels.tally(part.candidate, leaf, part.weight, candidates, len(common))
@@ -155,14 +178,6 @@ class PrefixTree:
         """A prefix on the edge to a node, the shortest unless told: all begin exactly the suffixes below it."""
         length = int(self.depth[self.parent[node]]) + 1 if length is None else length
         return self.word[:length, self.example[self.first_leaf[node]]]
-
-
-def _together(parts: list[PrefixPart], letters: int) -> PrefixPart:
-    word = np.concatenate([part.word for part in parts], axis=1)
-    weighted = any(len(part.weight) for part in parts)
-    weight = np.concatenate([part.weight for part in parts]) if weighted else UNWEIGHTED
-    candidate = np.concatenate([part.candidate for part in parts])
-    return PrefixPart(candidate, word, weight, suffix_orders(word, letters)[0])
 
 
 class TreeLayer:

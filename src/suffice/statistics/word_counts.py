@@ -74,7 +74,25 @@ class WordPart:
     start: Int64  # [C+1]
     value: NDArray[np.uint32]
     count: Int64
-    rows: Bits  # [ids, words]
+    rows: Bits  # [ids, words] distinct
+
+    @classmethod
+    def together(cls, parts: list[WordPart]) -> WordPart:
+        """The same of all their episodes."""
+        packed = np.packbits(np.concatenate([part.rows for part in parts]), axis=1)
+        _, keep, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        offsets = np.cumsum([0] + [len(part.rows) for part in parts[:-1]])
+        keys = [
+            np.repeat(np.arange(len(part.start) - 1), np.diff(part.start)) * len(keep)
+            + number.reshape(-1)[part.value + o]
+            for part, o in zip(parts, offsets, strict=True)
+        ]
+        pairs, place = np.unique(np.concatenate(keys), return_inverse=True)
+        count = np.zeros(len(pairs), np.int64)
+        np.add.at(count, place, np.concatenate([part.count for part in parts]))
+        start = np.searchsorted(pairs, np.arange(len(parts[0].start)) * len(keep))
+        rows = np.concatenate([part.rows for part in parts])[keep]
+        return cls(start, (pairs % len(keep)).astype(np.uint32), count, rows)
 
 
 class WordShard:
@@ -93,14 +111,14 @@ class WordShard:
 
 
 def word_layer(
-    patterns: Patterns, words: Words, k: int, length: int, parts: list[WordPart], sizes: Int64, memory: int
+    patterns: Patterns, words: Words, k: int, length: int, part: WordPart, sizes: Int64, memory: int
 ) -> RowLayer:
     """Languages that hold for the same suffixes of the layer become one event, with their number."""
     columns = words.languages(length)
-    level = Level.reaching(np.concatenate([part.rows[:, columns] for part in parts]), columns, k, memory)
+    level = Level.reaching(part.rows[:, columns], columns, k, memory)
     refuse_if_over(memory, 8 * len(sizes) * len(level.multiplicities))
-    offsets = np.cumsum([0] + [len(part.rows) for part in parts])
-    counts = [level.weigh(*_rows_of(parts, offsets, c)).astype(np.int64) for c in range(len(sizes))]
+    mine = [slice(*part.start[c : c + 2]) for c in range(len(sizes))]
+    counts = [level.weigh(part.value[s].astype(np.int64), part.count[s]).astype(np.int64) for s in mine]
 
     def describe(event: int) -> str:
         return level.describe(event, lambda column: words.describe(column, patterns.name))
@@ -115,13 +133,6 @@ def refuse_if_over(memory: int, needed: int) -> None:
             f"this language family needs {needed / 1e9:.1f} GB on this log, more than the "
             f"{memory / 1e9:.1f} GB allowed; try a smaller --family, or raise --memory"
         )
-
-
-def _rows_of(parts: list[WordPart], offsets: Int64, c: int) -> tuple[Int64, Int64]:
-    """Which membership rows one candidate has, in all parts, and how often."""
-    mine = [slice(part.start[c], part.start[c + 1]) for part in parts]
-    ids = np.concatenate([part.value[s] + o for part, s, o in zip(parts, mine, offsets[:-1], strict=True)])
-    return ids, np.concatenate([part.count[s] for part, s in zip(parts, mine, strict=True)])
 
 
 _Made = tuple[str, int, int]

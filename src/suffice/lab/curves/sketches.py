@@ -60,7 +60,7 @@ class Sizes(NamedTuple):
 def sizes(domain: str, horizon: int, n: int) -> Sizes:
     """By theory.md §5, with the library's own constants."""
     log = letters_as_log(about(domain, (), horizon).truth.minimal)
-    many = replace(log, weight=np.array([n], np.int64))
+    many = replace(log, weight=np.array([n], np.int64)).outline
     prefixes = PrefixPlan(many).size(horizon, DELTA) // 2
     shape = SketchPlan(many, 0, cells_are_events=False).shape(horizon, DELTA)
     return Sizes(

@@ -1,0 +1,125 @@
+"""Asking a log: a question goes to every part of its episodes, and the answers add up.
+
+It does not matter where the episodes are: in memory, in a file that is read block by block, or on other machines. An
+answer is the same to the bit however they are divided, so questions are answered with whole numbers, or with sums that
+do not depend on their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import fields
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.episodes import Codes, Episodes, Outline
+
+T = TypeVar("T")
+Group = NDArray[np.uint32]
+
+NOWHERE: Group = np.zeros(0, np.uint32)
+CELLS = 1 << 22  # steps of a block: enough that starting with one costs nothing, few enough to work on in the cache
+
+
+def _make(plan: Any, episodes: Episodes) -> Any:
+    return plan.shard(episodes)
+
+
+class View(NamedTuple):
+    """Some of the episodes, as a question sees them."""
+
+    episodes: Episodes  # from step `since` on
+    first: int = 0  # the place of the first of them in the log
+    since: int = 0
+    group: Group = NOWHERE  # [n] the candidate that each belongs to, where episodes walk an automaton
+    met: Any = None  # what candidates meet, if it happens to be known
+    prepare: Callable[[Any, Episodes], Any] = _make  # how a plan gets its shard, which may have been kept
+
+    def at(self, t: int) -> Codes:
+        """[n] the letters of step t."""
+        return np.asarray(self.episodes.word[t - self.since])
+
+
+class Question(Protocol[T]):
+    """What is asked; it travels, so it holds no more than it needs."""
+
+    def __call__(self, view: View) -> T:
+        """The answer of some episodes."""
+
+    def together(self, answers: list[T]) -> T:
+        """The answer of all, from those of their parts in order."""
+
+
+class Elsewhere(Outline):
+    """A log whose episodes are not in memory."""
+
+    __slots__ = ()
+
+    @property
+    def outline(self) -> Outline:
+        """All but the episodes themselves."""
+        return Outline(*(getattr(self, field.name) for field in fields(Outline)))
+
+    def ask(self, question: Question[T]) -> T:
+        """The answer of all episodes."""
+        raise NotImplementedError
+
+    def running(self, threads: int) -> AbstractContextManager[Any]:
+        """An engine that lets the episodes walk an automaton, see `engines.Engine`."""
+        raise NotImplementedError
+
+
+Log = Episodes | Elsewhere
+
+
+class Blocks(Protocol):
+    """Episodes that are gone through block by block."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """Episodes of each block."""
+
+    def block(self, i: int, since: int = 0) -> Episodes:
+        """Those of one block, from some step on."""
+
+
+class InMemory:
+    """Episodes as blocks."""
+
+    def __init__(self, episodes: Episodes) -> None:
+        self._episodes = episodes
+        self._length = block_length(episodes.horizon)
+
+    @property
+    def sizes(self) -> list[int]:
+        """See `Blocks`."""
+        n, length = self._episodes.n, self._length
+        return [min(length, n - begin) for begin in range(0, n, length)]
+
+    def block(self, i: int, since: int = 0) -> Episodes:
+        """See `Blocks`."""
+        columns = slice(i * self._length, min((i + 1) * self._length, self._episodes.n))
+        return self._episodes.columns(columns, since)
+
+
+def block_length(horizon: int) -> int:
+    """Episodes of a block."""
+    return max(1 << 10, min(1 << 16, CELLS // (horizon + 1)))
+
+
+def views(blocks: Blocks) -> Iterator[View]:
+    """Block by block."""
+    first = 0
+    for i, size in enumerate(blocks.sizes):
+        yield View(blocks.block(i), first)
+        first += size
+
+
+def ask(log: Log, question: Question[T]) -> T:
+    """The answer of a log, wherever its episodes are."""
+    if isinstance(log, Episodes):
+        return question.together([question(view) for view in views(InMemory(log))])
+    return log.ask(question)
