@@ -7,25 +7,21 @@ model and stands in a small file beside it.
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from suffice import portrait
 from suffice.about import FORMAT, FORMAT_VERSION, About, about_of
+from suffice.archives import Kind, Shape, opened, write_archive
 from suffice.bounds import BOUNDS
 from suffice.doubts import Doubt, doubts
 from suffice.episodes import Alphabet, Episodes
-from suffice.errors import ModelError, SufficeError
-from suffice.files import name_beside, replacing
+from suffice.errors import ModelError
 from suffice.kernels import FISHER
 from suffice.learner import Decision, Learned
 from suffice.logs import Bins, Columns
@@ -34,10 +30,16 @@ from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
 from suffice.rdp import RDP
 from suffice.solution import Solution, layered
-from suffice.version import __version__
 from suffice.wording import Wording
 
-MAX_BYTES = 1 << 33  # of a model in memory: no more is unpacked
+MODEL_FILE = Kind(
+    "model file",
+    FORMAT,
+    FORMAT_VERSION,
+    ModelError,
+    remake="learn or copy it again",
+    make="make one with: suffice learn LOG -o",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -138,37 +140,21 @@ class Model:
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
-        entries = {"header.json": msgspec.json.format(msgspec.json.encode(self.about), indent=1)}
-        entries["witnesses.json"] = msgspec.json.encode([d.verdict.witness for d in self.decisions])
-        for name, array in (_arrays_of(self.rdp) | _columns_of(self.decisions) | _arrays_of_plan(self.plan)).items():
-            buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
-            entries[f"{name}.npy"] = buffer.getvalue()
-        with replacing(Path(path)) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in entries.items():
-                archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)  # ZipInfo: no time of day
+        arrays = _arrays_of(self.rdp) | _columns_of(self.decisions) | _arrays_of_plan(self.plan)
+        write_archive(Path(path), self.about, {"witnesses": [d.verdict.witness for d in self.decisions]}, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Model:
         """Read a model file; a damaged or foreign one is refused in one line."""
-        entries = _read_entries(Path(path))
-        try:
-            about = _read_header(entries)
-            arrays = {name[:-4]: _array(data) for name, data in entries.items() if name.endswith(".npy")}
-            alphabet = Alphabet(
-                tuple(about.actions), tuple(about.features), tuple(map(tuple, about.observations)), tuple(about.rewards)
-            )
-            letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
-            rdp = RDP(alphabet, letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
-            if about.layers != rdp.layers.tolist():
+        with opened(Path(path), MODEL_FILE) as archive:
+            about = archive.header(About)
+            witnesses = archive.text("witnesses", list[str])
+            arrays = archive.arrays(_declared(about, len(witnesses), cut="cut.npy" in archive.members))
+            if about.layers != arrays["layers"].tolist():
                 raise ValueError("its header is of another automaton")
-            witnesses = msgspec.json.decode(entries["witnesses.json"], type=list[str])
+            letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
+            rdp = RDP(_alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
             return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
-        except (SufficeError, ValueError, KeyError, TypeError, MemoryError, SyntaxError, TokenError) as error:
-            reason = " ".join(str(error).split())
-            raise ModelError(f"{path}: this model file is damaged ({reason}); learn or copy it again") from error
-        except _NewerError as error:
-            raise ModelError(f"{path}: {error}") from error
 
 
 def load(path: str | Path) -> Model:
@@ -180,23 +166,37 @@ def load(path: str | Path) -> Model:
     return Model.load(path)
 
 
-class _NewerError(Exception):
-    """A file of a format that this version cannot know."""
-
-
 # ---------------------------------------------------------------- arrays in the archive
 
 _RDP_ARRAYS = ("letters", "symbols", "layers", "tau", "counts")
 _PLACES = ("layer", "state", "symbol", "n")
 _VERDICT = ("target", "promoted", "forced", "nearest", "distance", "threshold", "detectable")
+_PLAN_ARRAYS = ("actions", "values", "lower")
+
+
+def _declared(about: About, decisions: int, cut: bool) -> dict[str, tuple[str, Shape]]:
+    """The arrays that a header asks for; X letters, Y symbols and P states of the plan are for them to say."""
+    states = sum(about.layers)
+    shapes: dict[str, tuple[str, Shape]] = {
+        "letters": ("iu", ("X", 3)),
+        "symbols": ("iu", ("Y", 2)),
+        "layers": ("iu", (len(about.layers),)),
+        "tau": ("iu", (states, "Y")),
+        "counts": ("iu", (states, "X")),
+    }
+    shapes |= {"cut": ("iu", (states, "X"))} if cut else {}
+    shapes |= {f"decision_{name}": ("iuf", (decisions,)) for name in (*_PLACES, *_VERDICT)}
+    return shapes | ({f"plan_{name}": ("if", ("P",)) for name in _PLAN_ARRAYS} if about.plan else {})
+
+
+def _alphabet_of(about: About) -> Alphabet:
+    observations = tuple(map(tuple, about.observations))
+    return Alphabet(tuple(about.actions), tuple(about.features), observations, tuple(about.rewards))
 
 
 def _arrays_of(rdp: RDP) -> dict[str, Any]:
     cut = {} if rdp.cut is None else {"cut": rdp.cut}
     return {name: getattr(rdp, name) for name in _RDP_ARRAYS} | cut
-
-
-_PLAN_ARRAYS = ("actions", "values", "lower")
 
 
 def _arrays_of_plan(plan: Plan | None) -> dict[str, Any]:
@@ -231,10 +231,6 @@ def _columns_of(decisions: tuple[Decision, ...]) -> dict[str, Any]:
 
 def _decisions_of(arrays: dict[str, Any], witnesses: list[str]) -> tuple[Decision, ...]:
     columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_VERDICT)} | {"witness": witnesses}
-    if len({len(column) for column in columns.values()}) > 1:
-        raise ValueError("its decisions are incomplete")
-    if any(arrays[f"decision_{name}"].dtype.kind not in "iuf" for name in (*_PLACES, *_VERDICT)):
-        raise ValueError("its decisions are no numbers")
     decisions = []
     for i in range(len(witnesses)):
         row = {name: column[i] for name, column in columns.items()}
@@ -244,46 +240,3 @@ def _decisions_of(arrays: dict[str, Any], witnesses: list[str]) -> tuple[Decisio
         verdict = Verdict(**{name: row[name] for name in (*_VERDICT, "witness")})
         decisions.append(Decision(**{name: row[name] for name in _PLACES}, verdict=verdict))
     return tuple(decisions)
-
-
-# ---------------------------------------------------------------- reading
-
-
-def _read_entries(path: Path) -> dict[str, bytes]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
-                raise ModelError(f"{path}: this is no model file: it would unpack to over {MAX_BYTES >> 30} GiB")
-            return {name: archive.read(name) for name in archive.namelist()}
-    except FileNotFoundError:
-        instead = f"{hint} If not," if (hint := name_beside(path)) else ";"
-        raise ModelError(f"{path}: there is no such file{instead} make one with: suffice learn LOG -o {path}") from None
-    except OSError as error:
-        raise ModelError(f"{path}: the file cannot be read ({error.strerror or error})") from error
-    except SufficeError:
-        raise
-    except Exception as error:  # a damaged archive sets off whatever its decompressors raise
-        text = "this is no model file, or a damaged one"
-        raise ModelError(f"{path}: {text} ({error}); learn or copy it again") from error
-
-
-class _Kind(msgspec.Struct):
-    format: str
-    format_version: int
-    version: str = "?"
-
-
-def _read_header(entries: dict[str, bytes]) -> About:
-    kind = msgspec.json.decode(entries["header.json"], type=_Kind)
-    if kind.format != FORMAT:
-        raise ValueError(f"its format is {kind.format!r}, not {FORMAT!r}")
-    if kind.format_version > FORMAT_VERSION:
-        raise _NewerError(
-            f"written by suffice {kind.version} in format {kind.format_version}, newer than the {FORMAT_VERSION} that "
-            f"suffice {__version__} reads; upgrade suffice"
-        )
-    return msgspec.json.decode(entries["header.json"], type=About)
-
-
-def _array(data: bytes) -> Any:
-    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)

@@ -62,7 +62,7 @@ def exact(domain: str, horizon: int, name: str) -> Exact:
     arrows = tuple(replace(a, probability=a.probability.astype(float)) for a in minimal.arrows)
     minimal = replace(minimal, arrows=arrows, rational=False)
     try:
-        size = family.size(patterns_of(family, letters_as_log(minimal)).formal, horizon)
+        size = family.size(patterns_of(family, letters_as_log(minimal).outline).formal, horizon)
         if not family.is_simple and size * minimal.n_states > WORK[family.j]:
             return Exact(size)
         closest = [near for layer in futures(minimal, family) if (near := closest_in(layer))]

@@ -1,0 +1,39 @@
+"""JSON from anywhere: its size and its depth are looked at before it is decoded."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+T = TypeVar("T")
+
+DEEPEST = 64  # lists and records within one another, in files of our own
+LARGEST = 1 << 28  # bytes
+OTHERS = bytes(set(range(256)) - set(b'[]{}"'))
+STEP = np.zeros(256, np.int8)  # deeper, or less deep
+STEP[list(b"[{")], STEP[list(b"]}")] = 1, -1
+PIECE = 1 << 17  # brackets that are looked at together
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """What JSON says, if it is of the kind and neither too large nor too deep; else a ValueError says what is wrong."""
+    if len(data) > LARGEST:
+        raise ValueError(f"{len(data):,} bytes of JSON, but {LARGEST:,} are the most")
+    if depth(data) > DEEPEST:
+        raise ValueError(f"lists and records are more than {DEEPEST} deep")
+    return msgspec.json.decode(data, type=kind)
+
+
+def depth(data: bytes) -> int:
+    """How many lists and records are open at once, at most; of what is no JSON, at least as many as a parser opens."""
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")  # what is left of quotes begins or ends a text
+    marks = np.frombuffer(plain.translate(None, OTHERS), np.uint8)
+    quotes = now = deepest = 0
+    for begin in range(0, len(marks), PIECE):
+        piece = marks[begin : begin + PIECE]
+        seen = quotes + np.cumsum(piece == ord('"'))
+        depths = now + np.cumsum(np.where(seen & 1, 0, STEP[piece]))
+        quotes, now, deepest = int(seen[-1]), int(depths[-1]), max(deepest, int(depths.max()))
+    return deepest
