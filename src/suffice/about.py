@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from suffice.episodes import Episodes, Value
+from suffice.asking import Log, digest
+from suffice.episodes import Value
 from suffice.languages import BEYOND
 from suffice.learner import Learned, Report
 from suffice.logs import Bins, Columns
@@ -106,7 +107,7 @@ class About(msgspec.Struct, frozen=True):
 
 def about_of(
     learned: Learned,
-    episodes: Episodes,
+    episodes: Log,
     solution: Solution | None,
     bins: Mapping[str, Bins],
     held_out: float,
@@ -119,7 +120,7 @@ def about_of(
         format=FORMAT,
         format_version=FORMAT_VERSION,
         version=__version__,
-        log_hash=episodes.digest(),
+        log_hash=digest(episodes, ordered=held_out > 0),
         episodes=int(learned.rdp.counts[0].sum()),
         metric=OUTCOMES if learned.rdp.stationary else statistic.name,
         family=None if learned.rdp.stationary else _family_of(statistic),

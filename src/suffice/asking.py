@@ -8,6 +8,7 @@ do not depend on their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import Codes, Episodes, Outline
+from suffice.episodes import Codes, Episodes, Int64, Mask, Outline, share_of
+from suffice.errors import SettingsError
 
 T = TypeVar("T")
 Group = NDArray[np.uint32]
@@ -67,9 +69,21 @@ class Elsewhere(Outline):
         """The answer of all episodes."""
         raise NotImplementedError
 
-    def running(self, threads: int) -> AbstractContextManager[Any]:
+    def running(self) -> AbstractContextManager[Any]:
         """An engine that lets the episodes walk an automaton, see `engines.Engine`."""
         raise NotImplementedError
+
+    def among(self, chosen: Mask) -> Elsewhere:
+        """Some of the episodes."""
+        raise NotImplementedError
+
+    def divide(self, share: float, rng: np.random.Generator) -> tuple[Elsewhere, Elsewhere, Int64]:
+        """As `Episodes.divide`, into the same parts."""
+        if self.n != self.total:
+            raise SettingsError("episodes with weights are divided in memory only; raise --memory, or divide the log")
+        chosen = np.zeros(self.n, bool)
+        chosen[rng.permutation(self.n)[: share_of(share, self.total)]] = True
+        return self.among(~chosen), self.among(chosen), np.flatnonzero(chosen)
 
 
 Log = Episodes | Elsewhere
@@ -118,8 +132,47 @@ def views(blocks: Blocks) -> Iterator[View]:
         first += size
 
 
+def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
+    """The answers of n tasks; every thread adds up its own, so that no more than two of each are kept."""
+
+    def some(k: int) -> T:
+        total = task(k)
+        for i in range(k + threads, n, threads):
+            total = together([total, task(i)])
+        return total
+
+    workers = min(threads, n)
+    if workers == 1:
+        return some(0)
+    pool = ThreadPoolExecutor(workers - 1)
+    try:
+        others = [pool.submit(some, k) for k in range(1, workers)]
+        return together([some(0), *(other.result() for other in others)])
+    finally:  # after an error nobody waits for them
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
 def ask(log: Log, question: Question[T]) -> T:
     """The answer of a log, wherever its episodes are."""
     if isinstance(log, Episodes):
         return question.together([question(view) for view in views(InMemory(log))])
     return log.ask(question)
+
+
+class _Mixed(NamedTuple):
+    """What the episodes add to a digest."""
+
+    ordered: bool
+
+    def __call__(self, view: View) -> NDArray[np.uint64]:
+        """See `Question`."""
+        return view.episodes.mixed(view.first, self.ordered)
+
+    def together(self, answers: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+        """See `Question`."""
+        return np.asarray(sum(answers[1:], answers[0]))
+
+
+def digest(log: Log, ordered: bool = False) -> str:
+    """A hash of a log's content: of its episodes, if wanted in their order."""
+    return log.outline.digest(ask(log, _Mixed(ordered)))

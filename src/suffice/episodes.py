@@ -90,6 +90,32 @@ class Alphabet:
         if any(len(o) != len(self.features) for o in self.observations):
             raise LogError(f"every observation needs {len(self.features)} features: {', '.join(self.features)}")
 
+    @classmethod
+    def union(cls, parts: Sequence[Alphabet]) -> Alphabet:
+        """All that can be seen in several logs of the same features."""
+        features = parts[0].features
+        if other := [part for part in parts if part.features != features]:
+            ours, theirs = (", ".join(names) for names in (features, other[0].features))
+            raise LogError(f"the observations of one log are {ours}, of another {theirs}; name the same for all")
+        actions, observations, rewards = (
+            tuple(dict.fromkeys(symbol for part in parts for symbol in getattr(part, kind)))
+            for kind in ("actions", "observations", "rewards")
+        )
+        return cls(actions, features, observations, rewards)
+
+    def codes_in(self, other: Alphabet, letters: Codes) -> tuple[Int64, Int64, Int64]:
+        """[X] the codes that the action, observation and reward of each letter [X, 3] have in a larger alphabet."""
+        actions = {action: code for code, action in enumerate(other.actions, start=PAD + 1)}
+        observations = {observation: code for code, observation in enumerate(other.observations, start=STOP + 1)}
+        rewards = {reward: code for code, reward in enumerate(other.rewards)}
+        tables = (
+            [DUMMY, PAD, *(actions[action] for action in self.actions)],
+            [STOP, *(observations[observation] for observation in self.observations)],
+            [rewards[reward] for reward in self.rewards],
+        )
+        action, observation, reward = (np.array(table)[column] for table, column in zip(tables, letters.T, strict=True))
+        return action, observation, reward
+
     @property
     def n_actions(self) -> int:
         """Action codes, the two special ones included."""
@@ -202,19 +228,19 @@ class Episodes:
         return cls(alphabet, letters, word, follows, weight, declared)
 
     @classmethod
+    def beside(cls, parts: Sequence[Episodes]) -> Episodes:
+        """Parts of one log one after the other."""
+        weighted = parts[0].weight is not None
+        return replace(
+            parts[0],
+            word=np.concatenate([part.word for part in parts], axis=1),
+            weight=np.concatenate([part.weight for part in parts if part.weight is not None]) if weighted else None,
+        )
+
+    @classmethod
     def joined(cls, parts: Sequence[Episodes]) -> Episodes:
         """The episodes of several logs one after the other, in one alphabet, padded up to the longest horizon."""
-        first = parts[0]
-        if other := [part for part in parts if part.alphabet.features != first.alphabet.features]:
-            ours, theirs = (", ".join(part.alphabet.features) for part in (first, other[0]))
-            raise LogError(f"the observations of one log are {ours}, of another {theirs}; name the same for all")
-        known = [part.alphabet for part in parts]
-        alphabet = Alphabet(
-            tuple(action for one in known for action in one.actions),
-            first.alphabet.features,
-            tuple(observation for one in known for observation in one.observations),
-            tuple(reward for one in known for reward in one.rewards),
-        )
+        alphabet = Alphabet.union([part.alphabet for part in parts])
         horizon = max(part.horizon for part in parts)
         steps = [(part if part.horizon == horizon else part.padded(horizon))._steps_in(alphabet) for part in parts]
         weight = None
@@ -227,19 +253,10 @@ class Episodes:
 
     def _steps_in(self, alphabet: Alphabet) -> tuple[Codes, Codes, Codes]:
         """[H+1, N] the codes of action, observation and reward in an alphabet that has them all."""
-        ours = self.alphabet
-        observations = {observation: code for code, observation in enumerate(alphabet.observations, start=STOP + 1)}
-        rewards = {reward: code for code, reward in enumerate(alphabet.rewards)}
-        actions = {action: code for code, action in enumerate(alphabet.actions, start=PAD + 1)}
-        tables = (
-            [DUMMY, PAD, *(actions[action] for action in ours.actions)],
-            [STOP, *(observations[observation] for observation in ours.observations)],
-            [rewards[reward] for reward in ours.rewards],
-        )
         sizes = alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards)
+        columns = self.alphabet.codes_in(alphabet, self.letters)
         action, observation, reward = (
-            np.array(table, smallest_uint(size))[column][self.word]
-            for table, size, column in zip(tables, sizes, self.letters.T, strict=True)
+            column.astype(smallest_uint(size))[self.word] for column, size in zip(columns, sizes, strict=True)
         )
         return action, observation, reward
 
@@ -301,9 +318,7 @@ class Episodes:
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes, Int64]:
         """The episodes without a random share of them, that share, and which columns it has, in order."""
         weight = np.ones(self.n, np.int64) if self.weight is None else self.weight
-        size = round(share * self.total) if 0 < share < 1 else 0
-        if not 0 < size < self.total:
-            raise SettingsError(f"a share of {share:g} of {self.total:,} episodes leaves one side empty; log more")
+        size = share_of(share, self.total)
         if self.weight is None:
             taken = np.zeros(self.n, np.int64)
             taken[rng.permutation(self.n)[:size]] = 1
@@ -330,6 +345,14 @@ class Episodes:
     def digest(self, ordered: bool = False) -> str:
         """A hash of the content: equal for a CSV and a Parquet file with the same episodes, if wanted in one order."""
         return self.outline.digest(self.mixed(ordered=ordered))
+
+
+def share_of(share: float, total: int) -> int:
+    """How many of so many episodes; neither none nor all."""
+    size = round(share * total) if 0 < share < 1 else 0
+    if not 0 < size < total:
+        raise SettingsError(f"a share of {share:g} of {total:,} episodes leaves one side empty; log more")
+    return size
 
 
 def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[Int64, Codes]:

@@ -99,14 +99,14 @@ class Learner:
             return self.fit(data)
         bins, before = self.model_.bins, self._episodes.horizon
         more = self._read(data, bins, self.horizon)
-        if more.episodes.horizon > before:  # whether those before ended there, or were cut off, is not known any more
+        if more.here.horizon > before:  # whether those before ended there, or were cut off, is not known any more
             raise LogError(
-                f"the new episodes are longer ({more.episodes.horizon} decisions) than those before ({before}); fit "
+                f"the new episodes are longer ({more.here.horizon} decisions) than those before ({before}); fit "
                 "them together: fit([old, new]), or give a horizon"
             )
-        if more.episodes.horizon < before and not isinstance(data, Episodes):
+        if more.here.horizon < before and not isinstance(data, Episodes):
             more = self._read(data, bins, before)
-        return self._learn(Reading(Episodes.joined([self._episodes, more.episodes]), bins))
+        return self._learn(Reading(Episodes.joined([self._episodes, more.here]), bins))
 
     @property
     def model_(self) -> Model:
@@ -127,7 +127,7 @@ class Learner:
         as the log did, what the log did most often there.
         """
         rdp = self.model_.rdp
-        episodes = self._read(data, self.model_.bins, None).episodes
+        episodes = self._read(data, self.model_.bins, None).here
         refuse_other_features(rdp, episodes)
         if episodes.horizon > rdp.horizon and not rdp.stationary:
             raise LogError(
@@ -148,12 +148,12 @@ class Learner:
         """
         model = self.model_
         read = self._read(data, model.bins, model.rdp.horizon)
-        if read.episodes.digest() == model.about.log_hash:
+        if read.here.digest() == model.about.log_hash:
             raise SettingsError(
                 "these are the very episodes that it learned from, which flatter the plan; hold some out before fit, "
                 "and score it on those"
             )
-        judged = judge(model.planned, model.required_plan(), read.episodes, read.propensities)
+        judged = judge(model.planned, model.required_plan(), read.here, read.propensities)
         by_both = judged.doubly_robust
         return by_both.value if math.isfinite(by_both.error) else judged.model_based.value
 
@@ -164,5 +164,5 @@ class Learner:
     def _learn(self, read: Reading) -> Learner:
         own = ("columns", "horizon", "bins")
         how = {name: value for name, value in self.get_params().items() if name not in own}
-        self._model, self._episodes = learn(read.episodes, bins=read.bins, **how), read.episodes
+        self._model, self._episodes = learn(read.here, bins=read.bins, **how), read.here
         return self

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.about import Planned
+from suffice.asking import Log
 from suffice.bounds import BOUNDS
-from suffice.episodes import Episodes
 from suffice.errors import SettingsError
 from suffice.languages import Family
 from suffice.learner import Learned, Settings
@@ -33,6 +33,8 @@ from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.statistics.prefix_sketch import PrefixSketches
 from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.stored import Stored
+from suffice.streaming import Room
 from suffice.tying import tie
 
 HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
@@ -172,7 +174,8 @@ def learn(
     if like is not None:
         horizon = like.rdp.horizon if horizon is None else horizon
         bins = like.bins if bins is None else bins
-    read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns)
+    room = Room(choices.settings.memory, choices.settings.threads)
+    read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns, room)
     return learn_model(read, choices, progress)[0]
 
 
@@ -192,7 +195,9 @@ def _has_usual_test(settings: Settings) -> bool:
 
 def learn_model(read: Reading, choices: Choices, progress: Progress = _silently) -> tuple[Model, Stationarity | None]:
     """A model of what was read, and what was found out about folding time if that was asked."""
-    used, share, folding = read.episodes, choices.hold_out, None
+    used: Log = read.episodes
+    share, folding = choices.hold_out, None
+    refuse_if_unordered(used, choices)
     if share is not None:
         used, *_ = read.episodes.divide(share, np.random.default_rng(HOLD_OUT_SEED))
     if choices.stationary == "auto":
@@ -210,7 +215,17 @@ def learn_model(read: Reading, choices: Choices, progress: Progress = _silently)
     return model, folding
 
 
-def _learned(used: Episodes, choices: Choices, tied: bool, progress: Progress) -> Learned | Solution:
+def refuse_if_unordered(log: Log, choices: Choices) -> None:
+    """What is chosen by its place in a log must be found in the same place when the log is read at once."""
+    by_place = choices.hold_out is not None or choices.split is not None or choices.stationary
+    if isinstance(log, Stored) and not log.ascending and by_place:
+        raise SettingsError(
+            "a log larger than memory whose episode ids do not grow is learned in layers, without --hold-out, --split "
+            "and --stationary; sort it by episode id, or raise --memory"
+        )
+
+
+def _learned(used: Log, choices: Choices, tied: bool, progress: Progress) -> Learned | Solution:
     """The automaton, with a plan unless none is wanted."""
     settings, planning, look = choices.settings, choices.planning, choices.second_look
     if planning is None:

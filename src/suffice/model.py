@@ -18,9 +18,10 @@ import numpy as np
 from suffice import portrait
 from suffice.about import FORMAT, FORMAT_VERSION, About, about_of
 from suffice.archives import Kind, Shape, opened, write_archive
+from suffice.asking import Log
 from suffice.bounds import BOUNDS
 from suffice.doubts import Doubt, doubts
-from suffice.episodes import Alphabet, Episodes
+from suffice.episodes import Alphabet
 from suffice.errors import ModelError
 from suffice.kernels import FISHER
 from suffice.learner import Decision, Learned
@@ -105,7 +106,7 @@ class Model:
     def of(
         cls,
         result: Learned | Solution,
-        episodes: Episodes,
+        episodes: Log,
         *,
         bins: Mapping[str, Bins] | None = None,
         held_out: float = 0.0,

@@ -22,23 +22,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.episodes import PAD, Codes, Episodes, Int64
+from suffice.asking import Log, View, ask
+from suffice.episodes import PAD, Codes, Int64
 from suffice.estimates import Estimate
 from suffice.planner import BEHAVE, Plan, Scale
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import weights
 
 Float = NDArray[np.float64]
+Int32 = NDArray[np.int32]
 
 
-def predict(rdp: RDP, plan: Plan, episodes: Episodes) -> Estimate:
+def predict(rdp: RDP, plan: Plan, episodes: Log) -> Estimate:
     """The mean return of a plan, by episodes with the letters of the automaton.
 
     A stationary automaton's plan is one on its layers: see `RDP.unroll`.
     """
-    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, episodes)
+    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, ask(episodes, _Passages(rdp)))
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
     return prediction.estimate(layers)
+
+
+class _Passed(NamedTuple):
+    """How often a state and a symbol were followed by a letter, as one number each, ascending."""
+
+    key: Int64  # [E]
+    times: Int64  # [E]
+
+    @classmethod
+    def of(cls, keys: list[Int64], times: list[Int64]) -> _Passed:
+        """Sums over equal keys."""
+        key, place = np.unique(np.concatenate(keys), return_inverse=True)
+        total = np.zeros(len(key), np.int64)
+        np.add.at(total, place, np.concatenate(times))
+        return cls(key, total)
+
+
+class _Passages(NamedTuple):
+    """What was met at each step of the automaton, [H+1] of them, by the state and the symbol that led there."""
+
+    rdp: RDP
+
+    def __call__(self, view: View) -> list[_Passed]:
+        """See `Question`."""
+        rdp, episodes = self.rdp, view.episodes
+        states, of_letter, weight = rdp.run_all(episodes), rdp.symbol_of_letter(), weights(episodes)
+        first = np.zeros(rdp.n_states * len(rdp.symbols), np.int64)
+        return [self._at(t, states, of_letter, episodes.word, weight, first) for t in range(rdp.horizon + 1)]
+
+    def _at(self, t: int, states: Int32, of_letter: Codes, word: Codes, weight: Int64, number: Int64) -> _Passed:
+        """Steps before which a history was unseen do not count."""
+        seen = states[t] != UNSEEN
+        there = slice(None) if seen.all() else np.flatnonzero(seen)
+        before, led = states[t - 1, there].astype(np.int64), word[t - 1, there]
+        key = before * len(self.rdp.symbols) + of_letter[led] if t else np.zeros(len(led), np.int64)
+        number[key] = 1
+        source = np.flatnonzero(number)
+        number[source] = np.arange(len(source))
+        weight, n = weight[there] if len(weight) else weight, len(self.rdp.letters)
+        start, letter, times = kernels.tally(number[key], word[t, there], weight, len(source), n)
+        number[source] = 0
+        return _Passed.of([np.repeat(source, np.diff(start)) * n + letter], [times])
+
+    def together(self, answers: list[list[_Passed]]) -> list[_Passed]:
+        """See `Question`."""
+        if len(answers) == 1:
+            return answers[0]
+        return [_Passed.of([p.key for p in parts], [p.times for p in parts]) for parts in zip(*answers, strict=True)]
 
 
 class _Layer(NamedTuple):
@@ -57,10 +107,8 @@ class _Layer(NamedTuple):
 
 
 class _Prediction:
-    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
-        self._rdp, self._actions, self._word = rdp, plan.actions, episodes.word
-        self._states = rdp.run_all(episodes)  # [H+2, N]
-        self._weight, self._scale = weights(episodes), Scale.of(rdp)
+    def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
+        self._rdp, self._actions, self._passed, self._scale = rdp, plan.actions, passed, Scale.of(rdp)
         self._of_letter, self._offsets, self._reward = rdp.symbol_of_letter(), rdp.offsets(), self._scale.rewards(rdp)
 
     def estimate(self, layers: list[_Layer]) -> Estimate:
@@ -82,26 +130,28 @@ class _Prediction:
 
     def layer(self, t: int) -> _Layer:
         """The candidates that lead into layer t: their state, their source, and what they met."""
-        seen = self._states[t] != UNSEEN
-        there = slice(None) if seen.all() else np.flatnonzero(seen)
-        state, word = self._states[t, there] - self._offsets[t], self._word[t, there]
-        before, led = self._states[t - 1, there], self._word[t - 1, there]  # nothing came before layer 0
-        weight = self._weight[there] if len(self._weight) else self._weight
-        n_symbols, n_letters = len(self._rdp.symbols), len(self._rdp.letters)
-        key = (before - self._offsets[t - 1]) * n_symbols + self._of_letter[led] if t else np.zeros_like(state)
-        number = np.zeros(int(self._rdp.layers[max(t - 1, 0)]) * n_symbols, np.int64)
-        number[key] = 1
-        source = np.flatnonzero(number)
-        number[source] = np.arange(len(source))
-        led_to = np.zeros(len(number), np.int64)
-        led_to[key] = state
-        start, letter, count = kernels.tally(number[key], word, weight, len(source), n_letters)
-        candidate = np.repeat(np.arange(len(source)), np.diff(start))
-        action = self._actions[self._offsets[t] + led_to[source]][candidate]
-        follows = (action == BEHAVE) | (self._rdp.letters[letter, 0] == action + PAD + 1)
-        candidate, letter, count = candidate[follows], letter[follows].astype(np.int64), count[follows]
-        n = np.bincount(candidate, count, len(source)).astype(np.int64)
-        return _Layer(led_to[source], source, n, candidate, letter, count)
+        met = self._sorted_out(self._passed[t], first=t == 0)
+        state = met.state - self._offsets[t]
+        action = self._actions[met.state][met.candidate]
+        source = met.source - self._offsets[t - 1] * len(self._rdp.symbols) if t else met.source
+        return self._following(met._replace(state=state, source=source), action)
+
+    def _sorted_out(self, passed: _Passed, first: bool, others: Int64 | None = None) -> _Layer:
+        """All that was met; `others` are keys of which the candidates are wanted too, even if they met nothing."""
+        rdp, n_letters = self._rdp, len(self._rdp.letters)
+        of_key, letter = np.divmod(passed.key, n_letters)
+        source = np.unique(of_key if others is None else np.concatenate([of_key, others]))
+        candidate = np.searchsorted(source, of_key)
+        led_to = rdp.tau[np.divmod(source, len(rdp.symbols))].astype(np.int64) if not first else np.zeros(1, np.int64)
+        n = np.bincount(candidate, passed.times, len(source)).astype(np.int64)
+        return _Layer(led_to, source, n, candidate, letter, passed.times)
+
+    def _following(self, met: _Layer, action: Int64) -> _Layer:
+        """Only what followed the plan's actions [E]."""
+        follows = (action == BEHAVE) | (self._rdp.letters[met.letter, 0] == action + PAD + 1)
+        candidate, times = met.candidate[follows], met.times[follows]
+        n = np.bincount(candidate, times, len(met.n)).astype(np.int64)
+        return _Layer(met.state, met.source, n, candidate, met.letter[follows], times)
 
     def _backward(self, t: int, layer: _Layer, values: Float) -> tuple[Float, Float]:
         """U of the candidates that lead into a layer, and the variance of these means."""
@@ -144,13 +194,22 @@ class _Prediction:
 class _Tied(_Prediction):
     """The same candidates at every step but the first."""
 
-    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
-        super().__init__(rdp, plan, episodes)
+    def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
+        super().__init__(rdp, plan, passed)
         layered, stands = rdp.unroll()
         self._planned = np.full((rdp.horizon + 1, rdp.n_states), BEHAVE, np.int64)  # by step and state
         inner = slice(0, layered.n_states - 1)
         self._planned[layered.layer_of()[inner], stands[inner]] = plan.actions[inner]
-        self._first, self._later, self._last = self._start(), *self._met()
+        inside, cut = passed[1 : rdp.horizon], self._seen_as_cut(passed[1 : rdp.horizon + 1])
+        sources = np.unique(cut.key // len(rdp.letters))
+        self._first = self._sorted_out(passed[0], first=True)
+        self._later = self._sorted_out(_Passed.of([p.key for p in inside], [p.times for p in inside]), False, sources)
+        self._last = self._sorted_out(cut, first=False)
+
+    def _seen_as_cut(self, passed: list[_Passed]) -> _Passed:
+        """What the last action shows is not seen."""
+        n, cut = len(self._rdp.letters), self._rdp.when_cut()
+        return _Passed.of([p.key // n * n + cut[p.key % n] for p in passed], [p.times for p in passed])
 
     def _size(self, t: int) -> int:
         return self._rdp.n_states
@@ -158,37 +217,7 @@ class _Tied(_Prediction):
     def layer(self, t: int) -> _Layer:
         """What followed the plan of step t, at whatever step; what the last shows is not seen."""
         met = self._last if t == self._rdp.horizon else self._later if t else self._first
-        action = self._planned[t, met.state[met.candidate]]
-        follows = (action == BEHAVE) | (self._rdp.letters[met.letter, 0] == action + PAD + 1)
-        candidate, times = met.candidate[follows], met.times[follows]
-        n = np.bincount(candidate, times, len(met.n)).astype(np.int64)
-        return _Layer(met.state, met.source, n, candidate, met.letter[follows], times)
-
-    def _start(self) -> _Layer:
-        """Before anything was seen."""
-        nothing = np.zeros(self._word.shape[1], np.int64)
-        return self._layer_of(nothing, self._word[0], self._weight, np.zeros(1, np.int64), np.zeros(1, np.int64))
-
-    def _met(self) -> tuple[_Layer, _Layer]:
-        """All that candidates met before the last step, and all that they met with it, seen as there."""
-        rdp, steps = self._rdp, self._rdp.horizon
-        state, before = self._states[1 : steps + 1], self._states[:steps].astype(np.int64)
-        key = before * len(rdp.symbols) + self._of_letter[self._word[:steps]]
-        weight = np.tile(self._weight, (steps, 1)) if len(self._weight) else self._weight
-        known = state != UNSEEN
-        source, number = np.unique(key[known], return_inverse=True)
-        led_to = np.zeros(len(source), np.int64)
-        led_to[number] = state[known]
-        inner = np.repeat(np.arange(steps) < steps - 1, state.shape[1]).reshape(state.shape)[known]
-        word, weight = self._word[1:][known], weight[known] if len(weight) else weight
-        later = self._layer_of(number[inner], word[inner], weight[inner] if len(weight) else weight, source, led_to)
-        return later, self._layer_of(number, rdp.when_cut()[word], weight, source, led_to)
-
-    def _layer_of(self, number: Int64, word: Codes, weight: Int64, source: Int64, led_to: Int64) -> _Layer:
-        start, letter, count = kernels.tally(number, word, weight, len(source), len(self._rdp.letters))
-        candidate = np.repeat(np.arange(len(source)), np.diff(start))
-        n = np.bincount(candidate, count, len(source)).astype(np.int64)
-        return _Layer(led_to, source, n, candidate, letter.astype(np.int64), count)
+        return self._following(met, self._planned[t, met.state[met.candidate]])
 
     def _variance(self, shares: list[Float], variances: list[Float]) -> float:
         """A candidate is off by the same at every step."""

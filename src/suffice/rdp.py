@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.asking import Log, View, ask
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
 from suffice.errors import ModelError
 
@@ -254,21 +256,11 @@ class RDP:
         """Of the episodes that the automaton was learned from."""
         return Tally(self.counts, np.zeros((self.n_states, self.alphabet.n_actions), np.int64))
 
-    def tally(self, episodes: Episodes) -> Tally:
+    def tally(self, episodes: Log) -> Tally:
         """Of any episodes, with their weights."""
-        letter, action = self._codes_in(episodes)
-        weight = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
-        found = self.own_tally()
-        counts, lost = np.zeros_like(found.counts), np.zeros_like(found.lost)
-        states = self.run_all(episodes)
-        for word, here, following in zip(episodes.word, states[:-1], states[1:], strict=False):
-            stays = (following != UNSEEN) & (letter[word] != UNSEEN)
-            np.add.at(counts, (here[stays], letter[word][stays]), weight[stays])
-            leaves = (here != UNSEEN) & ~stays & (action[word] != UNSEEN)
-            np.add.at(lost, (here[leaves], action[word][leaves]), weight[leaves])
-        return Tally(counts, lost)
+        return ask(episodes, _Tallied(self))
 
-    def _codes_in(self, episodes: Episodes) -> tuple[Int64, Int64]:
+    def codes_in(self, episodes: Episodes) -> tuple[Int64, Int64]:
         """The letter and the action code here of each letter of a log, UNSEEN where this alphabet has none."""
 
         def words(alphabet: Alphabet, letters: Codes) -> list[tuple[object, object, float]]:
@@ -426,3 +418,28 @@ def show_symbol(symbol: Symbol) -> str:
     action, observation = symbol
     seen = "end" if observation is None else ", ".join(str(v) for v in observation)
     return f"({seen})" if action is None else "pad" if action == "pad" else f"{action} → ({seen})"
+
+
+class _Tallied(NamedTuple):
+    """What the states of an automaton met, as `Tally` has it."""
+
+    rdp: RDP
+
+    def __call__(self, view: View) -> Tally:
+        """See `Question`."""
+        rdp, episodes = self.rdp, view.episodes
+        letter, action = rdp.codes_in(episodes)
+        weight = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
+        found = rdp.own_tally()
+        counts, lost = np.zeros_like(found.counts), np.zeros_like(found.lost)
+        states = rdp.run_all(episodes)
+        for word, here, following in zip(episodes.word, states[:-1], states[1:], strict=False):
+            stays = (following != UNSEEN) & (letter[word] != UNSEEN)
+            np.add.at(counts, (here[stays], letter[word][stays]), weight[stays])
+            leaves = (here != UNSEEN) & ~stays & (action[word] != UNSEEN)
+            np.add.at(lost, (here[leaves], action[word][leaves]), weight[leaves])
+        return Tally(counts, lost)
+
+    def together(self, answers: list[Tally]) -> Tally:
+        """See `Question`."""
+        return Tally(*(np.sum([getattr(a, name) for a in answers], axis=0) for name in ("counts", "lost")))

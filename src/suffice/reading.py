@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from suffice.asking import Log
 from suffice.episodes import Episodes
 from suffice.errors import LogError, SettingsError
-from suffice.logs import Binning, Bins, Columns, Report, read_log
+from suffice.logs import Binning, Bins, Columns, Dataset, HowToRead, Report, read_as
+from suffice.streaming import Room, read_stored
 
 Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
 Binnings = Mapping[str, Binning]
@@ -23,12 +25,19 @@ Source = TypeVar("Source")
 class Reading(NamedTuple):
     """Episodes, and what is to be known of how they were read."""
 
-    episodes: Episodes
+    episodes: Log
     bins: Mapping[str, Bins]  # of binned columns
     notes: tuple[str, ...] = ()
     propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if a column says so
     columns: Columns | None = None  # by their roles
     ids: Any = None  # [N] of the episodes, an Arrow array
+
+    @property
+    def here(self) -> Episodes:
+        """Episodes in memory, for whoever needs them there."""
+        if not isinstance(self.episodes, Episodes):
+            raise SettingsError("this log is larger than memory, and this needs it as a whole; take a part of the log")
+        return self.episodes
 
 
 def read_data(
@@ -37,16 +46,29 @@ def read_data(
     horizon: int | None = None,
     bins: Binnings | None = None,
     like: Columns | None = None,
+    room: Room | None = None,
 ) -> Reading:
-    """One source or several, all by the same columns and bins; `like` names those of an earlier log."""
+    """One source or several, all by the same columns and bins; `like` names those of an earlier log.
+
+    One that is larger than the room there is stays in a file.
+    """
 
     def read(source: Data, bins: Binnings, horizon: int | None) -> Reading:
         if isinstance(source, Episodes):
             return _as_given(source, bins, horizon)
-        return of_report(*read_log(source, columns, like=like, horizon=horizon, bins=bins))
+        return read_source(source, HowToRead(columns, like, horizon, bins=bins), room if len(sources) == 1 else None)
 
     sources = list(data) if _are_several(data) else [data]
     return read_together(sources, read, bins or {}, horizon)
+
+
+def read_source(source: Data, how: HowToRead, room: Room | None = None) -> Reading:
+    """A log as a whole, or in a file if it is larger than the room there is."""
+    dataset = Dataset.of(source) if room is not None else None
+    if dataset is not None and room is not None and not room.holds(dataset):
+        episodes, report = read_stored(dataset, how, room)
+        return Reading(episodes, report.bins, report.notes, None, report.columns)
+    return of_report(*read_as(source, how))
 
 
 def of_report(episodes: Episodes, report: Report) -> Reading:
@@ -77,7 +99,8 @@ def read_together(
         return first
     notes = tuple(dict.fromkeys([*(note for reading in found for note in reading.notes), *_repeated(found)]))
     edges = next((reading.bins for reading in found if reading.bins), {})
-    return Reading(Episodes.joined([r.episodes for r in found]), edges, notes, _propensities(found), first.columns)
+    together = Episodes.joined([r.episodes for r in found if isinstance(r.episodes, Episodes)])
+    return Reading(together, edges, notes, _propensities(found), first.columns)
 
 
 def _repeated(found: Sequence[Reading]) -> Iterator[str]:

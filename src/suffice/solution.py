@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import Episodes
+from suffice.asking import Log, View, ask
 from suffice.errors import SettingsError
-from suffice.estimates import Estimate
+from suffice.estimates import Estimate, Moments
 from suffice.learner import Learned, Settings, adact_h
 from suffice.planner import Bracket, Plan, Planning, plan_on, prove, two_fold, unroll_plan
 from suffice.predicting import predict
@@ -52,7 +53,7 @@ class Split:
         if self.max_states < 1:
             raise SettingsError(f"max_states must be at least 1, not {self.max_states}")
 
-    def per_test(self, episodes: Episodes) -> float:
+    def per_test(self, episodes: Log) -> float:
         """δ of each of the learner's tests, δ/(4AO·Q̄)."""
         actions, observations, _ = episodes.suffix_alphabet()
         return self.delta / (4 * len(actions) * len(observations) * self.max_states)
@@ -151,7 +152,7 @@ class Solution:
 
 
 def regorl(
-    episodes: Episodes,
+    episodes: Log,
     settings: Settings | None = None,
     planning: Planning | None = None,
     *,
@@ -180,17 +181,17 @@ def regorl(
         plan, bracket, unused = _plan(learned, second, None, planning, rng)
         rdp = learned.rdp
         prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
-        return Solution(
-            learned, plan, planning, prediction, log_return(episodes), split, bracket, float(_returns(episodes).max())
-        )
+        behaviour, best = returns(episodes)
+        return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
     learned = learn_layers(episodes, settings, second_look, progress)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
-    return Solution(learned, plan, planning, prediction, log_return(episodes), best_return=best_return(episodes))
+    behaviour, best = returns(episodes)
+    return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
 
 
 def learn_layers(
-    episodes: Episodes,
+    episodes: Log,
     settings: Settings,
     second_look: bool = True,
     progress: Callable[[int, int], None] = lambda done, of: None,
@@ -209,7 +210,7 @@ def layered(rdp: RDP) -> RDP:
 
 
 def _tied(
-    episodes: Episodes,
+    episodes: Log,
     settings: Settings,
     planning: Planning,
     split: Split | None,
@@ -224,12 +225,13 @@ def _tied(
     forever = planning.discount is not None
     plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
     prediction = predict(rdp, plan, episodes)
-    return Solution(learned, plan, planning, prediction, log_return(episodes), best_return=best_return(episodes))
+    behaviour, best = returns(episodes)
+    return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
 
 
 def _plan(
-    learned: Learned, episodes: Episodes, tally: Tally | None, planning: Planning, rng: np.random.Generator
-) -> tuple[Plan, Bracket | None, Episodes | None]:
+    learned: Learned, episodes: Log, tally: Tally | None, planning: Planning, rng: np.random.Generator
+) -> tuple[Plan, Bracket | None, Log | None]:
     """A plan, what is proved of it, and episodes that had no say in it but how often each state was met."""
     rdp = learned.rdp
     if not planning.subsample:
@@ -240,7 +242,7 @@ def _plan(
     return plan, prove(rdp, plan, drawn, planning.delta), spare
 
 
-def _cross_fitted(rdp: RDP, planning: Planning, episodes: Episodes, rng: np.random.Generator) -> Estimate:
+def _cross_fitted(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator) -> Estimate:
     """What plans are worth by episodes that they were not made on: of each half, by the other."""
     halves = episodes.divide(0.5, rng)[:2]
     found = [predict(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
@@ -254,25 +256,36 @@ def _for_one_look(settings: Settings) -> Settings:
     return replace(settings, confidence=1 - (1 - settings.confidence) / 2)
 
 
-def mean_return(episodes: Episodes) -> float:
+class _Returns(NamedTuple):
+    """What each episode brought: enough to tell the mean and its error, and the most."""
+
+    rewards: NDArray[np.float64]  # [X] of each letter
+
+    def __call__(self, view: View) -> tuple[Moments, float]:
+        """See `Question`."""
+        total = np.zeros(view.episodes.n)
+        for word in view.episodes.word:
+            total += self.rewards[word]
+        return Moments.of(total, view.episodes.weight), float(total.max())
+
+    def together(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
+        """See `Question`."""
+        moments = [moment for moment, _ in answers]
+        return sum(moments[1:], moments[0]), max(most for _, most in answers)
+
+
+def returns(log: Log) -> tuple[Estimate, float]:
+    """What an episode of the log brings on average, with the standard error, and the most that one brought."""
+    rewards = np.array(log.alphabet.rewards)[log.letters[:, 2]]
+    moments, most = ask(log, _Returns(rewards))
+    return moments.estimate(), most
+
+
+def log_return(log: Log) -> Estimate:
+    """What an episode of the log brings on average, with its standard error, weights counted."""
+    return returns(log)[0]
+
+
+def mean_return(log: Log) -> float:
     """What an episode of the log brings on average."""
-    return log_return(episodes).value
-
-
-def log_return(episodes: Episodes) -> Estimate:
-    """The same with its standard error, weights counted."""
-    return Estimate.mean(_returns(episodes), episodes.weight)
-
-
-def best_return(episodes: Episodes) -> float:
-    """The most that an episode brought."""
-    return float(_returns(episodes).max())
-
-
-def _returns(episodes: Episodes) -> NDArray[np.float64]:
-    """[N] what each episode brought."""
-    rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
-    total = np.zeros(episodes.n)
-    for word in episodes.word:
-        total += rewards[word]
-    return total
+    return log_return(log).value

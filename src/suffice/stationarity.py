@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.asking import Log, View, ask
 from suffice.episodes import Episodes, Int64
+from suffice.estimates import Moments
 from suffice.learner import Settings
 from suffice.memory import Memory
 from suffice.rdp import RDP
@@ -78,7 +80,7 @@ class Stationarity(NamedTuple):
 
 
 def is_stationary(
-    episodes: Episodes,
+    episodes: Log,
     settings: Settings | None = None,
     *,
     second_look: bool = True,
@@ -96,13 +98,24 @@ def is_stationary(
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
     layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of)).rdp
     tied = tie(some, settings, lambda done, of: progress(of + done, 2 * of)).rdp
-    costs = [surprise(rdp, others) for rdp in (layered, tied)]
-    weight = np.ones(others.n) if others.weight is None else others.weight.astype(float)
-    with_layers, without = (float(np.average(cost, weights=weight)) for cost in costs)
-    difference = costs[0] - costs[1]
-    spread = float(np.average((difference - np.average(difference, weights=weight)) ** 2, weights=weight))
-    error = math.sqrt(spread / max(float(weight.sum()) - 1, 1))
-    return Stationarity(with_layers, without, error, (layered.n_states, tied.n_states))
+    with_layers, without, difference = (moments.estimate() for moments in ask(others, _Surprises(layered, tied)))
+    return Stationarity(with_layers.value, without.value, difference.error, (layered.n_states, tied.n_states))
+
+
+class _Surprises(NamedTuple):
+    """What episodes cost one automaton, another, and by how much these differ."""
+
+    layered: RDP
+    tied: RDP
+
+    def __call__(self, view: View) -> list[Moments]:
+        """See `Question`."""
+        one, other = (surprise(rdp, view.episodes) for rdp in (self.layered, self.tied))
+        return [Moments.of(cost, view.episodes.weight) for cost in (one, other, one - other)]
+
+    def together(self, answers: list[list[Moments]]) -> list[Moments]:
+        """See `Question`."""
+        return [sum(moments[1:], moments[0]) for moments in zip(*answers, strict=True)]
 
 
 def surprise(rdp: RDP, episodes: Episodes) -> Float:

@@ -136,6 +136,7 @@ def learn(
 
     from suffice.learning import learn_model
     from suffice.model import Model
+    from suffice.streaming import Room
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     settings = replace(settings, strict=plan.strict)
@@ -151,8 +152,8 @@ def learn(
         choices = choices_of(settings, how, stationary, plan.hold_out, seed)
     else:
         choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
-    with waiting(f"Reading {', '.join(logs)}"):
-        reading = read_logs(logs, options, earlier)
+    with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
+        reading = read_logs(logs, options, earlier, Room(choices.settings.memory, choices.settings.threads, progress))
     start = perf_counter()
     with progress_bar("Learning", "layers") as progress:
         model, folding = learn_model(reading, choices, progress)

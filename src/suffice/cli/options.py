@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from suffice.controller import Controller
     from suffice.episodes import Episodes
     from suffice.finite import FiniteModel
-    from suffice.logs import Binning, Report
+    from suffice.logs import Binning, HowToRead, Report
     from suffice.model import Model
     from suffice.reading import Reading
+    from suffice.streaming import Room
 
 Output = Annotated[FileName, Parameter(name=["--output", "-o"])]
 # Groups of options in the help of a command, what most people need first.
@@ -249,19 +250,21 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, Report]:
     """The episodes of a log, read as the options say, or else as that of a model was: by its columns and bins."""
-    return _read(log, options, _bins(options, like), options.horizon, like)
+    from suffice.logs import read_as
+
+    return read_as(log, _how(options, _bins(options, like), options.horizon, like))
 
 
-def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None) -> Reading:
+def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: Room) -> Reading:
     """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
-    from suffice.reading import of_report, read_together
+    from suffice.reading import read_source, read_together
 
     bins, horizon = _bins(options, like), options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
 
     def one(log: str, bins: Mapping[str, Binning], horizon: int | None) -> Reading:
-        return of_report(*_read(log, options, bins, horizon, like))
+        return read_source(log, _how(options, bins, horizon, like), room if len(logs) == 1 else None)
 
     return read_together(logs, one, bins, horizon)
 
@@ -278,10 +281,8 @@ def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
     return like.bins
 
 
-def _read(
-    log: str, options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, like: Model | None
-) -> tuple[Episodes, Report]:
-    from suffice.logs import Columns, read_log, read_schema
+def _how(options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, like: Model | None) -> HowToRead:
+    from suffice.logs import Columns, HowToRead, read_schema
 
     named = Columns(
         episode=options.episode_column,
@@ -295,8 +296,7 @@ def _read(
         done=options.done_column,
         propensity=options.propensity_column,
     )
-    return read_log(
-        log,
+    return HowToRead(
         named.over(Columns.parse(options.columns or "")),
         like=None if like is None else like.columns,
         horizon=horizon,

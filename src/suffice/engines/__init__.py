@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar
 
 from suffice.asking import InMemory, Log, Question
@@ -10,6 +10,7 @@ from suffice.engines.blocks import BlockEngine
 from suffice.engines.local import LocalEngine
 from suffice.episodes import Episodes
 from suffice.statistics import Int64
+from suffice.stored import Stored
 
 T = TypeVar("T")
 
@@ -41,8 +42,10 @@ def running(log: Log, threads: int = 1, memory: int = 0, needed: int = 0) -> Abs
 
     Episodes in memory are prepared all at once, unless that needs more bytes than there are.
     """
-    if isinstance(log, Episodes):
-        if needed > memory:
-            return BlockEngine.running(InMemory(log), log.outline, threads)
-        return LocalEngine.running(log, threads)
-    return log.running(threads)
+    if isinstance(log, Stored):
+        return nullcontext(BlockEngine(log, log, threads))
+    if not isinstance(log, Episodes):
+        return log.running()
+    if needed > memory:
+        return nullcontext(BlockEngine(InMemory(log), log.outline, threads))
+    return LocalEngine.running(log, threads)

@@ -6,15 +6,13 @@ asks them. Between passes nothing is kept but where each episode is: 4 bytes of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 
 from suffice import kernels
-from suffice.asking import Blocks, Question, View
+from suffice.asking import Blocks, Question, View, gather
 from suffice.episodes import Outline
 from suffice.statistics import Candidates, Int64, weights
 
@@ -26,25 +24,13 @@ SMALL = 1 << 22  # cells up to which a table of the letters that candidates meet
 class BlockEngine:
     """See `Engine`."""
 
-    def __init__(self, blocks: Blocks, outline: Outline, pool: ThreadPoolExecutor, threads: int) -> None:
+    def __init__(self, blocks: Blocks, outline: Outline, threads: int) -> None:
         self._blocks, self._horizon, self._letters = blocks, outline.horizon, len(outline.letters)
-        self._pool, self._threads = pool, threads
+        self._threads = threads
         self._begin = np.concatenate([[0], np.cumsum(blocks.sizes)]).tolist()
         self._group: Candidates = np.zeros(self._begin[-1], np.uint32)
         self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
         self._since = 0  # the step that was read last
-
-    @classmethod
-    @contextmanager
-    def running(cls, blocks: Blocks, outline: Outline, threads: int) -> Iterator[BlockEngine]:
-        """An engine whose threads end with the block; after an error nobody waits for them."""
-        pool = ThreadPoolExecutor(max_workers=max(1, threads))
-        try:
-            yield cls(blocks, outline, pool, threads)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        pool.shutdown()
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """See `Engine`."""
@@ -97,16 +83,8 @@ class BlockEngine:
         return self._group[self._begin[i] : self._begin[i + 1]]
 
     def _each(self, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
-        """Every thread adds up what its blocks say, so that no more than two answers of each are kept."""
-        n = len(self._blocks.sizes)
-
-        def some(k: int) -> T:
-            total = task(k)
-            for i in range(k + self._threads, n, self._threads):
-                total = together([total, task(i)])
-            return total
-
-        return together(list(self._pool.map(some, range(min(self._threads, n)))))
+        filled = [i for i, size in enumerate(self._blocks.sizes) if size]
+        return gather(len(filled), self._threads, lambda k: task(filled[k]), together)
 
 
 def _sum(parts: list[Int64]) -> Int64:

@@ -11,12 +11,14 @@ how many episodes one stands for; `truncated` is true on the last row of an epis
 
 `sources` opens what holds a log, with `files`, `json_files` and `arrays` for its kinds; `nesting` brings it to one row
 per decision and one value per cell, `columns` finds what each column means, `placement` where each row belongs, and
-`reading` makes Episodes of it all.
+`reading` makes Episodes of it all. A log larger than memory is Parquet: `datasets` finds its files, `pieces` cuts it
+into pieces of whole episodes.
 """
 
 from suffice.logs.binning import Binning, Bins, EqualWidth, parse_binning
 from suffice.logs.columns import Columns
-from suffice.logs.reading import Report, read_log
+from suffice.logs.datasets import Dataset
+from suffice.logs.reading import HowToRead, Report, read_as, read_log, read_table
 from suffice.logs.schema import read_schema, write_schema
 from suffice.logs.writing import write_log
 
@@ -24,11 +26,15 @@ __all__ = [
     "Binning",
     "Bins",
     "Columns",
+    "Dataset",
     "EqualWidth",
+    "HowToRead",
     "Report",
     "parse_binning",
+    "read_as",
     "read_log",
     "read_schema",
+    "read_table",
     "write_log",
     "write_schema",
 ]

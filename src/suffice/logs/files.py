@@ -8,19 +8,18 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from csv import Error as CsvError
 from csv import reader as csv_reader
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
 from suffice.errors import LogError
 from suffice.files import name_beside
 from suffice.logs.arrays import first_line
+from suffice.logs.datasets import Dataset
 from suffice.logs.json_files import open_json
-from suffice.logs.tables import Table, settled
+from suffice.logs.tables import Table
 
 KINDS = {
     ".parquet": "parquet",
@@ -50,8 +49,10 @@ def format_of(path: Path) -> str:
 def open_file(path: Path, text: Collection[str] = ()) -> Table:
     """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
     try:
-        if path.is_dir():
-            raise LogError(f"{path}: this is a folder; name a file in it")
+        if (dataset := Dataset.of(path)) is not None and (
+            len(dataset.files) > 1 or path.is_dir() or path.stat().st_size
+        ):
+            return dataset.table()
         if not path.exists():
             raise LogError(f"{path}: there is no such file{name_beside(path)}")
         kind = format_of(path)
@@ -59,32 +60,9 @@ def open_file(path: Path, text: Collection[str] = ()) -> Table:
             raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
         if kind == "csv":
             return _open_csv(path, text)
-        return {"parquet": _open_parquet, "arrow": _open_arrow, "json": open_json}[kind](path)
+        return _open_arrow(path) if kind == "arrow" else open_json(path)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise LogError(f"{path}: the file cannot be read ({first_line(error)}); copy or export it again") from error
-
-
-def _open_parquet(path: Path) -> Table:
-    try:
-        schema = pq.read_schema(path)
-        # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
-        text = [field.name for field in schema if pa.types.is_string(field.type)]
-        file = pq.ParquetFile(path, read_dictionary=text)
-    except pa.ArrowException as error:
-        raise LogError(f"{path}: this is not a Parquet file ({first_line(error)}); export it again") from error
-
-    def column(name: str) -> pa.ChunkedArray:
-        try:
-            found = file.read(columns=[name]).column(name)
-            found.validate(full=True)
-        except (pa.ArrowException, OSError) as error:
-            raise LogError(f"{path}: column {name!r} cannot be read ({first_line(error)}); export it again") from error
-        if len(found) != rows:
-            raise LogError(f"{path}: column {name!r} has {len(found):,} of {rows:,} rows; export it again")
-        return settled(found)
-
-    rows = file.metadata.num_rows
-    return replace(Table.of(schema.empty_table(), str(path)), rows=rows, column=column)
 
 
 def _open_arrow(path: Path) -> Table:

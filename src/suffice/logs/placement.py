@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.episodes import MAX_EPISODES, Codes, Int64
+from suffice.errors import LogError
 from suffice.logs.columns import Columns
 from suffice.logs.tables import Bools, Coded, Floats, Table, V
 from suffice.logs.values import EXACT, MISSING, flag, integer
@@ -22,6 +23,10 @@ from suffice.logs.values import EXACT, MISSING, flag, integer
 NOT_A_WEIGHT = "a weight is the number of episodes one stands for; list an observation of that name with --observations"
 
 MAX_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
+
+
+class NothingKeptError(LogError):
+    """A log, or a piece of one, of which no episode is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +156,9 @@ def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, dro
             f"no early end; cut all with --horizon {rows.length[early].min()} or leave them out with --drop-truncated"
         )
     if early.all():
-        table.refuse(f"every episode is truncated before the horizon {horizon}; say --horizon {longest}")
+        raise NothingKeptError(
+            f"{table.source}: every episode is truncated before the horizon {horizon}; say --horizon {longest}"
+        )
     if (cells := (horizon + 1) * np.count_nonzero(~early)) > MAX_CELLS:
         table.refuse(
             f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding; say --horizon"

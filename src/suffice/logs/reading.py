@@ -7,7 +7,7 @@ Time is linear in the rows. Peak memory is about 50 bytes a row for Parquet, who
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,6 +59,25 @@ class _Decisions:
 MANY_VALUES = 50  # of a numeric column, from which on bins are advised
 
 
+@dataclass(frozen=True, slots=True)
+class HowToRead:
+    """What is said about a log besides where it is."""
+
+    columns: Columns = field(default_factory=Columns)
+    like: Columns | None = None  # those of an earlier log
+    horizon: int | None = None
+    schema: Alphabet | None = None
+    drop_truncated: bool = False
+    max_values: int = 1000
+    bins: Mapping[str, Binning] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.horizon is not None and self.horizon < 1:
+            raise SettingsError(f"--horizon must be at least 1, not {self.horizon}")
+        if self.bins and self.schema is not None:
+            raise SettingsError("--bin takes its bins from the log, so no schema can declare them; bin the log first")
+
+
 def read_log(
     source: object,
     columns: Columns | Mapping[str, Any] | str | None = None,
@@ -81,25 +100,36 @@ def read_log(
     >>> episodes, report.values
     (<Episodes: 2 of up to 2 decisions, 6 distinct steps>, {'action': 2, 'observation': 2, 'reward': 3})
     """
-    if horizon is not None and horizon < 1:
-        raise SettingsError(f"--horizon must be at least 1, not {horizon}")
-    if bins and schema is not None:
-        raise SettingsError("--bin takes its bins from the log, so no schema can declare them; bin the log first")
-    named = Columns.of(columns)
-    opened = open_table(source, text_columns(named, schema))
+    how = HowToRead(Columns.of(columns), like, horizon, schema, drop_truncated, max_values, bins or {})
+    return read_as(source, how)
+
+
+def read_as(source: object, how: HowToRead) -> tuple[Episodes, Report]:
+    """The same, for who knows how."""
+    return read_table(open_table(source, text_columns(how.columns, how.schema)), how)
+
+
+def flat_table(opened: Table, how: HowToRead) -> tuple[Table, Columns, tuple[str, ...]]:
+    """A log with one row per decision and one value per cell, its columns by their roles, and what is worth a note."""
+    named, like = how.columns, how.like
     table = unnest(opened, named if like is None else named.over(like))
     if like is not None:
         taken = [getattr(named, role) for role in KNOWN]
         named = named.over(like.where_in([name for name in table.names if name not in taken]))
-    columns, notes = find_columns(table, named, schema, drop_truncated)
+    return table, *find_columns(table, named, how.schema, how.drop_truncated)
+
+
+def read_table(opened: Table, how: HowToRead) -> tuple[Episodes, Report]:
+    """The episodes of an open log."""
+    table, columns, notes = flat_table(opened, how)
     rows = place_rows(table, columns)
-    layout = lay_out(table, rows, horizon, columns, drop_truncated)
+    layout = lay_out(table, rows, how.horizon, columns, how.drop_truncated)
     weight = read_weights(table, columns.weight, rows) if columns.weight else None
-    decisions = _encode(table, columns, max_values, bins or {}, _counts(rows, layout, weight))
-    alphabet = schema or _alphabet_seen(layout, decisions)
+    decisions = _encode(table, columns, how.max_values, how.bins, _counts(rows, layout, weight))
+    alphabet = how.schema or _alphabet_seen(layout, decisions)
     steps = _encode_steps(table, columns, layout, alphabet, decisions)
     weight = None if weight is None else weight[layout.episodes]
-    episodes = Episodes.from_steps(alphabet, *steps, weight, declared=schema is not None)
+    episodes = Episodes.from_steps(alphabet, *steps, weight, declared=how.schema is not None)
     notes = (
         *table.notes,
         *notes,

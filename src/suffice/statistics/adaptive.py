@@ -25,6 +25,7 @@ from suffice.statistics.word_counts import BackwardAutomaton, WordShard
 LADDER = (Family(1, 1, 1), CONJUNCTIONS, Family(2, 1, 1), Family(1, 1, 2), Family(1, 2, 1))
 ADAPTIVE = "adaptive"  # what files and the command line call it
 _TURN = Lock()  # of threads that number suffixes by one automaton
+PATTERN_WORDS = 8  # a step of 64 patterns each, of all rungs together
 WORD_BYTES = 1 << 27  # for the membership rows of a rung of words: beyond, they are too many to be worth it
 
 
@@ -110,8 +111,8 @@ class AdaptivePlan:
         return AdaptiveShard(self, episodes)
 
     def prepared_bytes(self, episodes: int) -> int:
-        """See `Plan`; of the rungs asked for so far."""
-        return sum(plan.prepared_bytes(episodes) for plan in self._plans.values())
+        """See `Plan`; which rungs will be asked for is not known, so about."""
+        return 8 * PATTERN_WORDS * (self._log.horizon + 2) * episodes
 
     def together(self, parts: list[Any]) -> Any:
         """See `Plan`; of the first rung."""

@@ -1,7 +1,9 @@
 """Automata that fold time: one set of states for all steps of an episode (theory.md §8; docs/stationary.md).
 
 Rounds of pointers (`pointers`), each with labels of the last (`labels`), until the automaton is as before; after each,
-rare transitions are settled (`settling`). A long log is first tried on a part of it, and the last round is for all.
+rare transitions are settled (`settling`). A long log is first tried on a part of it, and the last round is for all; of
+a very long one, for as many episodes as fit into memory, and the others only count. These are the same wherever the
+episodes are.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
+from suffice.asking import Log, View, ask
 from suffice.bounds import Promise
 from suffice.episodes import Episodes, Int64
 from suffice.errors import SettingsError
@@ -30,6 +33,7 @@ Int32 = NDArray[np.int32]
 
 ROUNDS = 8
 LADDER = ("the next step", "two steps", "three steps", "what they come to later")  # DEPTH of them, and the automaton
+MOST_STEPS = 1 << 25  # of a log; of longer ones only some episodes say what the states are, and all are counted
 SAMPLE = 1 << 12  # episodes, or up to twice as many, that say what the labels are
 
 
@@ -71,7 +75,7 @@ class _Found(NamedTuple):
 
 
 def tie(
-    episodes: Episodes, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
+    episodes: Log, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
 ) -> Learned:
     """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter.
 
@@ -81,21 +85,47 @@ def tie(
     settings = settings or Settings()
     if episodes.horizon < 2:
         raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
-    needed = 16 * episodes.word.size
+    stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_STEPS))
+    needed = 16 * (episodes.n // stride + 1) * (episodes.horizon + 1)
     if needed > settings.memory:
         raise SettingsError(
             f"tying the layers of this log needs about {needed / 1e9:.1f} GB, more than the "
             f"{settings.memory / 1e9:.1f} GB it may take; raise --memory"
         )
-    stride = max(episodes.n // SAMPLE, 1)
-    sample = Steps.of(episodes if stride == 1 else episodes.columns(np.arange(0, episodes.n, stride)))
+    looked_at = _every(episodes, stride)
+    stride = max(looked_at.n // SAMPLE, 1)
+    sample = Steps.of(_every(looked_at, stride))
     found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)))
     if stride > 1:
-        steps = Steps.of(episodes)
+        steps = Steps.of(looked_at)
         labelling = Labelling(sample, completed(found.tau), settings.memory)
         found = _Found.of(steps, _round(steps, labelling, settings, {}, again=False))
     progress(ROUNDS + (stride > 1), ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
+
+
+def _every(log: Log, stride: int) -> Episodes:
+    """Each `stride`-th episode."""
+    if isinstance(log, Episodes):
+        return log if stride == 1 else log.columns(np.arange(0, log.n, stride))
+    found: list[tuple[int, Episodes]] = ask(log, _Every(stride))
+    parts = sorted(found, key=lambda part: part[0])
+    return Episodes.beside([episodes for _, episodes in parts])
+
+
+class _Every(NamedTuple):
+    """Each `stride`-th episode of a log: by parts, each with the place of its first."""
+
+    stride: int
+
+    def __call__(self, view: View) -> list[tuple[int, Episodes]]:
+        """See `Question`."""
+        chosen = np.arange(-view.first % self.stride, view.episodes.n, self.stride)
+        return [(view.first, view.episodes.columns(chosen))]
+
+    def together(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
+        """See `Question`."""
+        return [part for answer in answers for part in answer]
 
 
 def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None]) -> _Found:
@@ -148,7 +178,7 @@ def _renumbered(tau: Int32) -> Int32:
     return np.asarray(place[tau[order]])
 
 
-def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
+def _learned(episodes: Log, settings: Settings, found: _Found) -> Learned:
     """States that nothing leads to are left out; the end comes last, if there is one."""
     tau, counts, cut = _walked(episodes, found.tau)
     kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
@@ -177,22 +207,40 @@ def _learned(episodes: Episodes, settings: Settings, found: _Found) -> Learned:
     )
 
 
-def _walked(episodes: Episodes, tau: Int32) -> tuple[Int32, Int64, Int64]:
+def _walked(log: Log, tau: Int32) -> tuple[Int32, Int64, Int64]:
     """Only transitions that the log takes, and what each state met, [Q, X], before and at the last step."""
     whole = completed(tau)
-    _, of_letter = episodes.symbols()
-    state, weight = np.zeros(episodes.n, np.uint32), weights(episodes)
-    counts, same = np.zeros((len(tau), len(episodes.letters)), np.int64), np.arange(len(tau))
-    for word in episodes.word[:-1]:
-        counts += kernels.cross_count(state, same, word, weight, len(tau), len(episodes.letters))
-        kernels.advance(state, same, whole[:, of_letter].ravel(), len(episodes.letters), word)
-    cut = kernels.cross_count(state, same, episodes.word[-1], weight, len(tau), len(episodes.letters))
+    _, of_letter = log.symbols()
+    counts, cut = ask(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)))
     counts[END] += cut[END]  # what is over is not cut: padding follows padding
     cut[END] = 0
     taken = np.zeros(tau.shape, bool)
     states, letters = np.nonzero(counts)
     taken[states, of_letter[letters]] = True
     return np.where(taken, whole, UNSEEN).astype(np.int32), counts, cut
+
+
+class _Walked(NamedTuple):
+    """[2, Q, X] what each state of an automaton met, before the last step and there."""
+
+    after: Int32  # [Q · X] where a state and a letter lead
+    n_states: int
+    n_letters: int
+
+    def __call__(self, view: View) -> Int64:
+        """See `Question`."""
+        state, weight, same = np.zeros(view.episodes.n, np.uint32), weights(view.episodes), np.arange(self.n_states)
+        counts = np.zeros((2, self.n_states, self.n_letters), np.int64)
+        for t, word in enumerate(view.episodes.word):
+            last = t == view.episodes.horizon
+            counts[int(last)] += kernels.cross_count(state, same, word, weight, self.n_states, self.n_letters)
+            if not last:
+                kernels.advance(state, same, self.after, self.n_letters, word)
+        return counts
+
+    def together(self, answers: list[Int64]) -> Int64:
+        """See `Question`."""
+        return np.asarray(sum(answers[1:], answers[0]))
 
 
 def _renamed(choice: Choice, tau: Int32, place: Int32) -> Verdict:

@@ -1,0 +1,178 @@
+"""Parquet files, one or many, as one log: opened as a table, or gone through in pieces of whole episodes.
+
+A folder or a pattern with `*` names several files; they are one log, in the order of their names, and an episode may go
+on from one file to the next. Read in pieces, a log never is in memory as a whole; its episodes must then lie together,
+row by row, which a first pass over their ids makes sure of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from glob import glob, has_magic
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from suffice.errors import LogError
+from suffice.logs.arrays import first_line
+from suffice.logs.tables import Table, settled
+
+SUFFIXES = (".parquet", ".pq")
+
+
+class Unit(NamedTuple):
+    """A row group."""
+
+    file: int
+    group: int
+    first: int  # its first row in the whole log
+    rows: int
+    values: int  # at most so many in a column: decisions, even where a row is an episode
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A log in Parquet files."""
+
+    name: str
+    files: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, source: object) -> Dataset | None:
+        """What a path names, unless it is something else than Parquet."""
+        if not isinstance(source, str | Path):
+            return None
+        path, name = Path(source), str(source)
+        if path.is_dir():
+            found = [file for file in path.rglob("*") if _is_ours(file, path)]
+            if not found:
+                raise LogError(f"{name}: there is no Parquet file in this folder; name a file, or another folder")
+            return cls(name, tuple(sorted(found, key=_by_numbers)))
+        if has_magic(name) and not path.exists():
+            found = [Path(file) for file in glob(name, recursive=True) if Path(file).is_file()]
+            if not found:
+                raise LogError(f"{name}: no file has such a name; put the pattern in quotes, or name a folder")
+            if other := [file for file in found if file.suffix.lower() not in SUFFIXES]:
+                raise LogError(f"{other[0]}: several files make one log if they are Parquet; name them one by one")
+            return cls(name, tuple(sorted(found, key=_by_numbers)))
+        return cls(name, (path,)) if path.suffix.lower() in SUFFIXES and path.is_file() else None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Of all files."""
+        first, *others = (self._open(file).schema_arrow for file in self.files)
+        for file, schema in zip(self.files[1:], others, strict=True):
+            if not schema.equals(first):
+                raise LogError(
+                    f"{file}: its columns are not those of {self.files[0].name} ({_difference(first, schema)})"
+                )
+        return first
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """All row groups, in order."""
+        found: list[Unit] = []
+        first = 0
+        for i, file in enumerate(self.files):
+            about = self._open(file).metadata
+            for group in range(about.num_row_groups):
+                part = about.row_group(group)
+                values = max((part.column(c).num_values for c in range(part.num_columns)), default=0)
+                found.append(Unit(i, group, first, part.num_rows, values))
+                first += part.num_rows
+        return tuple(found)
+
+    @property
+    def rows(self) -> int:
+        """Of all files together."""
+        return sum(unit.rows for unit in self.units)
+
+    @property
+    def decisions(self) -> int:
+        """About so many."""
+        return sum(unit.values for unit in self.units)
+
+    def place(self, row: int) -> str:
+        """By which a person finds a row."""
+        if len(self.files) == 1:
+            return str(row + 1)
+        unit = next(unit for unit in reversed(self.units) if unit.first <= row)
+        before = next(other.first for other in self.units if other.file == unit.file)
+        return f"{row - before + 1} of {self.files[unit.file].name}"
+
+    def table(self) -> Table:
+        """All rows, whose columns are read when they are asked for."""
+
+        def column(name: str) -> pa.ChunkedArray:
+            parts: list[pa.Array] = []
+            for file in self.files:
+                opened = self._open(file)
+                try:
+                    found = opened.read(columns=[name]).column(name)
+                    found.validate(full=True)
+                except (pa.ArrowException, OSError) as error:
+                    raise _unreadable(file, name, error) from error
+                if len(found) != (rows := opened.metadata.num_rows):
+                    raise LogError(f"{file}: column {name!r} has {len(found):,} of {rows:,} rows; export it again")
+                parts += settled(found).chunks
+            return pa.chunked_array(parts) if parts else settled(self.schema.empty_table().column(name))
+
+        empty = Table.of(self.schema.empty_table(), self.name, self.place)
+        return replace(empty, rows=self.rows, column=column)
+
+    def batches(self, begin: int, end: int, columns: Sequence[str], rows: int) -> Iterator[tuple[int, pa.Table]]:
+        """The rows of units begin..end−1, at most so many at a time, each time with the number of the first."""
+        for i, file in enumerate(self.files):
+            wanted = [unit for unit in self.units[begin:end] if unit.file == i]
+            if not wanted:
+                continue
+            first, opened = wanted[0].first, self._open(file)
+            try:
+                groups = [unit.group for unit in wanted]
+                for batch in opened.iter_batches(rows, row_groups=groups, columns=list(columns)):
+                    table = pa.Table.from_batches([batch])
+                    table.validate(full=True)
+                    yield first, table
+                    first += len(table)
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(file, ", ".join(columns), error) from error
+            if first != wanted[-1].first + wanted[-1].rows:
+                raise LogError(f"{file}: it has fewer rows than it says; export it again")
+
+    def _open(self, file: Path) -> pq.ParquetFile:
+        try:
+            schema = pq.read_schema(file)
+            # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
+            text = [field.name for field in schema if pa.types.is_string(field.type)]
+            return pq.ParquetFile(file, read_dictionary=text)
+        except pa.ArrowException as error:
+            raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}); export it again") from error
+
+
+def _unreadable(file: Path, name: str, error: Exception) -> LogError:
+    return LogError(f"{file}: column {name!r} cannot be read ({first_line(error)}); export it again")
+
+
+def _is_ours(file: Path, folder: Path) -> bool:
+    """Other programs leave files there that begin with a dot or an underscore."""
+    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+    return file.suffix.lower() in SUFFIXES and file.is_file() and not hidden
+
+
+def _by_numbers(file: Path) -> list[tuple[int, int, str]]:
+    """part-2 comes before part-10."""
+    parts = re.split(r"(\d+)", str(file))
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+
+
+def _difference(one: pa.Schema, other: pa.Schema) -> str:
+    for name in dict.fromkeys([*one.names, *other.names]):
+        kinds = [str(s.field(name).type) if s.get_field_index(name) >= 0 else "missing" for s in (one, other)]
+        if kinds[0] != kinds[1]:
+            return f"{name!r} is {kinds[1]}, and {kinds[0]} there"
+    return "they come in another order"
