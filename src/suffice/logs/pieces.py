@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,7 +141,8 @@ class Pieces:
         starts: list[Bools] = []
         at = self.dataset.units[begin].first if begin < len(self.dataset.units) else 0
         inside = before is None  # of an episode that begins here
-        for first, table in self.dataset.batches(begin, len(self.dataset.units), columns, self.rows):
+        spans = ((begin, end), (end, len(self.dataset.units)))  # so that no batch goes on beyond the end
+        for first, table in chain(*(self.dataset.batches(*span, columns, self.rows) for span in spans)):
             begins, before = self._begins(table, before)
             places = np.flatnonzero(begins)
             beyond = end < len(self.dataset.units) and first >= self.dataset.units[end].first
