@@ -77,6 +77,7 @@ class Stored(Elsewhere):
     blocks: tuple[Block, ...]
     places: list[Codes]
     threads: int
+    first: int = 0  # the place of the first episode, where this is a part of a log
     ascending: bool = True  # the ids of the episodes grow, as they do in memory
     chosen: tuple[Mask, ...] | None = None  # by block, if some only
 
@@ -113,7 +114,7 @@ class Stored(Elsewhere):
 
     def ask(self, question: Question[T]) -> T:
         """See `Elsewhere`."""
-        begin = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
+        begin = (self.first + np.concatenate([[0], np.cumsum(self.sizes)])).tolist()
         filled = [i for i, size in enumerate(self.sizes) if size]
 
         def answer(k: int) -> T:
