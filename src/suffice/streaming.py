@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes
+from suffice.asking import Elsewhere
+from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes, Outline
 from suffice.errors import LogError, SettingsError
 from suffice.logs import Bins, Dataset, HowToRead, Report, read_table
 from suffice.logs.binning import bin_column, spread_binnings
@@ -30,6 +32,13 @@ def _silently(done: int, of: int) -> None:
     """Nobody looks."""
 
 
+class Reader(Protocol):
+    """Reads a log to where others work on it."""
+
+    def __call__(self, dataset: Dataset, how: HowToRead, room: Room) -> tuple[Elsewhere, Report]:
+        """The episodes, and what a report says of the columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """What reading may take."""
@@ -37,6 +46,7 @@ class Room:
     memory: int  # bytes of the whole process
     threads: int = 1
     progress: Callable[[int, int], None] = field(default=_silently, compare=False)
+    elsewhere: Reader | None = None  # who reads instead: the workers of a cluster
 
     def holds(self, dataset: Dataset) -> bool:
         """Whether a log fits as a whole."""
@@ -51,11 +61,23 @@ class Room:
 
 def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, Report]:
     """The episodes of a log in a file, and what the report on its first piece says of its columns."""
-    pieces = Pieces.of(dataset, how, room.rows)
-    extent = Extent.together([pieces.extent(0, len(dataset.units))], dataset.name)
+    pieces, units = Pieces.of(dataset, how, room.rows), len(dataset.units)
+    extent = Extent.together([pieces.extent(0, units)], dataset.name)
     how = settled_how(pieces, how, extent, room.memory)
+    found = read_part(pieces, 0, units, how, room.threads, lambda rows: room.progress(rows, dataset.rows))
+    if isinstance(found, LogError):
+        raise found
+    stored, first = found
+    refuse_if_endless(stored, how, first, dataset.name)
+    return replace(stored, ascending=extent.ascending), first
+
+
+def read_part(
+    pieces: Pieces, begin: int, end: int, how: HowToRead, threads: int, progress: Callable[[int], None]
+) -> tuple[Stored, Report] | LogError:
+    """The episodes that begin in units begin..end−1; or why there are none, which need not be wrong of a part."""
     writer, first, done = Writer(how.horizon or 0), None, 0
-    nothing: NothingKeptError | None = None
+    nothing = LogError(f"{pieces.dataset.name}: there are no episodes")
 
     def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError]:
         try:
@@ -63,20 +85,16 @@ def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, R
         except NothingKeptError as error:
             return table.rows, error
 
-    for rows, found in in_turn(pieces.tables(0, len(dataset.units)), read, room.threads):
+    for rows, found in in_turn(pieces.tables(begin, end), read, threads):
         done += rows
-        room.progress(done, dataset.rows)
+        progress(done)
         if isinstance(found, NothingKeptError):
             nothing = found
             continue
         episodes, report = found
         writer.add(episodes)
         first = first or report
-    if first is None:
-        raise nothing or LogError(f"{dataset.name}: there are no episodes")
-    stored = writer.finish(room.threads)
-    refuse_if_endless(stored, how, first, dataset.name)
-    return replace(stored, ascending=extent.ascending), first
+    return nothing if first is None else (writer.finish(threads), first)
 
 
 def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> HowToRead:
@@ -97,13 +115,13 @@ def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> 
     return replace(how, horizon=how.horizon or extent.longest, bins=found)
 
 
-def refuse_if_endless(stored: Stored, how: HowToRead, report: Report, name: str) -> None:
+def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -> None:
     """Limits that pieces keep, but not all of them together."""
-    if stored.total > MAX_EPISODES:
+    if log.total > MAX_EPISODES:
         raise LogError(f"{name}: more than {MAX_EPISODES:,} episodes cannot be counted; leave some out")
-    if len(stored.letters) > MAX_LETTERS:
-        raise LogError(f"{name}: {len(stored.letters):,} distinct steps are no finite alphabet; bin the observations")
-    alphabet, columns = stored.alphabet, report.columns
+    if len(log.letters) > MAX_LETTERS:
+        raise LogError(f"{name}: {len(log.letters):,} distinct steps are no finite alphabet; bin the observations")
+    alphabet, columns = log.alphabet, report.columns
     features = zip(*alphabet.observations, strict=True)
     values = {columns.action: len(alphabet.actions), columns.reward: len(alphabet.rewards)}
     values |= {feature: len(set(part)) for feature, part in zip(alphabet.features, features, strict=True)}
