@@ -177,7 +177,7 @@ def _renumbered(tau: Int32) -> Int32:
 
 def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     """States that nothing leads to are left out; the end comes last, if there is one."""
-    tau, counts, cut = _walked(episodes, found.tau)
+    tau, counts, cut = _walked(episodes, found.tau, settings.threads)
     kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
     place = np.full(len(tau) + 1, UNSEEN, np.int32)
     place[kept] = np.arange(len(kept))
@@ -204,11 +204,11 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     )
 
 
-def _walked(log: Log, tau: Int32) -> tuple[Int32, Int64, Int64]:
+def _walked(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
     """Only transitions that the log takes, and what each state met, [Q, X], before and at the last step."""
     whole = completed(tau)
     _, of_letter = log.symbols()
-    counts, cut = ask(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)))
+    counts, cut = ask(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
     counts[END] += cut[END]  # what is over is not cut: padding follows padding
     cut[END] = 0
     taken = np.zeros(tau.shape, bool)

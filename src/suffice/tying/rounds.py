@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.archives import Array
+from suffice.archives import Array, Shape
 from suffice.checkpoints import Found, Part
 from suffice.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
+from suffice.rdp import UNSEEN
 from suffice.tying.labels import Steps
 from suffice.tying.pointers import Choice, Edge, Outcome
 from suffice.tying.settling import settle
