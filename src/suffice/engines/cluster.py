@@ -97,7 +97,7 @@ class RayCrew:
     def __init__(self, ray: Any, pieces: Pieces, parts: Sequence[tuple[int, int]], threads: int) -> None:
         self._ray, self._numbers = ray, count()
         self.watch: Callable[[int, int], None] = lambda done, of: None
-        self.shared_bytes = 0
+        self.moved_out, self.moved_back = 0, 0  # bytes, for benchmarks
         actor = ray.remote(
             max_restarts=-1,
             max_task_retries=AGAIN,
@@ -111,7 +111,7 @@ class RayCrew:
     def share(self, thing: Any) -> Shared:
         """See `Crew`."""
         packed = self._ray.cloudpickle.dumps(thing)
-        self.shared_bytes += len(packed)
+        self.moved_out += len(packed)
         return packed if len(packed) <= LITTLE else self._ray.put(packed)
 
     def number(self) -> int:
@@ -146,7 +146,7 @@ class RayCrew:
         exceptions = self._ray.exceptions
         name = f"worker {part + 1} of {len(self.actors)}"
         try:
-            return self._ray.get(ref)
+            packed: bytes = self._ray.get(ref)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
             if isinstance(error, exceptions.ActorDiedError) and "import" in str(error):
                 raise EngineError(f"{name} cannot import suffice; install suffice[ray] on every machine") from None
@@ -154,6 +154,8 @@ class RayCrew:
                 f"{name} died {AGAIN + 1} times in a row; has its machine memory enough? Try more --workers, so that "
                 "each has less, and the same --checkpoint again: what was found so far is kept there"
             ) from error
+        self.moved_back += len(packed)
+        return self._ray.cloudpickle.loads(packed)
 
     def _look(self, parts: Sequence[int]) -> None:
         """Ask those at work how far they are; who does not answer at once is not waited for."""
@@ -188,8 +190,13 @@ class _Actor:
         self._worker = Worker(pieces, begin, end, threads, _fetched)
         self._version = version
 
-    def do(self, call: str, *arguments: Any) -> Any:
-        """Call the worker; what is wrong with the log comes back as an answer."""
+    def do(self, call: str, *arguments: Any) -> bytes:
+        """Call the worker; arrays that Ray itself unpacks could not be written to."""
+        packed: bytes = _ray().cloudpickle.dumps(self._answer(call, *arguments))
+        return packed
+
+    def _answer(self, call: str, *arguments: Any) -> Any:
+        """What is wrong with the log comes back as an answer too."""
         if self._version != __version__:
             told = f"a worker has suffice {__version__}, and this is {self._version}; install the same on all machines"
             return _Refusal(EngineError(told))

@@ -127,11 +127,13 @@ class _Walk:
 
 
 def cut_evenly(dataset: Dataset, workers: int) -> list[tuple[int, int]]:
-    """Units begin..end−1 of each part: with about as many rows as the others, and never empty."""
-    edges = np.cumsum([unit.values for unit in dataset.units])
-    targets = edges[-1] * np.arange(1, workers) / workers if len(edges) else np.zeros(0)
-    cuts = sorted({0, len(edges), *(int(i) + 1 for i in np.searchsorted(edges, targets))})
-    return list(pairwise(cut for cut in cuts if cut <= len(edges)))
+    """Units begin..end−1 of each part: about as much as the others have, and never none."""
+    edges, units = np.cumsum([0, *(unit.values for unit in dataset.units)]), len(dataset.units)
+    if workers >= units:
+        return [(i, i + 1) for i in range(units)] or [(0, 0)]
+    targets = edges[-1] * np.arange(1, workers) / workers
+    nearest = [int(np.abs(edges - target).argmin()) for target in targets]
+    return list(pairwise(sorted({0, units, *nearest})))
 
 
 def read_scattered(
