@@ -146,7 +146,7 @@ def test_a_worker_that_keeps_dying(
     def poisoned(crew: RayCrew, thing: Any) -> Any:
         return share(crew, Deadly())
 
-    with pytest.raises(EngineError, match="worker . of 2 died 2 times in a row"):
+    with pytest.raises(EngineError, match=r"worker . of 2 died 2 times in a row"):
         learned(Ray(2), checkpoint=tmp_path / "kept")
     assert dying.done and any((tmp_path / "kept").iterdir())
     monkeypatch.undo()

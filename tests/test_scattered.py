@@ -22,9 +22,12 @@ from suffice import (
     PrefixSketches,
     Settings,
 )
+from suffice.asking import View
+from suffice.engines.blocks import Move
 from suffice.engines.scattered import cut_evenly
-from suffice.engines.worker import Task, Worker
-from suffice.logs import Dataset
+from suffice.engines.worker import Agreed, Behind, Notes, Some, Task, Worker
+from suffice.logs import Dataset, HowToRead
+from suffice.logs.pieces import Pieces
 from suffice.statistics.word_counts import FEWEST_ROWS, BackwardAutomaton, WordShard
 
 
@@ -108,6 +111,40 @@ def test_a_worker_that_does_not_catch_up_is_noticed_here(log: Path, tmp_path: Pa
     assert wrong
 
 
+def test_a_worker_answers_for_where_its_episodes_should_be(log: Path) -> None:
+    """Whatever it was asked before: calls may come again, late, or of another run."""
+    dataset = Dataset.of(log)
+    assert dataset is not None
+    worker = Worker(Pieces.of(dataset, HowToRead(), 64), 0, len(dataset.units), 1)
+    notes = worker.read(HowToRead(horizon=worker.extent(False).longest))
+    assert isinstance(notes, Notes)
+    letters = len(notes.vocabulary.letters)
+    agreed = Agreed(HowToRead(), notes.digest, notes.vocabulary, np.arange(letters))
+    task = Task(agreed, Some(0, np.zeros(0, np.uint8)), 0, Groups())
+    apart = Move(0, np.zeros(1, int), np.arange(letters))  # by the first letter
+    further = Move(1, np.arange(letters), np.arange(letters**2))  # by the first two
+    together = Move(0, np.zeros(1, int), np.zeros(letters, int))
+    first, second = task._replace(run=1, moves=(apart,)), task._replace(run=1, taken=1, moves=(further,))
+    other = task._replace(run=2, moves=(together,))
+    assert worker.answer(second) == Behind(0)
+    one, two = worker.answer(first), worker.answer(second)
+    assert len(one) < len(two) and worker.answer(second) == two
+    assert worker.answer(first) == one and worker.answer(first) == one and worker.answer(second) == two
+    assert worker.answer(other) == [0] and worker.answer(second) == Behind(0)
+    assert worker.answer(first) == one and worker.answer(other) == [0]
+    assert worker.answer(task._replace(run=3, moves=(apart, further))) == two
+
+
+class Groups:
+    """The candidates that some episode is in."""
+
+    def __call__(self, view: View) -> list[int]:
+        return np.unique(view.group).tolist()
+
+    def together(self, answers: list[list[int]]) -> list[int]:
+        return sorted(set().union(*answers))
+
+
 def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
     table = pa.concat_tables([pq.read_table(file) for file in sorted(log.iterdir())])
     episode = table.column("episode").to_numpy()
@@ -121,10 +158,13 @@ def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
     with pytest.raises(suffice.SettingsError, match="do not grow"):
         suffice.learn(tmp_path / "down", engine=Here.of(3), hold_out=0.2)
     mixed = table.take(np.random.default_rng(0).permutation(len(table)))
-    (tmp_path / "mixed").mkdir()
-    write_files(mixed, tmp_path / "mixed", 37, 2)
-    with pytest.raises(suffice.LogError, match="do not lie together"):
-        suffice.learn(tmp_path / "mixed", engine=Here.of(3))
+    half = len(table) // 2 + 2
+    torn = pa.concat_tables([table[half:], table[:half]])  # ids grow in both halves, and one episode is in both
+    for name, changed in (("mixed", mixed), ("torn", torn)):
+        (tmp_path / name).mkdir()
+        write_files(changed, tmp_path / name, half, 1)
+        with pytest.raises(suffice.LogError, match="do not lie together"):
+            suffice.learn(tmp_path / name, engine=Here.of(2))
 
 
 def test_whether_words_fit_depends_on_their_futures_alone() -> None:
