@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import socket
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +31,7 @@ AGAIN = 3  # times that a call comes again after its worker has died
 LITTLE = 1 << 16  # bytes up to which things travel with every call, instead of being fetched
 ROWS = 1 << 18  # of a piece, at most: a machine may have many workers
 WATCHED = 0.5  # seconds between looks at how far workers are
+PATIENCE = 10  # seconds until the cluster must have answered
 STORE = 200_000_000  # bytes of Ray's object store, of a cluster that is our own
 
 
@@ -51,10 +55,10 @@ class Ray:
         """What reads a log to where workers are, as long as the block lasts."""
         ray = _ray()
         ours = not ray.is_initialized()
-        if ours:
-            _start(ray)
         reader = Reader(ray, self)
         try:
+            if ours:
+                _start(ray)
             yield reader
         finally:  # also after an interruption
             reader.dismiss()
@@ -233,18 +237,29 @@ def _start(ray: Any) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what will change
     quietly: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
-    address = os.environ.get("RAY_ADDRESS")
+    address = os.environ.get("RAY_ADDRESS", "local")
+    ending = signal.getsignal(signal.SIGTERM)
     try:
-        if address and address != "local":
-            ray.init(address=address, **quietly)
+        if address == "local":
+            ray.init(address=address, include_dashboard=False, object_store_memory=STORE, **quietly)
         else:
-            ray.init(address="local", include_dashboard=False, object_store_memory=STORE, **quietly)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            _knock(address)
+            ray.init(address=address, **quietly)
+    except (OSError, RuntimeError, ValueError) as error:  # a ConnectionError is an OSError
         first = str(error).partition("\n")[0]
         raise EngineError(
-            f"there is no Ray cluster at {address} ({first}); check RAY_ADDRESS"
-            if address
-            else f"Ray cannot be started here ({first}); see /tmp/ray/session_latest/logs"
+            f"Ray cannot be started here ({first}); see /tmp/ray/session_latest/logs"
+            if address == "local"
+            else f"there is no Ray cluster at RAY_ADDRESS={address} ({first}); start one, or unset it"
         ) from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, ending)  # Ray has its own way
     # Ray prints to stdout that a worker died; we say what came of it, and stdout is for results.
     setattr(ray._private.worker, "_worker_logs_enabled", False)  # noqa: B010 it is theirs, and may be gone one day
+
+
+def _knock(address: str) -> None:
+    """Ray itself would try for minutes."""
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
