@@ -246,7 +246,7 @@ MISTAKES = [
     ("learn -o b", "LOG requires an argument"),
     ("learn log.parquet log.parquet -o b", "log.parquet is given twice"),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
-    ("learn . -o b", ".: this is a folder"),
+    ("learn folder -o b", "folder: there is no Parquet file in this folder"),
     ("learn log.txt -o b", "log.txt: a log is a Parquet, Arrow, CSV or JSON lines file"),
     ("learn notes.csv.gz -o b", "notes.csv.gz: the file cannot be read"),
     ("learn empty.csv -o b", "empty.csv: the file is empty"),

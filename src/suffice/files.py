@@ -41,9 +41,15 @@ def name_beside(path: str | Path) -> str:
 
 
 def fingerprint(path: str | Path) -> str:
-    """What a file is known again by, however large: its size, beginning and end; what is no file, by its name."""
+    """What a file is known again by, however large: its size, beginning and end; what is no file, by its name.
+
+    A folder is known by its files.
+    """
     if not Path(path).exists():
         return hashlib.blake2b(str(path).encode(), digest_size=16).hexdigest()
+    if Path(path).is_dir():
+        files = sorted(file for file in Path(path).rglob("*") if file.is_file())
+        return hashlib.blake2b("".join(map(fingerprint, files)).encode(), digest_size=16).hexdigest()
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         ends = []

@@ -75,7 +75,7 @@ def tie(
     if episodes.horizon < 2:
         raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
     stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_STEPS))
-    needed = 16 * (episodes.n // stride + 1) * (episodes.horizon + 1)
+    needed = 16 * -(-episodes.n // stride) * (episodes.horizon + 1)
     if needed > settings.memory:
         raise SettingsError(
             f"tying the layers of this log needs about {needed / 1e9:.1f} GB, more than the "
@@ -122,7 +122,7 @@ class _Every(NamedTuple):
         return [part for answer in answers for part in answer]
 
 
-def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], kept: Part) -> FoundRound:
+def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], kept: Part = NOWHERE) -> FoundRound:
     """Until an automaton comes again; of those that keep coming, the one that leaves least to be kept apart."""
     reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
     known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
