@@ -45,6 +45,11 @@ class PrefixCounts:
 
 def refuse_if_too_large(episodes: Episodes, memory: int) -> None:
     """Say beforehand that orders and one tree will not fit."""
+    if episodes.n > MOST_LEAVES:
+        raise SettingsError(
+            f"{episodes.n:,} episodes are more than the {MOST_LEAVES:,} whose prefixes have numbers; use --metric "
+            "languages, or count equal episodes once, with a column of weights"
+        )
     needed = (4 * (episodes.horizon + 2) + BYTES_PER_LEAF) * episodes.n
     if needed > memory:
         raise SettingsError(
@@ -53,6 +58,7 @@ def refuse_if_too_large(episodes: Episodes, memory: int) -> None:
         )
 
 
+MOST_LEAVES = 1 << 30  # a tree has at most twice as many nodes, whose numbers are of 32 bits
 BYTES_PER_LEAF = 64  # tree, tally and one row of counts, if all suffixes differ
 
 
