@@ -107,6 +107,8 @@ class AdaptivePlan:
 
     def layer(self, t: int, parts: list[AdaptivePart], sizes: Int64, delta: float) -> AdaptiveLayer:
         """See `Plan`."""
+        if not delta * self.share(len(self.ladder) - 1):
+            raise SettingsError(f"δ = {delta:g} is too small to be divided among {len(self.ladder)} families")
         return AdaptiveLayer(self, t, self._episodes.horizon - t + 1, parts, sizes, delta)
 
     def share(self, r: int) -> float:
