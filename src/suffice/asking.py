@@ -65,6 +65,11 @@ class Elsewhere(Outline):
         """All but the episodes themselves."""
         return Outline(*(getattr(self, field.name) for field in fields(Outline)))
 
+    @property
+    def weighted(self) -> bool:
+        """Whether columns have weights, be they all 1."""
+        return self.n != self.total
+
     def ask(self, question: Question[T]) -> T:
         """The answer of all episodes."""
         raise NotImplementedError
@@ -79,7 +84,7 @@ class Elsewhere(Outline):
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Elsewhere, Elsewhere, Int64]:
         """As `Episodes.divide`, into the same parts."""
-        if self.n != self.total:
+        if self.weighted:
             raise SettingsError("episodes with weights are divided in memory only; raise --memory, or divide the log")
         chosen = np.zeros(self.n, bool)
         chosen[rng.permutation(self.n)[: share_of(share, self.total)]] = True

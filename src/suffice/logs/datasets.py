@@ -137,6 +137,8 @@ class Dataset:
                 for batch in opened.iter_batches(rows, row_groups=groups, columns=list(columns)):
                     table = pa.Table.from_batches([batch])
                     table.validate(full=True)
+                    if not len(table):  # row groups may be empty
+                        continue
                     yield first, table
                     first += len(table)
             except (pa.ArrowException, OSError) as error:

@@ -27,6 +27,12 @@ Floats = NDArray[np.float64]
 LOOKUP = 1 << 22  # a look-up table of so many cells is cheap whatever the log
 
 
+class NothingKeptError(LogError):
+    """A log, or a piece of one, of which no episode is left."""
+
+    longest = 0  # decisions, of what there was
+
+
 @dataclass(frozen=True, slots=True)
 class Coded(Generic[V]):
     """A column by its distinct values: two rows agree exactly when their codes do."""
