@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from suffice.bounds import BOUNDS, PAPER
+from suffice.decisions import Decision
 from suffice.domains import Corridor, TMaze
 from suffice.doubts import CLOSE, Doubt, doubts
 from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD
-from suffice.learner import Decision, Learned, Settings, adact_h
+from suffice.learner import Learned, Settings, adact_h
 from suffice.logs import write_log
 from suffice.merging import Verdict
 from suffice.model import Model

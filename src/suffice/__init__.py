@@ -26,13 +26,14 @@ from suffice.version import __version__
 if TYPE_CHECKING:
     from suffice.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, Promise
     from suffice.controller import Controller
+    from suffice.decisions import Decision
     from suffice.domains import Domain, make, register
     from suffice.episodes import Alphabet, Episodes
     from suffice.estimator import Learner
     from suffice.exact import Minimal, Truth, evaluate, minimal_rdp, truth_of
     from suffice.finite import FiniteModel, Outcome
     from suffice.languages import CONJUNCTIONS, Family
-    from suffice.learner import Decision, Learned, Settings, adact_h
+    from suffice.learner import Learned, Settings, adact_h
     from suffice.learning import learn
     from suffice.logs import Bins, Columns, EqualWidth, read_log, read_schema, write_log, write_schema
     from suffice.merging import Verdict
@@ -61,7 +62,8 @@ _HOMES = {
     "exact": ("Minimal", "Truth", "evaluate", "minimal_rdp", "truth_of"),
     "finite": ("FiniteModel", "Outcome"),
     "languages": ("CONJUNCTIONS", "Family"),
-    "learner": ("Decision", "Learned", "Settings", "adact_h"),
+    "decisions": ("Decision",),
+    "learner": ("Learned", "Settings", "adact_h"),
     "learning": ("learn",),
     "logs": ("Bins", "Columns", "EqualWidth", "read_log", "read_schema", "write_log", "write_schema"),
     "merging": ("Verdict",),

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.decisions import Decision
 from suffice.kernels import DIFFERENCE
-from suffice.learner import Decision
 from suffice.rdp import RDP, History
 
 CLOSE = 0.5  # of the threshold: what equal futures rarely reach

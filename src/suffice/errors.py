@@ -1,10 +1,11 @@
 """What a user may do wrong: each error is a sentence that names what is wrong and how to mend it.
 
 SufficeError
-├── LogError       the data: a file, row, column or table in memory
-├── ModelError     a model file, or what is asked of a model that cannot do it
-├── SettingsError  options that cannot be right, or do not go together
-└── MissingError   an optional package or program that is not installed
+├── LogError         the data: a file, row, column or table in memory
+├── ModelError       a model file, or what is asked of a model that cannot do it
+├── CheckpointError  what was kept of a run: another run's, damaged, or not to be written
+├── SettingsError    options that cannot be right, or do not go together
+└── MissingError     an optional package or program that is not installed
 """
 
 import difflib
@@ -39,6 +40,16 @@ class ModelError(SufficeError):
     Traceback (most recent call last):
         ...
     suffice.errors.ModelError: this model has no plan: learn it again, without --planner none or plan=False
+    """
+
+
+class CheckpointError(SufficeError):
+    """A checkpoint of another run, a damaged one, or a folder that none can be written to.
+
+    >>> suffice.learn(episodes, checkpoint="log.parquet")
+    Traceback (most recent call last):
+        ...
+    suffice.errors.CheckpointError: log.parquet: this is a file; --checkpoint names a folder
     """
 
 

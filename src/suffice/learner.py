@@ -11,16 +11,19 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.asking import Log
 from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
+from suffice.checkpoints import NOWHERE, Part
+from suffice.decisions import Decision
 from suffice.engines import Engine, running
 from suffice.episodes import STOP, Outline
 from suffice.errors import SettingsError
+from suffice.keeping import KeptLayer, Nothing
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import Counted, Plan, Statistic
@@ -71,20 +74,6 @@ class Settings:
     def delta_at(self, horizon: int, candidates: int) -> float:
         """δ of one test in a layer with so many candidates."""
         return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
-
-
-class Decision(NamedTuple):
-    """What became of one candidate, and why.
-
-    >>> [(decision.layer, decision.n) for decision in model.decisions if decision.verdict.promoted][:4]
-    [(1, 153), (2, 157), (2, 143), (3, 84)]
-    """
-
-    layer: int  # t+1: the layer the candidate would belong to
-    state: int  # place in layer t of the state it comes from
-    symbol: int  # and the symbol that leads on
-    n: int  # |Z|
-    verdict: Verdict
 
 
 class Report(Protocol):
@@ -139,6 +128,7 @@ def adact_h(
     progress: Callable[[int, int], None] = lambda done, of: None,
     *,
     ended_apart: bool = False,
+    kept: Part = NOWHERE,
 ) -> Learned:
     """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A.
 
@@ -146,7 +136,8 @@ def adact_h(
     like all others.
 
     Other ways of comparing futures are objects: `Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"])`,
-    `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer.
+    `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer, and what it came to
+    is `kept`, so that a run that was ended goes on from there.
 
     >>> suffice.adact_h(episodes).rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
@@ -158,7 +149,7 @@ def adact_h(
     plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)
     threads = settings.threads if plan.divides else 1
     with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n)) as engine:
-        return _Run(outline, settings, plan, engine, ended_apart).learn(progress)
+        return _Run(outline, settings, plan, engine, ended_apart).learn(progress, kept)
 
 
 def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Verdict]:
@@ -198,16 +189,26 @@ class _Run:
         self._needed: list[int] = []  # per layer, the largest rung of an adaptive family
         self._deltas: list[float] = []
 
-    def learn(self, progress: Callable[[int, int], None]) -> Learned:
+    def learn(self, progress: Callable[[int, int], None], kept: Part) -> Learned:
         horizon = self._log.horizon
         join, n_states = np.zeros(1, np.int64), 1
         for t in range(horizon + 1):
             self._refuse_if_too_large(n_states)
             counts = self._engine.letters(t, join, n_states)
             candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
-            counted = Counted(self._plan, t + 1, len(candidates.sizes))
-            part = self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), counted, self._plan.again)
-            join = self._merge(t + 1, candidates, part)
+            n = len(candidates.sizes)
+            layer = KeptLayer.recall(kept, t, counts, n)
+            if layer is None:
+                counted = Counted(self._plan, t + 1, n)
+                part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._plan.again)
+                layer = self._merge(t + 1, candidates, part)
+                layer.keep(kept, t, counts)
+            else:
+                self._engine.advance(t, join, candidates.of_letter, n, Nothing())
+                if isinstance(self._plan, AdaptivePlan):
+                    self._plan.go_on_from(layer.figures)
+            self._note(layer)
+            join = layer.join
             n_states = int(join.max()) + 1
             tau = np.full((len(counts), len(self._symbols)), UNSEEN, np.int64)
             tau[candidates.states, candidates.symbols] = join
@@ -226,14 +227,12 @@ class _Run:
                 f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
             )
 
-    def _merge(self, t: int, candidates: Candidates, part: Any) -> Int64:
-        """The place in layer t of the state that each candidate becomes or joins."""
+    def _merge(self, t: int, candidates: Candidates, part: Any) -> KeptLayer:
+        """The place in layer t of the state that each candidate becomes or joins, and why."""
         settings, sizes = self._settings, candidates.sizes
         length = self._log.horizon - t + 1
         delta = settings.delta_at(self._log.horizon, len(sizes))
         size, needed = self._plan.size(length, delta) if length else 0, -1
-        self._candidates.append(len(sizes))
-        self._deltas.append(delta)
         if length == 0:  # nothing follows, so nothing differs: one final state
             verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
@@ -242,13 +241,21 @@ class _Run:
             ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
             verdicts = _placed(merger, candidates, ended)
             needed, size = (layer.needed, layer.size) if isinstance(layer, AdaptiveLayer) else (needed, size)
-        self._languages.append(size)
-        self._needed.append(needed)
         columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
-        self._decisions += map(Decision, repeat(t), *columns, verdicts)
         join = np.zeros(len(sizes), np.int64)
         join[candidates.order] = [verdict.target for verdict in verdicts]
-        return join
+        figures = {"languages": [str(size)], "needed": [str(needed)]}
+        if isinstance(self._plan, AdaptivePlan):
+            figures |= self._plan.asked_so_far()
+        decisions = tuple(map(Decision, repeat(t), *columns, verdicts))
+        return KeptLayer(join, np.zeros(0, np.int64), decisions, figures)
+
+    def _note(self, layer: KeptLayer) -> None:
+        self._candidates.append(len(layer.join))
+        self._deltas.append(self._settings.delta_at(self._log.horizon, len(layer.join)))
+        self._languages += map(int, layer.figures["languages"])
+        self._needed += map(int, layer.figures["needed"])
+        self._decisions += layer.decisions
 
     def _result(self) -> Learned:
         log = self._log

@@ -12,13 +12,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from suffice.about import Planned
-from suffice.asking import Log
+from suffice.asking import Log, digest
 from suffice.bounds import BOUNDS
+from suffice.checkpoints import NOWHERE, Part, checkpoint_in
 from suffice.errors import SettingsError
 from suffice.languages import Family
 from suffice.learner import Learned, Settings
@@ -36,6 +38,7 @@ from suffice.statistics.prefix_tree import PrefixCounts
 from suffice.stored import Stored
 from suffice.streaming import Room
 from suffice.tying import tie
+from suffice.version import __version__
 
 HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
 
@@ -139,6 +142,7 @@ def learn(
     bins: Mapping[str, Binning] | None = None,
     seed: int = 0,
     progress: Progress = _silently,
+    checkpoint: str | Path | None = None,
 ) -> Model:
     """Learn the automaton behind logged episodes, and plan a policy on it.
 
@@ -148,6 +152,7 @@ def learn(
 
     `delta` is the chance of failure of each test, `confidence` the chance of no false split at all; a second look
     is taken unless a test, level, or no plan is chosen. Of `Episodes`, `bins` are those of the report on their log.
+    What has been found is kept in the folder `checkpoint`: the same call goes on where an earlier one was ended.
 
     >>> suffice.learn("log.parquet").headline
     '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
@@ -176,7 +181,7 @@ def learn(
         bins = like.bins if bins is None else bins
     room = Room(choices.settings.memory, choices.settings.threads)
     read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns, room)
-    return learn_model(read, choices, progress)[0]
+    return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
 
 
 def _at_level(settings: Settings, delta: float | None, confidence: float | None) -> Settings:
@@ -193,8 +198,11 @@ def _has_usual_test(settings: Settings) -> bool:
     return all(getattr(settings, name) == getattr(usual, name) for name in names)
 
 
-def learn_model(read: Reading, choices: Choices, progress: Progress = _silently) -> tuple[Model, Stationarity | None]:
+def learn_model(
+    read: Reading, choices: Choices, progress: Progress = _silently, checkpoint: Path | None = None
+) -> tuple[Model, Stationarity | None]:
     """A model of what was read, and what was found out about folding time if that was asked."""
+    kept = NOWHERE if checkpoint is None else checkpoint_in(checkpoint, _told(read, choices))
     used: Log = read.episodes
     share, folding = choices.hold_out, None
     refuse_if_unordered(used, choices)
@@ -207,10 +215,11 @@ def learn_model(read: Reading, choices: Choices, progress: Progress = _silently)
             second_look=choices.second_look,
             rng=np.random.default_rng(choices.seed),
             progress=lambda done, of: progress(done, 2 * of),
+            kept=kept.part("trial"),
         )
     tied = choices.stationary is True or (folding is not None and folding.stationary)
     before = 0 if folding is None else 1
-    result = _learned(used, choices, tied, lambda done, of: progress(before * of + done, (before + 1) * of))
+    result = _learned(used, choices, tied, lambda done, of: progress(before * of + done, (before + 1) * of), kept)
     model = Model.of(result, read.episodes, bins=read.bins, held_out=share or 0.0, columns=read.columns)
     return model, folding
 
@@ -225,11 +234,13 @@ def refuse_if_unordered(log: Log, choices: Choices) -> None:
         )
 
 
-def _learned(used: Log, choices: Choices, tied: bool, progress: Progress) -> Learned | Solution:
+def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: Part) -> Learned | Solution:
     """The automaton, with a plan unless none is wanted."""
     settings, planning, look = choices.settings, choices.planning, choices.second_look
     if planning is None:
-        return tie(used, settings, progress) if tied else learn_layers(used, settings, look, progress)
+        if tied:
+            return tie(used, settings, progress, kept)
+        return learn_layers(used, settings, look, progress, kept)
     return regorl(
         used,
         settings,
@@ -239,4 +250,31 @@ def _learned(used: Log, choices: Choices, tied: bool, progress: Progress) -> Lea
         stationary=tied,
         rng=np.random.default_rng(choices.seed),
         progress=progress,
+        kept=kept,
     )
+
+
+def _told(read: Reading, choices: Choices) -> dict[str, object]:
+    """What the result of a run depends on."""
+    log, settings, planning = read.episodes, choices.settings, choices.planning
+    statistic, ordered = settings.statistic, bool(choices.stationary or choices.hold_out or choices.split)
+    return {
+        "suffice": __version__,
+        "episodes": log.total,
+        "horizon": log.horizon,
+        "distinct steps": len(log.letters),
+        "content of the log": digest(log, ordered),
+        "metric": statistic.name,
+        "family": getattr(statistic, "family", getattr(statistic, "ladder", None)),
+        "bound": settings.chosen_bound.name,
+        "delta": settings.delta,
+        "confidence": settings.confidence,
+        "cut": settings.cut,
+        "strict": settings.strict,
+        "second look": choices.second_look,
+        "stationary": choices.stationary,
+        "hold-out": choices.hold_out,
+        "split": choices.split,
+        "planning": planning,
+        "seed": choices.seed,
+    }

@@ -7,7 +7,6 @@ model and stands in a small file beside it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,13 +19,13 @@ from suffice.about import FORMAT, FORMAT_VERSION, About, about_of
 from suffice.archives import Kind, Shape, opened, write_archive
 from suffice.asking import Log
 from suffice.bounds import BOUNDS
+from suffice.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
 from suffice.doubts import Doubt, doubts
 from suffice.episodes import Alphabet
 from suffice.errors import ModelError
 from suffice.kernels import FISHER
-from suffice.learner import Decision, Learned
+from suffice.learner import Learned
 from suffice.logs import Bins, Columns
-from suffice.merging import Verdict
 from suffice.planner import BEHAVE, Plan, fold_plan
 from suffice.policy import Policy
 from suffice.rdp import RDP
@@ -141,7 +140,7 @@ class Model:
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
-        arrays = _arrays_of(self.rdp) | _columns_of(self.decisions) | _arrays_of_plan(self.plan)
+        arrays = _arrays_of(self.rdp) | columns_of(self.decisions) | _arrays_of_plan(self.plan)
         write_archive(Path(path), self.about, {"witnesses": [d.verdict.witness for d in self.decisions]}, arrays)
 
     @classmethod
@@ -155,7 +154,7 @@ class Model:
                 raise ValueError("its header is of another automaton")
             letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
             rdp = RDP(_alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
-            return cls(rdp, about, _decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
+            return cls(rdp, about, decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
 
 
 def load(path: str | Path) -> Model:
@@ -170,8 +169,6 @@ def load(path: str | Path) -> Model:
 # ---------------------------------------------------------------- arrays in the archive
 
 _RDP_ARRAYS = ("letters", "symbols", "layers", "tau", "counts")
-_PLACES = ("layer", "state", "symbol", "n")
-_VERDICT = ("target", "promoted", "forced", "nearest", "distance", "threshold", "detectable")
 _PLAN_ARRAYS = ("actions", "values", "lower")
 
 
@@ -186,7 +183,7 @@ def _declared(about: About, decisions: int, cut: bool) -> dict[str, tuple[str, S
         "counts": ("iu", (states, "X")),
     }
     shapes |= {"cut": ("iu", (states, "X"))} if cut else {}
-    shapes |= {f"decision_{name}": ("iuf", (decisions,)) for name in (*_PLACES, *_VERDICT)}
+    shapes |= shapes_of_decisions(decisions)
     return shapes | ({f"plan_{name}": ("if", ("P",)) for name in _PLAN_ARRAYS} if about.plan else {})
 
 
@@ -218,26 +215,3 @@ def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     if actions.dtype.kind != "i" or actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
         raise ValueError("its plan names actions that do not exist")
     return Plan(actions, values, lower, about.plan.error)
-
-
-def _columns_of(decisions: tuple[Decision, ...]) -> dict[str, Any]:
-    """Decisions as columns; −1 and NaN stand for none."""
-    places = {f"decision_{name}": np.array([getattr(d, name) for d in decisions], np.int64) for name in _PLACES}
-    for name in _VERDICT:
-        kind, none = (np.float64, math.nan) if name in ("distance", "threshold", "detectable") else (np.int64, -1)
-        values = [getattr(d.verdict, name) for d in decisions]
-        places[f"decision_{name}"] = np.array([none if v is None else v for v in values], kind)
-    return places
-
-
-def _decisions_of(arrays: dict[str, Any], witnesses: list[str]) -> tuple[Decision, ...]:
-    columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_VERDICT)} | {"witness": witnesses}
-    decisions = []
-    for i in range(len(witnesses)):
-        row = {name: column[i] for name, column in columns.items()}
-        row |= {name: None for name in ("distance", "threshold", "detectable") if math.isnan(row[name])}
-        row |= {"promoted": bool(row["promoted"]), "forced": bool(row["forced"])}
-        row["nearest"] = None if row["nearest"] < 0 else row["nearest"]
-        verdict = Verdict(**{name: row[name] for name in (*_VERDICT, "witness")})
-        decisions.append(Decision(**{name: row[name] for name in _PLACES}, verdict=verdict))
-    return tuple(decisions)

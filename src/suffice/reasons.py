@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.bounds import LIKELIHOOD_RATIO
+from suffice.decisions import Decision
 from suffice.episodes import PAD
-from suffice.learner import Decision
 from suffice.merging import against
 from suffice.rdp import RDP, UNSEEN, History, show_symbol
 

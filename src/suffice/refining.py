@@ -28,10 +28,13 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.asking import Log, View
+from suffice.checkpoints import NOWHERE, Part
+from suffice.decisions import Decision
 from suffice.engines import Engine, running
 from suffice.episodes import Codes, Int64, Outline
 from suffice.errors import SettingsError
-from suffice.learner import Decision, Learned
+from suffice.keeping import KeptLayer, Nothing
+from suffice.learner import Learned
 from suffice.merging import Candidates, Verdict
 from suffice.rdp import RDP, UNSEEN, show_symbol
 from suffice.statistics import weights
@@ -50,7 +53,12 @@ LN_GAMMA = np.cumsum(  # ln Γ(k+1) and ln Γ(k+½)
 )
 
 
-def refine(learned: Learned, episodes: Log, progress: Callable[[int, int], None] = lambda done, of: None) -> Learned:
+def refine(
+    learned: Learned,
+    episodes: Log,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
+) -> Learned:
     """The automaton after a second look, from the episodes that the first was learned from.
 
     Needs 4 bytes an episode, and for each candidate of a layer a count of every step that the states have seen.
@@ -68,7 +76,7 @@ def refine(learned: Learned, episodes: Log, progress: Callable[[int, int], None]
             f"{learned.settings.memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
         )
     with running(episodes, learned.settings.threads) as engine:
-        return _SecondLook(learned, episodes.outline, reference, engine).run(progress)
+        return _SecondLook(learned, episodes.outline, reference, engine).run(progress, kept)
 
 
 class _Reference:
@@ -287,23 +295,26 @@ class _SecondLook:
         self._candidates: list[int] = []
         self._split, self._tests = 0.0, 0
 
-    def run(self, progress: Callable[[int, int], None]) -> Learned:
+    def run(self, progress: Callable[[int, int], None], kept: Part) -> Learned:
         first = self._learned.rdp
-        join, n_states, label_of = np.zeros(1, np.int64), 1, np.zeros(1, np.int32)
+        join, label_of = np.zeros(1, np.int64), np.zeros(1, np.int64)
         tau: list[Int64] = []
         counts: list[Int64] = []
         for t in range(self._log.horizon + 1):
-            counts.append(self._engine.letters(t, join, n_states))
+            counts.append(self._engine.letters(t, join, len(label_of)))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
-            labels = self._walk.tau[label_of[candidates.states], candidates.symbols]  # [C]
-            met = self._engine.advance(
-                t, join, candidates.of_letter, len(labels), _Met(self._walk, t + 1, labels), again=True
-            )
-            rows = np.zeros((len(labels), self._walk.cells), np.int64) if met is None else met
-            tau.append(np.full((n_states, len(first.symbols)), UNSEEN, np.int64))
-            join, label_of = self._merge(t + 1, candidates, labels, rows)
-            tau[t][candidates.states, candidates.symbols] = join
-            n_states = len(label_of)
+            layer = KeptLayer.recall(kept, t, counts[t], len(candidates.sizes))
+            if layer is None:
+                layer = self._merge(t + 1, candidates, join, label_of)
+                layer.keep(kept, t, counts[t])
+            else:
+                self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), Nothing())
+                if layer.labels.min(initial=0) < 0 or layer.labels.max(initial=0) >= first.n_states:
+                    kept.refuse(t, "its labels are no states of the first look")
+            self._note(layer)
+            tau.append(np.full((len(label_of), len(first.symbols)), UNSEEN, np.int64))
+            tau[t][candidates.states, candidates.symbols] = layer.join
+            join, label_of = layer.join, layer.labels
             progress(t + 1, self._log.horizon + 1)
         return replace(
             self._learned,
@@ -319,19 +330,28 @@ class _SecondLook:
         """Of all candidates' data, those of layers in which there is something to decide."""
         return self._log.total * max(1, self._log.horizon)
 
-    def _merge(self, t: int, candidates: Candidates, labels: Int32, rows: Int64) -> tuple[Int64, Int32]:
+    def _merge(self, t: int, candidates: Candidates, join: Int64, label_of: Int64) -> KeptLayer:
         """The place in layer t of the state that each candidate becomes or joins, and the label of each state."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
-        self._candidates.append(n)
+        labels = self._walk.tau[label_of[candidates.states], candidates.symbols]  # [C]
+        question = _Met(self._walk, t, labels)
+        met = self._engine.advance(t - 1, join, candidates.of_letter, n, question, again=True)
+        rows = np.zeros((n, self._walk.cells), np.int64) if met is None else met
         delta = self._learned.settings.delta_at(self._log.horizon, n)
         layer = _Layer(self._engine, self._walk, self._reference, t, labels, rows, delta)
-        join = np.zeros(n, np.int64)
+        target, decisions = np.zeros(n, np.int64), []
         for c in candidates.order.tolist():
             rare = candidates.sizes[c] < self._learned.settings.cut * total
             verdict = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare))
-            join[c] = verdict.target
+            target[c] = verdict.target
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
-            self._decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), verdict))
-        self._tests += layer.tests
-        self._split += layer.tests * delta
-        return join, np.array(layer.label_of, np.int32)
+            decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), verdict))
+        figures = {"tests": [str(layer.tests)]}
+        return KeptLayer(target, np.array(layer.label_of, np.int64), tuple(decisions), figures)
+
+    def _note(self, layer: KeptLayer) -> None:
+        tests, n = int(layer.figures["tests"][0]), len(layer.join)
+        self._candidates.append(n)
+        self._decisions += layer.decisions
+        self._tests += tests
+        self._split += tests * self._learned.settings.delta_at(self._log.horizon, n)

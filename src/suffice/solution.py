@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.asking import Log, View, ask
+from suffice.checkpoints import NOWHERE, Part
 from suffice.errors import SettingsError
 from suffice.estimates import Estimate, Moments
 from suffice.learner import Learned, Settings, adact_h
@@ -161,6 +162,7 @@ def regorl(
     stationary: bool = False,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
 ) -> Solution:
     """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
 
@@ -173,17 +175,18 @@ def regorl(
     """
     settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
     if stationary:
-        return _tied(episodes, settings, planning, split, progress)
+        return _tied(episodes, settings, planning, split, progress, kept)
     if split is not None:
         first, second, _ = episodes.divide(0.5, rng)
-        learned = adact_h(first, replace(settings, delta=split.per_test(episodes), confidence=None), progress)
+        level = replace(settings, delta=split.per_test(episodes), confidence=None)
+        learned = adact_h(first, level, progress, kept=kept.part("first"))
         planning = replace(planning, delta=split.delta / 2)
         plan, bracket, unused = _plan(learned, second, None, planning, rng)
         rdp = learned.rdp
         prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
         behaviour, best = returns(episodes)
         return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
-    learned = learn_layers(episodes, settings, second_look, progress)
+    learned = learn_layers(episodes, settings, second_look, progress, kept)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
     prediction = predict(learned.rdp, plan, episodes)
     behaviour, best = returns(episodes)
@@ -195,12 +198,15 @@ def learn_layers(
     settings: Settings,
     second_look: bool = True,
     progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
 ) -> Learned:
     """The layered automaton, if wanted after a second look."""
+    first, second = kept.part("first"), kept.part("second")
     if not second_look:
-        return adact_h(episodes, settings, progress)
-    learned = adact_h(episodes, _for_one_look(settings), lambda done, of: progress(done, 2 * of), ended_apart=True)
-    refined = refine(learned, episodes, lambda done, of: progress(of + done, 2 * of))
+        return adact_h(episodes, settings, progress, kept=first)
+    half, other = (lambda done, of: progress(done, 2 * of)), (lambda done, of: progress(of + done, 2 * of))
+    learned = adact_h(episodes, _for_one_look(settings), half, ended_apart=True, kept=first)
+    refined = refine(learned, episodes, other, second)
     return replace(refined, settings=settings)
 
 
@@ -215,12 +221,13 @@ def _tied(
     planning: Planning,
     split: Split | None,
     progress: Callable[[int, int], None],
+    kept: Part,
 ) -> Solution:
     if split is not None or planning.subsample:
         raise SettingsError(
             "the paper's proof is for layers: a split and subsampled plans do not go with a stationary automaton"
         )
-    learned = tie(episodes, settings, progress)
+    learned = tie(episodes, settings, progress, kept)
     rdp = learned.rdp
     forever = planning.discount is not None
     plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.asking import Log, View, ask
+from suffice.checkpoints import NOWHERE, Part
 from suffice.episodes import Episodes, Int64
 from suffice.estimates import Moments
 from suffice.learner import Settings
@@ -86,6 +87,7 @@ def is_stationary(
     second_look: bool = True,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
 ) -> Stationarity:
     """Learn both automata from some of the episodes, and compare what they say of the others.
 
@@ -96,8 +98,8 @@ def is_stationary(
     if episodes.horizon < 2 or episodes.total < FEWEST:
         return Stationarity(0.0, math.inf, 0.0, (0, 0))
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
-    layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of)).rdp
-    tied = tie(some, settings, lambda done, of: progress(of + done, 2 * of)).rdp
+    layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of), kept).rdp
+    tied = tie(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
     with_layers, without, difference = (moments.estimate() for moments in ask(others, _Surprises(layered, tied)))
     return Stationarity(with_layers.value, without.value, difference.error, (layered.n_states, tied.n_states))
 

@@ -76,6 +76,7 @@ def learn(
     seed: Annotated[Whole, TAKES] = 0,
     threads: Annotated[Whole | None, TAKES] = None,
     memory: Annotated[str | None, TAKES] = None,
+    checkpoint: Annotated[FileName | None, TAKES] = None,
     plan: PlanOptions = DEFAULT_PLAN,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
@@ -128,12 +129,17 @@ def learn(
     threads
         Default: all cores. The result is the same to the bit.
     memory
-        Limit for tables, such as 4GB. Default: half of the machine's.
+        What the run may take of it, such as 4GB. A Parquet log that is larger is read in pieces, and kept in a file in
+        the temporary folder. Default: half of the machine's.
+    checkpoint
+        Folder for what has been found so far, layer by layer: the same command goes on from there, however it was
+        ended. It is removed once the model is saved.
     json
         Print JSON and nothing else.
     """
     from time import perf_counter
 
+    from suffice.checkpoints import forget
     from suffice.learning import learn_model
     from suffice.model import Model
     from suffice.streaming import Room
@@ -156,10 +162,12 @@ def learn(
         reading = read_logs(logs, options, earlier, Room(choices.settings.memory, choices.settings.threads, progress))
     start = perf_counter()
     with progress_bar("Learning", "layers") as progress:
-        model, folding = learn_model(reading, choices, progress)
+        model, folding = learn_model(reading, choices, progress, None if checkpoint is None else Path(checkpoint))
     seconds = perf_counter() - start
     model.save(output)
     _note_run(output, seconds, logs)
+    if checkpoint is not None:
+        forget(Path(checkpoint))
     if json:
         print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return

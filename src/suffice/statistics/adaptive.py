@@ -7,6 +7,7 @@ not fit into memory is left out, and its share of δ is not used.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
@@ -143,6 +144,17 @@ class AdaptivePlan:
         self._plans.pop(r, None)
         self._automata.pop(r, None)
         self._left_out.add(r)
+
+    def asked_so_far(self) -> dict[str, list[str]]:
+        """Which rungs were asked for, and which were too large: what comes next depends on it."""
+        return {"rungs": [str(r) for r in sorted(self._plans)], "left_out": [str(r) for r in sorted(self._left_out)]}
+
+    def go_on_from(self, asked: Mapping[str, list[str]]) -> None:
+        """Be as a plan that was asked so far."""
+        for r in asked["left_out"]:
+            self.leave_out(int(r))
+        for r in asked["rungs"]:
+            self.rung(int(r))
 
     def shard_of(self, r: int, episodes: Episodes) -> Shard:
         """Some of the episodes prepared for a rung; whether words fit must not depend on how episodes are divided, so

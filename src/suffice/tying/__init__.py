@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.asking import Log, View, ask
 from suffice.bounds import Promise
+from suffice.checkpoints import NOWHERE, Part
+from suffice.decisions import Decision
 from suffice.episodes import Episodes, Int64
 from suffice.errors import SettingsError
-from suffice.learner import Decision, Learned, Settings
+from suffice.learner import Learned, Settings
 from suffice.merging import Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import weights
 from suffice.tying.labels import Labelling, Steps, completed, first_reference
 from suffice.tying.pointers import END, START, Choice, Edge, Outcome, Round
-from suffice.tying.settling import settle
+from suffice.tying.rounds import FoundRound, keep_round, recall_round
 
 Int32 = NDArray[np.int32]
 
@@ -58,24 +60,11 @@ class Depths:
         return f"States were told apart by {', '.join(parts) or 'nothing'}."
 
 
-class _Found(NamedTuple):
-    """An automaton and the round it comes from."""
-
-    tau: Int32  # settled
-    outcome: Outcome
-
-    @classmethod
-    def of(cls, steps: Steps, outcome: Outcome) -> _Found:
-        return cls(settle(steps, outcome.tau), outcome)
-
-    def apart(self) -> dict[Edge, Edge]:
-        """What proved to be distinct from its state, and has not been settled elsewhere since."""
-        tau = self.outcome.tau
-        return {edge: founder for edge, founder in self.outcome.apart.items() if self.tau[edge] == tau[edge]}
-
-
 def tie(
-    episodes: Log, settings: Settings | None = None, progress: Callable[[int, int], None] = lambda done, of: None
+    episodes: Log,
+    settings: Settings | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
 ) -> Learned:
     """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter.
 
@@ -95,11 +84,16 @@ def tie(
     looked_at = _every(episodes, stride)
     stride = max(looked_at.n // SAMPLE, 1)
     sample = Steps.of(_every(looked_at, stride))
-    found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)))
+    found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)), kept.part("rounds"))
     if stride > 1:
-        steps = Steps.of(looked_at)
-        labelling = Labelling(sample, completed(found.tau), settings.memory)
-        found = _Found.of(steps, _round(steps, labelling, settings, {}, again=False))
+        whole = kept.part("whole")
+        last = recall_round(whole, 0, sample)
+        if last is None:
+            steps = Steps.of(looked_at)
+            labelling = Labelling(sample, completed(found.tau), settings.memory)
+            last = FoundRound.of(steps, _round(steps, labelling, settings, {}, again=False))
+            keep_round(whole, 0, last)
+        found = last
     progress(ROUNDS + (stride > 1), ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
 
@@ -128,17 +122,20 @@ class _Every(NamedTuple):
         return [part for answer in answers for part in answer]
 
 
-def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None]) -> _Found:
+def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], kept: Part) -> FoundRound:
     """Until an automaton comes again; of those that keep coming, the one that leaves least to be kept apart."""
     reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
     known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
-    found: list[_Found] = []
+    found: list[FoundRound] = []
     begin = 0
     for i in range(ROUNDS):
         again = not settings.strict
-        found.append(
-            _Found.of(steps, _round(steps, Labelling(steps, reference, settings.memory), settings, apart, again))
-        )
+        this = recall_round(kept, i, steps)
+        if this is None:
+            labelling = Labelling(steps, reference, settings.memory)
+            this = FoundRound.of(steps, _round(steps, labelling, settings, apart, again))
+            keep_round(kept, i, this)
+        found.append(this)
         apart = found[-1].apart() if i else {}  # the last observation is too little to go by
         progress(i + 1)
         key = (_renumbered(found[-1].tau).tobytes(), tuple(sorted(apart.items())))
@@ -178,7 +175,7 @@ def _renumbered(tau: Int32) -> Int32:
     return np.asarray(place[tau[order]])
 
 
-def _learned(episodes: Log, settings: Settings, found: _Found) -> Learned:
+def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     """States that nothing leads to are left out; the end comes last, if there is one."""
     tau, counts, cut = _walked(episodes, found.tau)
     kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
