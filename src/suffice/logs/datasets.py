@@ -156,6 +156,12 @@ class Dataset:
             raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}); export it again") from error
 
 
+def files_of(source: str) -> tuple[str | Path, ...]:
+    """The files of a log, or its name if it is no file."""
+    dataset = Dataset.of(source)
+    return (source,) if dataset is None else dataset.files
+
+
 def _unreadable(file: Path, name: str, error: Exception) -> LogError:
     return LogError(f"{file}: column {name!r} cannot be read ({first_line(error)}); export it again")
 

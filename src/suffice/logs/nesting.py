@@ -117,6 +117,7 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
         lambda name: _chunked(entries(name)),
         lambda i: f"{table.place(int(row[i]))}, step {step[i]}",
         (f"{empty:,} episodes without a step were left out",) if (empty := np.count_nonzero(lengths == 0)) else (),
+        table.part,
     )
     return _taken_apart(exploded, {by: _fields(exploded, by, prefix="")}) if bare else exploded
 

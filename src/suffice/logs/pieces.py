@@ -137,7 +137,7 @@ class Pieces:
 
     def _opened(self, first: int, table: pa.Table) -> Table:
         opened = Table.of(table, self.dataset.name)
-        return replace(opened, place=lambda row: self.dataset.place(first + row))
+        return replace(opened, place=lambda row: self.dataset.place(first + row), part=True)
 
     def _bounds(self) -> tuple[str, ...]:
         """The columns that show where an episode begins; none if every row does."""
