@@ -7,10 +7,12 @@ size follows from the limit; the result is the same to the bit as that of readin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from suffice.asking import ITSELF
 from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes, Outline, Value
 from suffice.errors import LogError, SettingsError
 from suffice.logs import Bins, Dataset, HowToRead, Report, read_table
@@ -21,10 +23,12 @@ from suffice.logs.reading import Lost, doubtful_values, flat_table
 from suffice.logs.tables import NothingKeptError, Table
 from suffice.stored import Stored, Writer, in_turn
 
-ITSELF = 300 << 20  # bytes of the program without any data
 BYTES_A_DECISION = 64  # of a log that is read at once, at the peak
-BYTES_IN_A_PIECE = 400  # of a row, while it is read and those around it wait
-LEAST, MOST = 1 << 14, 1 << 20  # rows of a piece
+BYTES_IN_A_PIECE = 250  # of a decision, while its piece is read and those around it wait
+BYTES_A_CELL = 12  # of a piece whose episodes are padded to the horizon
+BYTES_A_THREAD = 64 << 20  # while episodes are counted block by block
+BYTES_AN_EPISODE = 4  # where each is in the automaton
+LEAST, MOST = 1 << 16, 1 << 20  # decisions of a piece
 
 
 def _silently(done: int, of: int) -> None:
@@ -40,21 +44,43 @@ class Room:
     progress: Callable[[int, int], None] = field(default=_silently, compare=False)
 
     def holds(self, dataset: Dataset) -> bool:
-        """Whether a log fits as a whole."""
-        return ITSELF + BYTES_A_DECISION * dataset.decisions <= self.memory
+        """Whether a log fits as a whole; one that is no larger than the smallest pieces does."""
+        free = max(self.memory - ITSELF, SMALLEST - ITSELF)
+        return BYTES_A_DECISION * dataset.decisions <= free
 
     @property
     def rows(self) -> int:
-        """Of a piece."""
+        """Decisions of a piece."""
         free = max(self.memory - ITSELF, 0)
-        return min(MOST, max(LEAST, free // (BYTES_IN_A_PIECE * (self.threads + 2))))
+        return min(MOST, max(LEAST, free // (BYTES_IN_A_PIECE * (self.workers() + 2))))
+
+    def workers(self, episodes: int = 0) -> int:
+        """Threads that there is room for, beside what is known of so many episodes."""
+        free = self.memory - ITSELF - BYTES_AN_EPISODE * episodes
+        return max(1, min(self.threads, free // BYTES_A_THREAD))
+
+    def refuse_if_small(self, episodes: int = 0) -> None:
+        """What not even the smallest pieces, or what is known of so many episodes, fit into."""
+        needed = max(SMALLEST, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
+        if self.memory < needed:
+            raise SettingsError(
+                f"--memory {self.memory / 1e6:.0f}MB is too little for this log, even in pieces; give at least "
+                f"{math.ceil(needed / 1e7) * 10}MB"
+            )
+
+
+SMALLEST = ITSELF + 3 * LEAST * BYTES_IN_A_PIECE
 
 
 def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, Report]:
     """The episodes of a log in a file, and the report on its first piece, with notes on all."""
+    room.refuse_if_small()
     pieces = Pieces.of(dataset, how, room.rows)
     extent = Extent.together([pieces.extent(0, len(dataset.units))], dataset.name)
+    room.refuse_if_small(extent.episodes)
     how = settled_how(pieces, how, extent, room.memory)
+    cells = ((how.horizon or 0) + 1) * extent.episodes // dataset.decisions  # of a decision
+    pieces = replace(pieces, rows=max(1, pieces.rows * BYTES_IN_A_PIECE // (BYTES_IN_A_PIECE + BYTES_A_CELL * cells)))
     found, done = _Found(Writer(how.horizon or 0)), 0
 
     def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError | TruncatedError]:
@@ -63,14 +89,14 @@ def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, R
         except (NothingKeptError, TruncatedError) as error:
             return table.rows, error
 
-    for rows, piece in in_turn(pieces.tables(0, len(dataset.units)), read, room.threads):
+    for rows, piece in in_turn(pieces.tables(0, len(dataset.units)), read, room.workers()):
         done += rows
         room.progress(done, dataset.rows)
         found.add(piece)
     first = found.first(extent, dataset.name)
     if len(found.counted_from) > 1:
         refuse_first_steps(pieces, how)
-    stored = found.writer.finish(room.threads)
+    stored = found.writer.finish(room.workers(extent.episodes))
     refuse_if_endless(stored, how, first, dataset.name)
     notes = (*first.notes, *doubtful_values(_values(stored), dataset.rows), *found.lost.told(stored.horizon))
     return replace(stored, ascending=extent.ascending), replace(first, notes=notes)

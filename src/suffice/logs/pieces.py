@@ -47,7 +47,8 @@ class Extent(NamedTuple):
             raise LogError(f"{name}: there are columns but no rows; a log has one row per decision")
         ascending = cls.in_order(parts) and all(part.ascending for part in parts)
         if not ascending:
-            seen = np.sort(np.concatenate([part.seen for part in parts]))
+            seen = np.concatenate([part.seen for part in parts]) if len(parts) > 1 else parts[0].seen
+            seen.sort()
             if (seen[1:] == seen[:-1]).any():
                 raise LogError(
                     f"{name}: the rows of an episode do not lie together, and the log is too large to sort in memory; "
@@ -107,24 +108,25 @@ class Pieces:
 
         Ids that grow need not be kept, unless other parts are out of order: then they are wanted `marked`.
         """
-        sizes: list[NDArray[np.int64]] = []
-        ids: list[pa.Array] = []
+        n, longest, grows, ends = 0, 0, True, []  # type: int, int, bool, list[Any]
+        seen: list[UInt64] = []
         columns = (*self._bounds(), *filter(None, [self.lists]))
         for first, table, starts in self._whole(begin, end, columns):
             places = np.flatnonzero(starts)
-            sizes.append(np.add.reduceat(self._decisions(table), places))
-            if self.columns.episode in columns:
-                self._opened(first, table).complete(self.columns.episode)
-                ids.append(_plain(table.column(self.columns.episode)).take(pa.array(places)))
-        if not sizes:
-            return Extent(0, 0, None, None, True, _NONE)
-        n, longest = sum(map(len, sizes)), int(max(part.max() for part in sizes))
-        if not ids:
-            return Extent(n, longest, None, None, True, _NONE)
-        known = pa.chunked_array(ids).combine_chunks()
-        grows = len(known) < 2 or bool(pc.all(pc.less(known[:-1], known[1:])).as_py())
-        seen = _NONE if grows and not marked else _marks(known)
-        return Extent(n, longest, known[0].as_py(), known[-1].as_py(), grows, seen)
+            n, longest = n + len(places), max(longest, int(np.add.reduceat(self._decisions(table), places).max()))
+            if self.columns.episode not in columns:
+                continue
+            self._opened(first, table).complete(self.columns.episode)
+            ids = _plain(table.column(self.columns.episode)).take(pa.array(places))
+            within = bool(pc.all(pc.less(ids[:-1], ids[1:]), min_count=0).as_py())
+            grows = grows and within and not (ends and ids[0].as_py() <= ends[1])
+            if not grows and not marked:
+                return self.extent(begin, end, marked=True)
+            ends = [ends[0] if ends else ids[0].as_py(), ids[-1].as_py()]
+            if marked:
+                seen.append(_marks(ids))
+        first_id, last_id = ends or (None, None)
+        return Extent(n, longest, first_id, last_id, grows, _joined(seen))
 
     def _decisions(self, table: pa.Table) -> NDArray[np.int64]:
         """[rows] of each row."""
@@ -198,6 +200,17 @@ class Pieces:
             changes = reduce(np.logical_or, marked)
         begins = np.concatenate([[True], changes]) if before is None else changes
         return begins, joined[-1:]
+
+
+def _joined(parts: list[UInt64]) -> UInt64:
+    """In any order, and used up, so that there never are two of each."""
+    joined = np.empty(sum(map(len, parts)), np.uint64)
+    at = 0
+    while parts:
+        part = parts.pop()
+        joined[at : at + len(part)] = part
+        at += len(part)
+    return joined
 
 
 def _together(kept: Sequence[tuple[pa.Table, Bools]]) -> tuple[pa.Table, Bools]:
