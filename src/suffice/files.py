@@ -40,16 +40,13 @@ def name_beside(path: str | Path) -> str:
     return f"; did you mean {path.with_name(meant)}?" if meant else ""
 
 
-def fingerprint(path: str | Path) -> str:
-    """What a file is known again by, however large: its size, beginning and end; what is no file, by its name.
-
-    A folder is known by its files.
-    """
-    if not Path(path).exists():
+def fingerprint(path: str | Path, *more: str | Path) -> str:
+    """What files are known again by, however large: their sizes, beginnings and ends; what is no file, by its name."""
+    if more:
+        each = "".join(fingerprint(file) for file in (path, *more))
+        return hashlib.blake2b(each.encode(), digest_size=16).hexdigest()
+    if not Path(path).is_file():
         return hashlib.blake2b(str(path).encode(), digest_size=16).hexdigest()
-    if Path(path).is_dir():
-        files = sorted(file for file in Path(path).rglob("*") if file.is_file())
-        return hashlib.blake2b("".join(map(fingerprint, files)).encode(), digest_size=16).hexdigest()
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         ends = []

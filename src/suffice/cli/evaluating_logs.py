@@ -43,6 +43,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
 
     from suffice.files import fingerprint
     from suffice.learning import HOLD_OUT_SEED
+    from suffice.logs import files_of
     from suffice.offpolicy import judge
     from suffice.run_notes import load_run_notes
 
@@ -50,7 +51,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
         episodes, report = read(log, options, loaded)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
-    file = fingerprint(log)
+    file = fingerprint(*files_of(log))
     same_file = notes is not None and notes.log_file == file != ""
     if notes is not None and file and file in notes.log_files:
         raise SufficeError(f"{name} was learned from {log} among others, which would flatter it; give another log")

@@ -23,6 +23,7 @@ from suffice.logs.arrays import first_line
 from suffice.logs.tables import Table, settled
 
 SUFFIXES = (".parquet", ".pq")
+BUFFER = 1 << 20  # bytes of a column at a time, where a row group may be as large as the log
 
 
 class Unit(NamedTuple):
@@ -131,12 +132,14 @@ class Dataset:
             wanted = [unit for unit in self.units[begin:end] if unit.file == i]
             if not wanted:
                 continue
-            first, opened = wanted[0].first, self._open(file)
+            first, opened = wanted[0].first, self._open(file, BUFFER)
             try:
                 groups = [unit.group for unit in wanted]
-                for batch in opened.iter_batches(rows, row_groups=groups, columns=list(columns)):
+                for batch in opened.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=False):
                     table = pa.Table.from_batches([batch])
                     table.validate(full=True)
+                    if not len(table):  # row groups may be empty
+                        continue
                     yield first, table
                     first += len(table)
             except (pa.ArrowException, OSError) as error:
@@ -144,14 +147,20 @@ class Dataset:
             if first != wanted[-1].first + wanted[-1].rows:
                 raise LogError(f"{file}: it has fewer rows than it says; export it again")
 
-    def _open(self, file: Path) -> pq.ParquetFile:
+    def _open(self, file: Path, buffer: int = 0) -> pq.ParquetFile:
         try:
             schema = pq.read_schema(file)
             # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
             text = [field.name for field in schema if pa.types.is_string(field.type)]
-            return pq.ParquetFile(file, read_dictionary=text)
+            return pq.ParquetFile(file, read_dictionary=text, buffer_size=buffer)
         except pa.ArrowException as error:
             raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}); export it again") from error
+
+
+def files_of(source: str) -> tuple[str | Path, ...]:
+    """The files of a log, or its name if it is no file."""
+    dataset = Dataset.of(source)
+    return (source,) if dataset is None else dataset.files
 
 
 def _unreadable(file: Path, name: str, error: Exception) -> LogError:

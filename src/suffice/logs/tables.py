@@ -27,6 +27,12 @@ Floats = NDArray[np.float64]
 LOOKUP = 1 << 22  # a look-up table of so many cells is cheap whatever the log
 
 
+class NothingKeptError(LogError):
+    """A log, or a piece of one, of which no episode is left."""
+
+    longest = 0  # decisions, of what there was
+
+
 @dataclass(frozen=True, slots=True)
 class Coded(Generic[V]):
     """A column by its distinct values: two rows agree exactly when their codes do."""
@@ -45,6 +51,7 @@ class Table:
     column: Callable[[str], pa.ChunkedArray]
     place: Callable[[int], str]  # by which a person finds row 0, 1, …
     notes: tuple[str, ...] = ()  # what was done to get there
+    part: bool = False  # of a log whose other rows are not here
 
     @classmethod
     def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> Table:
@@ -76,7 +83,8 @@ class Table:
         """A column without missing values."""
         column = self.column(name)
         if column.null_count:
-            many = f" ({column.null_count:,} are missing in this column)" if column.null_count > 1 else ""
+            several = column.null_count > 1 and not self.part
+            many = f" ({column.null_count:,} are missing in this column)" if several else ""
             self.refuse_row(pc.index(pc.is_null(column), True).as_py(), name, MISSING + many)
         return column
 
@@ -105,8 +113,9 @@ class Table:
         raw, distinct = self.distinct(name)
         if limit is not None and len(distinct) > limit:
             advice = advice if _is_numeric(distinct.type) else "group them first"
+            size = f"{'at least ' if self.part else ''}{len(distinct):,}"
             self.refuse(
-                f"column {name!r} has {len(distinct):,} distinct values, more than a finite alphabet can mean "
+                f"column {name!r} has {size} distinct values, more than a finite alphabet can mean "
                 f"(limit {limit:,}); {advice}, leave the column out (--observations names what is seen), or raise "
                 "--max-values"
             )
