@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import os
 import random
 import re
+import resource
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -21,14 +25,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suffice import statistics
 from suffice.cli import main
 from suffice.episodes import Alphabet
 from suffice.errors import LogError, SufficeError
 from suffice.logs import Columns, Dataset, EqualWidth, HowToRead, read_as
 from suffice.logs.pieces import Extent, Pieces
+from suffice.reading import read_source
+from suffice.statistics import adaptive_layer
+from suffice.stored import Stored
 from suffice.streaming import Room, read_stored
 
-SCRIPTED = settings(derandomize=True, max_examples=60, deadline=None, database=None)
+SCRIPTED = settings(derandomize=True, max_examples=40, deadline=None, database=None)
 KINDS = ("numbers", "text", "dictionary", "done", "ends", "record", "lists", "steps", "named lists", "parts of lists")
 
 
@@ -446,3 +454,113 @@ def test_weights_are_not_divided(here: Path, in_pieces: Callable[[int], None]) -
     code, _, complaint = suffice("learn", "maze", "-o", "no.model", *given, "--hold-out", "0.2")
     assert code == 2
     assert "episodes with weights are divided in memory only" in complaint
+
+
+# ---------------------------------------------------------------- memory
+
+LIMIT = 600  # MB
+
+
+def write_many(path: Path, episodes: int) -> None:
+    """Five decisions each; the first sight says what pays at the end."""
+    rng, chunk = np.random.default_rng(0), 200_000
+    with pq.ParquetWriter(path, pa.table(few_steps(0, 1, rng)).schema) as writer:
+        for begin in range(0, episodes, chunk):
+            writer.write_table(pa.table(few_steps(begin, min(chunk, episodes - begin), rng)))
+
+
+def few_steps(begin: int, n: int, rng: np.random.Generator) -> dict[str, Any]:
+    seen, action = rng.integers(0, 2, (n, 5)), rng.integers(0, 2, (n, 5))
+    reward = np.zeros((n, 5))
+    reward[:, -1] = action[:, -1] == seen[:, 0]
+    return {
+        "episode": np.repeat(np.arange(begin, begin + n), 5),
+        "step": np.tile(np.arange(5), n),
+        "seen": seen.ravel(),
+        "action": action.ravel(),
+        "reward": reward.ravel(),
+    }
+
+
+def learn_within(limit: int | None, log: Path, output: str, memory: str) -> subprocess.CompletedProcess[str]:
+    """In a process that cannot take more than so many MB; allocators that reserve more than they use are not asked."""
+
+    def confine() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, (limit * 10**6, limit * 10**6))
+
+    command = [sys.executable, "-m", "suffice", "learn", str(log), "-o", output, "--memory", memory, "--threads", "2"]
+    plain = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.run(
+        command, preexec_fn=confine, env=os.environ | plain, capture_output=True, text=True, check=False
+    )
+
+
+def assert_kept_within(folder: Path, episodes: int) -> None:
+    log = folder / "log.parquet"
+    write_many(log, episodes)
+    kept = learn_within(LIMIT, log, str(folder / "kept.model"), f"{LIMIT}MB")
+    assert (kept.returncode, kept.stderr) == (0, "")
+    peak = json.loads((folder / "kept.model.run.json").read_text())["bytes"]
+    assert peak < LIMIT * 10**6
+    too_large = learn_within(LIMIT, log, str(folder / "no.model"), "8GB")
+    assert too_large.returncode == 1
+    assert too_large.stderr.startswith("suffice: out of memory; ") and too_large.stderr.count("\n") == 1
+    assert not (folder / "no.model").exists()
+    assert learn_within(None, log, str(folder / "whole.model"), "8GB").returncode == 0
+    assert (folder / "kept.model").read_bytes() == (folder / "whole.model").read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process cannot be confined")
+def test_a_limit_is_kept_where_more_cannot_be_had(tmp_path: Path) -> None:
+    assert_kept_within(tmp_path, 2_000_000)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process cannot be confined")
+def test_a_limit_is_kept_by_logs_many_times_as_large(tmp_path: Path) -> None:
+    assert_kept_within(tmp_path, 20_000_000)
+
+
+def test_a_limit_that_nothing_fits_into_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Room, "holds", lambda room, dataset: False)
+    code, _, complaint = suffice("learn", "maze", "-o", "no.model", "--observations", "seen", "--memory", "100MB")
+    assert (code, complaint.count("\n")) == (2, 1)
+    assert complaint.startswith("suffice: --memory 100MB is too little for this log")
+    least = re.findall(r"at least (\d+MB)", complaint)
+    assert suffice("learn", "maze", "-o", "a.model", "--observations", "seen", "--memory", *least)[0] == 0
+
+
+def test_small_logs_are_read_at_once_whatever_the_limit(here: Path) -> None:
+    assert suffice("learn", "maze", "-o", "a.model", "--observations", "seen", "--memory", "1MB")[0] == 0
+
+
+def test_what_is_mostly_padding_is_read_in_pieces(tmp_path: Path) -> None:
+    log = {"episode": [0] * 1000 + [*range(1, 100_000)], "step": [*range(1000)] + [0] * 99_999}
+    rows = len(log["episode"])
+    log |= {"seen": [0] * rows, "action": [0] * rows, "reward": [0] * rows}
+    pq.write_table(pa.table(log), tmp_path / "log.parquet")
+    dataset = Dataset.of(tmp_path / "log.parquet")
+    room = Room(500 * 10**6, 2)
+    assert dataset is not None and room.holds(dataset)
+    found = read_source(tmp_path / "log.parquet", HowToRead(), room).episodes
+    assert isinstance(found, Stored) and (found.n, found.horizon) == (100_000, 1000)
+
+
+def test_pieces_grow_with_the_memory_there_is() -> None:
+    rooms = [Room(memory * 10**6, 2) for memory in (450, 600, 1000, 4000)]
+    assert sorted({room.rows for room in rooms}) == [room.rows for room in rooms]
+    assert Room(450 * 10**6, 64).workers() < Room(4 * 10**9, 64).workers() <= 64
+
+
+@pytest.mark.parametrize("family", ["conjunctions", "2,1,1", "adaptive"])
+def test_episodes_prepared_slice_by_slice_count_the_same(
+    here: Path, in_pieces: Callable[[int], None], monkeypatch: pytest.MonkeyPatch, family: str
+) -> None:
+    given = ("maze", "--observations", "seen", "--family", family, "-o")
+    assert suffice("learn", *given, "whole.model")[0] == 0
+    in_pieces(2000)
+    for module in (statistics, adaptive_layer):
+        monkeypatch.setattr(module, "PREPARED", 1 << 12)
+    assert suffice("learn", *given, "pieces.model")[0] == 0
+    assert Path("pieces.model").read_bytes() == Path("whole.model").read_bytes()

@@ -23,9 +23,9 @@ from suffice.logs.reading import Lost, doubtful_values, flat_table
 from suffice.logs.tables import NothingKeptError, Table
 from suffice.stored import Stored, Writer, in_turn
 
-BYTES_A_DECISION = 64  # of a log that is read at once, at the peak
+BYTES_A_DECISION = 40  # of a log that is read at once, at the peak, beside its cells
 BYTES_IN_A_PIECE = 250  # of a decision, while its piece is read and those around it wait
-BYTES_A_CELL = 12  # of a piece whose episodes are padded to the horizon
+BYTES_A_CELL = 12  # of episodes that are padded to the horizon
 BYTES_A_THREAD = 64 << 20  # while episodes are counted block by block
 BYTES_AN_EPISODE = 4  # where each is in the automaton
 LEAST, MOST = 1 << 16, 1 << 20  # decisions of a piece
@@ -44,9 +44,16 @@ class Room:
     progress: Callable[[int, int], None] = field(default=_silently, compare=False)
 
     def holds(self, dataset: Dataset) -> bool:
-        """Whether a log fits as a whole; one that is no larger than the smallest pieces does."""
-        free = max(self.memory - ITSELF, SMALLEST - ITSELF)
-        return BYTES_A_DECISION * dataset.decisions <= free
+        """Whether a log that is hardly padded fits as a whole; one no larger than the smallest pieces does."""
+        return (BYTES_A_DECISION + 2 * BYTES_A_CELL) * dataset.decisions <= self._free
+
+    def cells(self, dataset: Dataset) -> int:
+        """Of decisions padded to the horizon that fit, if the log does."""
+        return (self._free - BYTES_A_DECISION * dataset.decisions) // BYTES_A_CELL
+
+    @property
+    def _free(self) -> int:
+        return max(self.memory, SMALLEST) - ITSELF
 
     @property
     def rows(self) -> int:

@@ -116,6 +116,8 @@ class Dataset:
                 try:
                     found = opened.read(columns=[name]).column(name)
                     found.validate(full=True)
+                except pa.ArrowMemoryError as error:
+                    raise MemoryError from error
                 except (pa.ArrowException, OSError) as error:
                     raise _unreadable(file, name, error) from error
                 if len(found) != (rows := opened.metadata.num_rows):
@@ -142,6 +144,8 @@ class Dataset:
                         continue
                     yield first, table
                     first += len(table)
+            except pa.ArrowMemoryError as error:
+                raise MemoryError from error
             except (pa.ArrowException, OSError) as error:
                 raise _unreadable(file, ", ".join(columns), error) from error
             if first != wanted[-1].first + wanted[-1].rows:

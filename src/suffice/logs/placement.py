@@ -27,6 +27,10 @@ MOST_ROWS = (1 << 31) - 1  # of a table: they are numbered in 32 bits
 MAX_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
 
 
+class TooLargeError(LogError):
+    """More cells than there is room for."""
+
+
 class TruncatedError(LogError):
     """Episodes that were cut off, where the horizon asks for more."""
 
@@ -163,7 +167,9 @@ def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.
     table.refuse_row(int(order[at]), name, text)
 
 
-def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, drop: bool) -> Layout:
+def lay_out(
+    table: Table, rows: Rows, horizon: int | None, columns: Columns, drop: bool, room: int | None = None
+) -> Layout:
     """Cut to the horizon; drop or refuse the episodes that were truncated before it."""
     longest = int(rows.length.max())
     horizon = longest if horizon is None else horizon
@@ -182,6 +188,8 @@ def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, dro
         table.refuse(
             f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding; say --horizon"
         )
+    if room is not None and cells > room:
+        raise TooLargeError(f"{table.source}: padded to {horizon} decisions it does not fit into memory")
     kept = (rows.step < horizon) & ~early[rows.episode] if early.any() or longest > horizon else None
     step, episode = (rows.step, rows.episode) if kept is None else (rows.step[kept], rows.episode[kept])
     column = np.cumsum(~early) - 1

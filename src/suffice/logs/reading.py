@@ -95,6 +95,7 @@ class HowToRead:
     bins: Mapping[str, Binning] = field(default_factory=dict)
     first_step: int | None = None  # 0 or 1; None: as the log has it
     in_pieces: bool = False  # of which one says little about the log
+    room: int | None = None  # for so many cells, [H+1, N]
 
     def __post_init__(self) -> None:
         if self.horizon is not None and self.horizon < 1:
@@ -148,7 +149,7 @@ def read_table(opened: Table, how: HowToRead) -> tuple[Episodes, Report]:
     """The episodes of an open log."""
     table, columns, notes = flat_table(opened, how)
     rows = place_rows(table, columns, how.first_step)
-    layout = lay_out(table, rows, how.horizon, columns, how.drop_truncated)
+    layout = lay_out(table, rows, how.horizon, columns, how.drop_truncated, how.room)
     weight = read_weights(table, columns.weight, rows) if columns.weight else None
     decisions = _encode(table, columns, how.max_values, how.bins, _counts(rows, layout, weight))
     alphabet = how.schema or _alphabet_seen(layout, decisions)
