@@ -109,7 +109,10 @@ def test_files_that_are_no_logs(tmp_path: Path) -> None:
     assert refusal(write(tmp_path, FIRST, "log.parquet")).startswith("log.parquet: this is not a Parquet file (")
     assert refusal(write(tmp_path, FIRST, "log.csv.gz")).startswith("log.csv.gz: the file cannot be read (")
     (tmp_path / "folder.csv").mkdir()
-    assert refusal(tmp_path / "folder.csv") == "folder.csv: this is a folder; name a file in it"
+    assert (
+        refusal(tmp_path / "folder.csv")
+        == "folder.csv: there is no Parquet file in this folder; name a file, or another folder"
+    )
 
 
 def test_too_many_values_are_refused(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from suffice import (
 from suffice.asking import View
 from suffice.engines.blocks import Move
 from suffice.engines.scattered import cut_evenly
-from suffice.engines.worker import Agreed, Behind, Notes, Some, Task, Worker
+from suffice.engines.worker import Agreed, Behind, Some, Task, Worker
 from suffice.logs import Dataset, HowToRead
 from suffice.logs.pieces import Pieces
 from suffice.statistics.word_counts import FEWEST_ROWS, BackwardAutomaton, WordShard
@@ -116,10 +116,10 @@ def test_a_worker_answers_for_where_its_episodes_should_be(log: Path) -> None:
     dataset = Dataset.of(log)
     assert dataset is not None
     worker = Worker(Pieces.of(dataset, HowToRead(), 64), 0, len(dataset.units), 1)
-    notes = worker.read(HowToRead(horizon=worker.extent(False).longest))
-    assert isinstance(notes, Notes)
+    notes, _ = worker.read(HowToRead(horizon=worker.extent(False).longest), 64)
+    assert notes is not None
     letters = len(notes.vocabulary.letters)
-    agreed = Agreed(HowToRead(), notes.digest, notes.vocabulary, np.arange(letters))
+    agreed = Agreed(HowToRead(), 64, notes.digest, notes.vocabulary, np.arange(letters))
     task = Task(agreed, Some(0, np.zeros(0, np.uint8)), 0, Groups())
     apart = Move(0, np.zeros(1, int), np.arange(letters))  # by the first letter
     further = Move(1, np.arange(letters), np.arange(letters**2))  # by the first two

@@ -17,7 +17,7 @@ from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
-from suffice.asking import Elsewhere, Question, View, block_length, gather
+from suffice.asking import Elsewhere, Log, Question, View, block_length, gather
 from suffice.episodes import Alphabet, Codes, Episodes, Mask, smallest_uint
 from suffice.errors import LogError
 
@@ -33,7 +33,7 @@ class Vocabulary(NamedTuple):
     follows: Mask  # [X]
 
     @classmethod
-    def of(cls, episodes: Episodes) -> Vocabulary:
+    def of(cls, episodes: Log) -> Vocabulary:
         """Those of some episodes."""
         return cls(episodes.alphabet, episodes.letters, episodes.follows)
 
@@ -80,6 +80,11 @@ class Stored(Elsewhere):
     first: int = 0  # the place of the first episode, where this is a part of a log
     ascending: bool = True  # the ids of the episodes grow, as they do in memory
     chosen: tuple[Mask, ...] | None = None  # by block, if some only
+
+    @property
+    def weighted(self) -> bool:
+        """See `Elsewhere`."""
+        return any(block.weighted for block in self.blocks)
 
     @property
     def sizes(self) -> list[int]:

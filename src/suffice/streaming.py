@@ -7,25 +7,29 @@ size follows from the limit; the result is the same to the bit as that of readin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from suffice.asking import Elsewhere
-from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes, Outline
+from suffice.asking import ITSELF, Elsewhere
+from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes, Outline, Value
 from suffice.errors import LogError, SettingsError
 from suffice.logs import Bins, Dataset, HowToRead, Report, read_table
 from suffice.logs.binning import bin_column, spread_binnings
 from suffice.logs.pieces import Extent, Pieces
-from suffice.logs.placement import NothingKeptError
-from suffice.logs.reading import flat_table
-from suffice.logs.tables import Table
+from suffice.logs.placement import TruncatedError
+from suffice.logs.reading import NOTHING_LOST, Lost, doubtful_values, flat_table
+from suffice.logs.tables import NothingKeptError, Table
 from suffice.stored import Stored, Writer, in_turn
 
-ITSELF = 300 << 20  # bytes of the program without any data
-BYTES_A_DECISION = 64  # of a log that is read at once, at the peak
-BYTES_IN_A_PIECE = 400  # of a row, while it is read and those around it wait
-LEAST, MOST = 1 << 14, 1 << 20  # rows of a piece
+BYTES_A_DECISION = 40  # of a log that is read at once, at the peak, beside its cells
+BYTES_IN_A_PIECE = 250  # of a decision, while its piece is read and those around it wait
+BYTES_A_CELL = 12  # of episodes that are padded to the horizon
+BYTES_A_THREAD = 64 << 20  # while episodes are counted block by block
+BYTES_AN_EPISODE = 4  # where each is in the automaton
+LEAST, MOST = 1 << 16, 1 << 20  # decisions of a piece
 
 
 def _silently(done: int, of: int) -> None:
@@ -49,52 +53,140 @@ class Room:
     elsewhere: Reader | None = None  # who reads instead: the workers of a cluster
 
     def holds(self, dataset: Dataset) -> bool:
-        """Whether a log fits as a whole."""
-        return ITSELF + BYTES_A_DECISION * dataset.decisions <= self.memory
+        """Whether a log that is hardly padded fits as a whole; one no larger than the smallest pieces does."""
+        return (BYTES_A_DECISION + 2 * BYTES_A_CELL) * dataset.decisions <= self._free
+
+    def cells(self, dataset: Dataset) -> int:
+        """Of decisions padded to the horizon that fit, if the log does."""
+        return (self._free - BYTES_A_DECISION * dataset.decisions) // BYTES_A_CELL
+
+    @property
+    def _free(self) -> int:
+        return max(self.memory, SMALLEST) - ITSELF
 
     @property
     def rows(self) -> int:
-        """Of a piece."""
+        """Decisions of a piece."""
         free = max(self.memory - ITSELF, 0)
-        return min(MOST, max(LEAST, free // (BYTES_IN_A_PIECE * (self.threads + 2))))
+        return min(MOST, max(LEAST, free // (BYTES_IN_A_PIECE * (self.workers() + 2))))
+
+    def workers(self, episodes: int = 0) -> int:
+        """Threads that there is room for, beside what is known of so many episodes."""
+        free = self.memory - ITSELF - BYTES_AN_EPISODE * episodes
+        return max(1, min(self.threads, free // BYTES_A_THREAD))
+
+    def refuse_if_small(self, episodes: int = 0) -> None:
+        """What not even the smallest pieces, or what is known of so many episodes, fit into."""
+        needed = max(SMALLEST, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
+        if self.memory < needed:
+            raise SettingsError(
+                f"--memory {self.memory / 1e6:.0f}MB is too little for this log, even in pieces; give at least "
+                f"{math.ceil(needed / 1e7) * 10}MB"
+            )
+
+
+SMALLEST = ITSELF + 3 * LEAST * BYTES_IN_A_PIECE
 
 
 def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, Report]:
-    """The episodes of a log in a file, and what the report on its first piece says of its columns."""
-    pieces, units = Pieces.of(dataset, how, room.rows), len(dataset.units)
-    extent = Extent.together([pieces.extent(0, units)], dataset.name)
+    """The episodes of a log in a file, and the report on its first piece, with notes on all."""
+    room.refuse_if_small()
+    pieces = Pieces.of(dataset, how, room.rows)
+    extent = Extent.together([pieces.extent(0, len(dataset.units))], dataset.name)
+    room.refuse_if_small(extent.episodes)
     how = settled_how(pieces, how, extent, room.memory)
-    found = read_part(pieces, 0, units, how, room.threads, lambda rows: room.progress(rows, dataset.rows))
-    if isinstance(found, LogError):
-        raise found
-    stored, first = found
-    refuse_if_endless(stored, how, first, dataset.name)
-    return replace(stored, ascending=extent.ascending), first
+    pieces = padded(pieces, how, extent)
+
+    def note(rows: int) -> None:
+        room.progress(rows, dataset.rows)
+
+    stored, found = read_part(pieces, 0, len(dataset.units), how, room.workers(), note)
+    first = found.first(extent.episodes)
+    assert stored is not None, "there is a report on it"
+    stored = replace(stored, ascending=extent.ascending, threads=room.workers(extent.episodes))
+    return stored, on_all(first, found, stored, pieces, how)
+
+
+def padded(pieces: Pieces, how: HowToRead, extent: Extent) -> Pieces:
+    """Pieces that are smaller where many cells are padding."""
+    cells = ((how.horizon or 0) + 1) * extent.episodes // pieces.dataset.decisions  # of a decision
+    return replace(pieces, rows=max(1, pieces.rows * BYTES_IN_A_PIECE // (BYTES_IN_A_PIECE + BYTES_A_CELL * cells)))
 
 
 def read_part(
     pieces: Pieces, begin: int, end: int, how: HowToRead, threads: int, progress: Callable[[int], None]
-) -> tuple[Stored, Report] | LogError:
-    """The episodes that begin in units begin..end−1; or why there are none, which need not be wrong of a part."""
-    writer, first, done = Writer(how.horizon or 0), None, 0
-    nothing = LogError(f"{pieces.dataset.name}: there are no episodes")
+) -> tuple[Stored | None, Found]:
+    """The episodes that begin in units begin..end−1, if there are some, and what pieces come to."""
+    writer, found, done = Writer(how.horizon or 0), Found(), 0
 
-    def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError]:
+    def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError | TruncatedError]:
         try:
             return table.rows, read_table(table, how)
-        except NothingKeptError as error:
+        except (NothingKeptError, TruncatedError) as error:
             return table.rows, error
 
-    for rows, found in in_turn(pieces.tables(begin, end), read, threads):
+    for rows, piece in in_turn(pieces.tables(begin, end), read, threads):
         done += rows
         progress(done)
-        if isinstance(found, NothingKeptError):
-            nothing = found
-            continue
-        episodes, report = found
-        writer.add(episodes)
-        first = first or report
-    return nothing if first is None else (writer.finish(threads), first)
+        if isinstance(piece, tuple) and not found.truncated:
+            writer.add(piece[0])
+        found = found.beside(Found.of(piece))
+    return None if found.report is None else writer.finish(threads), found
+
+
+class Found(NamedTuple):
+    """What pieces come to; complaints that are about all of them wait for the last."""
+
+    report: Report | None = None  # on the first piece of which something is left
+    lost: Lost = NOTHING_LOST
+    counted_from: frozenset[int | None] = frozenset()
+    nothing: tuple[NothingKeptError, ...] = ()
+    truncated: tuple[TruncatedError, ...] = ()
+
+    @classmethod
+    def of(cls, piece: tuple[Episodes, Report] | NothingKeptError | TruncatedError) -> Found:
+        """A piece."""
+        if isinstance(piece, NothingKeptError):
+            return cls(nothing=(piece,))
+        if isinstance(piece, TruncatedError):
+            return cls(truncated=(piece,))
+        report = replace(piece[1], ids=None, propensities=None)
+        return cls(report, report.lost, frozenset([report.first_step]))
+
+    def beside(self, other: Found) -> Found:
+        """With pieces that come later."""
+        return Found(
+            self.report or other.report,
+            self.lost.beside(other.lost),
+            self.counted_from | other.counted_from,
+            self.nothing + other.nothing,
+            self.truncated + other.truncated,
+        )
+
+    def first(self, episodes: int) -> Report:
+        """The report, or what is wrong with a log of so many episodes."""
+        if self.truncated:
+            raise self.truncated[0].with_others(self.truncated[1:], episodes)
+        if self.report is None:
+            raise max(self.nothing, key=lambda error: error.longest)
+        return self.report
+
+
+def on_all(first: Report, found: Found, log: Outline, pieces: Pieces, how: HowToRead) -> Report:
+    """The report on the first piece, with notes on all; refuses what is wrong with them together."""
+    dataset = pieces.dataset
+    if len(found.counted_from) > 1:
+        refuse_first_steps(pieces, how)
+    refuse_if_endless(log, how, first, dataset.name)
+    notes = (*first.notes, *doubtful_values(_values(log), dataset.rows), *found.lost.told(log.horizon))
+    return replace(first, notes=notes)
+
+
+def refuse_first_steps(pieces: Pieces, how: HowToRead) -> None:
+    """Some episodes count their steps from 0: say which does not."""
+    for table in pieces.tables(0, len(pieces.dataset.units)):
+        with suppress(NothingKeptError):
+            read_table(table, replace(how, first_step=0))
 
 
 def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> HowToRead:
@@ -112,7 +204,7 @@ def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> 
             )
         table, *_ = flat_table(pieces.dataset.table(), how)
         found[name] = bin_column(table, name, binning)[1]
-    return replace(how, horizon=how.horizon or extent.longest, bins=found)
+    return replace(how, horizon=how.horizon or extent.longest, bins=found, in_pieces=True)
 
 
 def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -> None:
@@ -121,13 +213,19 @@ def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -
         raise LogError(f"{name}: more than {MAX_EPISODES:,} episodes cannot be counted; leave some out")
     if len(log.letters) > MAX_LETTERS:
         raise LogError(f"{name}: {len(log.letters):,} distinct steps are no finite alphabet; bin the observations")
-    alphabet, columns = log.alphabet, report.columns
-    features = zip(*alphabet.observations, strict=True)
-    values = {columns.action: len(alphabet.actions), columns.reward: len(alphabet.rewards)}
-    values |= {feature: len(set(part)) for feature, part in zip(alphabet.features, features, strict=True)}
-    for column, size in values.items():
+    columns, values = report.columns, _values(log)
+    values[columns.action or ""] = values.pop("action")
+    values[columns.reward or ""] = log.alphabet.rewards
+    for column, size in ((column, len(found)) for column, found in values.items()):
         if size > how.max_values + (column == columns.reward):
             raise LogError(
                 f"{name}: column {column!r} has {size:,} distinct values, more than a finite alphabet can mean (limit "
                 f"{how.max_values:,}); bin it: --bin {column}=8, leave the column out, or raise --max-values"
             )
+
+
+def _values(log: Outline) -> dict[str, Collection[Value]]:
+    """Of actions and of each part of what is observed."""
+    parts = zip(*log.alphabet.observations, strict=True)
+    features = {name: dict.fromkeys(part) for name, part in zip(log.alphabet.features, parts, strict=True)}
+    return {"action": log.alphabet.actions, **features}

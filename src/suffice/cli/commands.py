@@ -201,9 +201,10 @@ def learn(
 def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
     """What the run took, and by what its logs are known again."""
     from suffice.files import fingerprint
+    from suffice.logs import files_of
     from suffice.run_notes import RunNotes, save_run_notes
 
-    known = [fingerprint(log) for log in logs]
+    known = [fingerprint(*files_of(log)) for log in logs]
     one, several = (known[0], []) if len(known) == 1 else ("", known)
     save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), one, several))
 

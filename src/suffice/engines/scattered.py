@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
@@ -18,12 +19,10 @@ from suffice.asking import Elsewhere, Question
 from suffice.engines.blocks import BlockEngine, Move
 from suffice.engines.worker import Agreed, Behind, Notes, Shared, Some, Task, narrowed
 from suffice.episodes import Mask
-from suffice.errors import LogError
 from suffice.logs import Dataset, HowToRead, Report
 from suffice.logs.pieces import Extent, Pieces
-from suffice.logs.placement import NothingKeptError
 from suffice.stored import Common
-from suffice.streaming import Room, refuse_if_endless, settled_how
+from suffice.streaming import Found, Room, on_all, padded, settled_how
 
 T = TypeVar("T")
 Told = Callable[[float, int], None]
@@ -52,10 +51,16 @@ class Scattered(Elsewhere):
     held: tuple[int, ...]  # episodes of each part
     agreed: tuple[Shared, ...]  # by part
     ascending: bool
+    has_weights: bool
     sizes: tuple[int, ...]  # of each part, the episodes that are meant,
     some: tuple[Shared, ...]  # which these are,
     number: int  # and by what they are known again
     chosen: Mask | None = None  # [Σ held] the same, if not all are meant
+
+    @property
+    def weighted(self) -> bool:
+        """See `Elsewhere`."""
+        return self.has_weights
 
     def ask(self, question: Question[T]) -> T:
         """See `Elsewhere`."""
@@ -146,24 +151,23 @@ def read_scattered(
         extents = crew.each("extent", [(True,)] * parts)
     extent = Extent.together(extents, dataset.name)
     how = settled_how(pieces, how, extent, room.memory)
-    found: list[Notes | LogError] = crew.each("read", [(how,)] * parts)
-    kept = [notes for notes in found if not isinstance(notes, LogError)]
-    if not kept:
-        reasons = [error for error in found if isinstance(error, LogError)]
-        raise next((error for error in reasons if isinstance(error, NothingKeptError)), reasons[0])
+    rows = padded(pieces, how, extent).rows
+    answers: list[tuple[Notes | None, Found]] = crew.each("read", [(how, rows)] * parts)
+    found = reduce(Found.beside, [part for _, part in answers])
+    first = found.first(extent.episodes)
+    kept = [notes for notes, _ in answers if notes is not None]
     common = Common.of([notes.vocabulary for notes in kept])
     places = iter(common.places)
     agreed = tuple(
-        crew.share(None if isinstance(notes, LogError) else Agreed(how, notes.digest, common.vocabulary, next(places)))
-        for notes in found
+        crew.share(None if notes is None else Agreed(how, rows, notes.digest, common.vocabulary, next(places)))
+        for notes, _ in answers
     )
-    held = tuple(0 if isinstance(notes, LogError) else notes.n for notes in found)
+    held = tuple(0 if notes is None else notes.n for notes, _ in answers)
     log = Scattered(
         *common.vocabulary, kept[0].declared, how.horizon or 0, sum(held), sum(notes.total for notes in kept),
-        crew, held, agreed, extent.ascending, held, _some(crew, held, None), crew.number(),
+        crew, held, agreed, extent.ascending, kept[0].weighted, held, _some(crew, held, None), crew.number(),
     )  # fmt: skip
-    refuse_if_endless(log, how, kept[0].report, dataset.name)
-    return log, kept[0].report
+    return log, on_all(first, found, log, pieces, how)
 
 
 def _some(crew: Crew, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:

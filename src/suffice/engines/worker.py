@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from suffice.asking import Nothing, Question, View, digest
 from suffice.engines.blocks import Move, Walk
 from suffice.episodes import Codes, smallest_uint
-from suffice.errors import EngineError, LogError
-from suffice.logs import HowToRead, Report
+from suffice.errors import EngineError
+from suffice.logs import HowToRead
 from suffice.logs.pieces import Extent, Pieces
 from suffice.stored import Stored, Vocabulary
-from suffice.streaming import read_part
+from suffice.streaming import Found, read_part
 
 Shared = Any  # what many workers are told, in whatever form it travels
 
@@ -31,16 +31,17 @@ class Notes(NamedTuple):
 
     vocabulary: Vocabulary
     declared: bool
+    weighted: bool
     n: int
     total: int
     digest: str  # by which the part is known again
-    report: Report  # on its first piece
 
 
 class Agreed(NamedTuple):
     """What a part is in the whole log."""
 
     how: HowToRead
+    rows: int  # of a piece, about
     digest: str
     vocabulary: Vocabulary  # of the whole log
     places: Codes  # [X of the part] what its letters are there
@@ -87,22 +88,21 @@ class Worker:
         """What a first pass over the ids shows."""
         return self._pieces.extent(self._begin, self._end, marked)
 
-    def read(self, how: HowToRead) -> Notes | LogError:
-        """Read the part; it is an error only if nothing is left of any."""
-        rows = sum(unit.rows for unit in self._pieces.dataset.units[self._begin : self._end])
+    def read(self, how: HowToRead, rows: int) -> tuple[Notes | None, Found]:
+        """Read the part in pieces of so many rows; that nothing is left of it is wrong only if it is so of all."""
+        pieces, units = replace(self._pieces, rows=rows), self._pieces.dataset.units[self._begin : self._end]
+        of = sum(unit.rows for unit in units)
 
         def note(done: int) -> None:
-            self.progress = min(done, rows), rows
+            self.progress = min(done, of), of
 
-        found = read_part(self._pieces, self._begin, self._end, how, self._threads, note)
-        if isinstance(found, LogError):
-            return found
-        log, report = found
-        vocabulary = Vocabulary(log.alphabet, log.letters, log.follows)
-        report = replace(report, ids=None, propensities=None)
-        notes = Notes(vocabulary, log.declared, log.n, log.total, digest(log, ordered=True), report)
+        log, found = read_part(pieces, self._begin, self._end, how, self._threads, note)
+        if log is None:
+            return None, found
+        content = digest(log, ordered=True, threads=self._threads)
+        notes = Notes(Vocabulary.of(log), log.declared, log.weighted, log.n, log.total, content)
         self._read, self._some, self._walk = (log, notes), None, None
-        return notes
+        return notes, found
 
     def answer(self, task: Task) -> Any:
         """The answer of the part, or how far behind it is."""
@@ -150,8 +150,9 @@ class Worker:
 
     def _again(self, agreed: Agreed) -> Stored:
         """What was read; by a worker that took another's place, once more."""
-        found = self._read[1] if self._read is not None else self.read(agreed.how)
-        if isinstance(found, LogError) or found.digest != agreed.digest or self._read is None:
+        if self._read is None:
+            self.read(agreed.how, agreed.rows)
+        if self._read is None or self._read[1].digest != agreed.digest:
             raise EngineError(
                 f"{self._pieces.dataset.name}: a worker that took another's place has read something else than that "
                 "one had; has the log changed? Run the command again, and leave the log alone meanwhile"
