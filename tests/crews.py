@@ -25,7 +25,7 @@ Accident = Callable[[int, int], str]  # number of the call and part → "before"
 
 
 def scattered_log(
-    folder: Path, domain: str = "t-maze", n: int = 400, rows: int = 31, files: int = 2, **options: Any
+    folder: Path, domain: str = "t-maze", n: int = 200, rows: int = 31, files: int = 2, **options: Any
 ) -> Path:
     """A folder of Parquet files in small row groups, which divide episodes."""
     made = suffice.make(domain, options)

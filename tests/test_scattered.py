@@ -58,7 +58,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "planning": suffice.Planning(subsample=True),
     },
     "words": {"settings": Settings(LanguageCounts(Family(1, 2, 1)))},
-    "adaptive": {"settings": Settings(AdaptiveLanguages())},
+    "adaptive": {"settings": Settings(AdaptiveLanguages((Family(1, 1, 1), Family(1, 1, 2))))},
     "prefixes": {"settings": Settings(PrefixCounts())},
     "sketch": {"settings": Settings(PrefixSketches(3))},
 }
