@@ -28,8 +28,8 @@ from suffice.reading import read_data
 from suffice.streaming import Room
 
 HERE = Path(__file__).parent
-DOMAIN, OPTIONS, HORIZON, EPISODES = "t-maze", {"length": "10"}, 40, 60_000
-ROW_GROUP = 1 << 16
+DOMAIN, OPTIONS, HORIZON, EPISODES = "t-maze", {"length": "10"}, 40, 400_000
+ROW_GROUP = 1 << 18
 WORKERS = (1, 2, 4)
 MEMORY = 8 << 30
 
@@ -58,12 +58,13 @@ class Spent:
         return Spent(later.wall - self.wall, each, later.asker - self.asker)
 
 
-def make_log(folder: Path) -> Path:
+def make_log(folder: Path, n: int) -> Path:
     """In row groups small enough for four workers."""
     import pyarrow.parquet as pq
 
     model = suffice.make(DOMAIN, OPTIONS).model(HORIZON)
-    episodes = suffice.simulate(model, n=EPISODES, horizon=HORIZON, rng=np.random.default_rng(1))
+    episodes = suffice.simulate(model, n=n, horizon=HORIZON, rng=np.random.default_rng(1))
+    folder.mkdir()
     suffice.write_log(episodes, folder / "whole.parquet")
     table = pq.read_table(folder / "whole.parquet")
     pq.write_table(table, folder / "log.parquet", row_group_size=ROW_GROUP, compression="zstd")
@@ -92,10 +93,8 @@ def run(log: Path, workers: int, ray: Any) -> tuple[dict[str, Any], bytes]:
         "reading": vars(reading),
         "learning": vars(learning),
         "passes": len(layers),
-        "bytes_out": int(np.median(moved[:, 0])),
-        "bytes_back": int(np.median(moved[:, 1])) // workers,
-        "most_bytes_out": int(moved[:, 0].max()),
-        "most_bytes_back": int(moved[:, 1].max()) // workers,
+        "bytes_out": moved[:, 0].tolist(),
+        "bytes_back": (moved[:, 1] // workers).tolist(),
         "peak_worker": int(max(peaks)),
     }, (log.parent / "learned.model").read_bytes()
 
@@ -155,7 +154,12 @@ def costs_of_steps(log: Path) -> dict[str, float]:
         walk.step(move, question)  # compile
         return min(cpu(lambda: Walk(stored, letters, 1).step(move, question))[0] for _ in range(3)) / steps
 
+    visits = EPISODES * (HORIZON + 1) * (HORIZON + 2) / 2  # steps that are left, at every layer
+    settings = suffice.Settings(threads=1)
+    learned = suffice.adact_h(stored, settings, ended_apart=True)
+    again, _ = cpu(lambda: suffice.refine(learned, stored))
     return {
+        "again": 1e9 * again / visits,
         "ids": 1e9 * ids / steps,
         "read": 1e9 * reading / steps,
         "count": 1e9 * passed(Counted(plan, 1, letters)),
@@ -175,8 +179,8 @@ def table(found: dict[str, Any]) -> str:
         reading, learning = one["reading"], one["learning"]
         lines.append(
             f"| {one['workers']} | {reading['wall']:.1f} | {learning['wall']:.1f} | {max(reading['workers']):.1f} "
-            f"| {max(learning['workers']):.1f} | {learning['asker']:.1f} | {one['bytes_out'] / 1000:.0f} "
-            f"| {one['bytes_back'] / 1000:.0f} | {one['peak_worker'] / 1e6:.0f} |"
+            f"| {max(learning['workers']):.1f} | {learning['asker']:.1f} | {np.mean(one['bytes_out']) / 1000:.0f} "
+            f"| {np.mean(one['bytes_back']) / 1000:.0f} | {one['peak_worker'] / 1e6:.0f} |"
         )
     base = max(runs[0]["learning"]["workers"])
     ratios = ", ".join(f"{base / max(one['learning']['workers']):.2f} for {one['workers']}" for one in runs)
@@ -186,26 +190,36 @@ def table(found: dict[str, Any]) -> str:
     return f"""# Workers of a Ray cluster
 
 Made by `python benchmarks/cluster.py`: {EPISODES:,} episodes of {DOMAIN} (length 10) with {HORIZON} decisions each, in
-row groups of {ROW_GROUP:,} rows, learned in layers with a second look and a plan ({runs[0]["passes"]} layers in all). The
-model is the same to the byte in all runs, and as without a cluster. This machine has {found["cores"]} cores, which the
-workers, the one who asks and Ray share, and other programs besides (load {found["load"]:.0f} while this ran): four
+row groups of {ROW_GROUP:,} rows, learned in layers with a second look and a plan ({runs[0]["passes"]} layers in all).
+The model is the same to the byte in all runs, and as without a cluster. This machine has {found["cores"]} cores, which
+the workers, the one who asks and Ray share, and other programs besides (load {found["load"]:.0f} while this ran): four
 workers on two cores cannot be faster than two, and the clock on the wall says little. CPU seconds of the busiest worker
 are what is left if every worker has a core of its own.
 
-| workers | reading: s | learning: s | reading: CPU s of the busiest | learning: CPU s of the busiest | CPU s of who asks | kB out a layer | kB back a layer and worker | peak MB of a worker |
-|---|---|---|---|---|---|---|---|---|
+{HEADER}
 {chr(10).join(lines)}
 
-- Learning, the busiest worker's CPU time, against one worker: {ratios} times less.
+- Learning, CPU time of the busiest worker, against one worker: {ratios} times less.
 - Learning, by the clock on the wall, against one worker: {walls} times faster.
-- Without a cluster, one thread: {found["local"]["cpu"]:.1f} CPU s to learn.
+- Without a cluster, reading and learning with one thread: {found["local"]["cpu"]:.1f} CPU s.
+- Of a worker's CPU time, {found["start_up"]:.1f} s go into starting: Python, libraries, and compiled loops from their
+  cache.
 - A call that does nothing takes {1000 * found["latency"]:.1f} ms here.
 
 What a step costs one worker, in CPU nanoseconds, with {costs["patterns"]} patterns and {costs["letters"]} letters: ids
-{costs["ids"]:.1f}, reading {costs["read"]:.0f}; and at every pass over what is left of the episodes, counting
-{costs["count"]:.1f} and walking alone (to catch up) {costs["walk"]:.2f}. The log has {costs["bytes_in_file"]:.2f} bytes a
-step as Parquet, a worker keeps {costs["bytes_kept"]:.0f}.
+{costs["ids"]:.1f}, reading {costs["read"]:.0f}; and at every layer, for each step that is left, counting
+{costs["count"]:.1f}, looking again {costs["again"]:.1f}, and walking alone (to catch up) {costs["walk"]:.2f}.
+The log has {costs["bytes_in_file"]:.2f} bytes a step as Parquet, a worker keeps {costs["bytes_kept"]:.0f}.
 """
+
+
+HEADER = "\n".join(
+    [
+        "| workers | reading: s | learning: s | reading: CPU s of the busiest | learning: CPU s of the busiest "
+        "| CPU s of who asks | kB out a layer | kB back a layer and worker | peak MB of a worker |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+)
 
 
 def main() -> None:
@@ -215,10 +229,10 @@ def main() -> None:
 
     found: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0]}
     with tempfile.TemporaryDirectory() as folder:
-        log = make_log(Path(folder))
+        log, small = make_log(Path(folder) / "log", EPISODES), make_log(Path(folder) / "small", 500)
         found["costs"] = costs_of_steps(log)
         settings = suffice.Settings(threads=1)
-        suffice.learn(log, settings=settings, second_look=True)  # compile
+        suffice.learn(small, settings=settings, second_look=True)  # compile
         start = time.process_time()
         suffice.learn(log, settings=settings, second_look=True).save(log.parent / "local.model")
         found["local"] = {"cpu": time.process_time() - start}
@@ -228,6 +242,8 @@ def main() -> None:
             logging_level="ERROR",
         )  # fmt: skip
         found["latency"], found["runs"] = latency(ray), []
+        start_up, _ = run(small, 1, ray)
+        found["start_up"] = sum(start_up[part]["workers"][0] for part in ("reading", "learning"))
         for workers in WORKERS:
             one, model = run(log, workers, ray)
             assert model == alone, f"{workers} workers learned something else"

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from suffice.engines.scattered import Scattered, cut_evenly, read_scattered
 from suffice.engines.worker import Shared, Worker
@@ -114,9 +116,9 @@ class RayCrew:
 
     def share(self, thing: Any) -> Shared:
         """See `Crew`."""
-        packed = self._ray.cloudpickle.dumps(thing)
-        self.moved_out += len(packed)
-        return packed if len(packed) <= LITTLE else self._ray.put(packed)
+        packed = _packed(thing)
+        self.moved_out += len(packed.bytes)
+        return packed if len(packed.bytes) <= LITTLE else self._ray.put(packed)
 
     def number(self) -> int:
         """See `Crew`."""
@@ -150,7 +152,7 @@ class RayCrew:
         exceptions = self._ray.exceptions
         name = f"worker {part + 1} of {len(self.actors)}"
         try:
-            packed: bytes = self._ray.get(ref)
+            packed: _Packed = self._ray.get(ref)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
             if isinstance(error, exceptions.ActorDiedError) and "import" in str(error):
                 raise EngineError(f"{name} cannot import suffice; install suffice[ray] on every machine") from None
@@ -158,8 +160,8 @@ class RayCrew:
                 f"{name} died {AGAIN + 1} times in a row; has its machine memory enough? Try more --workers, so that "
                 "each has less, and the same --checkpoint again: what was found so far is kept there"
             ) from error
-        self.moved_back += len(packed)
-        return self._ray.cloudpickle.loads(packed)
+        self.moved_back += len(packed.bytes)
+        return _unpacked(packed)
 
     def _look(self, parts: Sequence[int]) -> None:
         """Ask those at work how far they are; who does not answer at once is not waited for."""
@@ -194,10 +196,9 @@ class _Actor:
         self._worker = Worker(pieces, begin, end, threads, _fetched)
         self._version = version
 
-    def do(self, call: str, *arguments: Any) -> bytes:
-        """Call the worker; arrays that Ray itself unpacks could not be written to."""
-        packed: bytes = _ray().cloudpickle.dumps(self._answer(call, *arguments))
-        return packed
+    def do(self, call: str, *arguments: Any) -> _Packed:
+        """Call the worker."""
+        return _packed(self._answer(call, *arguments))
 
     def _answer(self, call: str, *arguments: Any) -> Any:
         """What is wrong with the log comes back as an answer too."""
@@ -217,9 +218,24 @@ class _Actor:
         return self._worker.progress
 
 
+class _Packed(NamedTuple):
+    """Something on its way: counts are mostly zeros. (And arrays that Ray unpacks itself could not be written to.)"""
+
+    size: int  # unpacked
+    bytes: bytes
+
+
+def _packed(thing: Any) -> _Packed:
+    plain = _ray().cloudpickle.dumps(thing)
+    return _Packed(len(plain), pa.compress(plain, "lz4", asbytes=True))
+
+
+def _unpacked(packed: _Packed) -> Any:
+    return _ray().cloudpickle.loads(pa.decompress(packed.bytes, packed.size, "lz4", asbytes=True))
+
+
 def _fetched(shared: Shared) -> Any:
-    ray = _ray()
-    return ray.cloudpickle.loads(shared if isinstance(shared, bytes) else ray.get(shared))
+    return _unpacked(shared if isinstance(shared, _Packed) else _ray().get(shared))
 
 
 def _ray() -> Any:
