@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import cluster_plan
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -236,3 +237,13 @@ def test_what_workers_cannot_read_is_refused(data: str, log: Path, tmp_path: Pat
     chosen: dict[str, Any] = {"several": [log, tmp_path / "log.csv"], "csv": tmp_path / "log.csv", "episodes": whole}
     with pytest.raises(suffice.SettingsError, match="Parquet"):
         suffice.learn(chosen[data], engine=Here.of(2))
+
+
+def test_the_page_says_what_the_simulation_says() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "howto" / "cluster.md").read_text(encoding="utf-8")
+    assert cluster_plan.table() in page
+    never, often = (cluster_plan.Run(cluster_plan.Log(), place, np.random.default_rng(1)) for place in PLACES)
+    assert never.go()[2] < often.go()[2] and never.lost == 0 < often.lost < often.cluster.machines
+
+
+PLACES = (cluster_plan.Cluster(), cluster_plan.Cluster(days=1 / 24))
