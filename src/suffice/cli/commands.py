@@ -97,7 +97,8 @@ def learn(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; a folder of Parquet files, or a pattern
+        of them in quotes; or minari:ID, a Minari dataset.
     more
         Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
         two episodes.
