@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ def replacing(path: Path) -> Iterator[Path]:
         raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        with contextlib.suppress(OSError):  # to tidy up is not what was asked for
+            _remove_remains(path)
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
@@ -27,6 +30,24 @@ def replacing(path: Path) -> Iterator[Path]:
         raise SufficeError(f"{path}: the file cannot be written ({reason})") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _remove_remains(path: Path) -> None:
+    """What processes left behind that were killed as they wrote the same file."""
+    name = re.compile(re.escape(f".{path.name}.") + r"(\d{1,9})\.tmp")
+    for file in path.parent.iterdir():
+        if (match := name.fullmatch(file.name)) and not _is_alive(int(match[1])):
+            file.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def name_beside(path: str | Path) -> str:
