@@ -263,14 +263,15 @@ def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: 
 def _told(read: Reading, choices: Choices) -> dict[str, object]:
     """What the result of a run depends on."""
     log, settings, statistic = read.episodes, choices.settings, choices.settings.statistic
-    ordered = bool(choices.stationary or choices.hold_out or choices.split)
+    by_place = bool(choices.stationary or choices.hold_out or choices.split)
     ladder = getattr(statistic, "ladder", None)
     told: dict[str, object] = {
         "suffice": __version__,
         "episodes": log.total,
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
-        "content of the log": digest(log, ordered),
+        "content of the log": digest(log),
+        "order of the episodes": digest(log, ordered=True) if by_place else "any",
         "metric": statistic.name,
         "family": getattr(statistic, "family", None) if ladder is None else " ".join(map(str, ladder)),
         "memory": None if ladder is None else settings.memory,  # which families are too large to ask
