@@ -29,7 +29,8 @@ def replacing(path: Path) -> Iterator[Path]:
         reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise SufficeError(f"{path}: the file cannot be written ({reason})") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a disk that fails says why above; who writes the file next tidies up
+            temporary.unlink(missing_ok=True)
 
 
 def _remove_remains(path: Path) -> None:

@@ -12,13 +12,13 @@ import io
 import os
 import signal
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Timer
+from typing import IO, Any, NoReturn
 
 from suffice.cli import main
 
@@ -66,43 +66,41 @@ def suffice(*words: str | Path, fault: Fault | None = None, within: float = 60) 
 
 @dataclass(frozen=True)
 class Child:
-    """A command that runs."""
+    """A command that runs; what it says comes through pipes, which no limit on files is for."""
 
     pid: int
-    out: Any
-    err: Any
+    out: IO[str]
+    err: IO[str]
 
     def ended(self, within: float = 60) -> Ran:
         """How it ended."""
-        signal.setitimer(signal.ITIMER_REAL, within)
-        before = signal.signal(signal.SIGALRM, lambda *_: os.kill(self.pid, signal.SIGKILL))
-        try:
-            code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-        said = []
-        for file in (self.out, self.err):
-            file.seek(0)
-            said.append(file.read().decode())
-        return Ran(code, *said)
+        late = Timer(within, os.kill, (self.pid, signal.SIGKILL))
+        late.start()
+        out, err = self.out.read(), self.err.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        late.cancel()
+        late.join()
+        return Ran(code, out, err)
 
 
 @contextmanager
 def started(*words: str | Path, fault: Fault | None = None) -> Iterator[Child]:
     """A command that runs in a child until it is waited for."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        pid = os.fork()
-        if pid == 0:
-            _be_the_child([str(word) for word in words], fault, out.fileno(), err.fileno())
-        yield Child(pid, out, err)
+    (out, said), (err, complained) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _be_the_child([str(word) for word in words], fault, said, complained)
+    os.close(said)
+    os.close(complained)
+    with open(out) as read_out, open(err) as read_err:
+        yield Child(pid, read_out, read_err)
 
 
-def _be_the_child(words: list[str], fault: Fault | None, out: int, err: int) -> None:
+def _be_the_child(words: list[str], fault: Fault | None, out: int, err: int) -> NoReturn:
     """Never returns to the tests."""
     code = 70
     try:
-        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (os.dup(out), os.dup(err)))  # noqa: SIM115
+        sys.stdout, sys.stderr = open(out, "w"), open(err, "w")  # noqa: SIM115
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["suffice", *words]
         if fault is not None:
@@ -146,9 +144,19 @@ def dies_before(k: int, folder: Path) -> Fault:
     return lambda: _on_change(folder, act)
 
 
+def never_ready(folder: Path) -> Fault:
+    """Files can be written, but none can take the place that it is for."""
+
+    def act(event: str, count: int) -> None:
+        if event == "os.rename":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return lambda: _on_change(folder, act)
+
+
 def fails_from(k: int, folder: Path, reason: int = errno.ENOSPC, once: bool = False) -> Fault:
-    """From the k-th change of a file on, or only then, changes fail; on a full disk files can still be removed."""
-    spared = ("os.remove", "os.rmdir") if reason == errno.ENOSPC else ()
+    """From the k-th change of a file on, or only then, changes fail; from a full disk files can still be removed."""
+    spared = ("os.remove", "os.rmdir") if reason in (errno.ENOSPC, errno.EDQUOT) else ()
 
     def act(event: str, count: int) -> None:
         if (count == k or (count > k and not once)) and event not in spared:
