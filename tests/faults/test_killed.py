@@ -175,7 +175,7 @@ def _is_layer(file: int, t: int) -> bool:
 def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
     """What was found before is not worked out again."""
     expected = undisturbed()
-    assert suffice(*learn(log, tmp_path, LAYERS), fault=dies_before(30, tmp_path)).code == KILLED
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=dies_before(44, tmp_path)).code == KILLED
     done = left_in(tmp_path / "kept")
     before = {name: (tmp_path / "kept" / name).stat().st_ino for name in done if name.startswith("first")}
     assert len(before) == 5, "all layers of the first look"
@@ -191,7 +191,7 @@ def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undis
 
 
 def test_without_a_checkpoint_nothing_is_written_but_the_model(log: Path, tmp_path: Path) -> None:
-    for k in range(1, 8):
+    for k in range(1, 12):
         ran = suffice("learn", log, "-o", tmp_path / "a.model", fault=dies_before(k, tmp_path))
         if ran.code == 0:
             break
