@@ -84,9 +84,16 @@ def parts_at(
 
 def distance(statistic: Statistic, episodes: Episodes, a: int, b: int, kind: int = DIFFERENCE) -> float:
     """The distance of two of the samples laid side by side."""
+    return distances(statistic, episodes, [a], b, kind)[0]
+
+
+def distances(
+    statistic: Statistic, episodes: Episodes, samples: Iterable[int], b: int, kind: int = DIFFERENCE
+) -> list[float]:
+    """Of several of them to one."""
     layer = layer_at(1, statistic, episodes, sample_of(episodes))
     layer.promote(b)
-    return layer.judge(kind, a, *NEVER_DISTINCT, DELTA).distance
+    return [layer.judge(kind, a, *NEVER_DISTINCT, DELTA).distance for a in samples]
 
 
 def coins(rng: np.random.Generator, horizon: int, n: int, effect: float = 0.0) -> Episodes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import pty
 import random
@@ -246,7 +247,7 @@ MISTAKES = [
     ("learn -o b", "LOG requires an argument"),
     ("learn log.parquet log.parquet -o b", "log.parquet is given twice"),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
-    ("learn . -o b", ".: this is a folder"),
+    ("learn folder -o b", "folder: there is no Parquet file in this folder"),
     ("learn log.txt -o b", "log.txt: a log is a Parquet, Arrow, CSV or JSON lines file"),
     ("learn notes.csv.gz -o b", "notes.csv.gz: the file cannot be read"),
     ("learn empty.csv -o b", "empty.csv: the file is empty"),
@@ -413,10 +414,9 @@ def test_models_are_the_same_to_the_byte(here: Path, options: str) -> None:
 
 
 def test_another_process_gives_the_same_bytes(here: Path) -> None:
-    for seed in ("1", "2"):
-        environment = os.environ | {"PYTHONHASHSEED": seed}
-        assert installed("learn", "log.parquet", "-o", f"{seed}.model", env=environment).code == 0
-        assert (here / f"{seed}.model").read_bytes() == (here / "a.model").read_bytes()
+    environment = os.environ | {"PYTHONHASHSEED": "1"}  # ours is another
+    assert installed("learn", "log.parquet", "-o", "b.model", env=environment).code == 0
+    assert (here / "b.model").read_bytes() == (here / "a.model").read_bytes()
 
 
 def test_other_settings_give_other_bytes(here: Path) -> None:
@@ -434,9 +434,9 @@ def test_other_settings_give_other_bytes(here: Path) -> None:
 
 @pytest.mark.parametrize("args", [(), ("--help",), ("learn", "--help"), ("--version",)], ids=" ".join)
 def test_help_comes_at_once(args: tuple[str, ...]) -> None:
-    """Best of five; in processor time where others keep the machine busy. Alone it takes 0.2 to 0.3 seconds."""
-    times = []
-    for _ in range(5):
+    """One time in five; in processor time where others keep the machine busy. Alone it takes 0.2 to 0.3 seconds."""
+    times: list[float] = []
+    while len(times) < 5 and min(times, default=math.inf) > 0.6:
         start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = installed(*args)
         elapsed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -765,8 +765,13 @@ def test_corridor_has_eleven_states_and_t_maze_a_triangle() -> None:
 
 
 @cache
-def distinguishability(domain: Domain, family: Family) -> Any:
-    return by_languages(truth(domain).minimal, family, DELTA)
+def distinguishability(domain: Domain, family: Family, delta: float = DELTA) -> Any:
+    return by_languages(truth(domain).minimal, family, delta)
+
+
+@cache
+def by_prefixes_of(domain: Domain, delta: float = DELTA) -> Any:
+    return by_prefixes(truth(domain).minimal, delta)[0]
 
 
 @pytest.mark.parametrize("domain", [Corridor(), TMaze(), MiniHall()], ids=named)
@@ -818,7 +823,7 @@ def test_distances_are_in_order(domain: Domain) -> None:
     """
     minimal = truth(domain).minimal
     single, conjunctions = (distinguishability(domain, family).value for family in (SINGLE, CONJUNCTIONS))
-    prefixes, total = by_prefixes(minimal, DELTA)[0].value, by_sum(minimal).value
+    prefixes, total = by_prefixes_of(domain).value, by_sum(minimal).value
     assert 0 <= single <= conjunctions <= total / 2 and 0 < prefixes <= total / 2
     assert total <= 2 * minimal.horizon and max(prefixes, conjunctions) <= 1
 
@@ -847,10 +852,10 @@ def test_what_suffices_grows_as_the_task_gets_harder(bound: Bound) -> None:
 @pytest.mark.parametrize("domain", [Corridor(), TMaze(), MalfunctionMAB(), Symbol()], ids=named)
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_what_is_needed_falls_as_delta_grows(domain: Domain, bound: str) -> None:
-    levels = [by_languages(truth(domain).minimal, CONJUNCTIONS, delta).needed[bound] for delta in (1e-6, 1e-3, 0.1)]
+    levels = [distinguishability(domain, CONJUNCTIONS, delta).needed[bound] for delta in (1e-6, DELTA, 0.1)]
     assert levels[0].sufficient > levels[1].sufficient > levels[2].sufficient
     assert levels[0].likely >= levels[1].likely >= levels[2].likely
-    pair = [by_prefixes(truth(domain).minimal, delta)[0].needed[bound] for delta in (1e-6, 0.1)]
+    pair = [by_prefixes_of(domain, delta).needed[bound] for delta in (1e-6, 0.1)]
     assert pair[0].sufficient > pair[1].sufficient and pair[0].likely is None
 
 

@@ -447,6 +447,13 @@ def test_order_matters_only_to_what_is_chosen_by_place(here: Path, in_pieces: Ca
         assert "episode ids do not grow" in complaint
 
 
+def test_a_pattern_may_name_one_file(here: Path) -> None:
+    given = ("--observations", "seen", "--horizon", "1", "-o")
+    assert suffice("learn", "maze/part-0.parquet", *given, "one.model")[0] == 0
+    assert suffice("learn", "maze/*-0.*", *given, "same.model")[0] == 0
+    assert Path("one.model").read_bytes() == Path("same.model").read_bytes()
+
+
 def test_weights_are_not_divided(here: Path, in_pieces: Callable[[int], None]) -> None:
     renumbered(here, lambda row: {"count": 1})
     in_pieces(120)

@@ -138,7 +138,7 @@ def test_a_layer_has_the_shape_of_theorem_1() -> None:
 def test_no_prefix_is_estimated_below_its_count(width: int) -> None:
     episodes = coins(np.random.default_rng(1), 4, 3000)
     plan, sample = PrefixCounts().plan(episodes.outline, PAPER, 1 << 30), sample_of(episodes)
-    tree = PrefixTree.of(parts_at(1, plan, episodes, sample), plan.letters, 2)
+    tree = PrefixTree.of(parts_at(1, plan, episodes, sample)[0], 2)
     sketcher = Sketcher(tree, Shape(3, width, 0), np.uint64(2**40 + 7), 0.01)
     nodes, counts = tree.leaves(0)
     row = (nodes[:0], np.zeros(1, np.int64), sketcher.cells(nodes, counts))

@@ -120,7 +120,7 @@ def about_of(
         format=FORMAT,
         format_version=FORMAT_VERSION,
         version=__version__,
-        log_hash=digest(episodes, ordered=held_out > 0),
+        log_hash=digest(episodes, held_out > 0, settings.threads),
         episodes=int(learned.rdp.counts[0].sum()),
         metric=OUTCOMES if learned.rdp.stationary else statistic.name,
         family=None if learned.rdp.stationary else _family_of(statistic),

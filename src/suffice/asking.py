@@ -135,18 +135,14 @@ class InMemory:
         columns = slice(i * self._length, min((i + 1) * self._length, self._episodes.n))
         return self._episodes.columns(columns, since)
 
+    def view(self, i: int) -> View:
+        """The same as a question sees it."""
+        return View(self.block(i), i * self._length)
+
 
 def block_length(horizon: int) -> int:
     """Episodes of a block."""
     return max(1 << 10, min(1 << 16, CELLS // (horizon + 1)))
-
-
-def views(blocks: Blocks) -> Iterator[View]:
-    """Block by block."""
-    first = 0
-    for i, size in enumerate(blocks.sizes):
-        yield View(blocks.block(i), first)
-        first += size
 
 
 def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
@@ -169,11 +165,12 @@ def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[l
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def ask(log: Log, question: Question[T]) -> T:
-    """The answer of a log, wherever its episodes are."""
-    if isinstance(log, Episodes):
-        return question.together([question(view) for view in views(InMemory(log))])
-    return log.ask(question)
+def ask(log: Log, question: Question[T], threads: int = 1) -> T:
+    """The answer of a log, wherever its episodes are; where they are in memory, of so many threads."""
+    if not isinstance(log, Episodes):
+        return log.ask(question)
+    blocks = InMemory(log)
+    return gather(len(blocks.sizes), threads, lambda i: question(blocks.view(i)), question.together)
 
 
 class _Mixed(NamedTuple):
@@ -190,6 +187,6 @@ class _Mixed(NamedTuple):
         return np.asarray(sum(answers[1:], answers[0]))
 
 
-def digest(log: Log, ordered: bool = False) -> str:
+def digest(log: Log, ordered: bool = False, threads: int = 1) -> str:
     """A hash of a log's content: of its episodes, if wanted in their order."""
-    return log.outline.digest(ask(log, _Mixed(ordered)))
+    return log.outline.digest(ask(log, _Mixed(ordered), threads))

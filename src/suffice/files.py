@@ -16,17 +16,22 @@ PIECE = 1 << 20  # bytes
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place once it is complete, so that no reader ever sees half."""
+    if "\0" in path.name:
+        raise SufficeError(f"{path}: no file can have such a name; choose another")
     if not path.parent.is_dir():
         raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name[:40]}.{os.getpid()}.tmp")
     try:
+        temporary.unlink(missing_ok=True)
+        temporary.open("xb").close()  # a file of our own: through a link that waits there, another would be written
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
         reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise SufficeError(f"{path}: the file cannot be written ({reason})") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # told above
+            temporary.unlink(missing_ok=True)
 
 
 def name_beside(path: str | Path) -> str:

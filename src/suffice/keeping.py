@@ -23,12 +23,16 @@ class KeptLayer(NamedTuple):
 
     def keep(self, part: Part, t: int, counts: Int64) -> None:
         """Write it down, with what the states of the layer before met [Q, X]."""
+        if part.folder is None:
+            return
         arrays = {"counts": counts, "join": self.join, "labels": self.labels, **columns_of(self.decisions)}
         part.keep(t, Found(self.figures, [d.verdict.witness for d in self.decisions], arrays))
 
     @classmethod
     def recall(cls, part: Part, t: int, counts: Int64, candidates: int) -> KeptLayer | None:
         """Read it again, if the run got so far; refuse what cannot be of this log."""
+        if part.folder is None:
+            return None
         shapes = shapes_of_decisions(candidates)
         shapes |= {"counts": ("iu", counts.shape), "join": ("i", (candidates,)), "labels": ("i", ("Q",))}
         found = part.recall(t, shapes)

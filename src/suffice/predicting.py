@@ -30,15 +30,16 @@ from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import weights
 
 Float = NDArray[np.float64]
-Int32 = NDArray[np.int32]
+
+DENSE = 1 << 20  # cells up to which counts are kept in a table
 
 
-def predict(rdp: RDP, plan: Plan, episodes: Log) -> Estimate:
+def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
     """The mean return of a plan, by episodes with the letters of the automaton.
 
     A stationary automaton's plan is one on its layers: see `RDP.unroll`.
     """
-    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, ask(episodes, _Passages(rdp)))
+    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, ask(episodes, _Passages(rdp), threads))
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
     return prediction.estimate(layers)
 
@@ -65,24 +66,37 @@ class _Passages(NamedTuple):
 
     def __call__(self, view: View) -> list[_Passed]:
         """See `Question`."""
-        rdp, episodes = self.rdp, view.episodes
-        states, of_letter, weight = rdp.run_all(episodes), rdp.symbol_of_letter(), weights(episodes)
-        first = np.zeros(rdp.n_states * len(rdp.symbols), np.int64)
-        return [self._at(t, states, of_letter, episodes.word, weight, first) for t in range(rdp.horizon + 1)]
+        rdp, word, weight = self.rdp, view.episodes.word, weights(view.episodes)
+        n, n_symbols, n_letters = rdp.n_states, len(rdp.symbols), len(rdp.letters)
+        of_letter, same = rdp.symbol_of_letter(), np.arange(n + 1)
+        after = np.full((n + 1, n_letters), n)  # the last row for histories that are unseen, and stay so
+        after[:n] = np.where(rdp.tau == UNSEEN, n, rdp.tau)[:, of_letter]
+        edge = np.where(after == n, n * n_symbols, same[:, None] * n_symbols + of_letter)
+        state, passed = np.zeros(view.episodes.n, np.uint32), np.zeros(view.episodes.n, np.uint32)
+        found = [self._met(passed, word[0], weight, np.zeros(1, np.int64))]
+        for t in range(1, rdp.horizon + 1):
+            base = 0 if rdp.stationary else int(rdp.offsets()[t - 1])
+            sources = np.arange(base, n if rdp.stationary else int(rdp.offsets()[t]))
+            keys = np.append(np.add.outer(sources * n_symbols, np.arange(n_symbols)).ravel(), UNSEEN)
+            place = np.minimum(edge - base * n_symbols, len(keys) - 1)
+            np.copyto(passed, state)
+            kernels.advance(passed, same, place.ravel(), n_letters, word[t - 1])
+            kernels.advance(state, same, after.ravel(), n_letters, word[t - 1])
+            found.append(self._met(passed, word[t], weight, keys))
+        return found
 
-    def _at(self, t: int, states: Int32, of_letter: Codes, word: Codes, weight: Int64, number: Int64) -> _Passed:
-        """Steps before which a history was unseen do not count."""
-        seen = states[t] != UNSEEN
-        there = slice(None) if seen.all() else np.flatnonzero(seen)
-        before, led = states[t - 1, there].astype(np.int64), word[t - 1, there]
-        key = before * len(self.rdp.symbols) + of_letter[led] if t else np.zeros(len(led), np.int64)
-        number[key] = 1
-        source = np.flatnonzero(number)
-        number[source] = np.arange(len(source))
-        weight, n = weight[there] if len(weight) else weight, len(self.rdp.letters)
-        start, letter, times = kernels.tally(number[key], word[t, there], weight, len(source), n)
-        number[source] = 0
-        return _Passed.of([np.repeat(source, np.diff(start)) * n + letter], [times])
+    def _met(self, passed: NDArray[np.uint32], word: Codes, weight: Int64, keys: Int64) -> _Passed:
+        """What followed each of these keys; UNSEEN is the key of those that do not count."""
+        n = len(self.rdp.letters)
+        if len(keys) * n <= DENSE:
+            counts = kernels.cross_count(passed, np.arange(len(keys)), word, weight, len(keys), n)
+            place, letter = np.nonzero(counts)
+            times = counts[place, letter]
+        else:
+            start, letter, times = kernels.tally(passed, word, weight, len(keys), n)
+            place = np.repeat(np.arange(len(keys)), np.diff(start))
+        seen = keys[place] != UNSEEN
+        return _Passed.of([(keys[place] * n + letter)[seen]], [times[seen]])
 
     def together(self, answers: list[list[_Passed]]) -> list[_Passed]:
         """See `Question`."""
@@ -165,7 +179,7 @@ class _Prediction:
         )
         spread = np.maximum(square - mean**2, 0.0)
         # as if one more visit had been half the range away: few visits that agree prove little
-        return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2) ** 2
+        return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2.0) ** 2
 
     def _forward(self, layers: list[_Layer], variances: list[Float]) -> float:
         """The variance of the prediction: each candidate's, as often as the plan gets there."""

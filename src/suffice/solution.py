@@ -188,8 +188,8 @@ def regorl(
         return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
     learned = learn_layers(episodes, settings, second_look, progress, kept)
     plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
-    prediction = predict(learned.rdp, plan, episodes)
-    behaviour, best = returns(episodes)
+    prediction = predict(learned.rdp, plan, episodes, settings.threads)
+    behaviour, best = returns(episodes, settings.threads)
     return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
 
 
@@ -231,8 +231,8 @@ def _tied(
     rdp = learned.rdp
     forever = planning.discount is not None
     plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
-    prediction = predict(rdp, plan, episodes)
-    behaviour, best = returns(episodes)
+    prediction = predict(rdp, plan, episodes, settings.threads)
+    behaviour, best = returns(episodes, settings.threads)
     return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
 
 
@@ -281,10 +281,10 @@ class _Returns(NamedTuple):
         return sum(moments[1:], moments[0]), max(most for _, most in answers)
 
 
-def returns(log: Log) -> tuple[Estimate, float]:
+def returns(log: Log, threads: int = 1) -> tuple[Estimate, float]:
     """What an episode of the log brings on average, with the standard error, and the most that one brought."""
     rewards = np.array(log.alphabet.rewards)[log.letters[:, 2]]
-    moments, most = ask(log, _Returns(rewards))
+    moments, most = ask(log, _Returns(rewards), threads)
     return moments.estimate(), most
 
 

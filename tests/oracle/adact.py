@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from suffice.episodes import STOP, Episodes
@@ -89,8 +89,11 @@ def make_layer(
         return Layer(bound, distinct, Counter(), -math.inf)
     if isinstance(statistic, Prefixes):
         return Layer(bound, distinct, prefix_events(distinct), log_size_of_prefixes(gamma, ell))
-    events = language_events(statistic, gamma, logged, distinct)
+    events = _language_events(statistic, gamma, frozenset(logged), tuple(distinct))
     return Layer(bound, distinct, events, log_size_of_languages(statistic, gamma, ell))
+
+
+_language_events = lru_cache(maxsize=64)(language_events)  # every bound compares by the same
 
 
 def distance(

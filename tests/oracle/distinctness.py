@@ -13,7 +13,9 @@ from typing import Literal
 
 Bound = Literal["paper", "two-sample", "likelihood-ratio", "fisher"]
 
-AS_PROBABLE = Fraction(10**7 + 1, 10**7)  # tables whose probabilities are this close count as equally probable
+CLOSE = 10**7  # tables whose probabilities are within 1 part of so many count as equally probable
+
+comb = lru_cache(maxsize=1 << 16)(math.comb)
 
 
 def difference(k1: int, n1: int, k2: int, n2: int) -> float:
@@ -38,15 +40,15 @@ def scaled_kl(k: int, n: int, total_k: int, total_n: int) -> float:
 def table_weights(n1: int, n2: int, total_k: int) -> dict[int, int]:
     """The tables with these margins, by their k₁, with probabilities in units of 1 / C(n, K)."""
     possible = range(max(0, total_k - n2), min(n1, total_k) + 1)
-    return {x: math.comb(n1, x) * math.comb(n2, total_k - x) for x in possible}
+    return {x: comb(n1, x) * comb(n2, total_k - x) for x in possible}
 
 
 @lru_cache(maxsize=1 << 16)
 def fisher_p(k1: int, n1: int, k2: int, n2: int) -> Fraction:
     """Fisher's two-sided exact p-value: all tables with the same margins that are no more probable than this one."""
     weights = table_weights(n1, n2, k1 + k2)
-    limit = weights[k1] * AS_PROBABLE
-    return Fraction(sum(w for w in weights.values() if w <= limit), math.comb(n1 + n2, k1 + k2))
+    limit = weights[k1] * (CLOSE + 1)
+    return Fraction(sum(w for w in weights.values() if w * CLOSE <= limit), comb(n1 + n2, k1 + k2))
 
 
 @lru_cache(maxsize=1 << 16)

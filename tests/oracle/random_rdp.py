@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
 
@@ -24,6 +27,12 @@ def random_alphabet(
         observations=tuple(cube[c] for c in chosen),
         rewards=tuple(float(r) for r in range(n_rewards)),
     )
+
+
+def cumulative(chances: NDArray[np.float64]) -> list[Any]:
+    """Sums that end with 1, along the last axis; as lists, where one number is found sooner than in an array."""
+    sums = chances.cumsum(axis=-1)
+    return (sums / sums[..., -1:]).tolist()
 
 
 def random_episodes(
@@ -53,18 +62,19 @@ def random_episodes(
     end = early_end * rng.random((n_states, n_actions))
     after_start = rng.integers(n_states, size=n_observations)
     after = rng.integers(n_states, size=(n_states, n_actions, n_observations))
+    starts, observes, pays = cumulative(start), cumulative(observe), cumulative(pay)
 
     action = np.full((horizon + 1, n), PAD)
     observation = np.full((horizon + 1, n), STOP)
     reward = np.zeros((horizon + 1, n), dtype=np.int64)
     for e in range(n):
-        o = rng.choice(n_observations, p=start)
+        o = bisect_right(starts, rng.random())
         action[0, e], observation[0, e] = DUMMY, o + 1 if horizon else STOP
         q = after_start[o]
         for t in range(1, horizon + 1):
             a = rng.integers(n_actions)
-            o = rng.choice(n_observations, p=observe[q, a])
-            action[t, e], reward[t, e] = a + 2, rng.choice(n_rewards, p=pay[q, a])
+            o = bisect_right(observes[q][a], rng.random())
+            action[t, e], reward[t, e] = a + 2, bisect_right(pays[q][a], rng.random())
             if t == horizon or rng.random() < end[q, a]:
                 break  # o_⊥, then padding
             observation[t, e] = o + 1

@@ -51,6 +51,7 @@ def ln_mean(logarithms: Sequence[float]) -> float:
     return most + math.log(math.fsum(math.exp(x - most) for x in logarithms) / len(logarithms))
 
 
+@cache
 def side(episode: int) -> int:
     """A bit of splitmix64."""
     z = (episode + 1) * 0x9E3779B97F4A7C15 % 2**64
@@ -165,12 +166,15 @@ class Labels:
                     for kind, event in kinds_of(letter):
                         seen[node, kind].add(event)
         self.tables = {table: [*sorted(events, key=_order), None] for table, events in seen.items()}
+        self.events = cache(self._events)  # nothing in it changes
 
-    def events(self, label: Label, letter: Letter) -> Iterator[Cell]:
+    def _events(self, label: Label, letter: Letter) -> list[Cell]:
         """Where a label counts a letter: nowhere if it has never seen the action."""
-        for kind, event in kinds_of(letter):
-            if (events := self.tables.get((label, kind))) is not None:
-                yield label, kind, event if event in events else None
+        return [
+            (label, kind, event if event in events else None)
+            for kind, event in kinds_of(letter)
+            if (events := self.tables.get((label, kind))) is not None
+        ]
 
     def count(
         self, log: Log, visits: Mapping[int, int], label: int, skip: Mapping[int, int] | None = None
@@ -182,15 +186,17 @@ class Labels:
         rows = [_Row(), _Row()]
         for e, start in visits.items():
             state, word = label, log.words[e]
+            # of many alike half on each side, and the odd one on its own
+            weights = [log.weights[e] // 2 + (log.weights[e] % 2) * (s == side(e)) for s in (0, 1)]
             for u in range(start, len(word)):
                 depth, letter = u - start, word[u]
                 if skip is None or u < skip.get(e, len(word)):
-                    node = tuple(x[:2] for x in word[start:u])
-                    for s, row in enumerate(rows):  # of many alike half on each side, and the odd one on its own
-                        weight = log.weights[e] // 2 + (log.weights[e] % 2) * (s == side(e))
-                        for cell in self.events(state, letter):
+                    cells = self.events(state, letter)
+                    nodes = self.events(tuple(x[:2] for x in word[start:u]), letter) if depth < DEPTH else ()
+                    for row, weight in zip(rows, weights, strict=True):
+                        for cell in cells:
                             row.reference[min(depth, DEPTH)][cell] += weight
-                        for cell in self.events(node, letter) if depth < DEPTH else ():
+                        for cell in nodes:
                             row.tree[cell] += weight
                 state = self.reference.get((state, letter[:2]), -1)
         return rows

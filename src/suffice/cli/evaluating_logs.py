@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.cli.measures import predicted
 from suffice.cli.options import LogOptions, read
-from suffice.cli.printing import command, say, say_next
+from suffice.cli.printing import command, put, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
 from suffice.errors import SufficeError
@@ -130,5 +130,5 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
     histories = rdp.typical_histories()
     for gap in judged.gaps:
         action, after = rdp.alphabet.actions[gap.action], brief(histories[gap.state])
-        print(f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {after}")
+        put(f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {after}")
     say_next(command("info", name, "--states"))

@@ -23,6 +23,7 @@ from suffice.logs.values import EXACT, MISSING, flag, integer
 
 NOT_A_WEIGHT = "a weight is the number of episodes one stands for; list an observation of that name with --observations"
 
+MOST_ROWS = (1 << 31) - 1  # of a table: they are numbered in 32 bits
 MAX_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
 
 
@@ -96,6 +97,8 @@ class Layout:
 
 def place_rows(table: Table, columns: Columns, first_step: int | None = None) -> Rows:
     """Number episodes and steps, these from 0 or 1 as the log does; refuse a step that is there twice or not at all."""
+    if table.rows > MOST_ROWS:
+        table.refuse(f"{table.rows:,} rows are too many for one table; divide the log into several files")
     if columns.episode is not None:
         episode, ids = _number_episodes(table, columns.episode)
     else:

@@ -7,6 +7,7 @@ is what a person counts: the line in a text file (the header of a CSV is line 1)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.episodes import Codes, Int64, smallest_uint
 from suffice.errors import LogError
+from suffice.logs.limits import refuse_columns
 from suffice.logs.values import MISSING, NOT_A_CELL
 
 V = TypeVar("V")
@@ -56,7 +58,8 @@ class Table:
     @classmethod
     def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> Table:
         """Of columns in memory."""
-        if twice := [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]:
+        refuse_columns(source, table.num_columns)
+        if twice := [name for name, count in Counter(table.column_names).items() if count > 1]:
             raise LogError(f"{source}: there are two columns {twice[0]!r}; rename or remove one")
         types = {field.name: _settled_type(field.type) for field in table.schema}
         return cls(source, types, table.num_rows, lambda name: settled(table.column(name)), place)

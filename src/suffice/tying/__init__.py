@@ -75,7 +75,7 @@ def tie(
     if episodes.horizon < 2:
         raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
     stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_STEPS))
-    steps = (episodes.n // stride + 1) * (episodes.horizon + 1)
+    steps = -(-episodes.n // stride) * (episodes.horizon + 1)
     needed = 16 * steps if isinstance(episodes, Episodes) else ITSELF + 28 * steps  # there a limit is of all there is
     if needed > settings.memory:
         raise SettingsError(
@@ -123,7 +123,7 @@ class _Every(NamedTuple):
         return [part for answer in answers for part in answer]
 
 
-def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], kept: Part) -> FoundRound:
+def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], kept: Part = NOWHERE) -> FoundRound:
     """Until an automaton comes again; of those that keep coming, the one that leaves least to be kept apart."""
     reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
     known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
@@ -178,7 +178,7 @@ def _renumbered(tau: Int32) -> Int32:
 
 def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     """States that nothing leads to are left out; the end comes last, if there is one."""
-    tau, counts, cut = _walked(episodes, found.tau)
+    tau, counts, cut = _walked(episodes, found.tau, settings.threads)
     kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
     place = np.full(len(tau) + 1, UNSEEN, np.int32)
     place[kept] = np.arange(len(kept))
@@ -205,11 +205,11 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     )
 
 
-def _walked(log: Log, tau: Int32) -> tuple[Int32, Int64, Int64]:
+def _walked(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
     """Only transitions that the log takes, and what each state met, [Q, X], before and at the last step."""
     whole = completed(tau)
     _, of_letter = log.symbols()
-    counts, cut = ask(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)))
+    counts, cut = ask(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
     counts[END] += cut[END]  # what is over is not cut: padding follows padding
     cut[END] = 0
     taken = np.zeros(tau.shape, bool)
