@@ -128,7 +128,7 @@ def report(runs: list[tuple[str, int, bool, dict[str, Any]]], load: float) -> st
         f"(load {load:.0f}): CPU time is",
         "what to compare. Peak is that of the whole process; *steps* is the temporary file.",
         "",
-        "| log | decisions | read | s: scan | s: read | s: learn | CPU a million | peak MB | log MB | steps MB | states |",
+        "| log | decisions | read | scan s | read s | learn s | CPU a million | peak MB | log MB | steps MB | states |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for domain, decisions, in_pieces, f in runs:
