@@ -16,7 +16,7 @@ demo: $(STAMP)       ## make T-maze episodes, learn their automaton, see what it
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)       ## run the tests, without those marked long
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-long: $(STAMP)  ## run the tests marked long
 	$(BIN)/python -m pytest -m long -n auto

@@ -24,9 +24,10 @@ from measure import cpu_seconds, peak_bytes, wall_seconds
 from suffice.bounds import PAPER
 from suffice.domains import MiniHall, TMaze, make
 from suffice.episodes import Episodes
-from suffice.learner import Settings
+from suffice.learner import Settings, adact_h
 from suffice.logs import write_log
 from suffice.simulation import simulate, stream
+from suffice.solution import regorl
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.statistics.prefix_sketch import PrefixSketches
 from suffice.statistics.prefix_tree import PrefixCounts
@@ -78,9 +79,16 @@ def against_yardstick(domain: str) -> Iterator[Result]:
     detail = f"{ours:.3f} s of {yardstick:.4f} s, {1e9 * ours / episodes.word.size:.1f} ns a step"
     ratio = ours / yardstick
     yield Result("times the yardstick, 10⁶ episodes, one thread", domain, ratio, "≤ 20", ratio <= 20, detail)
-    one, two = wall_seconds(episodes, [Settings(LanguageCounts(), threads=threads) for threads in (1, 2)])
-    detail = f"{one:.3f} s and {two:.3f} s by the wall"
-    yield Result("times faster with two threads, 10⁶ episodes", domain, one / two, "≥ 1.5", one / two >= 1.5, detail)
+    alternatives = [Settings(LanguageCounts(), threads=threads) for threads in (1, 2)]
+    runs: list[tuple[str, Callable[[Episodes, Settings], object], float]] = [
+        ("a first look", adact_h, 1.5),
+        ("two looks, a plan, and what it will bring", regorl, 1.6),
+    ]
+    for what, run, least in runs:
+        one, two = wall_seconds(run, episodes, alternatives)
+        detail = f"{one:.3f} s and {two:.3f} s by the wall, {episodes.word.size / 1e6:.0f} million steps"
+        kept = one / two >= least
+        yield Result(f"times faster with two threads: {what}", domain, one / two, f"≥ {least}", kept, detail)
 
 
 def scaling(domain: str) -> Iterator[Result]:

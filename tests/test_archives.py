@@ -252,6 +252,8 @@ def test_what_the_reader_makes_of_it_may_be_wrong_too(tmp_path: Path) -> None:
     told = r"this heap is damaged \(too few\); heap it up again"
     with pytest.raises(ModelError, match=told), opened(heap(tmp_path), KIND):
         raise ValueError("too few")
+    with pytest.raises(ModelError, match="cannot be read"):
+        read(tmp_path / "a\0b")
     with pytest.raises(ModelError, match="no such file; heap one up with: heap"):
         read(tmp_path / "nothing")
 

@@ -27,9 +27,10 @@ from suffice.domains import Cheese, Cookie, Corridor, Domain, RotatingMAB, TMaze
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.exact import Minimal, minimal_rdp
+from suffice.kernels.evidence import LN_NEVER, ln_never
 from suffice.learner import Learned, Settings, adact_h
 from suffice.rdp import UNSEEN, compare, show_symbol
-from suffice.refining import EQUAL, LN_GAMMA, TABLED, refine
+from suffice.refining import EQUAL, refine
 
 Tables = list[tuple[list[int], list[int]]]
 
@@ -37,7 +38,7 @@ Tables = list[tuple[list[int], list[int]]]
 def fold(tables: Tables) -> tuple[float, float, int]:
     begin = np.cumsum([0, *(len(one) for one, _ in tables)])
     rows = [np.array([k for table in tables for k in table[group]], np.int64) for group in (0, 1)]
-    evidence, balance, telling = kernels.fold(*rows, begin, LN_GAMMA, EQUAL)
+    evidence, balance, telling = kernels.fold(*rows, begin, EQUAL)
     return float(evidence), float(balance), int(telling)
 
 
@@ -124,11 +125,14 @@ def test_the_evidence_of_many_tables_is_no_double_any_more() -> None:
 
 
 def test_looked_up_logarithms_are_those_of_gamma() -> None:
-    k = np.arange(TABLED)
-    assert LN_GAMMA.shape == (2, TABLED)
-    for row, shift in zip(LN_GAMMA, (1.0, 0.5), strict=True):
-        assert np.allclose(row, gammaln(k + shift), rtol=1e-12, atol=1e-12)
-    for n in (TABLED - 1, TABLED, TABLED + 1):  # half of each row by the table, half without it
+    tabled = len(LN_NEVER)
+    k = np.arange(tabled)
+    assert np.allclose(LN_NEVER, gammaln(k + 0.5) - gammaln(k + 1) - math.log(math.pi) / 2, rtol=1e-12, atol=1e-11)
+    chance = 1.0
+    for n in range(1, 4 * tabled):  # by the table and without it
+        chance *= 1 - 0.5 / n
+        assert ln_never(n) == pytest.approx(math.log(chance), abs=1e-12)
+    for n in (tabled - 1, tabled, tabled + 1):  # half of each row by the table, half without it
         evidence = fold([([n, 10], [n // 2, 5])])
         assert evidence[:2] == pytest.approx(fold([([n + 1, 10], [n // 2, 5])])[:2], abs=1e-3)
 

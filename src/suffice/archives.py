@@ -114,7 +114,7 @@ class Archive:
             return json_texts.decode(b"".join(iter(lambda: file.read(PIECE), b"")), kind)
 
     def arrays(self, declared: Mapping[str, tuple[str, Shape]]) -> dict[str, Array]:
-        """Those that there must be, each with the kinds of numbers it may hold (such as "iu") and its shape.
+        """Those that there must be, each with its kind of numbers ("i8", or "iu" for all integers) and its shape.
 
         All of them are looked at before the first is unpacked.
         """
@@ -126,7 +126,8 @@ class Archive:
                 size = file.tell() + math.prod(found) * dtype.itemsize
             if size != member.file_size:
                 raise ValueError(f"{member.filename} has {member.file_size:,} bytes, of {size:,}")
-            if dtype.kind not in kinds or not dtype.isnative or not _agree(found, shape, sizes):
+            fits = dtype.kind in kinds if kinds.isalpha() else f"{dtype.kind}{dtype.itemsize}" == kinds
+            if not fits or not dtype.isnative or not _agree(found, shape, sizes):
                 due = [sizes.get(str(part), part) for part in shape]
                 raise ValueError(f"{member.filename} has {dtype} of shape {list(found)}, where {due} numbers are due")
         return {name: self._array(f"{name}.npy") for name in declared}
@@ -160,7 +161,7 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
             except _NewerError as error:
                 raise kind.error(f"{path}: {error}") from error
             except (*_WRONG, *_UNPACKING) as error:
-                reason = f"this {kind.name} is damaged ({' '.join(str(error).split())})"
+                reason = f"this {kind.name} is damaged ({' '.join(str(error).split())[:300]})"
                 raise kind.error(f"{path}: {reason}; {kind.remake}") from error
     except _NoArchiveError as error:
         reason = f"this is no {kind.name}, or a damaged one ({error})"
@@ -168,8 +169,9 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
     except FileNotFoundError:
         instead = f"{hint} If not," if (hint := name_beside(path)) else ";"
         raise kind.error(f"{path}: there is no such file{instead} {kind.make} {path}") from None
-    except OSError as error:
-        raise kind.error(f"{path}: the file cannot be read ({error.strerror or error})") from error
+    except (OSError, ValueError) as error:  # whatever is wrong with the contents was said already
+        reason = str(getattr(error, "strerror", None) or error)
+        raise kind.error(f"{path}: the file cannot be read ({reason})") from error
 
 
 # What damaged contents set off: in decompressors, and in those who make sense of them.

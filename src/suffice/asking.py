@@ -7,7 +7,7 @@ do not depend on their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import fields
@@ -23,6 +23,7 @@ T = TypeVar("T")
 Group = NDArray[np.uint32]
 
 NOWHERE: Group = np.zeros(0, np.uint32)
+ITSELF = 320 << 20  # bytes of the program without any data
 CELLS = 1 << 22  # steps of a block: enough that starting with one costs nothing, few enough to work on in the cache
 
 
@@ -39,6 +40,17 @@ class View(NamedTuple):
     group: Group = NOWHERE  # [n] the candidate that each belongs to, where episodes walk an automaton
     met: Any = None  # what candidates meet, if it happens to be known
     prepare: Callable[[Any, Episodes], Any] = _make  # how a plan gets its shard, which may have been kept
+
+    def slices(self, size: int) -> Iterator[View]:
+        """The same, at most so many episodes at a time; all, if what is made of them is kept."""
+        if self.prepare is not _make or size >= self.episodes.n:
+            yield self
+            return
+        for begin in range(0, self.episodes.n, size):
+            part = slice(begin, begin + size)
+            yield self._replace(
+                episodes=self.episodes.columns(part), first=self.first + begin, group=self.group[part], met=None
+            )
 
     def at(self, t: int) -> Codes:
         """[n] the letters of step t."""
@@ -65,6 +77,11 @@ class Elsewhere(Outline):
         """All but the episodes themselves."""
         return Outline(*(getattr(self, field.name) for field in fields(Outline)))
 
+    @property
+    def weighted(self) -> bool:
+        """Whether columns have weights, be they all 1."""
+        return self.n != self.total
+
     def ask(self, question: Question[T]) -> T:
         """The answer of all episodes."""
         raise NotImplementedError
@@ -79,7 +96,7 @@ class Elsewhere(Outline):
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Elsewhere, Elsewhere, Int64]:
         """As `Episodes.divide`, into the same parts."""
-        if self.n != self.total:
+        if self.weighted:
             raise SettingsError("episodes with weights are divided in memory only; raise --memory, or divide the log")
         chosen = np.zeros(self.n, bool)
         chosen[rng.permutation(self.n)[: share_of(share, self.total)]] = True

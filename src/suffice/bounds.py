@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD
+from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD, ln_table
 
 Float = NDArray[np.float64]
 Sizes = NDArray[np.int64]
@@ -43,9 +43,10 @@ class Bound:
         ln_size = math.log(size)
         if self is PAPER:
             constant, factor = (8, 2.0) if estimates else (4, 1.0)
-            return np.asarray(factor * np.sqrt(2 * (math.log(constant / delta) + ln_size) / np.minimum(n1, n2)))
+            ln = math.log(constant) - math.log(delta) + ln_size  # constant / δ can be too large for a float
+            return np.asarray(factor * np.sqrt(2 * ln / np.minimum(n1, n2)))
         if self is TWO_SAMPLE:
-            return np.asarray(np.sqrt(0.5 * (math.log(2 / delta) + ln_size) * (1 / n1 + 1 / n2)))
+            return np.asarray(np.sqrt(0.5 * (math.log(2) - math.log(delta) + ln_size) * (1 / n1 + 1 / n2)))
         if self is LIKELIHOOD_RATIO:
             return np.full(len(n2), larger_root(math.log(delta) - ln_size))
         return np.full(len(n2), ln_size - math.log(delta))
@@ -59,7 +60,7 @@ class Bound:
         n = n1 + n2
         if self.kind == LIKELIHOOD:
             return n1 * math.log(n / n1) + n2 * math.log(n / n2)
-        return math.lgamma(n + 1) - math.lgamma(n1 + 1) - math.lgamma(n2 + 1)
+        return -float(ln_table(n1, n1, 0, n2))
 
     def detectable(self, threshold: float, n1: int, n2: int) -> float:
         """An observed difference of frequencies that certainly passes the threshold (for `fisher`: nearly so); above
@@ -82,16 +83,16 @@ def larger_root(ln_level: float) -> float:
     """x* with ln 4 + ln(1 + x − 2 ln 2) − x = ln_level ≤ 0, x ≥ 2 ln 2.
 
     Each n·kl(p̂, p) exceeds x with probability at most 2e^{−x} (Chernoff), so the sum of two is dominated by
-    2 ln 2 + Gamma(2, 1), whose tail is 4(1 + x − 2 ln 2)e^{−x}. Iterating x ← ln 4 + ln(1 + x − 2 ln 2) − ln_level
-    contracts, since its slope 1/(1 + x − 2 ln 2) is below 1.
+    2 ln 2 + Gamma(2, 1), whose tail is 4(1 + x − 2 ln 2)e^{−x}. With x = 2 ln 2 + s the equation is
+    s − ln(1 + s) = −ln_level. The left side is convex, so Newton's steps from the right come closer and never cross.
     """
-    x = 2 * math.log(2) + 1 - ln_level
-    for _ in range(200):
-        following = math.log(4) + math.log(1 + x - 2 * math.log(2)) - ln_level
-        if abs(following - x) <= 1e-15 * x:
+    s = 2 - 2 * ln_level  # to the right, as s − ln(1 + s) ≥ s/2 − 1
+    for _ in range(100):
+        above = s - math.log1p(s) + ln_level
+        if above <= 1e-16 * s:
             break
-        x = following
-    return x
+        s -= above * (1 + s) / s
+    return 2 * math.log(2) + s
 
 
 @dataclass(frozen=True, slots=True)

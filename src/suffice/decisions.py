@@ -28,18 +28,19 @@ class Decision(NamedTuple):
 
 _PLACES = ("layer", "state", "symbol", "n")
 _VERDICT = ("target", "promoted", "forced", "nearest", "distance", "threshold", "detectable")
+_MEASURES = ("distance", "threshold", "detectable")
 
 
 def shapes_of_decisions(n: int | str) -> dict[str, tuple[str, Shape]]:
     """What an archive must have of so many."""
-    return {f"decision_{name}": ("iuf", (n,)) for name in (*_PLACES, *_VERDICT)}
+    return {f"decision_{name}": ("f8" if name in _MEASURES else "i8", (n,)) for name in (*_PLACES, *_VERDICT)}
 
 
 def columns_of(decisions: Sequence[Decision]) -> dict[str, Array]:
     """Decisions as columns; −1 and NaN stand for none."""
     places = {f"decision_{name}": np.array([getattr(d, name) for d in decisions], np.int64) for name in _PLACES}
     for name in _VERDICT:
-        kind, none = (np.float64, math.nan) if name in ("distance", "threshold", "detectable") else (np.int64, -1)
+        kind, none = (np.float64, math.nan) if name in _MEASURES else (np.int64, -1)
         values = [getattr(d.verdict, name) for d in decisions]
         places[f"decision_{name}"] = np.array([none if v is None else v for v in values], kind)
     return places
@@ -51,7 +52,7 @@ def decisions_of(arrays: Mapping[str, Array], witnesses: Sequence[str]) -> tuple
     decisions = []
     for i in range(len(witnesses)):
         row = {name: column[i] for name, column in columns.items()}
-        row |= {name: None for name in ("distance", "threshold", "detectable") if math.isnan(row[name])}
+        row |= {name: None for name in _MEASURES if math.isnan(row[name])}
         row |= {"promoted": bool(row["promoted"]), "forced": bool(row["forced"])}
         row["nearest"] = None if row["nearest"] < 0 else row["nearest"]
         verdict = Verdict(**{name: row[name] for name in (*_VERDICT, "witness")})

@@ -27,7 +27,8 @@ Mask = NDArray[np.bool_]
 DUMMY, PAD = 0, 1  # action codes; the logged actions follow
 STOP = 0  # observation code of o_⊥; the logged observations follow
 
-MAX_EPISODES = (1 << 31) - 1  # products of two counts must fit 64 bits
+MAX_EPISODES = 1 << 40  # so many are compared exactly (`kernels.tables`); their steps,
+MAX_STEPS = 1 << 52  # padding included, are counted in floats here and there, which hold them exactly
 MOST_DRAWN = 10**9  # episodes that numpy draws from
 MAX_LETTERS = 1 << 20  # beyond this a "finite alphabet" means somebody logged a real number
 
@@ -198,11 +199,23 @@ class Episodes:
     declared: bool = False  # the alphabet was declared, not read off the data
 
     def __post_init__(self) -> None:
-        if self.weight is not None and self.weight.sum(dtype=np.float64) > MAX_EPISODES:
-            raise LogError(f"the weights add up to more than {MAX_EPISODES:,} episodes; divide them by a factor")
+        if self.weight is not None:
+            self._refuse_weights(self.weight)
         for array in (self.letters, self.word, self.follows, self.weight):
             if array is not None:
                 array.setflags(write=False)
+
+    def _refuse_weights(self, weight: Int64) -> None:
+        if weight.size and weight.min() < 1:
+            raise LogError(f"an episode cannot have weight {weight.min()}: it stands for one episode or more")
+        total = weight.sum(dtype=np.float64)  # unlike integers it does not wrap
+        if total > MAX_EPISODES:
+            raise LogError(f"the weights add up to more than {MAX_EPISODES:,} episodes; divide them by a factor")
+        if total * len(self.word) > MAX_STEPS:
+            raise LogError(
+                f"{total:,.0f} episodes of {len(self.word):,} steps are more than {MAX_STEPS:,}, which is as far as "
+                "steps are counted; divide the weights by a factor, or cut the episodes"
+            )
 
     @classmethod
     def from_steps(

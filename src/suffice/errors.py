@@ -11,9 +11,18 @@ SufficeError
 import difflib
 from collections.abc import Iterable
 
+LONGEST = 1500  # characters that somebody will read
+
+
+def visible(text: str) -> str:
+    """What would move a cursor, end a line, turn the direction of writing or fit no encoding, as its escape."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
 
 class SufficeError(Exception):
     """A mistake in the input, said in one line with its fix; the command line prints it and exits with 2.
+
+    It is a line whatever it quotes: data may hold control characters, and names without end.
 
     >>> try:
     ...     suffice.load("nowhere.model")
@@ -21,6 +30,10 @@ class SufficeError(Exception):
     ...     print(error)
     nowhere.model: there is no such file; make one with: suffice learn LOG -o nowhere.model
     """
+
+    def __init__(self, text: str) -> None:
+        line = visible(" ".join(text.split("\n")))
+        super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST - 300]} … {line[-300:]}")
 
 
 class LogError(SufficeError):

@@ -122,12 +122,16 @@ class Estimate(NamedTuple):
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Two-sided, for large samples."""
-        wide = NormalDist().inv_cdf((1 + confidence) / 2) * self.error
+        wide = self._off((1 + confidence) / 2)
         return self.value - wide, self.value + wide
 
     def lower(self, delta: float) -> float:
         """One-sided: below it with probability δ, for large samples."""
-        return self.value + NormalDist().inv_cdf(delta) * self.error
+        return self.value + self._off(delta)
+
+    def _off(self, chance: float) -> float:
+        errors = NormalDist().inv_cdf(chance)
+        return errors * self.error if errors else 0.0  # no errors are none, be they infinite
 
     @classmethod
     def mean(cls, sample: Float, weight: Int64 | None = None) -> Estimate:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.errors import visible
 from suffice.model import Model
 from suffice.policy import policy_rows
 from suffice.rdp import RDP, UNSEEN, show_symbol
@@ -72,4 +73,4 @@ def to_dot(model: Model) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')

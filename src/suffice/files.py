@@ -17,12 +17,16 @@ PIECE = 1 << 20  # bytes
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` that takes its place once it is complete, so that no reader ever sees half."""
+    if "\0" in path.name:
+        raise SufficeError(f"{path}: no file can have such a name; choose another")
     if not path.parent.is_dir():
         raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name[:40]}.{os.getpid()}.tmp")
     try:
         with contextlib.suppress(OSError):  # to tidy up is not what was asked for
             _remove_remains(path)
+        temporary.unlink(missing_ok=True)
+        temporary.open("xb").close()  # a file of our own: through a link that waits there, another would be written
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
@@ -35,7 +39,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def _remove_remains(path: Path) -> None:
     """What processes left behind that were killed as they wrote the same file."""
-    name = re.compile(re.escape(f".{path.name}.") + r"(\d{1,9})\.tmp")
+    name = re.compile(re.escape(f".{path.name[:40]}.") + r"(\d{1,9})\.tmp")
     for file in path.parent.iterdir():
         if (match := name.fullmatch(file.name)) and not _is_alive(int(match[1])):
             file.unlink(missing_ok=True)
@@ -62,16 +66,13 @@ def name_beside(path: str | Path) -> str:
     return f"; did you mean {path.with_name(meant)}?" if meant else ""
 
 
-def fingerprint(path: str | Path) -> str:
-    """What a file is known again by, however large: its size, beginning and end; what is no file, by its name.
-
-    A folder is known by its files.
-    """
-    if not Path(path).exists():
+def fingerprint(path: str | Path, *more: str | Path) -> str:
+    """What files are known again by, however large: their sizes, beginnings and ends; what is no file, by its name."""
+    if more:
+        each = "".join(fingerprint(file) for file in (path, *more))
+        return hashlib.blake2b(each.encode(), digest_size=16).hexdigest()
+    if not Path(path).is_file():
         return hashlib.blake2b(str(path).encode(), digest_size=16).hexdigest()
-    if Path(path).is_dir():
-        files = sorted(file for file in Path(path).rglob("*") if file.is_file())
-        return hashlib.blake2b("".join(map(fingerprint, files)).encode(), digest_size=16).hexdigest()
     with Path(path).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         ends = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -17,13 +18,23 @@ STEP[list(b"[{")], STEP[list(b"]}")] = 1, -1
 PIECE = 1 << 17  # brackets that are looked at together
 
 
+def read(path: Path, kind: type[T]) -> T:
+    """What a file says, as `decode` has it; a larger one is not read at all."""
+    _refuse_large(path.stat().st_size)
+    return decode(path.read_bytes(), kind)
+
+
 def decode(data: bytes, kind: type[T]) -> T:
     """What JSON says, if it is of the kind and neither too large nor too deep; else a ValueError says what is wrong."""
-    if len(data) > LARGEST:
-        raise ValueError(f"{len(data):,} bytes of JSON, but {LARGEST:,} are the most")
+    _refuse_large(len(data))
     if depth(data) > DEEPEST:
         raise ValueError(f"lists and records are more than {DEEPEST} deep")
     return msgspec.json.decode(data, type=kind)
+
+
+def _refuse_large(size: int) -> None:
+    if size > LARGEST:
+        raise ValueError(f"the JSON is larger than {LARGEST >> 20} MiB")
 
 
 def depth(data: bytes) -> int:

@@ -32,12 +32,16 @@ class KeptLayer(NamedTuple):
 
     def keep(self, part: Part, t: int) -> None:
         """Write it down."""
+        if part.folder is None:
+            return
         witnesses = [decision.verdict.witness for decision in self.decisions]
         part.keep(t, Found(self.figures, witnesses, columns_of(self.decisions)))
 
     @classmethod
     def recall(cls, part: Part, t: int, candidates: Candidates) -> KeptLayer | None:
         """Read it again, if the run got so far; refuse what cannot have become of these candidates."""
+        if part.folder is None:
+            return None
         found = part.recall(t, shapes_of_decisions(len(candidates.sizes)))
         if found is None:
             return None

@@ -154,6 +154,7 @@ class Model:
                 raise ValueError("its header is of another automaton")
             letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
             rdp = RDP(_alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
+            _refuse_strange(arrays, rdp)
             return cls(rdp, about, decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
 
 
@@ -178,18 +179,33 @@ def _declared(about: About, decisions: int, cut: bool) -> dict[str, tuple[str, S
     shapes: dict[str, tuple[str, Shape]] = {
         "letters": ("iu", ("X", 3)),
         "symbols": ("iu", ("Y", 2)),
-        "layers": ("iu", (len(about.layers),)),
-        "tau": ("iu", (states, "Y")),
-        "counts": ("iu", (states, "X")),
+        "layers": ("i8", (len(about.layers),)),
+        "tau": ("i4", (states, "Y")),
+        "counts": ("i8", (states, "X")),
     }
-    shapes |= {"cut": ("iu", (states, "X"))} if cut else {}
+    shapes |= {"cut": ("i8", (states, "X"))} if cut else {}
     shapes |= shapes_of_decisions(decisions)
-    return shapes | ({f"plan_{name}": ("if", ("P",)) for name in _PLAN_ARRAYS} if about.plan else {})
+    for name in _PLAN_ARRAYS if about.plan else ():
+        shapes[f"plan_{name}"] = "i8" if name == "actions" else "f8", ("P",)
+    return shapes
 
 
 def _alphabet_of(about: About) -> Alphabet:
     observations = tuple(map(tuple, about.observations))
     return Alphabet(tuple(about.actions), tuple(about.features), observations, tuple(about.rewards))
+
+
+def _refuse_strange(arrays: dict[str, Any], rdp: RDP) -> None:
+    """Decisions on layers, states and symbols that the automaton does not have."""
+    names = ("layer", "state", "symbol", "n", "target", "nearest")
+    layer, state, symbol, n, target, nearest = (arrays[f"decision_{name}"] for name in names)
+    before = 0 if rdp.stationary else 1
+    if np.any((layer < before) | (layer >= len(rdp.layers))):
+        raise ValueError("its decisions are of other layers")
+    here = rdp.layers[layer]
+    wrong = (state < 0) | (state >= rdp.layers[layer - before]) | (symbol < 0) | (symbol >= len(rdp.symbols)) | (n < 0)
+    if np.any(wrong | (target < 0) | (target >= here) | (nearest < -1) | (nearest >= here)):
+        raise ValueError("its decisions are of another automaton")
 
 
 def _arrays_of(rdp: RDP) -> dict[str, Any]:
@@ -205,13 +221,11 @@ def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     if about.plan is None:
         return None
     actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
-    if rdp.horizon > actions.size:  # before it is unrolled: a plan has a state for every step
-        raise ValueError("its plan is of another automaton")
-    rdp = layered(rdp)
-    if any(array.shape != (rdp.n_states,) or array.dtype.kind not in "if" for array in (actions, values, lower)):
+    rdp = rdp.unroll(most=actions.size)[0] if rdp.stationary else rdp
+    if len(actions) != rdp.n_states:
         raise ValueError("its plan is of another automaton")
     if not (np.isfinite(values).all() and np.isfinite(lower).all()):
         raise ValueError("its plan has values that are no numbers")
-    if actions.dtype.kind != "i" or actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
+    if actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
         raise ValueError("its plan names actions that do not exist")
     return Plan(actions, values, lower, about.plan.error)

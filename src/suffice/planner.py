@@ -182,7 +182,7 @@ def prove(rdp: RDP, plan: Plan, tally: Tally, delta: float) -> Bracket:
 def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator) -> Tally:
     """Of the first half's visits to each state as many as the second half has, less what chance may have added."""
     seen, spare = first.visits(), second.visits()
-    chance = 10 * np.sqrt(spare * math.log(len(spare) / delta))
+    chance = 10 * np.sqrt(spare * (math.log(len(spare)) - math.log(delta)))
     sizes = np.minimum(seen, np.maximum(spare - chance, 0).astype(np.int64))
     cells = np.concatenate([first.counts, first.lost], axis=1)
     if seen.max() >= MOST_DRAWN:
@@ -235,9 +235,9 @@ class _Backward:
         self._scale = Scale.of(rdp)
         self._reward = self._scale.rewards(rdp)
         self._of_letter, self._offsets = rdp.symbol_of_letter(), rdp.offsets()
-        self._by_action = np.zeros((len(rdp.letters), rdp.alphabet.n_actions))
-        self._by_action[np.arange(len(rdp.letters)), rdp.letters[:, 0]] = 1
-        taken = rdp.counts @ self._by_action
+        self._by_action = np.argsort(rdp.letters[:, 0], kind="stable")  # [X] letters
+        self._acts, self._begin = np.unique(rdp.letters[self._by_action, 0], return_index=True)
+        taken = self._sums(rdp.counts)
         self._usual = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)  # [Q, A] how the automaton's log chose
         gamma = planning.discount
         if rdp.stationary != (gamma is not None):
@@ -248,7 +248,7 @@ class _Backward:
         self._left = left.astype(float) if gamma is None else np.full(rdp.n_states, 1 / (1 - gamma))
         self._range = np.minimum(self._left, rdp.horizon + 1)  # [Q] of what may follow, as far as the log goes
         total = max(int(tally.visits()[0]), 1)
-        self._unit = planning.strength * math.log(total * max(rdp.horizon, 1) / planning.delta)  # c L
+        self._unit = planning.strength * (math.log(total * max(rdp.horizon, 1)) - math.log(planning.delta))  # c L
 
     def plan(self) -> Plan:
         n = self._rdp.n_states
@@ -324,13 +324,19 @@ class _Backward:
         targets = self._rdp.tau[layer][:, self._of_letter]
         later = np.where(targets == UNSEEN, 0.0, values[targets])  # what was lost brings nothing
         gains = self._reward + self._gamma * later
-        times = counts @ self._by_action + lost
-        sums, squares = (counts * gains) @ self._by_action, (counts * gains**2) @ self._by_action
+        times = self._sums(counts) + lost
+        sums, squares = self._sums(counts * gains), self._sums(counts * gains**2)
         mean = sums / np.maximum(times, 1)
         spread = np.maximum(squares / np.maximum(times, 1) - mean**2, 0.0)
         visits = np.maximum(times.sum(axis=1), 1)
         overall = sums.sum(axis=1) / visits
         return _Layer(times, mean, spread, overall, np.maximum(squares.sum(axis=1) / visits - overall**2, 0.0))
+
+    def _sums(self, of_letters: Float | Int64) -> Float:
+        """[Q_t, A] over the letters of each action, [Q_t, X]; in a fixed order, unlike a product of matrices."""
+        sums = np.zeros((len(of_letters), self._rdp.alphabet.n_actions))
+        sums[:, self._acts] = np.add.reduceat(of_letters[:, self._by_action], self._begin, axis=1)
+        return sums
 
     def _penalty(self, found: _Layer, layer: slice) -> Float:
         return self._off(found.spread, np.maximum(found.times, 1), self._range[layer][:, None])

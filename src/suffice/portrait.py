@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from suffice.about import About
+from suffice.errors import visible
 from suffice.rdp import RDP, UNSEEN
 
 UNSURE = 0.8  # a promise below is a weak one
@@ -44,8 +45,9 @@ def text(rdp: RDP, about: About) -> str:
 
 def html(rdp: RDP, about: About) -> str:
     """For a notebook: no scripts, no files, and the notebook's own colours."""
+    left = 'style="text-align:left"'
     cells = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(told)}</td></tr>'
+        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(visible(told))}</td></tr>"
         for name, told in (*facts(about), ("observations", ", ".join(about.features)), ("actions", _listed(about)))
     )
     picture = _picture(rdp) if not rdp.stationary and rdp.n_states <= MOST_PICTURED else HOW_TO_DRAW

@@ -179,7 +179,7 @@ class _Prediction:
         )
         spread = np.maximum(square - mean**2, 0.0)
         # as if one more visit had been half the range away: few visits that agree prove little
-        return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2) ** 2
+        return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2.0) ** 2
 
     def _forward(self, layers: list[_Layer], variances: list[Float]) -> float:
         """The variance of the prediction: each candidate's, as often as the plan gets there."""

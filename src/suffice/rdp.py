@@ -29,6 +29,8 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
 UNSEEN = -1
+MOST_COUNTED = 1 << 62  # all counts together: their sums do not overflow
+MOST_UNROLLED = 1 << 29  # cells of the tables that unrolling makes: four gigabytes each
 
 Symbol = tuple[
     Value | None, tuple[Value, ...] | None
@@ -125,6 +127,8 @@ class RDP:
             raise ModelError(f"a transition of an RDP must lead to {following}")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
             raise ModelError("an RDP has counts where it has transitions, and none below 0")
+        if self.counts.sum(dtype=np.float64) > MOST_COUNTED:
+            raise ModelError("the counts of an RDP add up to less than 2**62")
 
     def __repr__(self) -> str:
         layers = "one layer" if self.stationary else f"layers {' '.join(map(str, self.layers))}"
@@ -274,16 +278,23 @@ class RDP:
             np.array([actions.get(word[0], UNSEEN) for word in theirs]),
         )
 
-    def unroll(self) -> tuple[RDP, Int64]:
+    def unroll(self, most: int | None = None) -> tuple[RDP, Int64]:
         """A stationary automaton as a layered one over its horizon, and the state that each state of it stands for.
+
+        It is refused if it has more states than `most`, or than there is room for.
 
         Counts are those of the states, whatever the step. What the last action shows is not seen any more: its outcomes
         differ by their rewards alone, as in the log.
         """
-        stands = [np.zeros(1, np.int64)]
+        room = MOST_UNROLLED // max(len(self.letters), len(self.symbols))
+        most = room if most is None else min(most, room)
+        stands, states = [np.zeros(1, np.int64)], 2  # the first and the final one
         for _ in range(self.horizon):
             targets = self.tau[stands[-1]]
             stands.append(np.unique(targets[targets != UNSEEN]).astype(np.int64))
+            states += max(len(stands[-1]), 1)
+            if states > most:
+                raise ModelError(f"over {self.horizon:,} steps this automaton has more than {most:,} states")
         cut, tau = self._cut_counts(), []
         for now, then in pairwise(stands):
             place = np.searchsorted(then, self.tau[now])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +17,7 @@ from suffice.asking import Log
 from suffice.episodes import Episodes
 from suffice.errors import LogError, SettingsError
 from suffice.logs import Binning, Bins, Columns, Dataset, HowToRead, Report, read_as
+from suffice.logs.placement import TooLargeError
 from suffice.streaming import Room, read_stored
 
 Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
@@ -65,10 +68,13 @@ def read_data(
 def read_source(source: Data, how: HowToRead, room: Room | None = None) -> Reading:
     """A log as a whole, or in a file if it is larger than the room there is."""
     dataset = Dataset.of(source) if room is not None else None
-    if dataset is not None and room is not None and not room.holds(dataset):
-        episodes, report = read_stored(dataset, how, room)
-        return Reading(episodes, report.bins, report.notes, None, report.columns)
-    return of_report(*read_as(source, how))
+    if dataset is None or room is None:
+        return of_report(*read_as(source, how))
+    if room.holds(dataset):
+        with suppress(TooLargeError):
+            return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
+    episodes, report = read_stored(dataset, how, room)
+    return Reading(episodes, report.bins, report.notes, None, report.columns)
 
 
 def of_report(episodes: Episodes, report: Report) -> Reading:

@@ -170,8 +170,13 @@ def _traits(rdp: RDP, events: _Events) -> Float:
 
 
 def _distances(some: Float, others: Float) -> Float:
-    """[S, O] squared (Hellinger's, up to a factor), no two of a row equal: ties are broken by number."""
-    squares = (some**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * some @ others.T
+    """[S, O] squared (Hellinger's, up to a factor), no two of a row equal: ties are broken by number.
+
+    Traits, at most 1, become whole numbers whose products add up to less than 2⁵³: to the same in whatever order.
+    """
+    unit = 0.5 ** ((52 - some.shape[1].bit_length()) // 2)
+    some, others = np.round(some / unit), np.round(others / unit)
+    squares = unit**2 * ((some**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * (some @ others.T))
     return np.asarray(np.round(np.maximum(squares, 0), DIGITS) + 10.0**-DIGITS * np.arange(len(others)) / len(others))
 
 

@@ -43,14 +43,6 @@ Int32 = NDArray[np.int32]
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # how likely a table is to be equal beforehand: many may differ, or few
 TIE = 1e-9  # balances closer than this are equal
-TABLED = 1 << 16  # counts up to which ln Γ is looked up
-LN_GAMMA = np.cumsum(  # ln Γ(k+1) and ln Γ(k+½)
-    [
-        np.concatenate([[first], np.log(np.arange(TABLED - 1) + shift)])
-        for first, shift in ((0.0, 1.0), (math.log(math.pi) / 2, 0.5))
-    ],
-    axis=1,
-)
 
 
 def refine(
@@ -242,7 +234,7 @@ class _Layer:
         return self._nearest([self._compare(s, rows[self.label_of[s]]) for s in others])
 
     def _compare(self, s: int, row: Int64) -> _Found:
-        evidence, balance, telling = kernels.fold(row, self._states[s], self._tables, LN_GAMMA, EQUAL)
+        evidence, balance, telling = kernels.fold(row, self._states[s], self._tables, EQUAL)
         return _Found(s, evidence, balance, telling, row)
 
     def _nearest(self, found: list[_Found]) -> _Found:

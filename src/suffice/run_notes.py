@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from suffice import json_texts
 from suffice.files import replacing
 
 
@@ -27,8 +28,8 @@ def save_run_notes(path: str | Path, notes: RunNotes) -> None:
 def load_run_notes(path: str | Path) -> RunNotes | None:
     """What the run took, if the small file is still beside the model."""
     try:
-        return msgspec.json.decode(_notes_path(path).read_bytes(), type=RunNotes)
-    except (OSError, msgspec.DecodeError):
+        return json_texts.read(_notes_path(path), RunNotes)
+    except (OSError, ValueError):
         return None
 
 

@@ -23,6 +23,7 @@ Counts = NDArray[np.int64]
 
 BYTES_PER_KEY = 16  # a key and its count in the exact table
 BYTES_PER_CELL = 8
+LARGEST = 1 << 62  # a cell is an integer of 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class CountMinSketch:
         """Count each key that often."""
         if counts.size and counts.min() < 0:
             raise SettingsError("a Count-Min-Sketch only grows: counts must not be negative")
+        self._grow(float(counts.sum(dtype=np.float64)))
         self.total += int(counts.sum())
         if self._cells is not None:
             self._pour(keys, counts)
@@ -129,8 +131,14 @@ class CountMinSketch:
         if other._cells is None:
             self.add(other._keys, other._counts)
         else:
+            self._grow(other.total)
             self.cells[...] += other._cells
             self.total += other.total
+
+    def _grow(self, more: float) -> None:
+        """No cell can wrap while the total does not."""
+        if self.total + more > LARGEST:
+            raise SettingsError(f"a Count-Min-Sketch counts up to {LARGEST:,}; count less, or in larger units")
 
     def _pour(self, keys: Keys, counts: Counts) -> None:
         kernels.sketch_add(self.cells, self.shape.multipliers(), keys, counts)

@@ -146,7 +146,7 @@ def _last(rdp: RDP, counts: Int64, usual: Float) -> Float:
         counts = counts.copy()
         counts[: rdp.n_states] += rdp.cut
     pairs, of_letter = np.unique(rdp.letters[:, [0, 2]], axis=0, return_inverse=True)
-    same = np.zeros((len(of_letter), len(pairs)))
-    same[np.arange(len(of_letter)), of_letter.reshape(-1)] = 1
-    cost = -np.log2((counts @ same + usual @ same) / (counts.sum(axis=1, keepdims=True) + 1))
+    met = np.zeros((len(counts), len(pairs)))
+    np.add.at(met.T, of_letter.reshape(-1), (counts + usual).T)
+    cost = -np.log2(met / (counts.sum(axis=1, keepdims=True) + 1))
     return np.asarray(cost[:, of_letter.reshape(-1)])

@@ -82,6 +82,11 @@ class Stored(Elsewhere):
     chosen: tuple[Mask, ...] | None = None  # by block, if some only
 
     @property
+    def weighted(self) -> bool:
+        """See `Elsewhere`."""
+        return any(block.weighted for block in self.blocks)
+
+    @property
     def sizes(self) -> list[int]:
         """See `Blocks`."""
         if self.chosen is None:

@@ -7,23 +7,28 @@ size follows from the limit; the result is the same to the bit as that of readin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes
+from suffice.asking import ITSELF
+from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes, Outline, Value
 from suffice.errors import LogError, SettingsError
 from suffice.logs import Bins, Dataset, HowToRead, Report, read_table
 from suffice.logs.binning import bin_column, spread_binnings
 from suffice.logs.pieces import Extent, Pieces
-from suffice.logs.placement import NothingKeptError
-from suffice.logs.reading import flat_table
-from suffice.logs.tables import Table
+from suffice.logs.placement import TruncatedError
+from suffice.logs.reading import Lost, doubtful_values, flat_table
+from suffice.logs.tables import NothingKeptError, Table
 from suffice.stored import Stored, Writer, in_turn
 
-ITSELF = 300 << 20  # bytes of the program without any data
-BYTES_A_DECISION = 64  # of a log that is read at once, at the peak
-BYTES_IN_A_PIECE = 400  # of a row, while it is read and those around it wait
-LEAST, MOST = 1 << 14, 1 << 20  # rows of a piece
+BYTES_A_DECISION = 40  # of a log that is read at once, at the peak, beside its cells
+BYTES_IN_A_PIECE = 250  # of a decision, while its piece is read and those around it wait
+BYTES_A_CELL = 12  # of episodes that are padded to the horizon
+BYTES_A_THREAD = 64 << 20  # while episodes are counted block by block
+BYTES_AN_EPISODE = 4  # where each is in the automaton
+LEAST, MOST = 1 << 16, 1 << 20  # decisions of a piece
 
 
 def _silently(done: int, of: int) -> None:
@@ -39,44 +44,107 @@ class Room:
     progress: Callable[[int, int], None] = field(default=_silently, compare=False)
 
     def holds(self, dataset: Dataset) -> bool:
-        """Whether a log fits as a whole."""
-        return ITSELF + BYTES_A_DECISION * dataset.decisions <= self.memory
+        """Whether a log that is hardly padded fits as a whole; one no larger than the smallest pieces does."""
+        return (BYTES_A_DECISION + 2 * BYTES_A_CELL) * dataset.decisions <= self._free
+
+    def cells(self, dataset: Dataset) -> int:
+        """Of decisions padded to the horizon that fit, if the log does."""
+        return (self._free - BYTES_A_DECISION * dataset.decisions) // BYTES_A_CELL
+
+    @property
+    def _free(self) -> int:
+        return max(self.memory, SMALLEST) - ITSELF
 
     @property
     def rows(self) -> int:
-        """Of a piece."""
+        """Decisions of a piece."""
         free = max(self.memory - ITSELF, 0)
-        return min(MOST, max(LEAST, free // (BYTES_IN_A_PIECE * (self.threads + 2))))
+        return min(MOST, max(LEAST, free // (BYTES_IN_A_PIECE * (self.workers() + 2))))
+
+    def workers(self, episodes: int = 0) -> int:
+        """Threads that there is room for, beside what is known of so many episodes."""
+        free = self.memory - ITSELF - BYTES_AN_EPISODE * episodes
+        return max(1, min(self.threads, free // BYTES_A_THREAD))
+
+    def refuse_if_small(self, episodes: int = 0) -> None:
+        """What not even the smallest pieces, or what is known of so many episodes, fit into."""
+        needed = max(SMALLEST, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
+        if self.memory < needed:
+            raise SettingsError(
+                f"--memory {self.memory / 1e6:.0f}MB is too little for this log, even in pieces; give at least "
+                f"{math.ceil(needed / 1e7) * 10}MB"
+            )
+
+
+SMALLEST = ITSELF + 3 * LEAST * BYTES_IN_A_PIECE
 
 
 def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, Report]:
-    """The episodes of a log in a file, and what the report on its first piece says of its columns."""
+    """The episodes of a log in a file, and the report on its first piece, with notes on all."""
+    room.refuse_if_small()
     pieces = Pieces.of(dataset, how, room.rows)
     extent = Extent.together([pieces.extent(0, len(dataset.units))], dataset.name)
+    room.refuse_if_small(extent.episodes)
     how = settled_how(pieces, how, extent, room.memory)
-    writer, first, done = Writer(how.horizon or 0), None, 0
-    nothing: NothingKeptError | None = None
+    cells = ((how.horizon or 0) + 1) * extent.episodes // dataset.decisions  # of a decision
+    pieces = replace(pieces, rows=max(1, pieces.rows * BYTES_IN_A_PIECE // (BYTES_IN_A_PIECE + BYTES_A_CELL * cells)))
+    found, done = _Found(Writer(how.horizon or 0)), 0
 
-    def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError]:
+    def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError | TruncatedError]:
         try:
             return table.rows, read_table(table, how)
-        except NothingKeptError as error:
+        except (NothingKeptError, TruncatedError) as error:
             return table.rows, error
 
-    for rows, found in in_turn(pieces.tables(0, len(dataset.units)), read, room.threads):
+    for rows, piece in in_turn(pieces.tables(0, len(dataset.units)), read, room.workers()):
         done += rows
         room.progress(done, dataset.rows)
-        if isinstance(found, NothingKeptError):
-            nothing = found
-            continue
-        episodes, report = found
-        writer.add(episodes)
-        first = first or report
-    if first is None:
-        raise nothing or LogError(f"{dataset.name}: there are no episodes")
-    stored = writer.finish(room.threads)
+        found.add(piece)
+    first = found.first(extent, dataset.name)
+    if len(found.counted_from) > 1:
+        refuse_first_steps(pieces, how)
+    stored = found.writer.finish(room.workers(extent.episodes))
     refuse_if_endless(stored, how, first, dataset.name)
-    return replace(stored, ascending=extent.ascending), first
+    notes = (*first.notes, *doubtful_values(_values(stored), dataset.rows), *found.lost.told(stored.horizon))
+    return replace(stored, ascending=extent.ascending), replace(first, notes=notes)
+
+
+class _Found:
+    """What pieces come to; complaints that are about all of them wait for the last."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer, self.lost = writer, Lost()
+        self.counted_from: set[int | None] = set()
+        self._first: Report | None = None
+        self._nothing: list[NothingKeptError] = []
+        self._truncated: list[TruncatedError] = []
+
+    def add(self, piece: tuple[Episodes, Report] | NothingKeptError | TruncatedError) -> None:
+        if isinstance(piece, NothingKeptError):
+            self._nothing.append(piece)
+        elif isinstance(piece, TruncatedError):
+            self._truncated.append(piece)
+        elif not self._truncated:
+            episodes, report = piece
+            self.writer.add(episodes)
+            self.lost = self.lost.beside(report.lost)
+            self.counted_from.add(report.first_step)
+            self._first = self._first or report
+
+    def first(self, extent: Extent, name: str) -> Report:
+        """The report on the first piece of which something is left."""
+        if self._truncated:
+            raise self._truncated[0].with_others(self._truncated[1:], extent.episodes)
+        if self._first is None:
+            raise max(self._nothing, key=lambda error: error.longest)
+        return self._first
+
+
+def refuse_first_steps(pieces: Pieces, how: HowToRead) -> None:
+    """Some episodes count their steps from 0: say which does not."""
+    for table in pieces.tables(0, len(pieces.dataset.units)):
+        with suppress(NothingKeptError):
+            read_table(table, replace(how, first_step=0))
 
 
 def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> HowToRead:
@@ -94,7 +162,7 @@ def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> 
             )
         table, *_ = flat_table(pieces.dataset.table(), how)
         found[name] = bin_column(table, name, binning)[1]
-    return replace(how, horizon=how.horizon or extent.longest, bins=found)
+    return replace(how, horizon=how.horizon or extent.longest, bins=found, in_pieces=True)
 
 
 def refuse_if_endless(stored: Stored, how: HowToRead, report: Report, name: str) -> None:
@@ -103,13 +171,19 @@ def refuse_if_endless(stored: Stored, how: HowToRead, report: Report, name: str)
         raise LogError(f"{name}: more than {MAX_EPISODES:,} episodes cannot be counted; leave some out")
     if len(stored.letters) > MAX_LETTERS:
         raise LogError(f"{name}: {len(stored.letters):,} distinct steps are no finite alphabet; bin the observations")
-    alphabet, columns = stored.alphabet, report.columns
-    features = zip(*alphabet.observations, strict=True)
-    values = {columns.action: len(alphabet.actions), columns.reward: len(alphabet.rewards)}
-    values |= {feature: len(set(part)) for feature, part in zip(alphabet.features, features, strict=True)}
-    for column, size in values.items():
+    columns, values = report.columns, _values(stored)
+    values[columns.action or ""] = values.pop("action")
+    values[columns.reward or ""] = stored.alphabet.rewards
+    for column, size in ((column, len(found)) for column, found in values.items()):
         if size > how.max_values + (column == columns.reward):
             raise LogError(
                 f"{name}: column {column!r} has {size:,} distinct values, more than a finite alphabet can mean (limit "
                 f"{how.max_values:,}); bin it: --bin {column}=8, leave the column out, or raise --max-values"
             )
+
+
+def _values(log: Outline) -> dict[str, Collection[Value]]:
+    """Of actions and of each part of what is observed."""
+    parts = zip(*log.alphabet.observations, strict=True)
+    features = {name: dict.fromkeys(part) for name, part in zip(log.alphabet.features, parts, strict=True)}
+    return {"action": log.alphabet.actions, **features}

@@ -58,7 +58,7 @@ def main() -> NoReturn:
     except OSError as error:  # of our own output; files that are read and written say more
         _fail(f"cannot write what there is to say ({error.strerror})", 1)
     except MemoryError:
-        _fail("out of memory; try a smaller --family or --horizon, or fewer episodes", 1)
+        _fail("out of memory; say with --memory how much there is, or try a smaller --family, --horizon or log", 1)
     sys.exit(0)
 
 

@@ -97,7 +97,8 @@ def learn(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; a folder of Parquet files, or a pattern
+        of them in quotes; or minari:ID, a Minari dataset.
     more
         Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
         two episodes.
@@ -199,9 +200,10 @@ def _forget(checkpoint: str) -> None:
 def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
     """What the run took, and by what its logs are known again."""
     from suffice.files import fingerprint
+    from suffice.logs import files_of
     from suffice.run_notes import RunNotes, save_run_notes
 
-    known = [fingerprint(log) for log in logs]
+    known = [fingerprint(*files_of(log)) for log in logs]
     one, several = (known[0], []) if len(known) == 1 else ("", known)
     save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), one, several))
 

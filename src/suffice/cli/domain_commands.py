@@ -21,7 +21,7 @@ from suffice.cli.options import (
     refuse_seed,
     words,
 )
-from suffice.cli.printing import command, named_after, say, say_next
+from suffice.cli.printing import command, named_after, put, say, say_next
 from suffice.cli.saying import print_json, print_table
 from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError
@@ -287,13 +287,13 @@ def _warn_of_false_splits(minimal: Minimal, delta: float) -> None:
 def _print_closest(minimal: Minimal, closest: Closest) -> None:
     say(f"Hardest to tell apart, in layer {closest.layer}, after:")
     for history in _histories(minimal, closest):
-        print(f"  {history}")
+        put(f"  {history}")
     if not closest.distance:
         print("  Nothing that is compared differs between them.")
     elif closest.probabilities:
         p1, p2 = (float(p) for p in closest.probabilities)
         digits = max(4, 2 - math.floor(math.log10(abs(p1 - p2) or 1)))  # so that the difference shows
-        print(f"  {closest.event}: {p1:.{digits}f} against {p2:.{digits}f}")
+        put(f"  {closest.event}: {p1:.{digits}f} against {p2:.{digits}f}")
 
 
 def _print_next(domain: str, told: Distinguishability | None, options: DomainOptions, horizon: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from suffice.cli.measures import predicted
 from suffice.cli.options import LogOptions, read
-from suffice.cli.printing import command, say, say_next
+from suffice.cli.printing import command, put, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
 from suffice.errors import SufficeError
@@ -43,6 +43,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
 
     from suffice.files import fingerprint
     from suffice.learning import HOLD_OUT_SEED
+    from suffice.logs import files_of
     from suffice.offpolicy import judge
     from suffice.run_notes import load_run_notes
 
@@ -50,7 +51,7 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
         episodes, report = read(log, options, loaded)
     propensity = report.propensities
     held_out, notes = loaded.about.held_out, load_run_notes(name)
-    file = fingerprint(log)
+    file = fingerprint(*files_of(log))
     same_file = notes is not None and notes.log_file == file != ""
     if notes is not None and file and file in notes.log_files:
         raise SufficeError(f"{name} was learned from {log} among others, which would flatter it; give another log")
@@ -129,5 +130,5 @@ def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
     histories = rdp.typical_histories()
     for gap in judged.gaps:
         action, after = rdp.alphabet.actions[gap.action], brief(histories[gap.state])
-        print(f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {after}")
+        put(f"  {action}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after {after}")
     say_next(command("info", name, "--states"))

@@ -7,10 +7,17 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from suffice.errors import visible
+
+
+def put(line: str) -> None:
+    """A line that holds whatever was logged."""
+    print(visible(line))
+
 
 def say(text: str, *, label: str = "", style: str = "", wrap: bool = True, file: TextIO | None = None) -> None:
     """A paragraph, its label bold; what may be copied had better not be wrapped."""
-    file = file or sys.stdout
+    file, text = file or sys.stdout, visible(text)
     label = f"{label} " if label else ""
     if not file.isatty():
         print(f"{label}{text}", file=file)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from suffice.cli.printing import say
+from suffice.cli.printing import put, say
+from suffice.errors import visible
 
 if TYPE_CHECKING:
     from suffice.episodes import Episodes
@@ -163,18 +164,19 @@ def print_states(model: Model) -> None:
         rows.append([names[q], shares[q], *advice, shared, f"e.g. {brief(history)}" if q else "the beginning"])
     print_rows(rows, right=(1, 3) if plan is not None else (1,))
     if gathered := [f"{names[q]} {shares[q]}" for q in sorted(ended) if rdp.stationary or q < rdp.n_states - 1]:
-        print(f"  over: {', '.join(gathered)}")
+        put(f"  over: {', '.join(gathered)}")
 
 
 def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
     """In columns as wide as what is in them; those `right` are numbers."""
+    rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
             f"{cell:{'>' if i in right else '<'}{width}}"
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
-        print(f"  {'  '.join(cells)}".rstrip())
+        put(f"  {'  '.join(cells)}".rstrip())
 
 
 def print_doubts(model: Model, most: int) -> None:
@@ -187,8 +189,8 @@ def print_doubts(model: Model, most: int) -> None:
     for doubt in found[:most]:
         candidate, joined = apart(*doubt.histories)
         where = "" if model.rdp.stationary else f"layer {doubt.layer}: "
-        print(f"  {where}{candidate}  with  {joined}")
-        print(f"    {doubt.witness}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
+        put(f"  {where}{candidate}  with  {joined}")
+        put(f"    {doubt.witness}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
 
 
 def print_witnesses(model: Model, most: int) -> None:
@@ -200,12 +202,14 @@ def print_witnesses(model: Model, most: int) -> None:
     for d in told[:most]:
         other = "another" if d.verdict.nearest is None else d.verdict.nearest
         where = "" if model.rdp.stationary else f"layer {d.layer}, "
-        print(f"  {where}states {d.verdict.target} and {other}: {d.verdict.witness}")
+        put(f"  {where}states {d.verdict.target} and {other}: {d.verdict.witness}")
 
 
 def print_json(content: dict[str, Any]) -> None:
     """For machines."""
-    print(json.dumps(content, ensure_ascii=False, indent=1))
+    lines = json.dumps(content, ensure_ascii=False, indent=1).split("\n")
+    for line in lines:
+        print(line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line))
 
 
 LABELS = {  # where the name for machines does not explain itself

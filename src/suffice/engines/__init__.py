@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar
 
-from suffice.asking import InMemory, Log, Question
+from suffice.asking import ITSELF, InMemory, Log, Question
 from suffice.engines.blocks import BlockEngine
 from suffice.engines.local import LocalEngine
 from suffice.episodes import Episodes
@@ -46,6 +46,6 @@ def running(log: Log, threads: int = 1, memory: int = 0, needed: int = 0) -> Abs
         return nullcontext(BlockEngine(log, log, threads))
     if not isinstance(log, Episodes):
         return log.running()
-    if needed > memory:
+    if ITSELF + log.nbytes + needed > memory:
         return nullcontext(BlockEngine(InMemory(log), log.outline, threads))
     return LocalEngine.running(log, threads)

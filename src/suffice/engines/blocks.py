@@ -18,7 +18,7 @@ from suffice.statistics import Candidates, Int64, weights
 
 T = TypeVar("T")
 
-SMALL = 1 << 22  # cells up to which a table of the letters that candidates meet is kept
+SMALL = 1 << 20  # cells up to which a table of the letters that candidates meet is kept
 
 
 class BlockEngine:

@@ -149,8 +149,8 @@ def _episodes(bound: Bound, meeting: _Meeting, size: int, delta: float) -> float
     noise = math.log(len(p1))
     if bound in (PAPER, TWO_SAMPLE):
         if first and bound is PAPER:
-            return 2 * (math.log(4 / delta) + math.log(size)) / (min(n1, n2) * gap**2)
-        return 0.5 * (math.log(2 / delta) + math.log(size) if first else noise) * (1 / n1 + 1 / n2) / gap**2
+            return 2 * (math.log(4) - math.log(delta) + math.log(size)) / (min(n1, n2) * gap**2)
+        return 0.5 * (math.log(2) - math.log(delta) + math.log(size) if first else noise) * (1 / n1 + 1 / n2) / gap**2
     pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
     evidence = float((n1 * _kl(p1, pooled) + n2 * _kl(p2, pooled)).max())
     evidence = max(evidence, 2 * gap**2 / (1 / n1 + 1 / n2))  # Pinsker; rounding hides less

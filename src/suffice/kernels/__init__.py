@@ -21,6 +21,7 @@ from suffice.kernels.folding import meet
 from suffice.kernels.patterns import add_hits, count_bits
 from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
+from suffice.kernels.tables import ln_table
 from suffice.kernels.telling import tell_apart
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
 from suffice.kernels.tying import (
@@ -64,6 +65,7 @@ __all__ = [
     "judge_rows",
     "leaves_of",
     "likelihoods",
+    "ln_table",
     "meet",
     "meet_tied",
     "meet_twice",

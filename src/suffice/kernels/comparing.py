@@ -7,50 +7,10 @@ import math
 import numpy as np
 
 from suffice.kernels.jit import TIE, jit
+from suffice.kernels.tables import cross, likeliest, likelihood_ratio, ln_table
 
 # How two samples' counts of one event are compared (see bounds.py).
 DIFFERENCE, LIKELIHOOD, FISHER = 0, 1, 2
-
-_TABLE = np.array([math.lgamma(i + 1.0) for i in range(1 << 16)])
-
-
-_HALF_LN_2PI = 0.5 * math.log(2 * math.pi)
-
-
-@jit
-def ln_factorial(x):
-    """ln x!: a table for small x, Stirling's series beyond, which is cut off far below the rounding of the result."""
-    if x < _TABLE.size:
-        return _TABLE[x]
-    inverse = 1.0 / x
-    return (x + 0.5) * math.log(x) - x + _HALF_LN_2PI + inverse * (1 / 12 - inverse * inverse / 360)
-
-
-@jit
-def likelihood_ratio(k1, n1, k2, n2):
-    """G = n₁ kl(p̂₁, p̄) + n₂ kl(p̂₂, p̄), p̄ the pooled frequency; written so that equal frequencies give exactly 0."""
-    n, k = float(n1 + n2), k1 + k2
-    g = 0.0
-    if k1 > 0:
-        g += k1 * math.log(k1 * n / (float(n1) * k))
-    if k2 > 0:
-        g += k2 * math.log(k2 * n / (float(n2) * k))
-    if k1 < n1:
-        g += (n1 - k1) * math.log((n1 - k1) * n / (n1 * (n - k)))
-    if k2 < n2:
-        g += (n2 - k2) * math.log((n2 - k2) * n / (n2 * (n - k)))
-    return max(g, 0.0)
-
-
-@jit
-def ln_table(k1, n1, k2, n2):
-    """ln of the hypergeometric probability of a 2×2 table given its margins."""
-    return (
-        (ln_factorial(n1) - ln_factorial(k1) - ln_factorial(n1 - k1))
-        + (ln_factorial(n2) - ln_factorial(k2) - ln_factorial(n2 - k2))
-        - (ln_factorial(n1 + n2) - ln_factorial(k1 + k2) - ln_factorial(n1 + n2 - k1 - k2))
-    )
-
 
 _TIE = 1e-7  # tables whose probabilities differ by less than this factor count as equally probable
 
@@ -120,7 +80,7 @@ def fisher(k1, n1, k2, n2, seen, worth):
     """
     k = k1 + k2
     low, high = max(0, k - n2), min(k, n1)
-    mode = ((n1 + 1) * (k + 1)) // (n1 + n2 + 2)
+    mode = likeliest(n1, n2, k)
     if k1 == mode or seen >= ln_table(mode, n1, k - mode, n2) - _TIE:
         return 0.0
     up = k1 > mode
@@ -153,9 +113,11 @@ def _most_likelihood_ratio(k1, n1, k2, n2):
     kl(p, q) = ∫ (p−u)/(u(1−u)) du from q to p is at most (p−q)²/(2v) with v the least u(1−u) in between, which is at an
     end, and at most (p−q)²/(q(1−q)).
     """
-    p1, p2, pooled = k1 / n1, k2 / n2, (k1 + k2) / (n1 + n2)
+    n, d = float(n1 + n2), cross(k1, n1, k2, n2)
+    p1, p2, pooled = k1 / n1, k2 / n2, (k1 + k2) / n
     v = pooled * (1 - pooled)
-    d1, d2 = (p1 - pooled) * (p1 - pooled), (p2 - pooled) * (p2 - pooled)
+    d1, d2 = d / (n1 * n), d / (n2 * n)  # p₁ − p̄ and p̄ − p₂
+    d1, d2 = d1 * d1, d2 * d2
     v1, v2 = min(p1 * (1 - p1), v), min(p2 * (1 - p2), v)
     first = d1 / v if 2 * v1 <= v else d1 / (2 * v1)
     second = d2 / v if 2 * v2 <= v else d2 / (2 * v2)

@@ -15,17 +15,19 @@ import math
 import numpy as np
 
 from suffice.kernels.jit import jit
+from suffice.kernels.tables import ln_table
 
 DEPTH = 3  # steps since the start that labels of the tree tell apart
 FINE = 64  # nodes of the sum over all tables lie closer than their distance to its ends, divided by this
 COARSE, MANY = 8, 1 << 10  # the same for tables of so many, where it costs time; off by less than 0.002
 EXACT = 1e-12  # what is below it is rounding
-LN_PI = math.log(math.pi)
+TIE = 1e-9  # cells that tell as much but for this are equal; the first is the most telling
 LARGEST = 600.0  # exp of more is no double
+LN_NEVER = np.cumsum([0.0] + [math.log1p(-0.5 / i) for i in range(1, 1 << 12)])  # as far as it is looked up
 
 
 @jit
-def fold(one, other, begin, ln_gamma, equal):
+def fold(one, other, begin, equal):
     """Evidence that two rows of counts come from different futures: (ln E, Σ ln e, the most telling cell).
 
     Tables are the ranges `begin` of cells, each divided outcome by outcome. In E each e is mixed with 1 by the weights
@@ -35,17 +37,15 @@ def fold(one, other, begin, ln_gamma, equal):
     total, most, telling = 0.0, 0.0, -1
     for g in range(begin.size - 1):
         here, size = begin[g], begin[g + 1] - begin[g]
-        added, highest, at = _fold_table(one[here : here + size], other[here : here + size], ln_gamma, equal, mixed)
+        added, highest, at = _fold_table(one[here : here + size], other[here : here + size], equal, mixed)
         total += added
-        if highest > most:
+        if highest > most + TIE:
             most, telling = highest, here + at
     return _ln_mean(mixed), total, telling
 
 
 @jit
-def weigh(
-    mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begin, group, depth, strict, ln_gamma, equal
-):
+def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begin, group, depth, strict, equal):
     """The same for rows that know several labels of each step: (ln E, balance, the most telling cell, its split).
 
     The rows hold cells of a tree, by what happened since the start, and behind them, for each of the depths
@@ -66,9 +66,9 @@ def weigh(
             _add_split(split, mine, theirs, twice, tree_begin[g], one, other)
             c, d = divmod(tree_group[g], depth)
             at = c * (2 * depth + 1) + d
-            added, highest, x = _fold_table(one, other, ln_gamma, equal, mixed[at])
+            added, highest, x = _fold_table(one, other, equal, mixed[at])
             total[at] += added
-            if highest > most and (split or not strict):
+            if highest > most + TIE and (split or not strict):
                 most, telling, told = highest, tree_begin[g] + x, split
         for g in tables:
             one, other = _two(begin[g + 1] - begin[g])
@@ -79,11 +79,11 @@ def weigh(
                 if more:
                     for w in range(equal.size):
                         here[w] = 0.0
-                    added, highest, x = _fold_table(one, other, ln_gamma, equal, here)
+                    added, highest, x = _fold_table(one, other, equal, here)
                 for w in range(equal.size):
                     mixed[at, w] += here[w]
                 total[at] += added
-                if highest > most and not strict:
+                if highest > most + TIE and not strict:
                     most, telling, told = highest, tree_begin[-1] + begin[g] + x, split
         for k in range(labels):  # the tree above k, the automaton from there on; in the end the tree alone
             for part in range(2 * depth + 1):
@@ -123,7 +123,7 @@ def _add_split(split, mine, theirs, twice, begin, one, other):
 @jit
 def screen(
     row, tables, begin, group, states, enough, rows, path, episodes, start, joined, stride, word, weight, symbol_of,
-    tree, tree_cells, ln_gamma, equal,
+    tree, tree_cells, equal,
 ):  # fmt: skip
     """[S] ln E by the tree alone of a candidate against some states, each step on one side; or a bound that is enough.
 
@@ -147,7 +147,7 @@ def screen(
             for x in range(one.size):
                 one[x] = row[begin[g] + x]
                 other[x] = rows[state, 0, begin[g] + x] + rows[state, 1, begin[g] + x]
-            _fold_table(one, other, ln_gamma, equal, mixed[group[g] // DEPTH])
+            _fold_table(one, other, equal, mixed[group[g] // DEPTH])
             left -= one.size
             if max(mixed[0, -1], mixed[1, -1]) + left * least - math.log(mixed.size) >= enough:
                 mixed[:, -1] += left * least
@@ -189,7 +189,7 @@ def _ln_mean(logarithms):
 
 
 @jit
-def _fold_table(one, other, ln_gamma, equal, mixed):
+def _fold_table(one, other, equal, mixed):
     """One table, divided outcome by outcome: Σ ln e, the largest ln e and its cell; adds ln(w + (1−w)e) to `mixed`."""
     n1, n2, outcomes = 0, 0, 0
     for x in range(one.size):
@@ -203,9 +203,9 @@ def _fold_table(one, other, ln_gamma, equal, mixed):
         if n1 == 0 or n2 == 0:
             break
         if one[x] + other[x] > 0:
-            ln_e = _ln_e(one[x], n1, other[x], n2, ln_gamma)
+            ln_e = _ln_e(one[x], n1, other[x], n2)
             total += ln_e
-            if ln_e > most:
+            if ln_e > most + TIE:
                 most, telling = ln_e, x
             e = math.exp(min(ln_e, LARGEST))
             for w in range(equal.size):
@@ -216,48 +216,37 @@ def _fold_table(one, other, ln_gamma, equal, mixed):
 
 
 @jit
-def _ln_e(k1, n1, k2, n2, ln_gamma):
+def _ln_e(k1, n1, k2, n2):
     """ln(Q/P₀) of k₁ in n₁ and k₂ in n₂."""
     k, n = k1 + k2, n1 + n2
     low, high = max(0, k - n2), min(n1, k)
     if low == high:  # the margins leave nothing to chance
         return 0.0
-    mine = _ln_free(k1, n1, ln_gamma) + _ln_free(k2, n2, ln_gamma)
+    mine = _ln_free(k1, n1) + _ln_free(k2, n2)
     # the terms are convex in k, so a straight line between nodes lies above them, and the sum is exact or too large
-    here = math.exp(_ln_free(low, n1, ln_gamma) + _ln_free(k - low, n2, ln_gamma) - mine)
+    here = math.exp(_ln_free(low, n1) + _ln_free(k - low, n2) - mine)
     total, at = 0.0, low
     fine = FINE if n < MANY else COARSE
     while at < high:
         following = min(at + min(at - low, high - at) // fine + 1, high)
-        there = math.exp(_ln_free(following, n1, ln_gamma) + _ln_free(k - following, n2, ln_gamma) - mine)
+        there = math.exp(_ln_free(following, n1) + _ln_free(k - following, n2) - mine)
         total += (following - at) * (here + there) / 2 + (here - there) / 2
         here, at = there, following
     total += here
-    p0 = _ln_choose(n1, k1, ln_gamma) + _ln_choose(n2, k2, ln_gamma) - _ln_choose(n, k, ln_gamma)
-    ln_e = -math.log(total) - p0
+    ln_e = -math.log(total) - ln_table(k1, n1, k2, n2)
     return ln_e if abs(ln_e) > EXACT else 0.0
 
 
 @jit
-def _ln_free(k, n, ln_gamma):
+def _ln_free(k, n):
     """ln of the probability of k in n where the frequency is Beta(½, ½) distributed."""
-    return (
-        _ln_choose(n, k, ln_gamma)
-        + _ln_gamma(1, k, ln_gamma)
-        + _ln_gamma(1, n - k, ln_gamma)
-        - _ln_gamma(0, n, ln_gamma)
-        - LN_PI
-    )
+    return ln_never(k) + ln_never(n - k)
 
 
 @jit
-def _ln_choose(n, k, ln_gamma):
-    return _ln_gamma(0, n, ln_gamma) - _ln_gamma(0, k, ln_gamma) - _ln_gamma(0, n - k, ln_gamma)
-
-
-@jit
-def _ln_gamma(half, k, ln_gamma):
-    """ln Γ(k + 1), or with `half` ln Γ(k + ½); by table [2, L] as far as it goes."""
-    if k < ln_gamma.shape[1]:
-        return ln_gamma[half, k]
-    return math.lgamma(k + (0.5 if half else 1.0))
+def ln_never(k):
+    """The same of none in k, ∏ (1 − 1/2i): beyond the table a series in k + ¼, cut off below the rounding."""
+    if k < LN_NEVER.size:
+        return LN_NEVER[k]
+    x = k + 0.25
+    return -0.5 * math.log(math.pi * x) - 1 / (64 * x * x)

@@ -1,6 +1,7 @@
 """How kernels are compiled: once for each machine, without the interpreter's lock.
 
-A kernel calls only kernels of its own file, because the compiled cache notices a change only in the file it is of.
+The compiled cache of a kernel notices a change only in the file it is of. Those of `tables` and `comparing` are called
+from other files too, which are to be touched after a change there.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One candidate against some of the states, each for itself: which are distinct from it?"""
+"""One candidate against some of the states, each by itself: which are distinct from it?"""
 
 from __future__ import annotations
 

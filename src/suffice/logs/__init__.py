@@ -17,7 +17,7 @@ into pieces of whole episodes.
 
 from suffice.logs.binning import Binning, Bins, EqualWidth, parse_binning
 from suffice.logs.columns import Columns
-from suffice.logs.datasets import Dataset
+from suffice.logs.datasets import Dataset, files_of
 from suffice.logs.reading import HowToRead, Report, read_as, read_log, read_table
 from suffice.logs.schema import read_schema, write_schema
 from suffice.logs.writing import write_log
@@ -30,6 +30,7 @@ __all__ = [
     "EqualWidth",
     "HowToRead",
     "Report",
+    "files_of",
     "parse_binning",
     "read_as",
     "read_log",

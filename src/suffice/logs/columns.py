@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn
@@ -148,7 +149,7 @@ def find_columns(
     if not observations:
         table.refuse("there are no observation columns; add one, if only a constant, or name them with --observations")
     named = [*roles.values(), *observations]
-    if twice := [name for i, name in enumerate(named) if name in named[:i]]:
+    if twice := [name for name, count in Counter(named).items() if count > 1]:
         table.refuse(f"column {twice[0]!r} is asked for twice; give it one role")
     if roles.get("done") == "done" and set(OURS) <= set(table.names):
         notes.append("column 'done' marks ends, and was not read as an observation")
@@ -215,4 +216,5 @@ def _refuse_missing(table: Table, name: str, option: str, usual: Sequence[str] =
         table.refuse(f"there is only one column, {table.names[0]!r}; separate the cells by commas")
     if near := closest(name, table.names):
         table.refuse(f"there is no column {name!r}; did you mean {near!r}? say {option} {shlex.quote(near)}")
-    table.refuse(f"there is no column {name!r}, only {', '.join(map(repr, table.names))}; name it with {option}")
+    others = ", ".join(map(repr, table.names[:20])) + (", …" if len(table.names) > 20 else "")
+    table.refuse(f"there is no column {name!r}, only {others}; name it with {option}")

@@ -20,9 +20,11 @@ import pyarrow.parquet as pq
 
 from suffice.errors import LogError
 from suffice.logs.arrays import first_line
+from suffice.logs.limits import BROKEN, refuse_columns, refuse_rows
 from suffice.logs.tables import Table, settled
 
 SUFFIXES = (".parquet", ".pq")
+BUFFER = 1 << 20  # bytes of a column at a time, where a row group may be as large as the log
 
 
 class Unit(NamedTuple):
@@ -32,7 +34,7 @@ class Unit(NamedTuple):
     group: int
     first: int  # its first row in the whole log
     rows: int
-    values: int  # at most so many in a column: decisions, even where a row is an episode
+    values: int  # about so many in a column: decisions, even where a row is an episode
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,15 @@ class Dataset:
     def units(self) -> tuple[Unit, ...]:
         """All row groups, in order."""
         found: list[Unit] = []
-        first = 0
+        first, nested = 0, any(pa.types.is_nested(field.type) for field in self.schema)
         for i, file in enumerate(self.files):
             about = self._open(file).metadata
             for group in range(about.num_row_groups):
                 part = about.row_group(group)
-                values = max((part.column(c).num_values for c in range(part.num_columns)), default=0)
-                found.append(Unit(i, group, first, part.num_rows, values))
+                # What a damaged file says of a column ends the process, unless the column is read: Arrow 26 lets the
+                # exception pass. So where a row may be an episode, a byte is taken for a value.
+                values = part.total_byte_size // max(part.num_columns, 1) if nested else 0
+                found.append(Unit(i, group, first, part.num_rows, max(part.num_rows, values)))
                 first += part.num_rows
         return tuple(found)
 
@@ -115,7 +119,9 @@ class Dataset:
                 try:
                     found = opened.read(columns=[name]).column(name)
                     found.validate(full=True)
-                except (pa.ArrowException, OSError) as error:
+                except pa.ArrowMemoryError as error:
+                    raise MemoryError from error
+                except BROKEN as error:
                     raise _unreadable(file, name, error) from error
                 if len(found) != (rows := opened.metadata.num_rows):
                     raise LogError(f"{file}: column {name!r} has {len(found):,} of {rows:,} rows; export it again")
@@ -131,27 +137,45 @@ class Dataset:
             wanted = [unit for unit in self.units[begin:end] if unit.file == i]
             if not wanted:
                 continue
-            first, opened = wanted[0].first, self._open(file)
+            first, opened = wanted[0].first, self._open(file, BUFFER)
             try:
                 groups = [unit.group for unit in wanted]
-                for batch in opened.iter_batches(rows, row_groups=groups, columns=list(columns)):
+                for batch in opened.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=False):
                     table = pa.Table.from_batches([batch])
                     table.validate(full=True)
+                    if not len(table):  # row groups may be empty
+                        continue
                     yield first, table
                     first += len(table)
-            except (pa.ArrowException, OSError) as error:
+            except pa.ArrowMemoryError as error:
+                raise MemoryError from error
+            except BROKEN as error:
                 raise _unreadable(file, ", ".join(columns), error) from error
             if first != wanted[-1].first + wanted[-1].rows:
                 raise LogError(f"{file}: it has fewer rows than it says; export it again")
 
-    def _open(self, file: Path) -> pq.ParquetFile:
+    def _open(self, file: Path, buffer: int = 0) -> pq.ParquetFile:
         try:
-            schema = pq.read_schema(file)
+            about = pq.read_metadata(file)
+            refuse_columns(file, about.num_columns)
+            refuse_rows(file, about.num_rows)
             # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
-            text = [field.name for field in schema if pa.types.is_string(field.type)]
-            return pq.ParquetFile(file, read_dictionary=text)
-        except pa.ArrowException as error:
+            text = [field.name for field in about.schema.to_arrow_schema() if _is_text(field.type)]
+            return pq.ParquetFile(file, metadata=about, read_dictionary=text, buffer_size=buffer)
+        except OSError:
+            raise
+        except BROKEN as error:
             raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}); export it again") from error
+
+
+def files_of(source: str) -> tuple[str | Path, ...]:
+    """The files of a log, or its name if it is no file."""
+    dataset = Dataset.of(source)
+    return (source,) if dataset is None else dataset.files
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 
 
 def _unreadable(file: Path, name: str, error: Exception) -> LogError:
@@ -166,8 +190,8 @@ def _is_ours(file: Path, folder: Path) -> bool:
 
 def _by_numbers(file: Path) -> list[tuple[int, int, str]]:
     """part-2 comes before part-10."""
-    parts = re.split(r"(\d+)", str(file))
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+    parts = re.split(r"([0-9]+)", str(file))
+    return [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]
 
 
 def _difference(one: pa.Schema, other: pa.Schema) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from csv import Error as CsvError
 from csv import reader as csv_reader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -17,8 +17,10 @@ import pyarrow.csv as pacsv
 from suffice.errors import LogError
 from suffice.files import name_beside
 from suffice.logs.arrays import first_line
+from suffice.logs.arrow_files import open_arrow
 from suffice.logs.datasets import Dataset
 from suffice.logs.json_files import open_json
+from suffice.logs.limits import BROKEN, lines, opened, refuse_bomb, refuse_columns
 from suffice.logs.tables import Table
 
 KINDS = {
@@ -34,8 +36,6 @@ KINDS = {
     ".ndjson": "json",
     ".json": "json",
 }
-
-ARROW_FILE = b"ARROW1"  # what a file begins with, and a stream does not
 
 
 def format_of(path: Path) -> str:
@@ -60,22 +60,9 @@ def open_file(path: Path, text: Collection[str] = ()) -> Table:
             raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
         if kind == "csv":
             return _open_csv(path, text)
-        return _open_arrow(path) if kind == "arrow" else open_json(path)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        return open_arrow(path) if kind == "arrow" else open_json(path)
+    except (*BROKEN, EOFError, zlib.error) as error:
         raise LogError(f"{path}: the file cannot be read ({first_line(error)}); copy or export it again") from error
-
-
-def _open_arrow(path: Path) -> Table:
-    """Arrow's own format, as a file or a stream, mapped rather than read."""
-    with pa.memory_map(str(path)) as file:
-        begins = file.read(len(ARROW_FILE))
-        file.seek(0)
-        try:
-            table = (pa.ipc.open_file if begins == ARROW_FILE else pa.ipc.open_stream)(file).read_all()
-            table.validate(full=True)  # what is broken would else be read from anywhere in memory
-        except pa.ArrowException as error:
-            raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}); export it again") from error
-    return Table.of(table, str(path))
 
 
 # ---------------------------------------------------------------- CSV
@@ -87,9 +74,11 @@ def _open_csv(path: Path, text: Collection[str]) -> Table:
         raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
     if any("\0" in name or "\ufffd" in name for name in header):
         raise LogError(f"{path}: row 1: the header is not UTF-8 text; save the file as UTF-8")
+    refuse_columns(path, len(header))
     try:
+        refuse_bomb(path)
         table = parse_csv(lambda: str(path), text)
-    except pa.ArrowInvalid as error:
+    except BROKEN as error:
         fault = _ragged_row(path, len(header)) or f"this is not a CSV file ({first_line(error)}); export it again"
         raise LogError(f"{path}: {fault}") from error
     return Table.of(table, str(path), lambda row: _csv_line(path, row))
@@ -110,8 +99,8 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
 
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row, blank lines left out: slow, for the sake of a good complaint only."""
-    with _open_text(path) as file:
-        reader = csv_reader(file)
+    with opened(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
+        reader = csv_reader(lines(text, path))
         with suppress(CsvError):
             yield from ((reader.line_num, record) for record in reader if record)
 
@@ -125,9 +114,3 @@ def _ragged_row(path: Path, width: int) -> str | None:
         if len(record) != width:
             return f"row {line} has {len(record)} cells, but the header has {width}; mend or remove the row"
     return None
-
-
-def _open_text(path: Path) -> IO[str]:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace", newline="")
-    return path.open(encoding="utf-8", errors="replace", newline="")

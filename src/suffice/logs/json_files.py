@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import gzip
-import re
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.json as pajson
 
+from suffice import json_texts
 from suffice.errors import LogError
 from suffice.logs.arrays import DEEPEST, ONE_KIND, first_line, kind_of, table_of_rows
+from suffice.logs.limits import BROKEN, LONGEST_LINE, is_packed, lines, opened
 from suffice.logs.tables import Table
 
-BLOCK = 1 << 26  # bytes that are parsed together: a line, which may be a whole episode, must fit
+BLOCK = LONGEST_LINE  # bytes that are parsed together
 MARK = b"\xef\xbb\xbf"  # that some editors begin a UTF-8 file with
 NO_OPENING = bytes(set(range(256)) - set(b"[{\n"))
-NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
-TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
-MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+MALFORMED = (ValueError, RecursionError)  # those of msgspec and of UTF-8 among them
+MOST_COMPARED = 1 << 20  # values of a line, for the sake of a complaint
 
 
 def open_json(path: Path) -> Table:
     """Open lines of objects, an array of them, or a single one on several lines."""
-    first = next(_lines(path), (1, b""))[1]
+    first = _first_line(path)
     if not first or (first.startswith(b"{") and first.endswith(b"}")):
         return _open_lines(path)
     try:
-        with _opened(path) as file:
-            found = msgspec.json.decode(file.read().removeprefix(MARK), type=dict[str, Any] | list[dict[str, Any]])
+        found: Any = json_texts.decode(_whole(path), dict[str, Any] | list[dict[str, Any]])  # type: ignore[arg-type]
     except MALFORMED as error:
         if not first.startswith(b"["):
             raise LogError(f"{path}: {_fault(path)}") from error
@@ -47,15 +44,14 @@ def _open_lines(path: Path) -> Table:
         if (schema := _untimed(table.schema)) != table.schema:
             table = _parse(path, schema)
         table.validate(full=True)  # of text that is no UTF-8
-    except pa.ArrowException as error:
+    except BROKEN as error:
         told = f"{first_line(error)}; give each row one object, with each name once, in at most {BLOCK:,} bytes"
         raise LogError(f"{path}: {_fault(path) or told}") from error
     return Table.of(table, str(path), lambda row: _line_number(path, row))
 
 
 def _parse(path: Path, schema: pa.Schema | None = None) -> pa.Table:
-    compression = "gzip" if path.name.lower().endswith(".gz") else None
-    with pa.input_stream(str(path), compression=compression) as stream:
+    with pa.input_stream(str(path), compression="gzip" if is_packed(path) else None) as stream:
         return pajson.read_json(stream, pajson.ReadOptions(block_size=BLOCK), pajson.ParseOptions(schema))
 
 
@@ -78,7 +74,7 @@ def _untimed(schema: pa.Schema) -> pa.Schema:
 def _refuse_deep(path: Path) -> None:
     """Arrow's parser would exhaust the stack; few lines have so many brackets that they must be looked at."""
     most = carried = 0
-    with _opened(path) as file:
+    with opened(path) as file:
         while block := file.read(1 << 22):
             openings = [len(run) for run in block.translate(None, NO_OPENING).split(b"\n")]
             openings[0] += carried
@@ -86,10 +82,8 @@ def _refuse_deep(path: Path) -> None:
     if most <= DEEPEST:
         return
     for number, line in _lines(path):
-        if len(line.translate(None, NO_OPENING)) > DEEPEST:
-            brackets = TEXT.sub(b"", line).translate(None, NO_BRACKET)
-            if max(accumulate(1 if bracket in b"[{" else -1 for bracket in brackets), default=0) > DEEPEST + 1:
-                raise LogError(f"{path}: row {number} is nested more than {DEEPEST} deep; flatten it")
+        if len(line.translate(None, NO_OPENING)) > DEEPEST and json_texts.depth(line) > DEEPEST + 1:
+            raise LogError(f"{path}: row {number} is nested more than {DEEPEST} deep; flatten it")
 
 
 def _fault(path: Path) -> str | None:
@@ -97,10 +91,10 @@ def _fault(path: Path) -> str | None:
     kinds: dict[tuple[str, ...], str] = {}
     for number, line in _lines(path):
         try:
-            row = msgspec.json.decode(line, type=dict[str, Any])
+            row = json_texts.decode(line, dict[str, Any])
         except MALFORMED as error:
             return f"row {number} is no JSON object ({first_line(error)}); write one object on each line"
-        for way, value in _values(row, ()):
+        for way, value in islice(_values(row, ()), MOST_COMPARED):
             if kinds.setdefault(way, kind_of(value)) != kind_of(value):
                 told = f"{kind_of(value)} where the rows before have {kinds[way]}"
                 return f"row {number}, column {'.'.join(way).removesuffix('.')!r}: {told}; {ONE_KIND}"
@@ -121,16 +115,31 @@ def _values(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Numbered from 1; blank lines, and blanks around the others, left out."""
-    with _opened(path) as file:
-        for number, line in enumerate(file, 1):
+    with opened(path) as file:
+        for number, line in enumerate(lines(file, path), 1):
             line = (line.removeprefix(MARK) if number == 1 else line).strip()
             if line:
                 yield number, line
 
 
+def _whole(path: Path) -> bytes:
+    """Of a file that is no lines."""
+    data = bytearray()
+    with opened(path) as file:
+        while piece := file.read(1 << 20):
+            data += piece
+            if len(data) > BLOCK:
+                told = "write each object on a line of its own"
+                raise LogError(f"{path}: JSON that is no lines may have {BLOCK >> 20} MiB at most; {told}")
+    return bytes(data).removeprefix(MARK)
+
+
+def _first_line(path: Path) -> bytes:
+    """The first that is not blank; of a very long one, its beginning."""
+    with opened(path) as file:
+        found = iter(lambda: file.readline(BLOCK), b"")
+        return next((line for piece in found if (line := piece.removeprefix(MARK).strip())), b"")
+
+
 def _line_number(path: Path, row: int) -> str:
     return str(next((number for i, (number, _) in enumerate(_lines(path)) if i == row), row + 1))
-
-
-def _opened(path: Path) -> IO[bytes]:
-    return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")  # type: ignore[return-value]

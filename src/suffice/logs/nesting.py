@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from suffice.episodes import Int64
 from suffice.logs.arrays import DEEPEST
 from suffice.logs.columns import ENDS, Columns, known_as
-from suffice.logs.tables import Bools, Table
+from suffice.logs.tables import Bools, NothingKeptError, Table
 
 WIDEST = 256  # values of one cell that become columns; more are a picture, not features
 Part = tuple[str, pa.DataType, Callable[[pa.ChunkedArray], pa.ChunkedArray]]
@@ -28,13 +28,22 @@ Part = tuple[str, pa.DataType, Callable[[pa.ChunkedArray], pa.ChunkedArray]]
 def unnest(table: Table, columns: Columns) -> Table:
     """A log as it is placed and encoded; columns that are flat already are read as before."""
     table = _squeezed(table, columns)
+    if (lists := _lists_of(table, columns)) is not None:
+        bare = lists != _column_of("reward", table, columns)  # whose fields the rewards are
+        table = _explode(table if bare else _spread(table, lists=False), lists, columns, bare)
+    return _spread(table)
+
+
+def lists_of_steps(table: Table, columns: Columns) -> str | None:
+    """The column whose lists are the steps of episodes; None where a row is a decision."""
+    return _lists_of(_squeezed(table, columns), columns)
+
+
+def _lists_of(table: Table, columns: Columns) -> str | None:
     reward = _column_of("reward", table, columns)
     if reward is not None and reward in table.types:
-        if _is_list(table.types[reward]):
-            table = _explode(_spread(table, lists=False), reward, columns)
-    elif steps := _steps_of(table, columns):
-        table = _explode(table, steps, columns, bare=True)
-    return _spread(table)
+        return reward if _is_list(table.types[reward]) else None
+    return _steps_of(table, columns)
 
 
 def _squeezed(table: Table, columns: Columns) -> Table:
@@ -64,11 +73,13 @@ def _steps_of(table: Table, columns: Columns) -> str | None:
 
 def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Table:
     """A row for each entry of the lists in a column; with `bare`, the fields of its entries are columns themselves."""
-    lengths = _lengths(table.column(by))
+    lengths = list_lengths(table.column(by))
     ends = [_column_of(role, table, columns) for role in ENDS]
     row = np.repeat(np.arange(table.rows), lengths)
     if not len(row):
-        table.refuse(f"column {by!r} holds empty lists only; an episode has at least one step")
+        raise NothingKeptError(
+            f"{table.source}: column {by!r} holds empty lists only; an episode has at least one step"
+        )
     step = np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
 
     def entries(name: str) -> pa.Array | pa.ChunkedArray:
@@ -78,7 +89,7 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
         if not _is_list(table.types[name]):
             repeated = column.take(pa.array(row))
             return _on_last(repeated, step + 1 == lengths[row]) if name in ends else repeated
-        found = _lengths(column)
+        found = list_lengths(column)
         longer = found - lengths
         if longer.any() and not (longer == 1).all():
             at = int(np.argmax((longer != 0) & (longer != 1))) if ((longer != 0) & (longer != 1)).any() else 0
@@ -106,6 +117,7 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
         lambda name: _chunked(entries(name)),
         lambda i: f"{table.place(int(row[i]))}, step {step[i]}",
         (f"{empty:,} episodes without a step were left out",) if (empty := np.count_nonzero(lengths == 0)) else (),
+        table.part,
     )
     return _taken_apart(exploded, {by: _fields(exploded, by, prefix="")}) if bare else exploded
 
@@ -134,7 +146,7 @@ def _common_length(column: pa.ChunkedArray) -> int:
     """Of the lists in a column; 0 if it varies."""
     if pa.types.is_fixed_size_list(column.type):
         return int(column.type.list_size)
-    lengths = _lengths(column)
+    lengths = list_lengths(column)
     return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else 0
 
 
@@ -183,7 +195,7 @@ def _on_last(marks: pa.ChunkedArray, last: Bools) -> pa.ChunkedArray:
     return pc.if_else(pa.array(last), marks, pa.scalar("0").cast(marks.type))
 
 
-def _lengths(column: pa.ChunkedArray) -> Int64:
+def list_lengths(column: pa.ChunkedArray) -> Int64:
     """[rows] of the lists in a column; a missing list is empty."""
     lengths: Int64 = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
     return lengths

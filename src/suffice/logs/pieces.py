@@ -18,12 +18,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from suffice.errors import LogError
-from suffice.logs.columns import ENDS, Columns
+from suffice.logs.columns import ENDS, KNOWN, Columns
 from suffice.logs.datasets import Dataset
+from suffice.logs.nesting import list_lengths, lists_of_steps
 from suffice.logs.reading import HowToRead, flat_table
 from suffice.logs.tables import Bools, Table
 
 UInt64 = NDArray[np.uint64]
+
+HEAD = 1000  # rows that show what the columns are
 
 
 class Extent(NamedTuple):
@@ -44,7 +47,8 @@ class Extent(NamedTuple):
             raise LogError(f"{name}: there are columns but no rows; a log has one row per decision")
         ascending = cls.in_order(parts) and all(part.ascending for part in parts)
         if not ascending:
-            seen = np.sort(np.concatenate([part.seen for part in parts]))
+            seen = np.concatenate([part.seen for part in parts]) if len(parts) > 1 else parts[0].seen
+            seen.sort()
             if (seen[1:] == seen[:-1]).any():
                 raise LogError(
                     f"{name}: the rows of an episode do not lie together, and the log is too large to sort in memory; "
@@ -70,111 +74,122 @@ class Pieces:
     dataset: Dataset
     columns: Columns  # by their roles
     read: tuple[str, ...]  # the columns that matter
-    nested: bool  # a row is an episode
+    lists: str | None  # the column whose lists are the steps of episodes; None: a row is a decision
     rows: int  # of a piece, about
 
     @classmethod
-    def of(cls, dataset: Dataset, how: HowToRead, rows: int) -> Pieces:
-        """Find the columns, as they are found when a log is read as a whole."""
-        opened = Table.of(dataset.schema.empty_table(), dataset.name)
-        table, columns, _ = flat_table(opened, how)
-        wanted = {name for role in Columns.__slots__ if role != "observations" and (name := getattr(columns, role))}
-        wanted |= set(columns.observations or ())
-        flat = wanted <= set(dataset.schema.names)
-        nested = table.names != opened.names or not flat
-        return cls(dataset, columns, tuple(n for n in dataset.schema.names if not flat or n in wanted), nested, rows)
+    def of(cls, dataset: Dataset, how: HowToRead, decisions: int) -> Pieces:
+        """Find the columns as they are found when a log is read as a whole, by its first rows."""
+        for _, head in dataset.batches(0, len(dataset.units), dataset.schema.names, HEAD):
+            if len(head):
+                break
+        else:
+            raise LogError(f"{dataset.name}: there are columns but no rows; a log has one row per decision")
+        opened = Table.of(head, dataset.name, dataset.place)
+        _, columns, _ = flat_table(opened, how)
+        lists = lists_of_steps(opened, columns)
+        wanted = [lists, *(columns.observations or ())]
+        wanted += [getattr(columns, role) for role in KNOWN]
+        read = [n for n in opened.names if any(w == n or w.startswith(f"{n}.") for w in wanted if w is not None)]
+        if _are_inside(opened, columns.episode, lists):
+            raise LogError(
+                f"{dataset.name}: the episode ids lie within lists or records, and the log is too large to read as a "
+                "whole; give them a column of their own, or raise --memory"
+            )
+        return cls(dataset, columns, tuple(read), lists, max(1, decisions * dataset.rows // dataset.decisions))
+
+    @property
+    def nested(self) -> bool:
+        """Whether a row holds several decisions."""
+        return self.lists is not None
 
     def extent(self, begin: int, end: int, marked: bool = False) -> Extent:
         """What a first pass over the part that begins in units begin..end−1 shows, by the columns that bound episodes.
 
         Ids that grow need not be kept, unless other parts are out of order: then they are wanted `marked`.
         """
-        if self.nested:
-            return self._extent_of_rows(begin, end)
-        sizes: list[NDArray[np.int64]] = []
-        ids: list[pa.Array] = []
-        for _, table, starts in self._whole(begin, end, self._bounds()):
+        n, longest, grows, ends = 0, 0, True, []  # type: int, int, bool, list[Any]
+        seen: list[UInt64] = []
+        columns = (*self._bounds(), *filter(None, [self.lists]))
+        for first, table, starts in self._whole(begin, end, columns):
             places = np.flatnonzero(starts)
-            sizes.append(np.diff(places, append=len(starts)))
-            if self.columns.episode is not None:
-                ids.append(_plain(table.column(self.columns.episode)).take(pa.array(places)))
-        if not sizes:
-            return Extent(0, 0, None, None, True, _NONE)
-        n, longest = sum(map(len, sizes)), int(max(part.max() for part in sizes))
-        if not ids:
-            return Extent(n, longest, None, None, True, _NONE)
-        known = pa.chunked_array(ids).combine_chunks()
-        grows = len(known) < 2 or bool(pc.all(pc.less(known[:-1], known[1:])).as_py())
-        seen = _NONE if grows and not marked else _marks(known)
-        return Extent(n, longest, known[0].as_py(), known[-1].as_py(), grows, seen)
+            n, longest = n + len(places), max(longest, int(np.add.reduceat(self._decisions(table), places).max()))
+            if self.columns.episode not in columns:
+                continue
+            self._opened(first, table).complete(self.columns.episode)
+            ids = _plain(table.column(self.columns.episode)).take(pa.array(places))
+            within = bool(pc.all(pc.less(ids[:-1], ids[1:]), min_count=0).as_py())
+            grows = grows and within and not (ends and ids[0].as_py() <= ends[1])
+            if not grows and not marked:
+                return self.extent(begin, end, marked=True)
+            ends = [ends[0] if ends else ids[0].as_py(), ids[-1].as_py()]
+            if marked:
+                seen.append(_marks(ids))
+        first_id, last_id = ends or (None, None)
+        return Extent(n, longest, first_id, last_id, grows, _joined(seen))
 
-    def _extent_of_rows(self, begin: int, end: int) -> Extent:
-        n, longest = 0, 0
-        for _, table in self.dataset.batches(begin, end, self.read, self.rows):
-            for column in table.columns:
-                if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-                    longest = max(longest, pc.max(pc.list_value_length(column)).as_py() or 0)
-            n += len(table)
-        return Extent(n, longest, None, None, True, _NONE)
+    def _decisions(self, table: pa.Table) -> NDArray[np.int64]:
+        """[rows] of each row."""
+        return np.ones(len(table), np.int64) if self.lists is None else list_lengths(table.column(self.lists))
 
     def tables(self, begin: int, end: int) -> Iterator[Table]:
         """The pieces of the part that begins in units begin..end−1."""
-        if self.nested:
-            for first, table in self.dataset.batches(begin, end, self.read, self.rows):
-                yield self._opened(first, table)
-            return
         for first, table, _ in self._whole(begin, end, self.read):
             yield self._opened(first, table)
 
     def _opened(self, first: int, table: pa.Table) -> Table:
         opened = Table.of(table, self.dataset.name)
-        return replace(opened, place=lambda row: self.dataset.place(first + row))
+        return replace(opened, place=lambda row: self.dataset.place(first + row), part=True)
 
     def _bounds(self) -> tuple[str, ...]:
-        ends = (getattr(self.columns, role) for role in ENDS)
-        return tuple(filter(None, ends)) if self.columns.episode is None else (self.columns.episode,)
+        """The columns that show where an episode begins; none if every row does."""
+        if self.columns.episode is None:
+            return tuple(filter(None, (getattr(self.columns, role) for role in ENDS)))
+        return (self.columns.episode,) if self.columns.episode in self.dataset.schema.names else ()
 
     def _whole(self, begin: int, end: int, columns: Sequence[str]) -> Iterator[tuple[int, pa.Table, Bools]]:
         """Pieces of whole episodes: the first row's number, the rows, and which of them begin an episode."""
+        units = self.dataset.units
+        stop = units[end].first if end < len(units) else self.dataset.rows
         before = self._last_of(begin)
-        kept: list[pa.Table] = []
-        starts: list[Bools] = []
-        at = self.dataset.units[begin].first if begin < len(self.dataset.units) else 0
         inside = before is None  # of an episode that begins here
-        for first, table in self.dataset.batches(begin, len(self.dataset.units), columns, self.rows):
+        kept: list[tuple[pa.Table, Bools]] = []
+        at = units[begin].first if begin < len(units) else 0
+        for first, table in self.dataset.batches(begin, len(units), columns, self.rows):
             begins, before = self._begins(table, before)
             places = np.flatnonzero(begins)
-            beyond = end < len(self.dataset.units) and first >= self.dataset.units[end].first
+            others = places[places >= stop - first]  # what begins there is another part's
+            high = int(others[0]) if len(others) else len(table)
+            low = 0
             if not inside:
-                if not len(places):
-                    continue
-                table, begins, at, inside = table[places[0] :], begins[places[0] :], first + int(places[0]), True
-                places = places - places[0]
-            if beyond and len(places):  # what begins from here on is another part's
-                table, begins = table[: places[0]], begins[: places[0]]
-            elif len(places) and sum(map(len, kept)) + int(places[-1]) >= self.rows // 2:
-                cut = int(places[-1])
-                kept, starts = [*kept, table[:cut]], [*starts, begins[:cut]]
-                if cut or len(kept) > 1:
-                    piece = pa.concat_tables(kept)
-                    yield at, piece, np.concatenate(starts)
-                    at += len(piece)
-                kept, starts, table, begins = [], [], table[cut:], begins[cut:]
-            kept, starts = [*kept, table], [*starts, begins]
-            if beyond and len(places):
+                low = int(places[0]) if len(places) else len(table)
+                at, inside = first + low, len(places) > 0
+            last = int(places[-1]) if len(places) and not len(others) else 0
+            if begins[last] and sum(len(begun) for _, begun in kept) + last - low >= max(self.rows // 2, 1):
+                kept.append((table[low:last], begins[low:last]))
+                yield at, *_together(kept)
+                at, low, kept = first + last, last, []
+            kept.append((table[low:high], begins[low:high]))
+            if len(others):
                 break
-        if sum(map(len, kept)):
-            yield at, pa.concat_tables(kept), np.concatenate(starts)
+        if any(len(begun) for _, begun in kept):
+            yield at, *_together(kept)
 
     def _last_of(self, begin: int) -> pa.Table | None:
-        """The row before a unit, by which it shows whether an episode goes on; None before the first."""
-        if begin == 0:
+        """The row before a unit, by which it shows whether an episode goes on; None if there is none to ask."""
+        if not self._bounds():
             return None
-        found = [table[-1:] for _, table in self.dataset.batches(begin - 1, begin, self._bounds(), self.rows)]
-        return found[-1] if found else self._last_of(begin - 1)  # a row group may be empty
+        for unit in range(begin - 1, -1, -1):  # row groups may be empty
+            for _, table in self.dataset.batches(unit, unit + 1, self._bounds(), self.rows):
+                last = table[-1:]
+            if self.dataset.units[unit].rows:
+                return last
+        return None
 
-    def _begins(self, table: pa.Table, before: pa.Table | None) -> tuple[Bools, pa.Table]:
+    def _begins(self, table: pa.Table, before: pa.Table | None) -> tuple[Bools, pa.Table | None]:
         """[rows] whether each row begins an episode, given the row before the first; and the last row."""
+        if not self._bounds():
+            return np.ones(len(table), bool), None
         joined = table.select(self._bounds())
         rows = joined if before is None else pa.concat_tables([before, joined])
         if self.columns.episode is not None:
@@ -184,7 +199,31 @@ class Pieces:
             marked = [_flags(rows.column(name))[:-1] for name in self._bounds()]
             changes = reduce(np.logical_or, marked)
         begins = np.concatenate([[True], changes]) if before is None else changes
-        return begins, joined[-1:] if len(joined) else before
+        return begins, joined[-1:]
+
+
+def _joined(parts: list[UInt64]) -> UInt64:
+    """In any order, and used up, so that there never are two of each."""
+    joined = np.empty(sum(map(len, parts)), np.uint64)
+    at = 0
+    while parts:
+        part = parts.pop()
+        joined[at : at + len(part)] = part
+        at += len(part)
+    return joined
+
+
+def _together(kept: Sequence[tuple[pa.Table, Bools]]) -> tuple[pa.Table, Bools]:
+    tables, begins = zip(*kept, strict=True)
+    return pa.concat_tables(tables), np.concatenate(begins)
+
+
+def _are_inside(table: Table, ids: str | None, lists: str | None) -> bool:
+    """Whether ids are part of another column; rows that are episodes without ids are numbered."""
+    if ids is None or ids in table.names:
+        return ids is not None and bool(pa.types.is_nested(table.types[ids]))
+    kind = None if lists is None else table.types[lists].value_type
+    return kind is None or (pa.types.is_struct(kind) and ids in [field.name for field in kind])
 
 
 def _plain(column: pa.ChunkedArray) -> pa.Array:

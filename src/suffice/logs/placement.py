@@ -7,6 +7,7 @@ fill it exactly, in whatever order they come; only to explain what is wrong are 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -17,16 +18,36 @@ import pyarrow.compute as pc
 from suffice.episodes import MAX_EPISODES, Codes, Int64
 from suffice.errors import LogError
 from suffice.logs.columns import Columns
-from suffice.logs.tables import Bools, Coded, Floats, Table, V
+from suffice.logs.tables import Bools, Coded, Floats, NothingKeptError, Table, V
 from suffice.logs.values import EXACT, MISSING, flag, integer
 
 NOT_A_WEIGHT = "a weight is the number of episodes one stands for; list an observation of that name with --observations"
 
+MOST_ROWS = (1 << 31) - 1  # of a table: they are numbered in 32 bits
 MAX_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
 
 
-class NothingKeptError(LogError):
-    """A log, or a piece of one, of which no episode is left."""
+class TooLargeError(LogError):
+    """More cells than there is room for."""
+
+
+class TruncatedError(LogError):
+    """Episodes that were cut off, where the horizon asks for more."""
+
+    def __init__(self, source: str, early: int, of: int, horizon: int, shortest: int, mark: str | None) -> None:
+        self.early, self.shortest = early, shortest
+        self._same = source, horizon, mark
+        why = f" ({mark!r} is not true on their last row)" if mark else ""
+        super().__init__(
+            f"{source}: {early:,} of {of:,} episodes are truncated before the horizon {horizon}{why}, no early end; "
+            f"cut all with --horizon {shortest} or leave them out with --drop-truncated"
+        )
+
+    def with_others(self, others: Sequence[TruncatedError], of: int) -> TruncatedError:
+        """Of a log of so many episodes, of which these are in other pieces."""
+        source, horizon, mark = self._same
+        early, shortest = ([getattr(error, name) for error in (self, *others)] for name in ("early", "shortest"))
+        return TruncatedError(source, sum(early), of, horizon, min(shortest), mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +59,7 @@ class Rows:
     ids: pa.Array  # [episodes]
     length: Int64  # [episodes] in rows
     sorted: bool  # the rows were out of order
+    first_step: int | None = None  # 0 or 1, if steps are numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +95,10 @@ class Layout:
         return steps
 
 
-def place_rows(table: Table, columns: Columns) -> Rows:
-    """Number episodes and steps; refuse a step that is there twice or not at all."""
+def place_rows(table: Table, columns: Columns, first_step: int | None = None) -> Rows:
+    """Number episodes and steps, these from 0 or 1 as the log does; refuse a step that is there twice or not at all."""
+    if table.rows > MOST_ROWS:
+        table.refuse(f"{table.rows:,} rows are too many for one table; divide the log into several files")
     if columns.episode is not None:
         episode, ids = _number_episodes(table, columns.episode)
     else:
@@ -90,7 +114,7 @@ def place_rows(table: Table, columns: Columns) -> Rows:
         return Rows(episode, step, ids, length, sorted=False)
     coded = table.encode(columns.step, integer)
     steps = np.array(coded.values, dtype=np.int64)
-    first = int(steps.min())
+    first = int(steps.min()) if first_step is None else first_step
     if first not in (0, 1):
         text = f"the first step of the log is {first}; count the steps of each episode from 0 or 1"
         table.refuse_any(steps[coded.codes] == first, columns.step, text)
@@ -100,8 +124,8 @@ def place_rows(table: Table, columns: Columns) -> Rows:
     filled = np.zeros(table.rows, dtype=bool)
     filled[np.minimum(slot, table.rows - 1)] = True
     if not filled.all() or (step >= length.astype(np.int32)[episode]).any():
-        _refuse_steps(table, columns.step, episode, steps[coded.codes], ids)
-    return Rows(episode, step, ids, length, sorted=bool((slot[1:] < slot[:-1]).any()))
+        _refuse_steps(table, columns.step, episode, steps[coded.codes], ids, first)
+    return Rows(episode, step, ids, length, bool((slot[1:] < slot[:-1]).any()), first)
 
 
 def _number_episodes(table: Table, name: str) -> tuple[Codes, pa.Array]:
@@ -126,10 +150,10 @@ def _number_episodes(table: Table, name: str) -> tuple[Codes, pa.Array]:
     return place[raw], ids.take(order)
 
 
-def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.Array) -> NoReturn:
+def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.Array, first: int) -> NoReturn:
     """Say what is wrong with the steps of the first episode in which they are."""
     order = np.lexsort((step, episode))
-    first, episode, step = int(step.min()), episode[order], step[order]
+    episode, step = episode[order], step[order]
     begins = np.diff(episode, prepend=-1) != 0
     before = np.where(begins, first - 1, np.roll(step, 1))
     at = int(np.argmax(step != before + 1))
@@ -143,26 +167,29 @@ def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.
     table.refuse_row(int(order[at]), name, text)
 
 
-def lay_out(table: Table, rows: Rows, horizon: int | None, columns: Columns, drop: bool) -> Layout:
+def lay_out(
+    table: Table, rows: Rows, horizon: int | None, columns: Columns, drop: bool, room: int | None = None
+) -> Layout:
     """Cut to the horizon; drop or refuse the episodes that were truncated before it."""
     longest = int(rows.length.max())
     horizon = longest if horizon is None else horizon
     early = _truncated(table, columns, rows) & (rows.length < horizon)
     if early.any() and not drop:
         mark = columns.terminated or (columns.done if columns.truncated is None else None)
-        why = f" ({mark!r} is not true on their last row)" if mark else ""
-        table.refuse(
-            f"{np.count_nonzero(early):,} of {len(early):,} episodes are truncated before the horizon {horizon}{why}, "
-            f"no early end; cut all with --horizon {rows.length[early].min()} or leave them out with --drop-truncated"
-        )
+        shortest = int(rows.length[early].min())
+        raise TruncatedError(table.source, int(np.count_nonzero(early)), len(early), horizon, shortest, mark)
     if early.all():
-        raise NothingKeptError(
+        nothing = NothingKeptError(
             f"{table.source}: every episode is truncated before the horizon {horizon}; say --horizon {longest}"
         )
+        nothing.longest = longest
+        raise nothing
     if (cells := (horizon + 1) * np.count_nonzero(~early)) > MAX_CELLS:
         table.refuse(
             f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding; say --horizon"
         )
+    if room is not None and cells > room:
+        raise TooLargeError(f"{table.source}: padded to {horizon} decisions it does not fit into memory")
     kept = (rows.step < horizon) & ~early[rows.episode] if early.any() or longest > horizon else None
     step, episode = (rows.step, rows.episode) if kept is None else (rows.step[kept], rows.episode[kept])
     column = np.cumsum(~early) - 1

@@ -6,9 +6,9 @@ Time is linear in the rows. Peak memory is about 50 bytes a row for Parquet, who
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,29 @@ from suffice.logs.columns import KNOWN, Columns, find_columns, text_columns
 from suffice.logs.nesting import unnest
 from suffice.logs.placement import Layout, Rows, lay_out, place_rows, read_propensities, read_weights
 from suffice.logs.sources import open_table
-from suffice.logs.tables import Coded, Floats, Table, V, dense
+from suffice.logs.tables import Bools, Coded, Floats, Table, V, dense
 from suffice.logs.values import number, plain
+
+
+class Lost(NamedTuple):
+    """What a horizon cuts off."""
+
+    episodes: int = 0
+    reward: float = 0.0  # in absolute terms
+    of: float = 0.0  # all reward
+
+    def beside(self, other: Lost) -> Lost:
+        """Of two pieces."""
+        return Lost(self.episodes + other.episodes, self.reward + other.reward, self.of + other.of)
+
+    def told(self, horizon: int) -> Iterator[str]:
+        """If there is anything to tell."""
+        if self.episodes:
+            share = f"{self.reward / max(self.of, 1e-300):.0%}"
+            yield f"{self.episodes:,} episodes are cut to {horizon} decisions, and with them goes {share} of all reward"
+
+
+NOTHING_LOST = Lost()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +64,8 @@ class Report:
     notes: tuple[str, ...]
     ids: Any = None  # [N] of the episodes, an Arrow array
     propensities: Floats | None = None  # [H+1, N] of the logged actions, if a column says so
+    first_step: int | None = None  # 0 or 1, if steps are numbered
+    lost: Lost = NOTHING_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +93,9 @@ class HowToRead:
     drop_truncated: bool = False
     max_values: int = 1000
     bins: Mapping[str, Binning] = field(default_factory=dict)
+    first_step: int | None = None  # 0 or 1; None: as the log has it
+    in_pieces: bool = False  # of which one says little about the log
+    room: int | None = None  # for so many cells, [H+1, N]
 
     def __post_init__(self) -> None:
         if self.horizon is not None and self.horizon < 1:
@@ -122,21 +148,19 @@ def flat_table(opened: Table, how: HowToRead) -> tuple[Table, Columns, tuple[str
 def read_table(opened: Table, how: HowToRead) -> tuple[Episodes, Report]:
     """The episodes of an open log."""
     table, columns, notes = flat_table(opened, how)
-    rows = place_rows(table, columns)
-    layout = lay_out(table, rows, how.horizon, columns, how.drop_truncated)
+    rows = place_rows(table, columns, how.first_step)
+    layout = lay_out(table, rows, how.horizon, columns, how.drop_truncated, how.room)
     weight = read_weights(table, columns.weight, rows) if columns.weight else None
     decisions = _encode(table, columns, how.max_values, how.bins, _counts(rows, layout, weight))
     alphabet = how.schema or _alphabet_seen(layout, decisions)
     steps = _encode_steps(table, columns, layout, alphabet, decisions)
     weight = None if weight is None else weight[layout.episodes]
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=how.schema is not None)
-    notes = (
-        *table.notes,
-        *notes,
-        *_doubtful_values(decisions, len(rows.step)),
-        *_lost_rewards(rows, layout, decisions),
-    )
-    report = _report(columns, rows, layout, decisions, notes)
+    report = _report(columns, rows, layout, decisions, (*table.notes, *notes))
+    if not how.in_pieces:
+        values = {"action": decisions.action, **decisions.features}
+        doubts = doubtful_values({name: column.values for name, column in values.items()}, len(rows.step))
+        report = replace(report, notes=(*report.notes, *doubts, *report.lost.told(layout.horizon)))
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
     return episodes, report
@@ -148,29 +172,32 @@ def _counts(rows: Rows, layout: Layout, weight: Int64 | None) -> Int64:
     return counts if layout.rows is None else counts * layout.rows
 
 
-def _doubtful_values(decisions: _Decisions, rows: int) -> Iterator[str]:
-    """Values that were hardly meant to be symbols."""
-    for name, column in {"action": decisions.action, **decisions.features}.items():
-        words = [value for value in column.values if isinstance(value, str)]
+def doubtful_values(values: Mapping[str, Collection[Value]], rows: int) -> Iterator[str]:
+    """Values of columns that were hardly meant to be symbols."""
+    for name, column in values.items():
+        words = [value for value in column if isinstance(value, str)]
         alike: dict[str, str] = {}
         if twice := next((w for w in words if alike.setdefault(w.strip().lower(), w) != w), None):
             first = alike[twice.strip().lower()]
             yield f"column {name!r} has {first!r} and {twice!r}, which are two values; write them alike if they are one"
-        if len(column.values) > max(MANY_VALUES, rows // 2):
+        if len(column) > max(MANY_VALUES, rows // 2):
             yield f"column {name!r} hardly ever has a value twice; leave it out: --observations names what is seen"
-        elif len(column.values) > MANY_VALUES and not words:
-            told = f"{len(column.values)} different numbers, each a symbol of its own"
+        elif len(column) > MANY_VALUES and not words:
+            told = f"{len(column)} different numbers, each a symbol of its own"
             yield f"column {name!r} has {told}; try --bin {name}=8"
 
 
-def _lost_rewards(rows: Rows, layout: Layout, decisions: _Decisions) -> Iterator[str]:
-    """What a horizon cuts off."""
-    if layout.rows is None or not (beyond := layout.episodes[rows.episode] & ~layout.rows).any():
-        return
-    rewards = np.abs(np.array(decisions.reward.values))[decisions.reward.codes]
-    share = rewards[beyond].sum() / max(rewards[layout.episodes[rows.episode]].sum(), 1e-300)
+def _lost(rows: Rows, layout: Layout, decisions: _Decisions) -> Lost:
+    rewards = np.abs(np.array(decisions.reward.values))
+
+    def total(part: Bools | slice) -> float:
+        return float(np.bincount(decisions.reward.codes[part], minlength=len(rewards)) @ rewards)
+
+    if layout.rows is None:
+        return Lost(of=total(slice(None)))
+    kept = layout.episodes[rows.episode]
     cut = np.count_nonzero(layout.episodes & (rows.length > layout.horizon))
-    yield f"{cut:,} episodes are cut to {layout.horizon} decisions, and with them goes {share:.0%} of all reward"
+    return Lost(int(cut), total(kept & ~layout.rows), total(kept))
 
 
 def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions, notes: tuple[str, ...]) -> Report:
@@ -183,6 +210,7 @@ def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions,
         lengths=(int(rows.length.min()), float(np.median(rows.length)), int(rows.length.max())),
         sorted=rows.sorted,
         cut=int(np.count_nonzero(layout.episodes & (rows.length > layout.horizon))),
+        lost=_lost(rows, layout, decisions),
         padded=int(np.count_nonzero(layout.episodes & (rows.length < layout.horizon))),
         dropped=len(rows.length) - layout.n,
         values={name: len(c.values) for name, c in coded.items()} | {columns.reward: len(decisions.reward.values)},
@@ -191,6 +219,7 @@ def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions,
         columns=columns,
         notes=notes,
         ids=rows.ids.filter(pa.array(layout.episodes)),
+        first_step=rows.first_step,
     )
 
 

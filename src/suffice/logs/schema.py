@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from suffice import json_texts
 from suffice.episodes import Alphabet, Value
 from suffice.errors import LogError
 from suffice.files import name_beside, replacing
@@ -39,11 +40,10 @@ def read_schema(path: str | Path) -> Alphabet:
     True
     """
     try:
-        schema = msgspec.json.decode(Path(path).read_bytes(), type=_Schema)
-        return _checked(schema)
+        return _checked(json_texts.read(Path(path), _Schema))
     except OSError as error:
         raise LogError(f"{path}: the schema cannot be read ({error.strerror}){name_beside(path)}") from error
-    except (msgspec.DecodeError, ValueError) as error:
+    except ValueError as error:
         raise LogError(f"{path}: {error}") from error
 
 

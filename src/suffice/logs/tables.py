@@ -7,6 +7,7 @@ is what a person counts: the line in a text file (the header of a CSV is line 1)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.episodes import Codes, Int64, smallest_uint
 from suffice.errors import LogError
+from suffice.logs.limits import refuse_columns
 from suffice.logs.values import MISSING, NOT_A_CELL
 
 V = TypeVar("V")
@@ -25,6 +27,12 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 LOOKUP = 1 << 22  # a look-up table of so many cells is cheap whatever the log
+
+
+class NothingKeptError(LogError):
+    """A log, or a piece of one, of which no episode is left."""
+
+    longest = 0  # decisions, of what there was
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +53,13 @@ class Table:
     column: Callable[[str], pa.ChunkedArray]
     place: Callable[[int], str]  # by which a person finds row 0, 1, …
     notes: tuple[str, ...] = ()  # what was done to get there
+    part: bool = False  # of a log whose other rows are not here
 
     @classmethod
     def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> Table:
         """Of columns in memory."""
-        if twice := [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]:
+        refuse_columns(source, table.num_columns)
+        if twice := [name for name, count in Counter(table.column_names).items() if count > 1]:
             raise LogError(f"{source}: there are two columns {twice[0]!r}; rename or remove one")
         types = {field.name: _settled_type(field.type) for field in table.schema}
         return cls(source, types, table.num_rows, lambda name: settled(table.column(name)), place)
@@ -76,7 +86,8 @@ class Table:
         """A column without missing values."""
         column = self.column(name)
         if column.null_count:
-            many = f" ({column.null_count:,} are missing in this column)" if column.null_count > 1 else ""
+            several = column.null_count > 1 and not self.part
+            many = f" ({column.null_count:,} are missing in this column)" if several else ""
             self.refuse_row(pc.index(pc.is_null(column), True).as_py(), name, MISSING + many)
         return column
 
@@ -105,8 +116,9 @@ class Table:
         raw, distinct = self.distinct(name)
         if limit is not None and len(distinct) > limit:
             advice = advice if _is_numeric(distinct.type) else "group them first"
+            size = f"{'at least ' if self.part else ''}{len(distinct):,}"
             self.refuse(
-                f"column {name!r} has {len(distinct):,} distinct values, more than a finite alphabet can mean "
+                f"column {name!r} has {size} distinct values, more than a finite alphabet can mean "
                 f"(limit {limit:,}); {advice}, leave the column out (--observations names what is seen), or raise "
                 "--max-values"
             )

@@ -25,6 +25,7 @@ Int64 = NDArray[np.int64]
 Float = NDArray[np.float64]
 Candidates = NDArray[np.uint32]  # [N] the candidate each episode belongs to
 
+PREPARED = 32 << 20  # bytes of episodes that are prepared for counting, and not kept
 UNWEIGHTED = np.zeros(0, dtype=np.int64)  # how kernels are told that every episode counts once
 
 
@@ -140,6 +141,10 @@ class Counted(NamedTuple):
 
     def __call__(self, view: View) -> Any:
         """See `Question`."""
+        few = max(1, PREPARED // self.plan.prepared_bytes(1))
+        return self.together([self._count(part) for part in view.slices(few)])
+
+    def _count(self, view: View) -> Any:
         shard: Shard = view.prepare(self.plan, view.episodes)
         return shard.count(self.t - view.since, view.group, self.n_candidates, view.met)
 

@@ -121,6 +121,8 @@ class AdaptivePlan:
 
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> AdaptiveLayer:
         """See `Plan`."""
+        if not delta * self.share(len(self.ladder) - 1):
+            raise SettingsError(f"δ = {delta:g} is too small to be divided among {len(self.ladder)} families")
         return AdaptiveLayer(self, t, self._log.horizon - t + 1, part, sizes, delta, asker)
 
     def share(self, r: int) -> float:

@@ -13,7 +13,7 @@ from suffice.bounds import Bound
 from suffice.errors import SufficeError
 from suffice.kernels import FISHER
 from suffice.languages import Family
-from suffice.statistics import Asker, Float, Int64, Judgement
+from suffice.statistics import PREPARED, Asker, Float, Int64, Judgement
 from suffice.statistics.language_counts import LanguagePlan
 from suffice.statistics.rows import Mask, RowLayer, Told
 
@@ -44,14 +44,22 @@ class CountedOn(NamedTuple):
 
     def __call__(self, view: View) -> Any:
         """See `Question`."""
+        few = max(1, PREPARED // self._rung.prepared_bytes(1))
+        return self.together([self._count(part) for part in view.slices(few)])
+
+    def _count(self, view: View) -> Any:
         shard = view.prepare(self.plan, view.episodes)
         return shard.rung(self.r).count(self.t - view.since, view.group, self.n_candidates, view.met)
 
     def together(self, answers: list[Any]) -> Any:
         """See `Question`."""
+        return answers[0] if len(answers) == 1 else self._rung.together(answers)
+
+    @property
+    def _rung(self) -> LanguagePlan:
         plan = self.plan.rung(self.r)
         assert plan is not None, "rungs that do not fit are not asked"
-        return answers[0] if len(answers) == 1 else plan.together(answers)
+        return plan
 
 
 class _Rung(NamedTuple):

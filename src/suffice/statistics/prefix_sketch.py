@@ -71,7 +71,7 @@ class SketchPlan:
         return Shape.for_accuracy(self._epsilon(length, delta), self._ln_delta_c(length, delta), self._seed)
 
     def _ln_delta_c(self, length: int, delta: float) -> float:
-        return math.log(delta / 4) - math.log(self._prefixes.size(length, delta))
+        return math.log(delta) - math.log(4) - math.log(self._prefixes.size(length, delta))
 
     def _epsilon(self, length: int, delta: float) -> float:
         return math.sqrt((math.log(2) - self._ln_delta_c(length, delta)) / (2 * self._total))

@@ -44,6 +44,11 @@ class PrefixCounts:
 
 def refuse_if_too_large(log: Outline, memory: int) -> None:
     """Say beforehand that orders and one tree will not fit."""
+    if log.n > MOST_LEAVES:
+        raise SettingsError(
+            f"{log.n:,} episodes are more than the {MOST_LEAVES:,} whose prefixes have numbers; use --metric "
+            "languages, or count equal episodes once, with a column of weights"
+        )
     needed = (4 * (log.horizon + 2) + BYTES_PER_LEAF) * log.n
     if needed > memory:
         raise SettingsError(
@@ -52,6 +57,7 @@ def refuse_if_too_large(log: Outline, memory: int) -> None:
         )
 
 
+MOST_LEAVES = 1 << 30  # a tree has at most twice as many nodes, whose numbers are of 32 bits
 BYTES_PER_LEAF = 64  # tree, tally and one row of counts, if all suffixes differ
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.asking import Log, View, ask
+from suffice.asking import ITSELF, Log, View, ask
 from suffice.bounds import Promise
 from suffice.checkpoints import NOWHERE, Part
 from suffice.decisions import Decision
@@ -75,7 +75,8 @@ def tie(
     if episodes.horizon < 2:
         raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
     stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_STEPS))
-    needed = 16 * -(-episodes.n // stride) * (episodes.horizon + 1)
+    steps = -(-episodes.n // stride) * (episodes.horizon + 1)
+    needed = 16 * steps if isinstance(episodes, Episodes) else ITSELF + 28 * steps  # there a limit is of all there is
     if needed > settings.memory:
         raise SettingsError(
             f"tying the layers of this log needs about {needed / 1e9:.1f} GB, more than the "
@@ -89,9 +90,9 @@ def tie(
         whole = kept.part("whole")
         last = recall_round(whole, 0, sample, looked_at.total)
         if last is None:
-            steps = Steps.of(looked_at)
+            all_steps = Steps.of(looked_at)
             labelling = Labelling(sample, completed(found.tau), settings.memory)
-            last = FoundRound.of(steps, _round(steps, labelling, settings, {}, again=False))
+            last = FoundRound.of(all_steps, _round(all_steps, labelling, settings, {}, again=False))
             keep_round(whole, 0, last)
         found = last
     progress(ROUNDS + (stride > 1), ROUNDS + (stride > 1))

@@ -19,7 +19,7 @@ from suffice.episodes import PAD, STOP, Codes, Episodes, Int64, smallest_uint
 from suffice.errors import SettingsError
 from suffice.kernels import DEPTH
 from suffice.rdp import UNSEEN, show_symbol
-from suffice.refining import EQUAL, LN_GAMMA
+from suffice.refining import EQUAL
 from suffice.statistics import weights
 
 Int32 = NDArray[np.int32]
@@ -53,7 +53,7 @@ class Steps:
     def of(cls, episodes: Episodes) -> Steps:
         symbols, symbol_of = episodes.symbols()
         letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
-        pairs, pair_of = np.unique(letters[:, 0] * n_rewards + letters[:, 2], return_inverse=True)
+        pairs, pair_of = np.unique(letters[:, 0] * np.int64(n_rewards) + letters[:, 2], return_inverse=True)
         n, wide = len(letters), len(letters) + len(pairs)
         word = np.empty((episodes.n, episodes.horizon + 1), smallest_uint(wide))
         word[:] = episodes.word.T
@@ -240,7 +240,7 @@ class Labelling:
         """How many steps beyond the next one must look to tell two rows apart by the tree; DEPTH if it does not."""
         for depth in range(DEPTH):  # nodes are numbered by depth, and tables by node
             tables = int(np.count_nonzero(self.tree_group % DEPTH <= depth))
-            evidence, _, _ = kernels.fold(one, other, self.tree_tables.begin[: tables + 1], LN_GAMMA, EQUAL)
+            evidence, _, _ = kernels.fold(one, other, self.tree_tables.begin[: tables + 1], EQUAL)
             if evidence >= threshold:
                 return depth
         return DEPTH

@@ -21,7 +21,7 @@ from suffice.episodes import Int64
 from suffice.kernels import DEPTH
 from suffice.merging import Verdict
 from suffice.rdp import UNSEEN
-from suffice.refining import EQUAL, LN_GAMMA, TIE
+from suffice.refining import EQUAL, TIE
 from suffice.tying.labels import Labelling, Steps, grouped
 
 Int32 = NDArray[np.int32]
@@ -225,7 +225,7 @@ class _Comparison:
         found = kernels.screen(
             rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, np.array(states), enough,
             r._rows, r._path, self._episodes, self._start, self._joined, r._stride, r._steps.word, r._steps.weight,
-            r._steps.symbol_of, labels.tree, labels.tree_cells, LN_GAMMA, EQUAL,
+            r._steps.symbol_of, labels.tree, labels.tree_cells, EQUAL,
         )  # fmt: skip
         return np.asarray(found)
 
@@ -242,7 +242,7 @@ class _Comparison:
         self._count_twice(state, 1)
         found = kernels.weigh(
             mine, r._rows[state], r._twice, touched[0], made.tree_tables.begin, made.tree_group, touched[1],
-            made.tables.begin, made.group, DEPTH, r._strict, LN_GAMMA, EQUAL,
+            made.tables.begin, made.group, DEPTH, r._strict, EQUAL,
         )  # fmt: skip
         self._count_twice(state, -1)
         return _Near(state, *found)

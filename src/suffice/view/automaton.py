@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.episodes import PAD
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, visible
 from suffice.planner import BEHAVE, Plan
 from suffice.rdp import RDP
 from suffice.view.arrows import Arrow
@@ -267,9 +267,9 @@ def _width(text: str, size: float) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)[0]) / 72
+    return float(text_to_path.get_text_width_height_descent(visible(text), FontProperties(size=size), False)[0]) / 72
 
 
 def _write(axes: Axes, x: float, y: float, text: str, size: float, colour: str, *, align: str = "center") -> None:
     """Above all shapes; a dollar is a dollar."""
-    axes.text(x, y, text, size=size, color=colour, ha=align, va="center_baseline", zorder=5, parse_math=False)
+    axes.text(x, y, visible(text), size=size, color=colour, ha=align, va="center_baseline", zorder=5, parse_math=False)

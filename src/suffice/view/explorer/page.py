@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from base64 import b64encode
 from dataclasses import replace
 from importlib.resources import files
@@ -24,6 +25,8 @@ from suffice.wording import Wording
 
 EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
+# In JSON, a backslash of the text, or one of the characters that `html` leaves out of pages.
+UNFIT = re.compile(r"(\\\\)|\\u(?:00[0189][0-9a-f]|007f|200[ef]|202[a-e]|206[6-9]|fff[ef])")
 UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
 
@@ -63,8 +66,9 @@ def page_of(
 
 
 def as_json(data: Any) -> str:
-    """JSON that HTML leaves alone: ASCII, and no angle brackets or ampersands."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
+    """JSON that HTML leaves alone: ASCII, and no angle brackets or ampersands; without what no text may contain."""
+    escaped = json.dumps(data, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
+    return UNFIT.sub(lambda found: found[1] or r"\ufffd", escaped)
 
 
 def _part(name: str) -> str:

@@ -1,0 +1,240 @@
+"""What is fuzzed: for each kind of file some that are in order, words to spoil them with, and what is done with one."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import suffice
+from oracle import random_episodes
+from suffice.cli.saying import describe, print_contents, print_doubts, print_promises, print_states, print_table
+from suffice.domains.pomdp import PomdpDomain
+from suffice.episodes import Episodes
+from suffice.errors import SufficeError
+from suffice.export import to_dot, to_json
+from suffice.logs import read_log, read_schema, write_log, write_schema
+from suffice.model import Model
+from suffice.outlook import look_ahead
+from suffice.run_notes import load_run_notes
+from suffice.view.explorer import page_of
+from suffice.view.report import content_of
+
+NUMBERS = (b"-1", b"1e999", b"NaN", b"9223372036854775808", b"1" * 400, b"0.1", b"null", b"true")
+BYTES = (b"\0", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", bytes(8), b"\x80\0\0\0\0\0\0\0")
+TEXTS = (
+    b"\x1b[31m",
+    b"\xed\xa0\x80",
+    b"\xe2\x80\xa8",
+    b"\xe2\x80\xae",
+    b"</script>",
+    b"../x",
+    b'"',
+    b"\n",
+    b"\r",
+    b",",
+)
+BRACKETS = (b"[" * 2000, b'{"a":' * 300, b"[]", b"{}", b"]", b"}", b":")
+WORDS = (b"T:", b"O:", b"R:", b"*", b"uniform", b"identity", b"reset", b"start include:", b"100000", b"#", b"states: 9")
+OBEYED = "\x1b\x07\x08\r\u202e\u2066"  # by terminals
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A kind of file."""
+
+    suffix: str
+    seeds: Callable[[], list[bytes]]
+    words: tuple[bytes, ...]
+    use: Callable[[Path], None]
+    cost: int = 1  # times that an input takes as long as most do
+
+    def __call__(self, data: bytes) -> bool:
+        """Whether a file is taken; else it is refused in one line, and either way nothing is written elsewhere."""
+        with TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            path = Path(folder) / f"a{self.suffix}"
+            path.write_bytes(data)
+            try:
+                self.use(path)
+                refused = ""
+            except SufficeError as error:
+                refused = str(error)
+            assert os.listdir(folder) == [path.name] and path.read_bytes() == data, "something was written"
+        assert refused.isprintable() and len(refused) < 5000, f"no line to read: {refused!r:.5000}"
+        assert not any(character in said.getvalue() for character in OBEYED), "the terminal would obey"
+        said.getvalue().encode()
+        return not refused
+
+
+# ---------------------------------------------------------------- what is done with a file
+
+
+def use_model(path: Path) -> None:
+    """All that a model is for."""
+    model = Model.load(path)
+    print_table(describe(model, str(path)))
+    print_promises(model)
+    print_states(model)
+    print_doubts(model, 3)
+    shown = repr(model), model._repr_html_(), to_json(model), to_dot(model), page_of(model, title=path.stem)
+    "".join(shown).encode()
+    content_of(model, None, path.stem)
+    if model.plan is not None:
+        policy = model.policy()
+        policy.reset()
+        for observation in model.rdp.alphabet.observations[:3]:
+            policy.act(observation)
+
+
+def use_log(path: Path) -> None:
+    """Look into a log, and learn from it if it is as small as it was."""
+    episodes, report = read_log(path)
+    episodes.digest()
+    if episodes.n <= 100 and episodes.horizon <= 10:
+        print_contents(episodes, report, look_ahead(episodes))
+        print_states(suffice.learn(episodes))
+
+
+def use_checkpoint(path: Path) -> None:
+    """Go on with a run of which one file is this one."""
+    which, data = path.read_bytes()[:1], path.read_bytes()[1:]
+    parts = [(stationary, name) for stationary in (False, True) for name in checkpoint(stationary)]
+    stationary, changed = parts[(which or b"\0")[0] % len(parts)]
+    with TemporaryDirectory() as folder:
+        for name, kept in checkpoint(stationary).items():
+            (Path(folder) / name).write_bytes(data if name == changed else kept)
+        try:
+            suffice.learn(episodes(200), stationary=stationary, checkpoint=folder)
+        finally:
+            assert all(name.endswith(".checkpoint") for name in os.listdir(folder)), "something else was written"
+
+
+def use_pomdp(path: Path) -> None:
+    """Act in it."""
+    domain = PomdpDomain.read(path)
+    if len(domain.pomdp.states) <= 50:
+        domain.simulate(5, 3, np.random.default_rng(0)).digest()
+
+
+def use_notes(path: Path) -> None:
+    """They are read or not there."""
+    load_run_notes(str(path).removesuffix(".run.json"))
+
+
+# ---------------------------------------------------------------- files that are in order
+
+
+@cache
+def episodes(n: int = 12) -> Episodes:
+    """A few."""
+    rng = np.random.default_rng(4)
+    return random_episodes(rng, 3, 2, 2, 2, 2, n, n_features=2, early_end=0.3, weighted=True)
+
+
+def models() -> list[bytes]:
+    """With layers and without."""
+    with TemporaryDirectory() as folder:
+        path, files = Path(folder) / "a.model", []
+        for stationary in (False, True):
+            suffice.learn(episodes(200), stationary=stationary).save(path)
+            files.append(unpacked(path))
+        return files
+
+
+def unpacked(path: Path) -> bytes:
+    """An archive whose parts are not packed, so that there is something to spoil."""
+    plain = io.BytesIO()
+    with zipfile.ZipFile(path) as packed, zipfile.ZipFile(plain, "w") as archive:
+        for name in packed.namelist():
+            archive.writestr(zipfile.ZipInfo(name), packed.read(name))
+    return plain.getvalue()
+
+
+@cache
+def checkpoint(stationary: bool) -> dict[str, bytes]:
+    """What a run keeps, by the names of the files."""
+    with TemporaryDirectory() as folder:
+        suffice.learn(episodes(200), stationary=stationary, checkpoint=folder)
+        return {file.name: unpacked(file) for file in sorted(Path(folder).iterdir())}
+
+
+def checkpoints() -> list[bytes]:
+    """Each file of a checkpoint, after a byte that says which it is."""
+    kept = [*checkpoint(False).values(), *checkpoint(True).values()]
+    return [bytes([i]) + data for i, data in enumerate(kept)]
+
+
+def logs(suffix: str) -> list[bytes]:
+    """Of episodes in our own form."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"a{suffix.removesuffix('.gz')}"
+        write_log(episodes(), path)
+        data = path.read_bytes()
+        return [gzip.compress(data, mtime=0) if suffix.endswith(".gz") else data]
+
+
+ROWS = b"""{"episode": "a", "step": 0, "seen": {"light": "red", "at": [1, 2]}, "action": "go", "reward": 0}
+{"episode": "a", "step": 1, "seen": {"light": "green", "at": [1, 3]}, "action": "go", "reward": 1.5}
+{"episode": "b", "step": 0, "seen": {"light": "green", "at": [1, 2]}, "action": "stay", "reward": -1e3}
+"""
+NESTED = b"""{"obs": [[1, 2], [3, 4]], "actions": ["a", "b"], "rewards": [0, 1.5], "terminals": [false, true]}
+{"obs": [[1, 2]], "actions": ["b"], "rewards": [-1], "terminals": [true]}
+"""
+TIGER = b"""discount: 0.95
+values: reward
+states: left right
+actions: listen open-left open-right
+observations: 2
+start: uniform
+T: listen identity
+T: open-left uniform
+T: open-right
+0.5 0.5
+0.5 0.5
+O: listen
+0.85 0.15
+0.15 0.85
+O: open-left uniform
+O: open-right : * : 0 0.5
+O: open-right : * : 1 0.5
+R: listen : * : * : * -1
+R: open-left : left : * : * -100
+"""
+
+
+def schemas() -> list[bytes]:
+    """Of the same episodes."""
+    with TemporaryDirectory() as folder:
+        write_schema(episodes().alphabet, Path(folder) / "a.json")
+        return [(Path(folder) / "a.json").read_bytes()]
+
+
+def read_it(path: Path) -> None:
+    """A schema."""
+    read_schema(path)
+
+
+TARGETS = {
+    "model": Target(".model", models, NUMBERS + BYTES + TEXTS + BRACKETS, use_model),
+    "checkpoint": Target(".checkpoint", checkpoints, NUMBERS + BYTES + TEXTS + BRACKETS, use_checkpoint, cost=4),
+    "csv": Target(".csv", partial(logs, ".csv"), NUMBERS + BYTES + TEXTS, use_log),
+    "csv.gz": Target(".csv.gz", partial(logs, ".csv.gz"), BYTES, use_log),
+    "jsonl": Target(".jsonl", lambda: [ROWS, NESTED], NUMBERS + TEXTS + BRACKETS, use_log),
+    "json": Target(
+        ".json", lambda: [b"[" + NESTED.replace(b"\n", b",")[:-1] + b"]"], NUMBERS + TEXTS + BRACKETS, use_log
+    ),
+    "parquet": Target(".parquet", partial(logs, ".parquet"), BYTES, use_log),
+    "arrow": Target(".arrow", partial(logs, ".arrow"), BYTES, use_log),
+    "pomdp": Target(".POMDP", lambda: [TIGER], NUMBERS + BYTES + TEXTS + WORDS, use_pomdp),
+    "schema": Target(".json", schemas, NUMBERS + TEXTS + BRACKETS, read_it),
+    "notes": Target(".run.json", lambda: [b'{"seconds": 1.5, "bytes": 7}'], NUMBERS + TEXTS + BRACKETS, use_notes),
+}

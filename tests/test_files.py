@@ -1,0 +1,45 @@
+"""Files appear whole or not at all, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from suffice.errors import SufficeError
+from suffice.files import replacing
+
+
+def test_a_link_that_waits_is_not_followed(tmp_path: Path) -> None:
+    """Somebody else may write to the folder, and guess the name of the temporary file."""
+    other, path = tmp_path / "other", tmp_path / "a.model"
+    other.write_text("precious")
+    (tmp_path / f".a.model.{os.getpid()}.tmp").symlink_to(other)
+    with replacing(path) as temporary:
+        temporary.write_text("ours")
+    assert other.read_text() == "precious" and path.read_text() == "ours" and not path.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["a.model", "other"]
+
+
+def test_a_link_in_its_place_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    other, path = tmp_path / "other", tmp_path / "a.model"
+    other.write_text("precious")
+    path.symlink_to(other)
+    with replacing(path) as temporary:
+        temporary.write_text("ours")
+    assert other.read_text() == "precious" and path.read_text() == "ours"
+
+
+@pytest.mark.parametrize("name", ["x" * 250, "é" * 120, " ", "-", "a\nb", "\x1b[31m"])
+def test_any_name_that_a_file_may_have(tmp_path: Path, name: str) -> None:
+    with replacing(tmp_path / name) as temporary:
+        temporary.write_text("ours")
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_names_that_no_file_may_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SufficeError), replacing(tmp_path / name) as temporary:
+        temporary.write_text("ours")
+    assert not os.listdir(tmp_path)
