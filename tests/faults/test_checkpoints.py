@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import suffice as product
-from faults.conftest import Undisturbed
+from faults.conftest import IN_PIECES, Undisturbed
 from faults.forging import Contents, forge, putting, wide
 from faults.harness import KILLED, Ran, dies_before, here, started, suffice
 from faults.test_killed import LAYERS, learn, left_in
@@ -100,7 +100,7 @@ def test_other_settings_are_refused_and_named(
     assert left_in(folder) == files and not (tmp_path / "a.model").exists()
 
 
-@pytest.mark.parametrize("options", [("--threads", "1"), ("--memory", "300MB"), ("--memory", "3GB"), ("--json",)])
+@pytest.mark.parametrize("options", [("--threads", "1"), IN_PIECES, ("--memory", "3GB"), ("--json",)])
 def test_what_the_result_does_not_depend_on_may_change(
     options: tuple[str, ...], log: Path, tmp_path: Path, kept: Callable[..., Path], undisturbed: Undisturbed
 ) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import Undisturbed
+from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import Fault, fails_from, here, never_ready, suffice
 from faults.test_killed import LAYERS, goes_on, learn, left_in
 
@@ -170,11 +170,12 @@ def _removes_no_layers() -> None:
     sys.addaudithook(hook)
 
 
+@pytest.mark.usefixtures("pieces")
 def test_no_room_for_the_steps_of_a_large_log(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Undisturbed, record_property: Record
 ) -> None:
     """They go to a file in the temporary folder."""
-    options = ("--memory", "300MB")
+    options = IN_PIECES
     expected = undisturbed(*options)
     folder = tmp_path / "temporary"
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -184,6 +185,6 @@ def test_no_room_for_the_steps_of_a_large_log(
         folder.mkdir(exist_ok=True)
         assert left_in(folder) == [] and left_in(tmp_path) == ["temporary"]
     folder.rmdir()
-    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", None)
     record_property("failing writes", 3)
     goes_on(log, tmp_path, options, expected)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import Undisturbed
+from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import KILLED, Fault, dies_before, started, suffice
 from suffice import learner
 
@@ -28,8 +28,8 @@ RUNS: tuple[tuple[str, ...], ...] = (
     ("--stationary", "auto"),
     ("--split",),
     ("--hold-out", "0.2"),
-    ("--memory", "300MB"),  # less than the program itself takes: block by block, from a file
-    ("--memory", "300MB", "--stationary"),
+    IN_PIECES,
+    (*IN_PIECES, "--stationary"),
     ("--planner", "none"),
 )
 
