@@ -8,8 +8,26 @@ from pathlib import Path
 import pytest
 
 from faults.harness import here
+from suffice.streaming import Room
 
 Undisturbed = Callable[..., bytes]
+
+IN_PIECES = ("--memory", "500MB")
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every log is read in pieces, however small; children inherit that."""
+    monkeypatch.setattr(Room, "holds", lambda room, dataset: False)
+    monkeypatch.setattr(Room, "rows", property(lambda room: 100))
+
+
+@pytest.fixture(autouse=True)
+def as_options_say(request: pytest.FixtureRequest) -> None:
+    """Those that stand for reading in pieces are taken at their word."""
+    call = getattr(request.node, "callspec", None)
+    if call and call.params.get("options", ())[:2] == IN_PIECES:
+        request.getfixturevalue("pieces")
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import Undisturbed
+from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import Fault, fails_from, here, never_ready, suffice
 from faults.test_killed import LAYERS, goes_on, learn, left_in
-from suffice.streaming import Room
 
 Record = Callable[[str, object], None]
 
@@ -58,7 +57,7 @@ def test_every_change_of_a_file_may_fail_once(
 
 
 def test_what_was_kept_is_not_touched_by_a_failure(log: Path, tmp_path: Path) -> None:
-    assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(22, tmp_path)).refused
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(14, tmp_path)).refused
     kept = {file.name: file.read_bytes() for file in (tmp_path / "kept").iterdir()}
     assert len(kept) > 2 and not any(name.endswith(".tmp") for name in kept)
     assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(2, tmp_path)).refused
@@ -171,12 +170,12 @@ def _removes_no_layers() -> None:
     sys.addaudithook(hook)
 
 
+@pytest.mark.usefixtures("pieces")
 def test_no_room_for_the_steps_of_a_large_log(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Undisturbed, record_property: Record
 ) -> None:
     """They go to a file in the temporary folder."""
-    monkeypatch.setattr(Room, "holds", lambda room, dataset: False)
-    options = ("--memory", "1GB")
+    options = IN_PIECES
     expected = undisturbed(*options)
     folder = tmp_path / "temporary"
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -186,6 +185,6 @@ def test_no_room_for_the_steps_of_a_large_log(
         folder.mkdir(exist_ok=True)
         assert left_in(folder) == [] and left_in(tmp_path) == ["temporary"]
     folder.rmdir()
-    monkeypatch.undo()
+    monkeypatch.setattr(tempfile, "tempdir", None)
     record_property("failing writes", 3)
     goes_on(log, tmp_path, options, expected)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.conftest import Undisturbed
+from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import KILLED, Fault, dies_before, started, suffice
 from suffice import learner
 
@@ -28,8 +28,8 @@ RUNS: tuple[tuple[str, ...], ...] = (
     ("--stationary", "auto"),
     ("--split",),
     ("--hold-out", "0.2"),
-    ("--memory", "300MB"),  # less than the program itself takes: block by block, from a file
-    ("--memory", "300MB", "--stationary"),
+    IN_PIECES,
+    (*IN_PIECES, "--stationary"),
     ("--planner", "none"),
 )
 
@@ -64,7 +64,11 @@ def test_dies_again_and_again(
     goes_on(log, tmp_path, options, expected)
 
 
-@pytest.mark.parametrize("options", [LAYERS, pytest.param(("--stationary", "auto"), marks=pytest.mark.long)], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [("--horizon", "2"), *(pytest.param(options, marks=pytest.mark.long) for options in RUNS)],
+    ids=" ".join,
+)
 def test_dies_before_every_change_of_a_file(
     options: tuple[str, ...], log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
@@ -75,7 +79,7 @@ def test_dies_before_every_change_of_a_file(
         code = suffice(*learn(log, folder, options), fault=dies_before(kills + 1, folder)).code
         goes_on(log, folder, options, expected)
         kills += code == KILLED
-    assert code == 0 and kills > 40
+    assert code == 0 and kills > 30
     record_property("killed", kills)
 
 

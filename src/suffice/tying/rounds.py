@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from suffice.archives import Array, Shape
 from suffice.checkpoints import Found, Part
 from suffice.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
-from suffice.episodes import MAX_EPISODES
 from suffice.kernels import DEPTH
 from suffice.rdp import UNSEEN
 from suffice.tying.labels import Steps
@@ -50,8 +49,8 @@ def keep_round(part: Part, i: int, found: FoundRound) -> None:
     part.keep(i, Found({}, [d.verdict.witness for d in decisions], arrays | columns_of(decisions)))
 
 
-def recall_round(part: Part, i: int, steps: Steps) -> FoundRound | None:
-    """Read a round again, if the run got so far; refuse what leads to states that there are not."""
+def recall_round(part: Part, i: int, steps: Steps, total: int) -> FoundRound | None:
+    """Read a round of so many episodes again, if the run got so far; refuse what leads to states that there are not."""
     shapes: dict[str, tuple[str, Shape]] = {"settled": ("i", ("Q", len(steps.symbols)))}
     shapes |= {"tests": ("f", ("T",)), "depths": ("i", ("D",)), "apart": ("i", ("K", 4))}
     found = part.recall(i, shapes | shapes_of_decisions("C"))
@@ -64,6 +63,7 @@ def recall_round(part: Part, i: int, steps: Steps) -> FoundRound | None:
         settled = _within(arrays["settled"], UNSEEN, len(arrays["settled"]))
         if (settled[:, steps.ends()] != END).any():
             raise ValueError("episodes go on after their end")
+        _within(arrays["decision_n"], 1, total + 1)
         tau = _tau(arrays, steps)
         if len(tau) != len(settled):
             raise ValueError("its states are not those of its choices")
@@ -84,7 +84,6 @@ def _tau(arrays: Mapping[str, Array], steps: Steps) -> Int32:
     state, symbol = _within(arrays["decision_state"], 0, n_states), _within(arrays["decision_symbol"], 0, symbols)
     target = _within(arrays["decision_target"], SPECIAL, n_states)
     _within(arrays["decision_nearest"], UNSEEN, n_states)
-    _within(arrays["decision_n"], 1, MAX_EPISODES + 1)
     if not np.array_equal(target[promoted], np.arange(SPECIAL, n_states)):
         raise ValueError("its states are not founded one after the other")
     if len(np.unique(state * symbols + symbol)) < len(state) or steps.ends()[symbol].any():
@@ -98,5 +97,5 @@ def _tau(arrays: Mapping[str, Array], steps: Steps) -> Int32:
 def _within(numbers: Array, begin: int, end: int | list[int]) -> Array:
     """Numbers that kernels will take for places."""
     if ((numbers < begin) | (numbers >= end)).any():
-        raise ValueError("it leads to states that do not exist")
+        raise ValueError("it has numbers that nothing is counted by")
     return numbers
