@@ -94,6 +94,10 @@ class Patterns:
         """G'."""
         return int(self.member.shape[1])
 
+    def __reduce__(self) -> tuple[type[Patterns], tuple[int, Bits, Callable[[int], str]]]:
+        """What travels to other processes is what they count by; names are for who asked."""
+        return Patterns, (self.formal, self.member, str)
+
 
 def patterns_of(family: Family, episodes: Outline) -> Patterns:
     """The patterns G_i, or the conjunctions, over what occurs after step 0 of a log (or was declared)."""
