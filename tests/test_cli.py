@@ -98,13 +98,13 @@ def test_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     said = run("simulate", *MAZE, "--episodes", "9000", "--seed", "3", "-o", "log.csv")
     assert said == "Wrote 9,000 episodes of t-maze to log.csv.\nNext: suffice learn log.csv -o log.model\n"
-    checked = json.loads(run("check", "log.csv", "--json", "--write-schema", "schema.json"))
+    checked = json.loads(ok("check", "log.csv", "--json", "--write-schema", "schema.json"))
     assert (checked["episodes"], checked["horizon"], checked["observations"]) == (9000, 4, 4)
     assert "Nothing is wrong with it." in ok("check", "log.csv", "--schema", "schema.json")
     learned = run("learn", "log.csv", "-o", "a.model")
-    about = json.loads(run("info", "a.model", "--json"))
+    about = json.loads(ok("info", "a.model", "--json"))
     assert learned.startswith(f"{about['states']} states in layers {' '.join(map(str, about['layers']))}, from 9,000 ")
-    run("export", "a.model", "--format", "json", "-o", "a.json")
+    ok("export", "a.model", "--format", "json", "-o", "a.json")
     ok("export", "a.model", "--format", "dot", "-o", "a.dot")
     assert json.loads((tmp_path / "a.json").read_text())["layers"] == about["layers"]
     assert (tmp_path / "a.dot").read_text().startswith("digraph rdp {")

@@ -36,7 +36,7 @@ from suffice.statistics import adaptive_layer
 from suffice.stored import Stored
 from suffice.streaming import Room, read_stored
 
-SCRIPTED = settings(derandomize=True, max_examples=40, deadline=None, database=None)
+SCRIPTED = settings(derandomize=True, max_examples=30, deadline=None, database=None)
 KINDS = ("numbers", "text", "dictionary", "done", "ends", "record", "lists", "steps", "named lists", "parts of lists")
 
 
@@ -264,11 +264,10 @@ def how_to(columns: str, **options: Any) -> HowToRead:
 
 
 @pytest.mark.parametrize("name", READING)
-@pytest.mark.parametrize("rows", [5, 100])
 def test_what_is_said_about_a_log_holds_for_all_its_pieces(
-    here: Path, monkeypatch: pytest.MonkeyPatch, name: str, rows: int
+    here: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(Room, "rows", rows)
+    monkeypatch.setattr(Room, "rows", 30)
     dataset = Dataset.of("maze")
     assert dataset is not None
     assert_same(dataset, how_to(**READING[name]))
@@ -445,6 +444,13 @@ def test_order_matters_only_to_what_is_chosen_by_place(here: Path, in_pieces: Ca
         code, _, complaint = suffice("learn", *given, "no.model", option)
         assert code == 2
         assert "episode ids do not grow" in complaint
+
+
+def test_a_pattern_may_name_one_file(here: Path) -> None:
+    given = ("--observations", "seen", "--horizon", "1", "-o")
+    assert suffice("learn", "maze/part-0.parquet", *given, "one.model")[0] == 0
+    assert suffice("learn", "maze/*-0.*", *given, "same.model")[0] == 0
+    assert Path("one.model").read_bytes() == Path("same.model").read_bytes()
 
 
 def test_weights_are_not_divided(here: Path, in_pieces: Callable[[int], None]) -> None:

@@ -20,7 +20,15 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import EngineError, LogError, MissingError, ModelError, SettingsError, SufficeError
+from suffice.errors import (
+    CheckpointError,
+    EngineError,
+    LogError,
+    MissingError,
+    ModelError,
+    SettingsError,
+    SufficeError,
+)
 from suffice.version import __version__
 
 if TYPE_CHECKING:
@@ -101,6 +109,7 @@ __all__ = [
     "Alphabet",
     "Bins",
     "Bound",
+    "CheckpointError",
     "Columns",
     "Controller",
     "CountMinSketch",

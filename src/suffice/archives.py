@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import os
 import re
 import warnings
 import zipfile
@@ -65,6 +66,8 @@ def write_archive(path: Path, header: msgspec.Struct, texts: Mapping[str, object
             believed = _unpacked(archive.infolist()) <= _believable(temporary.stat().st_size)
         if not believed:  # nearly nothing but zeros: as a reader would take it for a bomb, it is not packed
             _write(temporary, encoded, arrays, zipfile.ZIP_STORED)
+        with temporary.open("rb") as file:  # it may be all that is left of hours: not even a power cut may lose it
+            os.fsync(file.fileno())
 
 
 def _write(path: Path, texts: Mapping[str, bytes], arrays: Mapping[str, Array], packing: int) -> None:

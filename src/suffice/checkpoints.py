@@ -2,16 +2,21 @@
 
 A run is told by what its result depends on: the log's content and every setting but how much of a machine it may take.
 Its parts (the first look, the second …) write a file after each layer or round; a file appears whole or not at all, and
-holds data, never code. What is read again is checked against the log, like everything that comes from outside.
+holds data, never code. What is read again is checked against the log, like everything that comes from outside. One run
+at a time works in a folder: it holds a lock, which ends with the process however that ends.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,8 +25,8 @@ from suffice.errors import CheckpointError, SufficeError
 from suffice.version import __version__
 
 FORMAT, FORMAT_VERSION = "suffice-checkpoint", 1
-RUN, SUFFIX = "run.checkpoint", ".checkpoint"
-KIND = Kind(
+RUN, STEP = "run.checkpoint", re.compile(r"[a-z]+(-[a-z]+)*-\d{6}\.checkpoint")
+OF_RUN = Kind(
     "checkpoint",
     FORMAT,
     FORMAT_VERSION,
@@ -29,6 +34,7 @@ KIND = Kind(
     remake="delete the folder, and run the command again",
     make="a run makes one with --checkpoint, and not",
 )
+OF_STEP = replace(OF_RUN, remake="delete this file, and run the same command again")
 
 
 class _Run(msgspec.Struct):
@@ -47,8 +53,8 @@ class _Step(msgspec.Struct):
     format_version: int
     version: str
     run: str  # a hash of what tells the run
+    step: str  # the name of the file, so that none passes for another
     figures: dict[str, list[str]]
-    texts: int
 
 
 class Found(NamedTuple):
@@ -73,72 +79,120 @@ class Part:
 
     def recall(self, step: int, declared: Mapping[str, tuple[str, Shape]]) -> Found | None:
         """What a step found, if the run got so far."""
-        if self.folder is None or not self._path(step).exists():
+        if self.folder is None or not os.path.exists(self._path(step)):
             return None
-        with opened(self._path(step), KIND) as archive:
+        with opened(self._path(step), OF_STEP) as archive:
             header = archive.header(_Step)
-            if header.run != self.run:
-                raise ValueError("it is of another run")
+            if (header.run, header.step) != (self.run, self._path(step).name):
+                raise ValueError(f"it is {header.step!r} of run {header.run!r}")
             return Found(header.figures, archive.text("texts", list[str]), archive.arrays(declared))
 
     def keep(self, step: int, found: Found) -> None:
         """Write down what a step found."""
         if self.folder is None:
             return
-        header = _Step(FORMAT, FORMAT_VERSION, __version__, self.run, found.figures, len(found.texts))
+        path = self._path(step)
+        header = _Step(FORMAT, FORMAT_VERSION, __version__, self.run, path.name, found.figures)
         try:
-            write_archive(self._path(step), header, {"texts": found.texts}, found.arrays)
+            write_archive(path, header, {"texts": found.texts}, found.arrays)
         except SufficeError as error:
             raise CheckpointError(
                 f"{error}; mend that and run the same command again: what was kept before is still good"
             ) from error
 
-    def refuse(self, step: int, reason: str) -> NoReturn:
-        """Complain about what a step is said to have found."""
-        raise CheckpointError(f"{self._path(step)}: this checkpoint is damaged ({reason}); {KIND.remake}")
+    @contextlib.contextmanager
+    def doubting(self, step: int) -> Iterator[None]:
+        """Whatever in the block turns out to be wrong with what a step is said to have found becomes one line."""
+        try:
+            yield
+        except (ValueError, LookupError) as error:
+            reason = str(error) if type(error) is ValueError else repr(error)
+            raise CheckpointError(
+                f"{self._path(step)}: this checkpoint is damaged ({reason}); {OF_STEP.remake}"
+            ) from error
 
     def _path(self, step: int) -> Path:
         assert self.folder is not None
-        return self.folder / f"{self.name}-{step:06}{SUFFIX}"
+        return self.folder / f"{self.name}-{step:06}.checkpoint"
 
 
 NOWHERE = Part("")
 
 
-def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Part:
+@contextlib.contextmanager
+def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Iterator[Part]:
     """The checkpoint of a run in a folder, which is made if it is not there; one of another run is refused."""
     texts = {name: str(value) for name, value in told.items()}
-    run = folder / RUN
-    if run.exists():
-        with opened(run, KIND) as archive:
-            before = archive.header(_Run).told
-        _refuse_another(folder, before, texts)
-    else:
-        _make(folder)
+    _make(folder)
+    with _alone_in(folder):
+        if os.path.exists(folder / RUN):
+            with opened(folder / RUN, OF_RUN) as archive:
+                before = archive.header(_Run).told
+            _refuse_another(folder, before, texts)
+        else:
+            _begin(folder, texts)
+        run = hashlib.blake2b(repr(sorted(texts.items())).encode(), digest_size=16).hexdigest()
         try:
-            write_archive(run, _Run(FORMAT, FORMAT_VERSION, __version__, texts), {}, {})
-        except SufficeError as error:
-            raise CheckpointError(f"{error}; give --checkpoint another folder") from error
-    return Part("", folder, hashlib.blake2b(repr(sorted(texts.items())).encode(), digest_size=16).hexdigest())
+            yield Part("", folder, run)
+        except KeyboardInterrupt as interruption:
+            kept = f"what is done is kept in {folder}, and the same command goes on"
+            raise KeyboardInterrupt(kept) from interruption
 
 
 def forget(folder: Path) -> None:
     """Remove a checkpoint, and its folder if nothing else is in it."""
-    for file in sorted(folder.glob(f"*{SUFFIX}"), key=lambda file: file.name == RUN):  # what the rest belongs to, last
-        file.unlink(missing_ok=True)
-    if not any(folder.iterdir()):
-        folder.rmdir()
+    with _alone_in(folder):
+        try:
+            for file in (*_steps(folder), folder / RUN):  # what the rest belongs to, last
+                file.unlink(missing_ok=True)
+            if not any(folder.iterdir()):
+                folder.rmdir()
+        except OSError as error:
+            reason = f"the checkpoint cannot be removed ({error.strerror}); delete it"
+            raise CheckpointError(f"{folder}: {reason}") from error
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise CheckpointError(f"{folder}: the folder cannot be opened ({error.strerror}); name another") from error
+    try:
+        with contextlib.suppress(OSError):  # of file systems without locks
+            _lock(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise CheckpointError(f"{folder}: another run is at work there; wait for it, or name another folder") from error
 
 
 def _make(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder}: this is a file; --checkpoint names a folder")
-    if folder.is_dir() and any(folder.glob(f"*{SUFFIX}")):
-        raise CheckpointError(f"{folder}: there are checkpoints without {RUN}, of a run that nobody knows; delete them")
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise CheckpointError(f"{folder}: the folder cannot be made ({error.strerror}); name another") from error
+
+
+def _begin(folder: Path, told: dict[str, str]) -> None:
+    if _steps(folder):
+        raise CheckpointError(f"{folder}: there are checkpoints without {RUN}, of a run that nobody knows; delete them")
+    try:
+        write_archive(folder / RUN, _Run(FORMAT, FORMAT_VERSION, __version__, told), {}, {})
+    except SufficeError as error:
+        raise CheckpointError(f"{error}; give --checkpoint another folder") from error
+
+
+def _steps(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if STEP.fullmatch(file.name))
 
 
 def _refuse_another(folder: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def replacing(path: Path) -> Iterator[Path]:
         raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
     temporary = path.with_name(f".{path.name[:40]}.{os.getpid()}.tmp")
     try:
+        with contextlib.suppress(OSError):  # to tidy up is not what was asked for
+            _remove_remains(path)
         temporary.unlink(missing_ok=True)
         temporary.open("xb").close()  # a file of our own: through a link that waits there, another would be written
         yield temporary
@@ -30,8 +33,26 @@ def replacing(path: Path) -> Iterator[Path]:
         reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise SufficeError(f"{path}: the file cannot be written ({reason})") from error
     finally:
-        with contextlib.suppress(OSError):  # told above
+        with contextlib.suppress(OSError):  # a disk that fails says why above; who writes the file next tidies up
             temporary.unlink(missing_ok=True)
+
+
+def _remove_remains(path: Path) -> None:
+    """What processes left behind that were killed as they wrote the same file."""
+    name = re.compile(re.escape(f".{path.name[:40]}.") + r"(\d{1,9})\.tmp")
+    for file in path.parent.iterdir():
+        if (match := name.fullmatch(file.name)) and not _is_alive(int(match[1])):
+            file.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def name_beside(path: str | Path) -> str:

@@ -197,18 +197,18 @@ class _Run:
             counts = self._engine.letters(t, join, n_states)
             candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
             n = len(candidates.sizes)
-            layer = KeptLayer.recall(kept, t, counts, n)
+            layer = KeptLayer.recall(kept, t, candidates)
             if layer is None:
                 counted = Counted(self._plan, t + 1, n)
                 part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._plan.again)
                 layer = self._merge(t + 1, candidates, part)
-                layer.keep(kept, t, counts)
+                layer.keep(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, n, Nothing())
-                if isinstance(self._plan, AdaptivePlan):
-                    self._plan.go_on_from(layer.figures)
+                with kept.doubting(t):
+                    self._go_on_from(layer)
             self._note(layer)
-            join = layer.join
+            join = layer.join(candidates)
             n_states = int(join.max()) + 1
             tau = np.full((len(counts), len(self._symbols)), UNSEEN, np.int64)
             tau[candidates.states, candidates.symbols] = join
@@ -242,17 +242,25 @@ class _Run:
             verdicts = _placed(merger, candidates, ended)
             needed, size = (layer.needed, layer.size) if isinstance(layer, AdaptiveLayer) else (needed, size)
         columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
-        join = np.zeros(len(sizes), np.int64)
-        join[candidates.order] = [verdict.target for verdict in verdicts]
         figures = {"languages": [str(size)], "needed": [str(needed)]}
         if isinstance(self._plan, AdaptivePlan):
             figures |= self._plan.asked_so_far()
-        decisions = tuple(map(Decision, repeat(t), *columns, verdicts))
-        return KeptLayer(join, np.zeros(0, np.int64), decisions, figures)
+        return KeptLayer(tuple(map(Decision, repeat(t), *columns, verdicts)), figures)
+
+    def _go_on_from(self, layer: KeptLayer) -> None:
+        """Be as if the layer had just been worked out."""
+        (size,), (needed,) = ([int(n) for n in layer.figures[name]] for name in ("languages", "needed"))
+        rungs = 0
+        if isinstance(self._plan, AdaptivePlan):
+            self._plan.go_on_from(layer.figures)
+            rungs = len(self._plan.ladder)
+        if size < 0 or not -1 <= needed < rungs:
+            raise ValueError("it counts languages that there are not")
 
     def _note(self, layer: KeptLayer) -> None:
-        self._candidates.append(len(layer.join))
-        self._deltas.append(self._settings.delta_at(self._log.horizon, len(layer.join)))
+        n = len(layer.decisions)
+        self._candidates.append(n)
+        self._deltas.append(self._settings.delta_at(self._log.horizon, n))
         self._languages += map(int, layer.figures["languages"])
         self._needed += map(int, layer.figures["needed"])
         self._decisions += layer.decisions

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -206,7 +206,12 @@ def learn_model(
     read: Reading, choices: Choices, progress: Progress = _silently, checkpoint: Path | None = None
 ) -> tuple[Model, Stationarity | None]:
     """A model of what was read, and what was found out about folding time if that was asked."""
-    kept = NOWHERE if checkpoint is None else checkpoint_in(checkpoint, _told(read, choices))
+    keeping = nullcontext(NOWHERE) if checkpoint is None else checkpoint_in(checkpoint, _told(read, choices))
+    with keeping as kept:
+        return _learn_model(read, choices, progress, kept)
+
+
+def _learn_model(read: Reading, choices: Choices, progress: Progress, kept: Part) -> tuple[Model, Stationarity | None]:
     used: Log = read.episodes
     share, folding = choices.hold_out, None
     refuse_if_unordered(used, choices)
@@ -260,16 +265,20 @@ def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: 
 
 def _told(read: Reading, choices: Choices) -> dict[str, object]:
     """What the result of a run depends on."""
-    log, settings, planning = read.episodes, choices.settings, choices.planning
-    statistic, ordered = settings.statistic, bool(choices.stationary or choices.hold_out or choices.split)
-    return {
+    log, settings, statistic = read.episodes, choices.settings, choices.settings.statistic
+    by_place = bool(choices.stationary or choices.hold_out or choices.split)
+    ladder = getattr(statistic, "ladder", None)
+    told: dict[str, object] = {
         "suffice": __version__,
         "episodes": log.total,
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
-        "content of the log": digest(log, ordered),
+        "content of the log": digest(log),
+        "order of the episodes": digest(log, ordered=True) if by_place else "any",
         "metric": statistic.name,
-        "family": getattr(statistic, "family", getattr(statistic, "ladder", None)),
+        "family": getattr(statistic, "family", None) if ladder is None else " ".join(map(str, ladder)),
+        "memory": None if ladder is None else settings.memory,  # which families are too large to ask
+        "seed of the sketch": getattr(statistic, "seed", None),
         "bound": settings.chosen_bound.name,
         "delta": settings.delta,
         "confidence": settings.confidence,
@@ -278,7 +287,10 @@ def _told(read: Reading, choices: Choices) -> dict[str, object]:
         "second look": choices.second_look,
         "stationary": choices.stationary,
         "hold-out": choices.hold_out,
-        "split": choices.split,
-        "planning": planning,
         "seed": choices.seed,
     }
+    for name, chosen in (("plan", choices.planning), ("split", choices.split)):
+        told[name] = "no" if chosen is None else "yes"
+        if chosen is not None:
+            told |= {f"{part.name} of the {name}": getattr(chosen, part.name) for part in fields(chosen)}
+    return told

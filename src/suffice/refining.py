@@ -289,24 +289,24 @@ class _SecondLook:
 
     def run(self, progress: Callable[[int, int], None], kept: Part) -> Learned:
         first = self._learned.rdp
-        join, label_of = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        join, label_of = np.zeros(1, np.int64), np.zeros(1, np.int32)
         tau: list[Int64] = []
         counts: list[Int64] = []
         for t in range(self._log.horizon + 1):
             counts.append(self._engine.letters(t, join, len(label_of)))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
-            layer = KeptLayer.recall(kept, t, counts[t], len(candidates.sizes))
+            labels = self._walk.tau[label_of[candidates.states], candidates.symbols]  # [C]
+            layer = KeptLayer.recall(kept, t, candidates)
             if layer is None:
-                layer = self._merge(t + 1, candidates, join, label_of)
-                layer.keep(kept, t, counts[t])
+                layer = self._merge(t + 1, candidates, join, labels)
+                layer.keep(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), Nothing())
-                if layer.labels.min(initial=0) < 0 or layer.labels.max(initial=0) >= first.n_states:
-                    kept.refuse(t, "its labels are no states of the first look")
-            self._note(layer)
+            with kept.doubting(t):
+                self._note(layer)
             tau.append(np.full((len(label_of), len(first.symbols)), UNSEEN, np.int64))
-            tau[t][candidates.states, candidates.symbols] = layer.join
-            join, label_of = layer.join, layer.labels
+            join, label_of = layer.join(candidates), labels[layer.founders(candidates)]
+            tau[t][candidates.states, candidates.symbols] = join
             progress(t + 1, self._log.horizon + 1)
         return replace(
             self._learned,
@@ -322,27 +322,26 @@ class _SecondLook:
         """Of all candidates' data, those of layers in which there is something to decide."""
         return self._log.total * max(1, self._log.horizon)
 
-    def _merge(self, t: int, candidates: Candidates, join: Int64, label_of: Int64) -> KeptLayer:
-        """The place in layer t of the state that each candidate becomes or joins, and the label of each state."""
+    def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> KeptLayer:
+        """What becomes of each candidate in layer t, given its label."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
-        labels = self._walk.tau[label_of[candidates.states], candidates.symbols]  # [C]
         question = _Met(self._walk, t, labels)
         met = self._engine.advance(t - 1, join, candidates.of_letter, n, question, again=True)
         rows = np.zeros((n, self._walk.cells), np.int64) if met is None else met
         delta = self._learned.settings.delta_at(self._log.horizon, n)
         layer = _Layer(self._engine, self._walk, self._reference, t, labels, rows, delta)
-        target, decisions = np.zeros(n, np.int64), []
+        decisions = []
         for c in candidates.order.tolist():
             rare = candidates.sizes[c] < self._learned.settings.cut * total
             verdict = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare))
-            target[c] = verdict.target
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
             decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), verdict))
-        figures = {"tests": [str(layer.tests)]}
-        return KeptLayer(target, np.array(layer.label_of, np.int64), tuple(decisions), figures)
+        return KeptLayer(tuple(decisions), {"tests": [str(layer.tests)]})
 
     def _note(self, layer: KeptLayer) -> None:
-        tests, n = int(layer.figures["tests"][0]), len(layer.join)
+        (tests,), n = [int(n) for n in layer.figures["tests"]], len(layer.decisions)
+        if not 0 <= tests <= n:
+            raise ValueError("it counts tests that there were not")
         self._candidates.append(n)
         self._decisions += layer.decisions
         self._tests += tests

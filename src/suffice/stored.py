@@ -12,6 +12,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, NamedTuple, TypeVar
 
@@ -138,12 +139,24 @@ class Stored(Elsewhere):
         return replace(self, n=n, total=n, chosen=tuple(by_block))
 
 
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LogError(
+            f"the steps of a log larger than memory go to a file in {tempfile.gettempdir()}, which cannot be written "
+            f"({error.strerror}); make room, or set TMPDIR to a folder that has some"
+        ) from error
+
+
 class Writer:
     """Puts pieces into a file, one after the other."""
 
     def __init__(self, horizon: int, folder: str | None = None) -> None:
         self._horizon, self._length = horizon, block_length(horizon)
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 it lives as long as the log
+        with _writing():
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 it lives as long as the log
         self._blocks: list[Block] = []
         self._vocabularies: list[Vocabulary] = []
         self._n, self._total, self._declared = 0, 0, False
@@ -154,22 +167,17 @@ class Writer:
             part = episodes.columns(slice(begin, begin + self._length))
             kind, weighted = np.dtype(part.word.dtype), part.weight is not None
             self._blocks.append(Block(self._file.tell(), part.n, len(self._vocabularies), kind, weighted))
-            try:
+            with _writing():
                 self._file.write(part.word.tobytes())
                 if part.weight is not None:
                     self._file.write(part.weight.tobytes())
-            except OSError as error:
-                where = tempfile.gettempdir()
-                raise LogError(
-                    f"the steps of a log larger than memory go to a file in {where}, which cannot be written "
-                    f"({error.strerror}); make room, or set TMPDIR to a folder that has some"
-                ) from error
         self._vocabularies.append(Vocabulary.of(episodes))
         self._n, self._total, self._declared = self._n + episodes.n, self._total + episodes.total, episodes.declared
 
     def finish(self, threads: int) -> Stored:
         """The log, once all its pieces are there."""
-        self._file.flush()
+        with _writing():
+            self._file.flush()
         common = Common.of(self._vocabularies)
         return Stored(
             *common.vocabulary, self._declared, self._horizon, self._n, self._total,

@@ -86,13 +86,15 @@ def history_of(steps: Steps) -> History:
 
 
 def given(weights: Iterable[tuple[Hashable, Hashable, Fraction]]) -> dict[Any, dict[Any, Fraction]]:
-    """Pr(what | condition) from (condition, what, weight)."""
-    together: dict[Any, dict[Any, Fraction]] = {}
-    for condition, what, weight in weights:
+    """Pr(what | condition) from (condition, what, weight); added up in whole units, which is faster."""
+    known = list(weights)
+    unit = lcm(*(weight.denominator for _, _, weight in known))
+    together: dict[Any, dict[Any, int]] = {}
+    for condition, what, weight in known:
         row = together.setdefault(condition, {})
-        row[what] = row.get(what, NOTHING) + weight
+        row[what] = row.get(what, 0) + weight.numerator * (unit // weight.denominator)
     totals = {condition: sum(row.values()) for condition, row in together.items()}
-    return {c: {what: w / totals[c] for what, w in row.items()} for c, row in together.items()}
+    return {c: {what: Fraction(w, totals[c]) for what, w in row.items()} for c, row in together.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,15 +42,15 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except (SufficeError, CycloptsError) as error:
         _fail(str(error), 2)
-    except KeyboardInterrupt:
-        _leave(130)
+    except KeyboardInterrupt as interruption:
+        _leave(130, str(interruption) or "nothing was written")
     except SystemExit as ending:
         if isinstance(ending.code, int) and ending.code > 128:
             _leave(ending.code)
         raise
     except SystemError as error:  # what numpy makes of an interruption inside its loops over fractions
         if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | SystemExit):
-            _leave(130)
+            _leave(130, "nothing was written")
         raise
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -62,10 +62,10 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
-def _leave(code: int) -> NoReturn:
+def _leave(code: int, told: str = "") -> NoReturn:
     """At once, without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
-    if code == 130:
-        complain("interrupted; nothing was written")
+    if told:
+        complain(f"interrupted; {told}")
     sys.stderr.flush()
     os._exit(code)
 

@@ -35,7 +35,7 @@ from suffice.cli.options import (
     refuse_output,
     words,
 )
-from suffice.cli.printing import command, named_after, say, say_next
+from suffice.cli.printing import command, complain, named_after, say, say_next
 from suffice.cli.saying import (
     contents,
     describe,
@@ -49,7 +49,7 @@ from suffice.cli.saying import (
     prospects,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
-from suffice.errors import ModelError, SettingsError
+from suffice.errors import CheckpointError, ModelError, SettingsError
 
 if TYPE_CHECKING:
     from suffice.model import Model
@@ -99,7 +99,8 @@ def learn(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
+        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; a folder of Parquet files, or a pattern
+        of them in quotes; or minari:ID, a Minari dataset.
     more
         Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
         two episodes.
@@ -147,7 +148,6 @@ def learn(
     from time import perf_counter
 
     from suffice.asking import watched
-    from suffice.checkpoints import forget
     from suffice.learning import learn_model
     from suffice.model import Model
     from suffice.streaming import Room
@@ -178,7 +178,7 @@ def learn(
     model.save(output)
     _note_run(output, seconds, logs)
     if checkpoint is not None:
-        forget(Path(checkpoint))
+        _forget(checkpoint)
     if json:
         print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
@@ -196,6 +196,16 @@ def learn(
         say_next(judged, seen)
     else:
         say_next(seen, command("report", output))
+
+
+def _forget(checkpoint: str) -> None:
+    """The model is saved: that a checkpoint stays is no failure any more."""
+    from suffice.checkpoints import forget
+
+    try:
+        forget(Path(checkpoint))
+    except CheckpointError as error:
+        complain(str(error))
 
 
 def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ row by row, which a first pass over their ids makes sure of.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -63,6 +64,11 @@ class Dataset:
                 raise LogError(f"{other[0]}: several files make one log if they are Parquet; name them one by one")
             return cls(name, tuple(sorted(found, key=_by_numbers)))
         return cls(name, (path,)) if path.suffix.lower() in SUFFIXES and path.is_file() else None
+
+    @cached_property
+    def _stamps(self) -> dict[tuple[int, Path], tuple[int, int, int]]:
+        """What files were when they were opened first, by process: machines see them each in their own way."""
+        return {}
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -125,6 +131,7 @@ class Dataset:
                     raise _unreadable(file, name, error) from error
                 if len(found) != (rows := opened.metadata.num_rows):
                     raise LogError(f"{file}: column {name!r} has {len(found):,} of {rows:,} rows; export it again")
+                self._refuse_if_changed(file)
                 parts += settled(found).chunks
             return pa.chunked_array(parts) if parts else settled(self.schema.empty_table().column(name))
 
@@ -151,10 +158,22 @@ class Dataset:
                 raise MemoryError from error
             except BROKEN as error:
                 raise _unreadable(file, ", ".join(columns), error) from error
+            self._refuse_if_changed(file)
             if first != wanted[-1].first + wanted[-1].rows:
                 raise LogError(f"{file}: it has fewer rows than it says; export it again")
 
+    def _refuse_if_changed(self, file: Path) -> None:
+        """A log is gone through several times, and must be the same every time."""
+        try:
+            found = file.stat()
+        except OSError as error:
+            raise LogError(f"{file}: the file cannot be read ({error.strerror})") from error
+        stamp = found.st_ino, found.st_size, found.st_mtime_ns
+        if self._stamps.setdefault((os.getpid(), file), stamp) != stamp:
+            raise LogError(f"{file}: the file has changed while it was read; run the command again once it is complete")
+
     def _open(self, file: Path, buffer: int = 0) -> pq.ParquetFile:
+        self._refuse_if_changed(file)
         try:
             about = pq.read_metadata(file)
             refuse_columns(file, about.num_columns)
@@ -162,8 +181,8 @@ class Dataset:
             # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
             text = [field.name for field in about.schema.to_arrow_schema() if _is_text(field.type)]
             return pq.ParquetFile(file, metadata=about, read_dictionary=text, buffer_size=buffer)
-        except OSError:
-            raise
+        except OSError as error:
+            raise LogError(f"{file}: the file cannot be read ({first_line(error)})") from error
         except BROKEN as error:
             raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}); export it again") from error
 

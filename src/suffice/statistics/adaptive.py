@@ -163,10 +163,13 @@ class AdaptivePlan:
 
     def go_on_from(self, asked: Mapping[str, list[str]]) -> None:
         """Be as a plan that was asked so far."""
-        for r in asked["left_out"]:
-            self.leave_out(int(r))
-        for r in asked["rungs"]:
-            self.rung(int(r))
+        rungs, left_out = ([int(r) for r in asked[name]] for name in ("rungs", "left_out"))
+        if not {*rungs, *left_out} <= {*range(len(self.ladder))} or 0 in left_out:
+            raise ValueError("it asks for families that there are not")
+        for r in left_out:
+            self.leave_out(r)
+        for r in rungs:
+            self.rung(r)
 
     def shard_of(self, r: int, episodes: Episodes) -> Shard:
         """Some of the episodes prepared for a rung; whether words fit must not depend on how episodes are divided, so

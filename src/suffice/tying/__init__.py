@@ -88,7 +88,7 @@ def tie(
     found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)), kept.part("rounds"))
     if stride > 1:
         whole = kept.part("whole")
-        last = recall_round(whole, 0, sample)
+        last = recall_round(whole, 0, sample, looked_at.total)
         if last is None:
             all_steps = Steps.of(looked_at)
             labelling = Labelling(sample, completed(found.tau), settings.memory)
@@ -131,7 +131,7 @@ def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], k
     begin = 0
     for i in range(ROUNDS):
         again = not settings.strict
-        this = recall_round(kept, i, steps)
+        this = recall_round(kept, i, steps, steps.episodes.total)
         if this is None:
             labelling = Labelling(steps, reference, settings.memory)
             this = FoundRound.of(steps, _round(steps, labelling, settings, apart, again))

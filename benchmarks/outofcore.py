@@ -1,0 +1,182 @@
+"""Logs larger than memory: seconds, peak memory and bytes on disk, from 10⁶ to 10⁸ decisions. Writes OUTOFCORE.md.
+
+`python benchmarks/outofcore.py` takes some ten minutes on two cores and 200 MB of disk. Every run is a process of its
+own, so that its peak is; logs are simulated in chunks, and kept with `--logs FOLDER`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from suffice import make, simulate, write_log
+from suffice.episodes import Episodes
+from suffice.learner import Settings
+from suffice.learning import Choices, learn_model
+from suffice.logs import Dataset, HowToRead
+from suffice.logs.pieces import Pieces
+from suffice.reading import Reading, of_report, read_as
+from suffice.stored import Stored
+from suffice.streaming import Room, read_stored
+
+HERE: Final = Path(__file__).parent
+DOMAINS: Final = ("t-maze", "mini-hall")
+SIZES: Final = (10**6, 10**7, 10**8)
+MEMORY: Final = 1_000_000_000
+WHOLE: Final = 10**7  # decisions up to which a log is also read at once
+THREADS: Final = 2
+CHUNK: Final = 200_000  # episodes
+
+
+def simulated(domain: str, decisions: int, path: Path) -> None:
+    """A log of so many decisions, unless it is there."""
+    if path.exists():
+        return
+    chosen = make(domain)
+    horizon, rng = chosen.default_horizon, np.random.default_rng(0)
+    model, episodes = chosen.model(horizon), decisions // horizon
+
+    def chunks() -> Iterator[Episodes]:
+        for begin in range(0, episodes, CHUNK):
+            yield simulate(model, min(CHUNK, episodes - begin), horizon, rng)
+
+    write_log(chunks(), path)
+
+
+# ---------------------------------------------------------------- one run, in a process of its own
+
+
+def timed(name: str, found: dict[str, Any], work: Callable[[], Any]) -> Any:
+    """What some work gives, and what it takes by the clock and of the processors."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    found[name] = time.perf_counter() - clock
+    found[f"{name} cpu"] = time.process_time() - cpu
+    return result
+
+
+def run(log: str, in_pieces: bool) -> dict[str, Any]:
+    """Read a log and learn from it; the compiler is warm."""
+    found: dict[str, Any] = {}
+    dataset, room, choices = Dataset.of(log), Room(MEMORY, THREADS), Choices(Settings(threads=THREADS, memory=MEMORY))
+    assert dataset is not None
+    warm_up(choices)
+    if in_pieces:
+        pieces = Pieces.of(dataset, HowToRead(), room.rows)
+        timed("scan", found, lambda: pieces.extent(0, len(dataset.units)))
+        stored, report = timed("read", found, lambda: read_stored(dataset, HowToRead(), room))
+        reading = Reading(stored, report.bins, report.notes, None, report.columns)
+    else:
+        choices = Choices(Settings(threads=THREADS))
+        reading = timed("read", found, lambda: of_report(*read_as(log, HowToRead())))
+    model, _ = timed("learn", found, lambda: learn_model(reading, choices))
+    spool = os.fstat(reading.episodes.file.fileno()).st_size if isinstance(reading.episodes, Stored) else 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    about = {
+        "rows": dataset.rows,
+        "states": model.rdp.n_states,
+        "letters": len(model.rdp.letters),
+        "hash": model.rdp.tau.tobytes().hex(),
+    }
+    return found | about | {"peak": peak, "spool": spool, "file": sum(f.stat().st_size for f in dataset.files)}
+
+
+def warm_up(choices: Choices) -> None:
+    """Compile everything that a run uses."""
+    with tempfile.TemporaryDirectory() as folder:
+        small = Path(folder) / "small.parquet"
+        simulated("t-maze", 5000, small)
+        dataset = Dataset.of(small)
+        assert dataset is not None
+        stored, report = read_stored(dataset, HowToRead(), Room(MEMORY, THREADS))
+        learn_model(Reading(stored, report.bins, report.notes, None, report.columns), choices)
+        learn_model(of_report(*read_as(small, HowToRead())), choices)
+
+
+# ---------------------------------------------------------------- all of them
+
+
+def all_runs(folder: Path) -> Iterator[tuple[str, int, bool, dict[str, Any]]]:
+    for domain in DOMAINS:
+        for decisions in SIZES:
+            log = folder / f"{domain}-{decisions}.parquet"
+            simulated(domain, decisions, log)
+            for in_pieces in (True, False)[: 1 + (decisions <= WHOLE)]:
+                command = [sys.executable, __file__, "--run", str(log), *(["--in-pieces"] if in_pieces else [])]
+                yield domain, decisions, in_pieces, json.loads(subprocess.check_output(command))
+
+
+def report(runs: list[tuple[str, int, bool, dict[str, Any]]], load: float) -> str:
+    """The text of OUTOFCORE.md."""
+    lines = [
+        "# Logs larger than memory",
+        "",
+        "Made by `python benchmarks/outofcore.py`: reading in pieces, two threads, `--memory 1GB`; *at once* is the",
+        "usual reading, for comparison. Seconds by the clock and, in brackets, of CPU time, with the compiler warm;",
+        "the scan of ids is part of reading. The machine has two cores, and others worked on them "
+        f"(load {load:.0f}): CPU time is",
+        "what to compare. Peak is that of the whole process; *steps* is the temporary file.",
+        "",
+        "| log | decisions | read | scan s | read s | learn s | CPU a million | peak MB | log MB | steps MB | states |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for domain, decisions, in_pieces, f in runs:
+        cells = [
+            f"{domain}, {f['letters']} letters", f"{decisions:,}", "in pieces" if in_pieces else "at once",
+            told(f, "scan") if in_pieces else "", told(f, "read"), told(f, "learn"),
+            f"{cost(f):.2f} s", f"{f['peak'] / 1e6:,.0f}", f"{f['file'] / 1e6:.1f}",
+            f"{f['spool'] / 1e6:.0f}" if in_pieces else "", str(f["states"]),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append("")
+    for domain in DOMAINS:
+        mine = {decisions: f for d, decisions, in_pieces, f in runs if d == domain and in_pieces}
+        *_, before, last = sorted(mine)
+        ratio = cost(mine[last]) / cost(mine[before])
+        lines.append(f"- {domain}: a decision of {last:,} costs {ratio:.2f} times that of {before:,}.")
+        for decisions, f in mine.items():
+            whole = [g for d, n, in_pieces, g in runs if (d, n, in_pieces) == (domain, decisions, False)]
+            assert all(g["hash"] == f["hash"] for g in whole), "the automaton is the same however it is read"
+    return "\n".join(lines) + "\n"
+
+
+def told(found: dict[str, Any], name: str) -> str:
+    return f"{found[name]:.1f} ({found[f'{name} cpu']:.1f})"
+
+
+def cost(found: dict[str, Any]) -> float:
+    """CPU seconds of a million decisions."""
+    return 1e6 * float(found["read cpu"] + found["learn cpu"]) / float(found["rows"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logs", type=Path, metavar="FOLDER", help="where logs are kept; else they are deleted")
+    parser.add_argument("--into", type=Path, default=HERE, metavar="FOLDER", help="of OUTOFCORE.md")
+    parser.add_argument("--run", metavar="LOG", help=argparse.SUPPRESS)
+    parser.add_argument("--in-pieces", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.run:
+        print(json.dumps(run(given.run, given.in_pieces)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for one in all_runs(given.logs or Path(folder)):
+            print(one[:3], {name: value for name, value in one[3].items() if name != "hash"}, flush=True)
+            runs.append(one)
+    (given.into / "OUTOFCORE.md").write_text(report(runs, os.getloadavg()[1]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""A log, and what runs that nothing befell made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from faults.harness import here
+from suffice.streaming import Room
+
+Undisturbed = Callable[..., bytes]
+
+IN_PIECES = ("--memory", "500MB")
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every log is read in pieces, however small; children inherit that."""
+    monkeypatch.setattr(Room, "holds", lambda room, dataset: False)
+    monkeypatch.setattr(Room, "rows", property(lambda room: 100))
+
+
+@pytest.fixture(autouse=True)
+def as_options_say(request: pytest.FixtureRequest) -> None:
+    """Those that stand for reading in pieces are taken at their word."""
+    call = getattr(request.node, "callspec", None)
+    if call and call.params.get("options", ())[:2] == IN_PIECES:
+        request.getfixturevalue("pieces")
+
+
+@pytest.fixture(scope="session")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small log, read by what is under test from wherever it lies."""
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    words = ("simulate", "t-maze", "--horizon", "4", "--set", "length=2", "--episodes", "200", "-o", path)
+    assert here(*words).code == 0
+    return path
+
+
+@pytest.fixture(scope="session")
+def undisturbed(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """The bytes of the model that options lead to; worked out in this process, once."""
+    known: dict[tuple[str, ...], bytes] = {}
+
+    def model(*options: str) -> bytes:
+        if options not in known:
+            path = tmp_path_factory.mktemp("undisturbed") / "a.model"
+            ran = here("learn", log, "-o", path, *options)
+            assert ran.code == 0, ran.err
+            known[options] = path.read_bytes()
+        return known[options]
+
+    return model

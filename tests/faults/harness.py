@@ -1,0 +1,165 @@
+"""The command line in children that faults befall.
+
+A child is forked, so that what is compiled is so already. Faults come from Python's audit hooks: they see every file
+that is about to be opened for writing, renamed, removed or made, whoever does it, and can kill the process or let the
+operation fail.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+from typing import IO, Any, NoReturn
+
+from suffice.cli import main
+
+CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+KILLED = -signal.SIGKILL
+Fault = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a child ended: a negative code is a signal."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether it ended as it does for a mistake of the user: with one line."""
+        lines = self.err.splitlines()
+        return self.code == 2 and len(lines) == 1 and lines[0].startswith("suffice: ")
+
+
+def here(*words: str | Path) -> Ran:
+    """The command line in this process, so that children will find compiled what they need."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["suffice", *map(str, words)]
+    code = 0
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+    except SystemExit as ending:
+        code = int(ending.code or 0)
+    finally:
+        sys.argv = before
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def suffice(*words: str | Path, fault: Fault | None = None, within: float = 60) -> Ran:
+    """The command line in a child."""
+    with started(*words, fault=fault) as child:
+        return child.ended(within)
+
+
+@dataclass(frozen=True)
+class Child:
+    """A command that runs; what it says comes through pipes, which no limit on files is for."""
+
+    pid: int
+    out: IO[str]
+    err: IO[str]
+
+    def ended(self, within: float = 60) -> Ran:
+        """How it ended."""
+        late = Timer(within, os.kill, (self.pid, signal.SIGKILL))
+        late.start()
+        out, err = self.out.read(), self.err.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        late.cancel()
+        late.join()
+        return Ran(code, out, err)
+
+
+@contextmanager
+def started(*words: str | Path, fault: Fault | None = None) -> Iterator[Child]:
+    """A command that runs in a child until it is waited for."""
+    (out, said), (err, complained) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _be_the_child([str(word) for word in words], fault, said, complained)
+    os.close(said)
+    os.close(complained)
+    with open(out) as read_out, open(err) as read_err:
+        yield Child(pid, read_out, read_err)
+
+
+def _be_the_child(words: list[str], fault: Fault | None, out: int, err: int) -> NoReturn:
+    """Never returns to the tests."""
+    code = 70
+    try:
+        sys.stdout, sys.stderr = open(out, "w"), open(err, "w")  # noqa: SIM115
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.argv = ["suffice", *words]
+        if fault is not None:
+            fault()
+        main()
+    except SystemExit as ending:
+        code = ending.code if isinstance(ending.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _on_change(folder: Path, act: Callable[[str, int], None]) -> None:
+    """Call `act` before each change of a file in a folder, with its kind and its number from 1 on."""
+    inside, count = str(folder), 0
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        nonlocal count
+        if event == "open":
+            path, mode, flags = args
+            changes = bool(set(mode) & set("wxa+")) if isinstance(mode, str) else bool(flags & WRITING)
+        else:
+            changes, path = event in CHANGES, args[0] if args else ""
+        if changes and isinstance(path, str | Path) and os.path.abspath(path).startswith(inside):
+            count += 1
+            act(event, count)
+
+    sys.addaudithook(hook)
+
+
+def dies_before(k: int, folder: Path) -> Fault:
+    """The process is killed as it is about to change a file for the k-th time."""
+
+    def act(event: str, count: int) -> None:
+        if count == k:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return lambda: _on_change(folder, act)
+
+
+def never_ready(folder: Path) -> Fault:
+    """Files can be written, but none can take the place that it is for."""
+
+    def act(event: str, count: int) -> None:
+        if event == "os.rename":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return lambda: _on_change(folder, act)
+
+
+def fails_from(k: int, folder: Path, reason: int = errno.ENOSPC, once: bool = False) -> Fault:
+    """From the k-th change of a file on, or only then, changes fail; from a full disk files can still be removed."""
+    spared = ("os.remove", "os.rmdir") if reason in (errno.ENOSPC, errno.EDQUOT) else ()
+
+    def act(event: str, count: int) -> None:
+        if (count == k or (count > k and not once)) and event not in spared:
+            raise OSError(reason, os.strerror(reason))
+
+    return lambda: _on_change(folder, act)

@@ -1,0 +1,432 @@
+"""Checkpoints of other data and settings, damaged and forged ones: refused with one line, and never a wrong model."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import suffice as product
+from faults.conftest import IN_PIECES, Undisturbed
+from faults.forging import Contents, forge, putting, wide
+from faults.harness import KILLED, Ran, dies_before, here, started, suffice
+from faults.test_killed import LAYERS, learn, left_in
+from suffice import learning
+from suffice.errors import CheckpointError
+
+Record = Callable[[str, object], None]
+
+ADAPTIVE = ("--family", "adaptive")
+TIED = ("--stationary",)
+
+
+@pytest.fixture(scope="module")
+def complete(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """What a run with some options kept until its end; the folder is for reading."""
+    known: dict[tuple[str, ...], Path] = {}
+
+    def kept(*options: str) -> Path:
+        if options not in known:
+            folder = known[options] = tmp_path_factory.mktemp("complete")
+            stop = dies_before(1, folder / "models")
+            (folder / "models").mkdir()
+            words = ("learn", log, "-o", folder / "models" / "a.model", "--checkpoint", folder / "kept", *options)
+            assert here("learn", log, "-o", folder / "warm.model", *options).code == 0
+            assert suffice(*words, fault=stop).code == KILLED
+        return known[options] / "kept"
+
+    return kept
+
+
+@pytest.fixture
+def kept(complete: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """The same, to be done with what one likes."""
+
+    def copied(*options: str) -> Path:
+        shutil.rmtree(tmp_path / "kept", ignore_errors=True)
+        return Path(shutil.copytree(complete(*options), tmp_path / "kept"))
+
+    return copied
+
+
+def again(log: Path, folder: Path, options: tuple[str, ...]) -> Ran:
+    """In this process, which is faster."""
+    (folder / "a.model").unlink(missing_ok=True)
+    return here(*learn(log, folder, options))
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "told"),
+    [
+        (LAYERS, ("--delta", "0.01"), "delta was 0.001, and is 0.01 now"),
+        (LAYERS, ("--confidence", "0.9"), "confidence was None, and is 0.9 now"),
+        (LAYERS, ("--cut", "0.1"), "cut was 0.0, and is 0.1 now"),
+        (LAYERS, ("--metric", "prefixes"), "metric was languages, and is prefixes now"),
+        (LAYERS, ("--family", "1,1,1"), "family was conjunctions, and is 1,1,1 now"),
+        (LAYERS, ADAPTIVE, "family was conjunctions, and is 1,1,1 conjunctions"),
+        (LAYERS, ("--bound", "paper"), "bound was fisher, and is paper now"),
+        (LAYERS, TIED, "stationary was False, and is True now"),
+        (LAYERS, ("--stationary", "auto"), "stationary was False, and is auto now"),
+        (LAYERS, ("--no-second-look",), "second look was True, and is False now"),
+        (LAYERS, ("--hold-out", "0.2"), "hold-out was None, and is 0.2 now"),
+        (LAYERS, ("--split",), "split was no, and is yes now"),
+        (LAYERS, ("--seed", "1"), "seed was 0, and is 1 now"),
+        (LAYERS, ("--horizon", "3"), "horizon was 4, and is 3 now"),
+        (LAYERS, ("--planner", "greedy"), "strength of the plan was"),
+        (LAYERS, ("--planner", "none"), "plan was yes, and is no now"),
+        (TIED, (*TIED, "--discount", "0.9"), "discount of the plan was None, and is 0.9 now"),
+        (TIED, (*TIED, "--strict"), "strict was False, and is True now"),
+        (ADAPTIVE, (*ADAPTIVE, "--memory", "1GB"), "memory was"),
+        (("--metric", "sketch"), ("--metric", "sketch", "--seed", "1"), "seed of the sketch was 0, and is 1 now"),
+    ],
+)
+def test_other_settings_are_refused_and_named(
+    before: tuple[str, ...], options: tuple[str, ...], told: str, log: Path, tmp_path: Path, kept: Callable[..., Path]
+) -> None:
+    folder = kept(*before)
+    files = left_in(folder)
+    ran = again(log, tmp_path, options)
+    assert ran.refused and told in ran.err, ran
+    assert left_in(folder) == files and not (tmp_path / "a.model").exists()
+
+
+@pytest.mark.parametrize("options", [("--threads", "1"), IN_PIECES, ("--memory", "3GB"), ("--json",)])
+def test_what_the_result_does_not_depend_on_may_change(
+    options: tuple[str, ...], log: Path, tmp_path: Path, kept: Callable[..., Path], undisturbed: Undisturbed
+) -> None:
+    kept()
+    assert again(log, tmp_path, options).code == 0
+    assert (tmp_path / "a.model").read_bytes() == undisturbed() and left_in(tmp_path) == ["a.model", "a.model.run.json"]
+
+
+def _one_reward(table: pa.Table) -> pa.Table:
+    """Of one step of one episode, with another that the log has, too."""
+    rewards = table.column("reward").to_pylist()
+    place = len(rewards) // 2
+    rewards[place] = next(r for r in rewards if r != rewards[place])
+    return table.set_column(table.column_names.index("reward"), "reward", pa.array(rewards, table["reward"].type))
+
+
+def _one_more(table: pa.Table) -> pa.Table:
+    first = table.filter(pc.equal(table["episode"], table["episode"][0]))
+    number = pc.add(pc.max(table["episode"]), 1).cast(table["episode"].type)
+    return pa.concat_tables([table, first.set_column(0, "episode", pa.repeat(number, len(first)))])
+
+
+def _backwards(table: pa.Table) -> pa.Table:
+    """The same episodes, the last first."""
+    ids = pc.subtract(pc.max(table["episode"]), table["episode"]).cast(table["episode"].type)
+    return table.set_column(0, "episode", ids).sort_by([("episode", "ascending"), ("step", "ascending")])
+
+
+@pytest.mark.parametrize("change", [_one_reward, _one_more])
+@pytest.mark.parametrize("options", [LAYERS, TIED], ids=str)
+def test_another_log_is_refused(
+    change: Callable[[pa.Table], pa.Table],
+    options: tuple[str, ...],
+    log: Path,
+    tmp_path: Path,
+    kept: Callable[..., Path],
+) -> None:
+    kept(*options)
+    other = tmp_path / "other.parquet"
+    pq.write_table(change(pq.read_table(log)), other)
+    ran = again(other, tmp_path, options)
+    assert ran.refused and "content of the log was" in ran.err, ran
+
+
+def test_a_log_of_the_same_shape_is_refused(log: Path, tmp_path: Path, kept: Callable[..., Path]) -> None:
+    kept()
+    other = tmp_path / "other.parquet"
+    words = ("simulate", "t-maze", "--horizon", "4", "--set", "length=2", "--episodes", "200", "--seed", "5")
+    assert here(*words, "-o", other).code == 0
+    ran = again(other, tmp_path, LAYERS)
+    assert ran.refused and "content of the log was" in ran.err and "episodes was" not in ran.err, ran
+
+
+def test_the_order_of_the_episodes_matters_where_they_are_chosen_by_place(
+    log: Path, tmp_path: Path, kept: Callable[..., Path], undisturbed: Undisturbed
+) -> None:
+    other = tmp_path / "other.parquet"
+    pq.write_table(_backwards(pq.read_table(log)), other)
+    for options in (TIED, ("--hold-out", "0.2"), ("--split",)):
+        kept(*options)
+        ran = again(other, tmp_path, options)
+        assert ran.refused and "order of the episodes was" in ran.err and "content" not in ran.err, ran
+    kept()
+    assert again(other, tmp_path, LAYERS).code == 0
+    assert (tmp_path / "a.model").read_bytes() == undisturbed()
+
+
+def test_another_version(log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the program; and of the files, if they come from later on."""
+    monkeypatch.setattr(learning, "__version__", "99.0")
+    kept()
+    assert "and is 99.0 now" in again(log, tmp_path, LAYERS).err
+    monkeypatch.undo()
+    for name in ("run.checkpoint", "first-000002.checkpoint"):
+        forge(kept() / name, lambda contents: contents["header.json"].update(format_version=2, version="99.0"))
+        ran = again(log, tmp_path, LAYERS)
+        assert ran.refused and "upgrade suffice" in ran.err, ran
+
+
+class Tried:
+    """A run within Python, which is faster: of a copy of what it kept until its end."""
+
+    def __init__(self, episodes: product.Episodes, folder: Path, **chosen: Any) -> None:
+        self._episodes, self._chosen, self._folder = episodes, chosen, folder
+        self._right = self._saved(product.learn(episodes, checkpoint=folder / "complete", **chosen))
+
+    def copy(self) -> Path:
+        shutil.rmtree(self._folder / "kept", ignore_errors=True)
+        return Path(shutil.copytree(self._folder / "complete", self._folder / "kept"))
+
+    def refused(self) -> str:
+        """Why the copy is refused, in one line."""
+        with pytest.raises(CheckpointError) as refused:
+            product.learn(self._episodes, checkpoint=self._folder / "kept", **self._chosen)
+        assert "\n" not in str(refused.value)
+        return str(refused.value)
+
+    def learned(self) -> bool | None:
+        """Whether the model is the right one; None if the copy is refused."""
+        try:
+            model = product.learn(self._episodes, checkpoint=self._folder / "kept", **self._chosen)
+        except CheckpointError:
+            return None
+        return self._saved(model) == self._right
+
+    def _saved(self, model: product.Model) -> bytes:
+        model.save(self._folder / "a.model")
+        product.load(self._folder / "a.model")
+        return (self._folder / "a.model").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def tried(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Tried]:
+    episodes = product.read_log(log)[0]
+    adaptive = product.Settings(product.AdaptiveLanguages())
+    chosen: dict[tuple[str, ...], dict[str, Any]] = {
+        LAYERS: {},
+        TIED: {"stationary": True},
+        ADAPTIVE: {"settings": adaptive},
+    }
+    return {options: Tried(episodes, tmp_path_factory.mktemp("tried"), **what) for options, what in chosen.items()}
+
+
+@pytest.mark.parametrize("trials", [60, pytest.param(5000, marks=pytest.mark.long)])
+def test_bits_that_flip_and_files_that_are_cut(
+    trials: int, tried: dict[tuple[str, ...], Tried], record_property: Record
+) -> None:
+    draw, refused = random.Random(trials), 0
+    for _ in range(trials):
+        run = draw.choice(list(tried.values()))
+        path = draw.choice(sorted(run.copy().iterdir()))
+        data = bytearray(path.read_bytes())
+        if draw.random() < 0.3:
+            del data[draw.randrange(len(data)) :]
+        else:
+            data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+        path.write_bytes(data)
+        right = run.learned()
+        assert right is not False
+        refused += right is None
+    assert refused > trials / 2, "most damage is noticed; the rest is where nothing is read"
+    record_property("damaged checkpoints", trials)
+
+
+@pytest.mark.parametrize("options", [LAYERS, TIED, ("--stationary", "auto")], ids=str)
+def test_files_that_changed_places_or_are_gone(
+    options: tuple[str, ...],
+    log: Path,
+    tmp_path: Path,
+    kept: Callable[..., Path],
+    undisturbed: Undisturbed,
+    record_property: Record,
+) -> None:
+    expected = undisturbed(*options)
+    steps = [name for name in left_in(kept(*options)) if name != "run.checkpoint"]
+    for one, other in pairwise(steps):
+        folder = kept(*options)
+        (folder / one).replace(folder / other)
+        ran = again(log, tmp_path, options)
+        assert ran.refused and other in ran.err and one in ran.err, ran
+    for name in (steps[0], steps[len(steps) // 2], steps[-1]):  # what is missing is found again
+        (kept(*options) / name).unlink()
+        assert again(log, tmp_path, options).code == 0
+        assert (tmp_path / "a.model").read_bytes() == expected
+    folder = kept(*options)
+    (folder / "run.checkpoint").unlink()
+    assert "of a run that nobody knows" in again(log, tmp_path, options).err
+    record_property("damaged checkpoints", len(steps) + 3)
+
+
+def test_files_of_another_run(
+    log: Path, tmp_path: Path, kept: Callable[..., Path], complete: Callable[..., Path]
+) -> None:
+    other = complete("--no-second-look")
+    folder = kept()
+    shutil.copy(other / "first-000002.checkpoint", folder)
+    ran = again(log, tmp_path, LAYERS)
+    assert ran.refused and "first-000002.checkpoint" in ran.err
+
+
+BEYOND = (-2, -(1 << 40), 1 << 20, 1 << 31, 1 << 62)  # what nothing is numbered by
+LAYER = ("layer", "state", "symbol", "n", "target", "nearest")
+FIRST, SECOND, ROUND = "first-000002.checkpoint", "second-000002.checkpoint", "rounds-000001.checkpoint"
+
+
+def _figures(**figures: list[str]) -> Callable[[Contents], None]:
+    return lambda contents: contents["header.json"]["figures"].update(figures)
+
+
+FORGED: list[tuple[tuple[str, ...], str, Callable[[Contents], None]]] = [
+    *(
+        (LAYERS, file, putting(f"decision_{name}", place, value))
+        for file in (FIRST, SECOND)
+        for name in LAYER
+        for place, value in zip((0, 0.3, 0.6, 0.9, 1), BEYOND, strict=True)
+        if name != "nearest" or value > 0  # below 0 there is none
+    ),
+    *((TIED, ROUND, putting(f"decision_{name}", 0.5, value)) for name in LAYER[1:] for value in BEYOND[1:]),
+    *(
+        (TIED, ROUND, putting("settled", place, value))
+        for place, value in zip((0, 0.2, 0.5, 1), BEYOND[1:], strict=True)
+    ),
+    *((TIED, ROUND, putting("tests", 0.5, value)) for value in (-1, 0, 1, 2, float("inf"), float("nan"))),
+    *((TIED, ROUND, putting("depths", 0.5, value)) for value in BEYOND),
+    *(
+        (file, name, putting("decision_promoted", 0, 0))
+        for file, name in ((LAYERS, FIRST), (LAYERS, SECOND), (TIED, ROUND))
+    ),
+    *((LAYERS, FIRST, _figures(languages=numbers)) for numbers in ([], ["x"], ["-5"], ["1", "2"], ["9" * 5000])),
+    *((LAYERS, FIRST, _figures(needed=numbers)) for numbers in ([], ["0"], ["-2"], ["1.5"])),
+    *((LAYERS, SECOND, _figures(tests=numbers)) for numbers in ([], ["-1"], ["99999"], ["1", "1"])),
+    *((ADAPTIVE, FIRST, _figures(rungs=numbers)) for numbers in (["5"], ["-1"], ["x"])),
+    *((ADAPTIVE, FIRST, _figures(left_out=numbers)) for numbers in (["0"], ["9"], ["1e3"])),
+    *((ADAPTIVE, FIRST, _figures(needed=numbers)) for numbers in (["5"], ["-2"])),
+    *((LAYERS, FIRST, lambda contents: contents["header.json"].update(figures={})) for _ in range(1)),
+    *(
+        (options, file, lambda contents: contents["texts.json"].pop())
+        for options, file in ((LAYERS, FIRST), (TIED, ROUND))
+    ),
+    *(
+        (options, file, lambda contents: contents["texts.json"].append(""))
+        for options, file in ((LAYERS, FIRST), (TIED, ROUND))
+    ),
+    *((LAYERS, FIRST, lambda contents: contents["texts.json"].append(7)) for _ in range(1)),
+]
+
+
+def test_what_nobody_can_have_found_is_refused(tried: dict[tuple[str, ...], Tried], record_property: Record) -> None:
+    """Numbers that would lead kernels, which check nothing, out of their tables; files with the right shapes."""
+    for options, name, change in FORGED:
+        forge(tried[options].copy() / name, change)
+        told = tried[options].refused()
+        assert name in told and "damaged" in told, told
+    record_property("forged checkpoints", len(FORGED))
+
+
+@pytest.mark.parametrize("trials", [60, pytest.param(10_000, marks=pytest.mark.long)])
+def test_forged_at_random(trials: int, tried: dict[tuple[str, ...], Tried], record_property: Record) -> None:
+    """Whoever forges a file with care is believed, as far as the log does not tell; but nothing breaks."""
+    draw = random.Random(trials)
+    for _ in range(trials):
+        run = draw.choice(list(tried.values()))
+        steps = [file for file in sorted(run.copy().iterdir()) if file.name != "run.checkpoint"]
+        forge(draw.choice(steps), lambda contents: _at_random(contents, draw))
+        run.learned()
+    record_property("forged checkpoints", trials)
+
+
+def _at_random(contents: Contents, draw: random.Random) -> None:
+    arrays = sorted(name for name, content in contents.items() if name.endswith(".npy") and content.size)
+    value = draw.choice([*range(-3, 12), *BEYOND, 0.5, draw.randrange(-(1 << 62), 1 << 62)])
+    name = draw.choice(arrays)
+    array = contents[name] = wide(contents[name])
+    array.reshape(-1)[draw.randrange(array.size)] = value
+
+
+def test_two_runs_at_once(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
+    """The second is refused, and the first does not notice."""
+    expected = undisturbed()
+    waits, may_go_on = tmp_path / "waits", tmp_path / "may go on"
+
+    def fault() -> None:
+        def fsync(file: int) -> None:
+            waits.touch()
+            _until(may_go_on.exists)
+
+        os.fsync = fsync
+
+    with started(*learn(log, tmp_path, LAYERS), fault=fault) as first:
+        _until(waits.exists)
+        ran = again(log, tmp_path, LAYERS)
+        assert ran.refused and "another run is at work there" in ran.err, ran
+        may_go_on.touch()
+        assert first.ended().code == 0
+    assert (tmp_path / "a.model").read_bytes() == expected
+    assert left_in(tmp_path) == ["a.model", "a.model.run.json", "may go on", "waits"]
+
+
+def _until(happened: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if happened():
+            return
+        time.sleep(0.01)
+    raise TimeoutError
+
+
+def test_a_folder_with_other_things_in_it(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
+    """They stay, whatever they are called."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    others = ["epoch=3.checkpoint", "my.checkpoint", "notes.txt"]
+    for name in others:
+        (folder / name).write_text("mine")
+    assert again(log, tmp_path, LAYERS).code == 0
+    assert left_in(folder) == others and (tmp_path / "a.model").read_bytes() == undisturbed()
+
+
+@pytest.mark.parametrize("content", [b"", b"mine", b"PK\x05\x06" + bytes(18)])
+def test_a_file_that_is_called_like_ours(content: bytes, log: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    (folder / "run.checkpoint").write_bytes(content)
+    ran = again(log, tmp_path, LAYERS)
+    assert ran.refused and "run.checkpoint" in ran.err
+    assert (folder / "run.checkpoint").read_bytes() == content
+
+
+def test_no_folder_can_be_there(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for folder, told in (("file", "this is a file"), ("no/such", "cannot be made"), ("file/below", "cannot be made")):
+        ran = here("learn", log, "-o", tmp_path / "a.model", "--checkpoint", tmp_path / folder)
+        assert ran.refused and told in ran.err, ran
+    assert left_in(tmp_path) == ["file"]
+
+
+def test_a_call_in_python_goes_on_too(log: Path, tmp_path: Path) -> None:
+    """Nobody removes its checkpoint: it does not know what becomes of the model."""
+
+    def stop(done: int, of: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=f"kept in {tmp_path}"):
+        product.learn(log, progress=stop, checkpoint=tmp_path / "kept")
+    assert len(left_in(tmp_path / "kept")) == 4
+    model = product.learn(log, checkpoint=tmp_path / "kept")
+    assert model.about == product.learn(log).about
+    with pytest.raises(CheckpointError, match=r"delta was 0\.001, and is 0\.5 now"):
+        product.learn(log, delta=0.5, checkpoint=tmp_path / "kept")

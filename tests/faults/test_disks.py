@@ -1,0 +1,190 @@
+"""Full disks and folders that cannot be written: one clear line, and what was kept before is still good."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.conftest import IN_PIECES, Undisturbed
+from faults.harness import Fault, fails_from, here, never_ready, suffice
+from faults.test_killed import LAYERS, goes_on, learn, left_in
+
+Record = Callable[[str, object], None]
+
+REASONS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES, errno.EDQUOT)
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=errno.errorcode.get)
+def test_a_disk_that_fails_in_the_middle(
+    reason: int, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    """From the first file of a run to the last; afterwards the same command goes on."""
+    expected, faults = undisturbed(), 0
+    for k in (1, 2, 3, 5, 8, 8, 8, 7, 6):
+        ran = suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(k, tmp_path, reason))
+        assert ran.refused, ran
+        assert os.strerror(reason) in ran.err
+        assert not (tmp_path / "a.model.run.json").exists()
+        faults += 1
+    record_property("failing writes", faults)
+    goes_on(log, tmp_path, LAYERS, expected)
+
+
+@pytest.mark.long
+def test_every_change_of_a_file_may_fail_once(
+    log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    expected, k = undisturbed(), 0
+    while True:
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        ran = suffice(*learn(log, folder, LAYERS), fault=fails_from(k + 1, folder, errno.EIO, once=True))
+        assert ran.code == 0 or ran.refused, ran
+        goes_on(log, folder, LAYERS, expected)
+        if ran.code == 0 and not ran.err and k > 40:
+            break
+        k += 1
+    record_property("failing writes", k)
+
+
+def test_what_was_kept_is_not_touched_by_a_failure(log: Path, tmp_path: Path) -> None:
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(14, tmp_path)).refused
+    kept = {file.name: file.read_bytes() for file in (tmp_path / "kept").iterdir()}
+    assert len(kept) > 2 and not any(name.endswith(".tmp") for name in kept)
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(2, tmp_path)).refused
+    assert {file.name: file.read_bytes() for file in (tmp_path / "kept").iterdir()} == kept
+
+
+@pytest.mark.parametrize("size", [0, 100, 700, 2000])
+def test_files_may_grow_to_a_limit_only(
+    size: int, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    """A real limit, which ends a write in its middle."""
+    expected = undisturbed()
+    ran = suffice(*learn(log, tmp_path, LAYERS), fault=_limited(size))
+    assert ran.refused and "File too large" in ran.err, ran
+    assert not list(tmp_path.rglob("*.tmp"))
+    record_property("failing writes", 1)
+    goes_on(log, tmp_path, LAYERS, expected)
+
+
+def _limited(size: int) -> Fault:
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.fixture(params=["20k", "40k"])
+def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A disk of a few kilobytes, where one may have one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={request.param}", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only an administrator may mount a disk")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_disk_that_is_full(
+    tiny: Path, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    """A real one: what it has room for is kept, and copied to a larger disk it goes on."""
+    expected = undisturbed()
+    ran = suffice(*learn(log, tiny, LAYERS))
+    assert ran.refused and os.strerror(errno.ENOSPC) in ran.err, ran
+    larger = tmp_path / "larger"
+    shutil.copytree(tiny, larger)
+    assert left_in(larger) == ["kept"] and len(left_in(larger / "kept")) > 1
+    record_property("failing writes", 1)
+    goes_on(log, larger, LAYERS, expected)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("explore", "a.model", "-o", "out/page.html"),
+        ("report", "a.model", "-o", "out/page.html"),
+        ("draw", "a.model", "-o", "out/picture.svg"),
+        ("export", "a.model", "--format", "json", "-o", "out/a.json"),
+        ("simulate", "t-maze", "--episodes", "10", "-o", "out/log.parquet"),
+        ("check", "log.parquet", "--write-schema", "out/schema.json"),
+        ("learn", "log.parquet", "-o", "out/b.model"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_whatever_is_written_is_written_whole_or_not_at_all(
+    words: tuple[str, ...], log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Record
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(log, "log.parquet")
+    here("learn", "log.parquet", "-o", "a.model")
+    assert here(*words[:-1], f"a{Path(words[-1]).suffix}").code == 0  # compiled, and imported
+    out = tmp_path / "out"
+    out.mkdir()
+    for fault in (fails_from(1, out), never_ready(out), _limited(50)):
+        ran = suffice(*words, fault=fault)
+        assert ran.refused and words[-1] in ran.err, ran
+        assert left_in(out) == []
+    before = b"what was there before"
+    (tmp_path / words[-1]).write_bytes(before)
+    assert suffice(*words, fault=never_ready(out)).refused
+    assert (tmp_path / words[-1]).read_bytes() == before and left_in(out) == [Path(words[-1]).name]
+    record_property("failing writes", 4)
+
+
+def test_the_model_cannot_be_written_in_the_end(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
+    """Nothing that was learned is lost."""
+    expected = undisturbed()
+    output = tmp_path / "models"
+    output.mkdir()
+    words = ("learn", log, "-o", output / "a.model", "--checkpoint", tmp_path / "kept")
+    ran = suffice(*words, fault=fails_from(1, output))
+    assert ran.refused and "a.model" in ran.err and left_in(output) == []
+    assert len(left_in(tmp_path / "kept")) == 11
+    assert suffice(*words).code == 0
+    assert (output / "a.model").read_bytes() == expected and left_in(tmp_path) == ["models"]
+
+
+def test_a_checkpoint_that_cannot_be_removed(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
+    """Then the model is there all the same, and the command has done what it should."""
+    expected = undisturbed()
+    ran = suffice(*learn(log, tmp_path, LAYERS), fault=_removes_no_layers)
+    assert ran.code == 0 and (tmp_path / "a.model").read_bytes() == expected
+    assert ran.err == f"suffice: {tmp_path / 'kept'}: the checkpoint cannot be removed (Permission denied); delete it\n"
+    goes_on(log, tmp_path, LAYERS, expected)
+
+
+def _removes_no_layers() -> None:
+    def hook(event: str, args: tuple[object, ...]) -> None:
+        if event == "os.remove" and str(args[0]).endswith(".checkpoint"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    sys.addaudithook(hook)
+
+
+@pytest.mark.usefixtures("pieces")
+def test_no_room_for_the_steps_of_a_large_log(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    """They go to a file in the temporary folder."""
+    options = IN_PIECES
+    expected = undisturbed(*options)
+    folder = tmp_path / "temporary"
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    for fault in (None, fails_from(1, folder), _limited(100)):
+        ran = suffice(*learn(log, tmp_path, options), fault=fault)
+        assert ran.refused and "TMPDIR" in ran.err, ran
+        folder.mkdir(exist_ok=True)
+        assert left_in(folder) == [] and left_in(tmp_path) == ["temporary"]
+    folder.rmdir()
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    record_property("failing writes", 3)
+    goes_on(log, tmp_path, options, expected)

@@ -1,0 +1,202 @@
+"""Kill it at any moment, give the same command again, and the result is the same bytes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from faults.conftest import IN_PIECES, Undisturbed
+from faults.harness import KILLED, Fault, dies_before, started, suffice
+from suffice import learner
+
+Record = Callable[[str, object], None]
+
+LAYERS: tuple[str, ...] = ()
+RUNS: tuple[tuple[str, ...], ...] = (
+    LAYERS,
+    ("--no-second-look",),
+    ("--family", "adaptive"),
+    ("--metric", "prefixes"),
+    ("--metric", "sketch"),
+    ("--stationary",),
+    ("--stationary", "auto"),
+    ("--split",),
+    ("--hold-out", "0.2"),
+    IN_PIECES,
+    (*IN_PIECES, "--stationary"),
+    ("--planner", "none"),
+)
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def learn(log: Path, folder: Path, options: tuple[str, ...]) -> tuple[str | Path, ...]:
+    return ("learn", log, "-o", folder / "a.model", "--checkpoint", folder / "kept", *options)
+
+
+def goes_on(log: Path, folder: Path, options: tuple[str, ...], expected: bytes) -> None:
+    """The same command again makes the same model, and nothing else is left."""
+    ran = suffice(*learn(log, folder, options))
+    assert ran.code == 0, ran.err
+    assert (folder / "a.model").read_bytes() == expected
+    assert left_in(folder) == ["a.model", "a.model.run.json"]
+
+
+@pytest.mark.parametrize("options", RUNS, ids=" ".join)
+def test_dies_again_and_again(
+    options: tuple[str, ...], log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    """Each run gets further than the one before, and dies at another moment of a write."""
+    expected, kills = undisturbed(*options), 0
+    while (ran := suffice(*learn(log, tmp_path, options), fault=dies_before(6 + 7 * kills, tmp_path))).code:
+        assert ran.code == KILLED, ran.err
+        kills += 1
+    assert kills >= 2
+    record_property("killed", kills)
+    goes_on(log, tmp_path, options, expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--horizon", "2"), *(pytest.param(options, marks=pytest.mark.long) for options in RUNS)],
+    ids=" ".join,
+)
+def test_dies_before_every_change_of_a_file(
+    options: tuple[str, ...], log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    expected, kills, code = undisturbed(*options), 0, KILLED
+    while code == KILLED:
+        folder = tmp_path / str(kills)
+        folder.mkdir()
+        code = suffice(*learn(log, folder, options), fault=dies_before(kills + 1, folder)).code
+        goes_on(log, folder, options, expected)
+        kills += code == KILLED
+    assert code == 0 and kills > 30
+    record_property("killed", kills)
+
+
+@pytest.mark.parametrize("k", [1, 4, 12])
+def test_dies_as_a_file_is_half_written(
+    k: int, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    """Of the run, of a layer, of the model."""
+    expected = undisturbed()
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=_dies_halfway(k)).code == KILLED
+    assert any(name.endswith(".tmp") for folder in (tmp_path, tmp_path / "kept") for name in left_in(folder))
+    record_property("killed", 1)
+    goes_on(log, tmp_path, LAYERS, expected)
+
+
+def _dies_halfway(k: int) -> Fault:
+    """As the k-th file is about to be safe on the disk, only half of it is there."""
+
+    def fault() -> None:
+        files = iter(range(1, 1000))
+
+        def fsync(file: int) -> None:
+            if next(files) == k:
+                path = os.readlink(f"/proc/self/fd/{file}")
+                os.truncate(path, os.stat(path).st_size // 2)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        os.fsync = fsync
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [
+        (0, LAYERS),
+        (1, ("--stationary",)),
+        *(pytest.param(seed, RUNS[seed % len(RUNS)], marks=pytest.mark.long) for seed in range(2, 50)),
+    ],
+)
+def test_killed_from_outside_at_a_random_moment(
+    seed: int,
+    options: tuple[str, ...],
+    log: Path,
+    tmp_path: Path,
+    undisturbed: Undisturbed,
+    record_property: Record,
+) -> None:
+    expected, draw, kills = undisturbed(*options), random.Random(seed), 0
+    begin = time.monotonic()
+    assert suffice(*learn(log, tmp_path, options)).code == 0
+    usual = time.monotonic() - begin
+    for file in tmp_path.iterdir():
+        file.unlink()
+    for _ in range(5):
+        with started(*learn(log, tmp_path, options)) as child:
+            time.sleep(usual * draw.random())
+            os.kill(child.pid, signal.SIGKILL)
+            kills += child.ended().code == KILLED
+    record_property("killed", kills)
+    goes_on(log, tmp_path, options, expected)
+
+
+def test_ended_by_a_scheduler(log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record) -> None:
+    """SIGTERM leaves nothing half written; the checkpoint stays."""
+    expected = undisturbed()
+
+    def fault() -> None:
+        os.fsync = lambda file: os.kill(os.getpid(), signal.SIGTERM) if _is_layer(file, 2) else None
+
+    ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
+    assert (ran.code, ran.err) == (128 + signal.SIGTERM, "")
+    assert left_in(tmp_path / "kept") == ["first-000000.checkpoint", "first-000001.checkpoint", "run.checkpoint"]
+    record_property("killed", 1)
+    goes_on(log, tmp_path, LAYERS, expected)
+
+
+def test_interrupted_by_a_person(log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record) -> None:
+    """Who is told that nothing is lost."""
+    expected = undisturbed()
+
+    def fault() -> None:
+        os.fsync = lambda file: os.kill(os.getpid(), signal.SIGINT) if _is_layer(file, 2) else None
+
+    ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
+    assert ran.code == 130
+    kept = tmp_path / "kept"
+    assert ran.err == f"suffice: interrupted; what is done is kept in {kept}, and the same command goes on\n"
+    record_property("killed", 1)
+    goes_on(log, tmp_path, LAYERS, expected)
+
+
+def _is_layer(file: int, t: int) -> bool:
+    return f"first-{t:06}" in os.readlink(f"/proc/self/fd/{file}")
+
+
+def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
+    """What was found before is not worked out again."""
+    expected = undisturbed()
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=dies_before(44, tmp_path)).code == KILLED
+    done = left_in(tmp_path / "kept")
+    before = {name: (tmp_path / "kept" / name).stat().st_ino for name in done if name.startswith("first")}
+    assert len(before) == 5, "all layers of the first look"
+
+    def fault() -> None:
+        def merge(*_: object) -> None:
+            raise AssertionError("a layer was worked out again")
+
+        learner._Run._merge = merge  # type: ignore[assignment,method-assign]
+
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=fault).code == 0
+    assert (tmp_path / "a.model").read_bytes() == expected
+
+
+def test_without_a_checkpoint_nothing_is_written_but_the_model(log: Path, tmp_path: Path) -> None:
+    for k in range(1, 12):
+        ran = suffice("learn", log, "-o", tmp_path / "a.model", fault=dies_before(k, tmp_path))
+        if ran.code == 0:
+            break
+    assert left_in(tmp_path) == ["a.model", "a.model.run.json"] and k > 3
