@@ -30,7 +30,7 @@ from suffice.cli import main
 from suffice.episodes import Alphabet
 from suffice.errors import LogError, SufficeError
 from suffice.logs import Columns, Dataset, EqualWidth, HowToRead, read_as
-from suffice.logs.pieces import Extent, Pieces
+from suffice.logs.pieces import Extent, Pieces, _marks
 from suffice.reading import read_source
 from suffice.statistics import adaptive_layer
 from suffice.stored import Stored
@@ -570,3 +570,12 @@ def test_episodes_prepared_slice_by_slice_count_the_same(
         monkeypatch.setattr(module, "PREPARED", 1 << 12)
     assert suffice("learn", *given, "pieces.model")[0] == 0
     assert Path("pieces.model").read_bytes() == Path("whole.model").read_bytes()
+
+
+def test_text_ids_are_known_again_whatever_their_neighbours_are() -> None:
+    """An episode torn in two is found out by its id, in pieces with longer and with shorter ids."""
+    long = pa.array(["b", "a rather long id"])
+    assert _marks(pa.array(["b", "a"]))[0] == _marks(long)[0] and len(set(_marks(long).tolist())) == 2
+    parts = [Extent(2, 1, ids[0].as_py(), ids[-1].as_py(), False, _marks(ids)) for ids in (long, long[::-1])]
+    with pytest.raises(LogError, match="do not lie together"):
+        Extent.together(parts, "log")

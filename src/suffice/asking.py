@@ -64,7 +64,7 @@ class Question(Protocol[T]):
         """The answer of some episodes."""
 
     def together(self, answers: list[T]) -> T:
-        """The answer of all, from those of their parts in order."""
+        """The answer of all, from those of their parts in any order."""
 
 
 class Nothing:

@@ -85,6 +85,10 @@ class EngineError(SufficeError):
     """
 
 
+class TooLargeError(SettingsError):
+    """A language family that does not fit into the memory there is."""
+
+
 class MissingError(SufficeError, ImportError):
     """An optional package or program that is not installed.
 

@@ -86,6 +86,12 @@ class Choices:
         if self.seed < 0:
             raise SettingsError(f"a seed is a number from 0 on, not {self.seed}")
 
+    @property
+    def by_place(self) -> bool:
+        """Whether episodes are chosen by their places in the log."""
+        subsampled = self.planning is not None and self.planning.subsample
+        return bool(self.stationary) or subsampled or self.hold_out is not None or self.split is not None
+
     @classmethod
     def of(cls, model: Model) -> Choices:
         """How a model was learned, but for what was held out, which is a matter of its log."""
@@ -235,11 +241,10 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, kept: Part
 
 def refuse_if_unordered(log: Log, choices: Choices) -> None:
     """What is chosen by its place in a log must be found in the same place when the log is read at once."""
-    by_place = choices.hold_out is not None or choices.split is not None or choices.stationary
-    if isinstance(log, Elsewhere) and not log.ascending and by_place:
+    if isinstance(log, Elsewhere) and not log.ascending and choices.by_place:
         raise SettingsError(
             "a log that is read in parts, and whose episode ids do not grow, is learned in layers, without --hold-out, "
-            "--split and --stationary; sort it by episode id, or read it as a whole: raise --memory"
+            "--split, --stationary and subsampled plans; sort it by episode id, or read it as a whole: raise --memory"
         )
 
 
@@ -266,7 +271,6 @@ def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: 
 def _told(read: Reading, choices: Choices) -> dict[str, object]:
     """What the result of a run depends on."""
     log, settings, statistic = read.episodes, choices.settings, choices.settings.statistic
-    by_place = bool(choices.stationary or choices.hold_out or choices.split)
     ladder = getattr(statistic, "ladder", None)
     told: dict[str, object] = {
         "suffice": __version__,
@@ -274,7 +278,7 @@ def _told(read: Reading, choices: Choices) -> dict[str, object]:
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
         "content of the log": digest(log),
-        "order of the episodes": digest(log, ordered=True) if by_place else "any",
+        "order of the episodes": digest(log, ordered=True) if choices.by_place else "any",
         "metric": statistic.name,
         "family": getattr(statistic, "family", None) if ladder is None else " ".join(map(str, ladder)),
         "memory": None if ladder is None else settings.memory,  # which families are too large to ask

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from suffice.asking import ITSELF, Elsewhere
-from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes, Outline, Value
+from suffice.episodes import MAX_EPISODES, MAX_LETTERS, MAX_STEPS, Episodes, Outline, Value
 from suffice.errors import LogError, SettingsError
-from suffice.logs import Bins, Dataset, HowToRead, Report, read_table
+from suffice.logs import Bins, Columns, Dataset, HowToRead, Report, read_table
 from suffice.logs.binning import bin_column, spread_binnings
 from suffice.logs.pieces import Extent, Pieces
 from suffice.logs.placement import TruncatedError
@@ -26,6 +26,7 @@ from suffice.stored import Stored, Writer, in_turn
 
 BYTES_A_DECISION = 40  # of a log that is read at once, at the peak, beside its cells
 BYTES_IN_A_PIECE = 250  # of a decision, while its piece is read and those around it wait
+BYTES_A_COLUMN = 2  # and decision: its code
 BYTES_A_CELL = 12  # of episodes that are padded to the horizon
 BYTES_A_THREAD = 64 << 20  # while episodes are counted block by block
 BYTES_AN_EPISODE = 4  # where each is in the automaton
@@ -54,7 +55,8 @@ class Room:
 
     def holds(self, dataset: Dataset) -> bool:
         """Whether a log that is hardly padded fits as a whole; one no larger than the smallest pieces does."""
-        return (BYTES_A_DECISION + 2 * BYTES_A_CELL) * dataset.decisions <= self._free
+        columns = BYTES_A_COLUMN * len(dataset.schema.names)
+        return (BYTES_A_DECISION + 2 * BYTES_A_CELL + columns) * dataset.decisions <= self._free
 
     def cells(self, dataset: Dataset) -> int:
         """Of decisions padded to the horizon that fit, if the log does."""
@@ -178,7 +180,7 @@ def on_all(first: Report, found: Found, log: Outline, pieces: Pieces, how: HowTo
     if len(found.counted_from) > 1:
         refuse_first_steps(pieces, how)
     refuse_if_endless(log, how, first, dataset.name)
-    notes = (*first.notes, *doubtful_values(_values(log), dataset.rows), *found.lost.told(log.horizon))
+    notes = (*first.notes, *doubtful_values(_values(log, first.columns), dataset.rows), *found.lost.told(log.horizon))
     return replace(first, notes=notes)
 
 
@@ -213,9 +215,10 @@ def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -
         raise LogError(f"{name}: more than {MAX_EPISODES:,} episodes cannot be counted; leave some out")
     if len(log.letters) > MAX_LETTERS:
         raise LogError(f"{name}: {len(log.letters):,} distinct steps are no finite alphabet; bin the observations")
-    columns, values = report.columns, _values(log)
-    values[columns.action or ""] = values.pop("action")
-    values[columns.reward or ""] = log.alphabet.rewards
+    if log.total * (log.horizon + 1) > MAX_STEPS:
+        raise LogError(f"{name}: more than {MAX_STEPS:,} steps, padding included, cannot be counted; leave some out")
+    columns = report.columns
+    values = _values(log, columns) | {columns.reward or "": log.alphabet.rewards}
     for column, size in ((column, len(found)) for column, found in values.items()):
         if size > how.max_values + (column == columns.reward):
             raise LogError(
@@ -224,8 +227,8 @@ def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -
             )
 
 
-def _values(log: Outline) -> dict[str, Collection[Value]]:
-    """Of actions and of each part of what is observed."""
+def _values(log: Outline, columns: Columns) -> dict[str, Collection[Value]]:
+    """Of actions and of each part of what is observed, by column."""
     parts = zip(*log.alphabet.observations, strict=True)
     features = {name: dict.fromkeys(part) for name, part in zip(log.alphabet.features, parts, strict=True)}
-    return {"action": log.alphabet.actions, **features}
+    return {columns.action or "": log.alphabet.actions, **features}

@@ -43,7 +43,7 @@ def running(log: Log, threads: int = 1, memory: int = 0, needed: int = 0) -> Abs
     Episodes in memory are prepared all at once, unless that needs more bytes than there are.
     """
     if isinstance(log, Stored):
-        return nullcontext(BlockEngine(Walk(log, len(log.letters), threads, log.first), log))
+        return nullcontext(BlockEngine(Walk(log, len(log.letters), min(threads, log.threads), log.first), log))
     if not isinstance(log, Episodes):
         return log.running()
     if ITSELF + log.nbytes + needed > memory:

@@ -160,6 +160,9 @@ class RayCrew:
                 f"{name} died {AGAIN + 1} times in a row; has its machine memory enough? Try more --workers, so that "
                 "each has less, and the same --checkpoint again: what was found so far is kept there"
             ) from error
+        except exceptions.RayError as error:  # memory, disk or network of the cluster itself
+            reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+            raise EngineError(f"{name} gave no answer ({reason[:300]}); mend that, and run the same again") from error
         self.moved_back += len(packed.bytes)
         return _unpacked(packed)
 
@@ -208,10 +211,13 @@ class _Actor:
         try:
             return getattr(self._worker, call)(*arguments)
         except SufficeError as error:
+            if (missing := self._worker.missing()) is not None:
+                told = f"{missing}: a worker on {os.uname().nodename} cannot find it"
+                return _Refusal(EngineError(f"{told}; put the log where all machines find it, under the same name"))
             return _Refusal(error)
-        except FileNotFoundError as error:
-            told = f"{error.filename or error}: a worker on {os.uname().nodename} cannot find it"
-            return _Refusal(EngineError(f"{told}; put the log where all machines find it, under the same name"))
+        except (MemoryError, OSError) as error:
+            told = f"a worker on {os.uname().nodename} has a problem ({error or 'out of memory'})"
+            return _Refusal(EngineError(f"{told}; mend that, or try more --workers, so that each has less to do"))
 
     def progress(self) -> tuple[int, int]:
         """How much is done of what is being done."""
