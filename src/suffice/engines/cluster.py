@@ -154,7 +154,7 @@ class RayCrew:
         try:
             packed: _Packed = self._ray.get(ref)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
-            if isinstance(error, exceptions.ActorDiedError) and "import" in str(error):
+            if "failed to import" in str(error):
                 raise EngineError(f"{name} cannot import suffice; install suffice[ray] on every machine") from None
             raise EngineError(
                 f"{name} died {AGAIN + 1} times in a row; has its machine memory enough? Try more --workers, so that "
@@ -194,7 +194,7 @@ class _Actor:
 
     def __init__(self, version: str, pieces: Pieces, begin: int, end: int, threads: int) -> None:
         self._worker = Worker(pieces, begin, end, threads, _fetched)
-        self._version = version
+        self._version, self._files = version, pieces.dataset.files
 
     def do(self, call: str, *arguments: Any) -> _Packed:
         """Call the worker."""
@@ -208,9 +208,10 @@ class _Actor:
         try:
             return getattr(self._worker, call)(*arguments)
         except SufficeError as error:
-            return _Refusal(error)
-        except FileNotFoundError as error:
-            told = f"{error.filename or error}: a worker on {os.uname().nodename} cannot find it"
+            missing = [str(file) for file in self._files if not file.exists()]
+            if not missing:
+                return _Refusal(error)
+            told = f"{missing[0]}: a worker on {os.uname().nodename} cannot find it"
             return _Refusal(EngineError(f"{told}; put the log where all machines find it, under the same name"))
 
     def progress(self) -> tuple[int, int]:
