@@ -19,6 +19,7 @@ from suffice import EngineError, Ray
 from suffice.engines import cluster
 from suffice.engines.cluster import RayCrew
 from suffice.logs import Dataset, HowToRead
+from suffice.logs.pieces import Pieces
 from suffice.streaming import Room
 
 ray = pytest.importorskip("ray")
@@ -174,6 +175,21 @@ def test_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.Monke
     with Ray(1).reading() as read:
         read(dataset, HowToRead(), Room(1 << 30, 1, lambda done, of: seen.append((done, of))))
     assert seen and all(0 <= done <= of for done, of in seen)
+
+
+def test_complaints_of_workers(tmp_path: Path) -> None:
+    """Another version, or a machine that does not have the log."""
+    dataset = Dataset.of(scattered_log(tmp_path / "log"))
+    assert dataset is not None
+    pieces = Pieces.of(dataset, HowToRead(), 64)
+    for file in dataset.files:
+        file.rename(tmp_path / file.name)
+    for version, told in (
+        (suffice.__version__, "cannot find it; put the log where"),
+        ("0.0", "and this is 0.0; install"),
+    ):
+        answer = cluster._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
+        assert isinstance(answer.error, EngineError) and told in str(answer.error)
 
 
 def test_the_command_line(tmp_path: Path) -> None:

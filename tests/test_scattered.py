@@ -23,13 +23,14 @@ from suffice import (
     PrefixSketches,
     Settings,
 )
-from suffice.asking import View
+from suffice.asking import View, watched
 from suffice.engines.blocks import Move
 from suffice.engines.scattered import cut_evenly
 from suffice.engines.worker import Agreed, Behind, Some, Task, Worker
-from suffice.logs import Dataset, HowToRead
+from suffice.logs import Dataset, HowToRead, datasets
 from suffice.logs.pieces import Pieces
 from suffice.statistics.word_counts import FEWEST_ROWS, BackwardAutomaton, WordShard
+from suffice.streaming import Room
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +201,7 @@ def test_whether_words_fit_depends_on_their_futures_alone() -> None:
     )
 
 
-def test_a_log_that_changes_meanwhile_is_refused(log: Path, tmp_path: Path) -> None:
+def test_a_log_that_changes_meanwhile_is_refused(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "log").mkdir()
     table = pa.concat_tables([pq.read_table(file) for file in sorted(log.iterdir())])
     write_files(table, tmp_path / "log", 50, 1)
@@ -212,10 +213,25 @@ def test_a_log_that_changes_meanwhile_is_refused(log: Path, tmp_path: Path) -> N
             table.column_names.index("reward"), "reward", pa.array(-table.column("reward").to_numpy())
         )
         write_files(flipped, tmp_path / "log", 50, 1)
+        monkeypatch.setattr(datasets.os, "getpid", lambda: 0)  # who takes the other's place has not seen it before
         return "before"
 
     with pytest.raises(EngineError, match="has the log changed"):
         suffice.learn(tmp_path / "log", engine=Here.of(2, accident))
+
+
+def test_the_bar_moves_on_within_a_layer_and_never_back(log: Path) -> None:
+    dataset, seen = Dataset.of(log), []
+    assert dataset is not None
+    with Here.of(2).reading() as read:
+        scattered, _ = read(dataset, HowToRead(), Room(1 << 30))
+    layers = watched(scattered, lambda done, of: seen.append((done, of)))
+    layers(2, 10)
+    for done in (5, 3, 8, 10):
+        scattered.crew.watch(done, 10)
+    layers(3, 10)
+    scattered.crew.watch(1, 10)
+    assert seen == [(2, 10), (2.5, 10), (2.5, 10), (2.8, 10), (2.99, 10), (3, 10), (3.1, 10)]
 
 
 def test_parts_are_even(uneven: Path) -> None:

@@ -154,7 +154,7 @@ class RayCrew:
         try:
             packed: _Packed = self._ray.get(ref)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
-            if isinstance(error, exceptions.ActorDiedError) and "import" in str(error):
+            if "failed to import" in str(error):
                 raise EngineError(f"{name} cannot import suffice; install suffice[ray] on every machine") from None
             raise EngineError(
                 f"{name} died {AGAIN + 1} times in a row; has its machine memory enough? Try more --workers, so that "
@@ -197,7 +197,7 @@ class _Actor:
 
     def __init__(self, version: str, pieces: Pieces, begin: int, end: int, threads: int) -> None:
         self._worker = Worker(pieces, begin, end, threads, _fetched)
-        self._version = version
+        self._version, self._files = version, pieces.dataset.files
 
     def do(self, call: str, *arguments: Any) -> _Packed:
         """Call the worker."""
@@ -211,10 +211,11 @@ class _Actor:
         try:
             return getattr(self._worker, call)(*arguments)
         except SufficeError as error:
-            if (missing := self._worker.missing()) is not None:
-                told = f"{missing}: a worker on {os.uname().nodename} cannot find it"
-                return _Refusal(EngineError(f"{told}; put the log where all machines find it, under the same name"))
-            return _Refusal(error)
+            missing = [str(file) for file in self._files if not file.exists()]
+            if not missing:
+                return _Refusal(error)
+            told = f"{missing[0]}: a worker on {os.uname().nodename} cannot find it"
+            return _Refusal(EngineError(f"{told}; put the log where all machines find it, under the same name"))
         except (MemoryError, OSError) as error:
             told = f"a worker on {os.uname().nodename} has a problem ({error or 'out of memory'})"
             return _Refusal(EngineError(f"{told}; mend that, or try more --workers, so that each has less to do"))

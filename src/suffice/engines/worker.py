@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,10 +83,6 @@ class Worker:
         self._some: tuple[int, Stored] | None = None
         self._walk: tuple[int, int, Walk] | None = None  # of which run, and how many steps have been taken
         self.progress = 0, 0  # how much is done of what is being done: rows or blocks
-
-    def missing(self) -> Path | None:
-        """A file of the log that is not found on this machine."""
-        return next((file for file in self._pieces.dataset.files if not file.exists()), None)
 
     def extent(self, marked: bool) -> Extent:
         """What a first pass over the ids shows."""
