@@ -28,7 +28,7 @@ class BackwardAutomaton:
     """Ids for the membership rows that occur, and the transitions (letter, id of the rest) → id met so far."""
 
     def __init__(self, member: Bits, words: Words, memory: int) -> None:
-        self._member, self._words, self._memory = member, words.j, memory
+        self._member, self._words, self._memory = np.ascontiguousarray(member), words.j, memory
         self.rows: Bits = np.zeros((FEWEST_ROWS, words.columns), np.uint8)  # [ids, L]
         self.rows[0, :2] = 1  # of the empty suffix: λ and Γ* hold, nothing else does
         self._filled = np.array([0, 1], np.int64)
