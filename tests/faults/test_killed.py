@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
-from faults.harness import KILLED, Fault, dies_before, started, suffice
+from faults.harness import KILLED, Fault, dies_before, here, started, suffice
 from suffice import learner
 
 Record = Callable[[str, object], None]
@@ -44,7 +44,7 @@ def learn(log: Path, folder: Path, options: tuple[str, ...]) -> tuple[str | Path
 
 def goes_on(log: Path, folder: Path, options: tuple[str, ...], expected: bytes) -> None:
     """The same command again makes the same model, and nothing else is left."""
-    ran = suffice(*learn(log, folder, options))
+    ran = here(*learn(log, folder, options))
     assert ran.code == 0, ran.err
     assert (folder / "a.model").read_bytes() == expected
     assert left_in(folder) == ["a.model", "a.model.run.json"]
