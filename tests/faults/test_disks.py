@@ -29,7 +29,7 @@ def test_a_disk_that_fails_in_the_middle(
 ) -> None:
     """From the first file of a run to the last; afterwards the same command goes on."""
     expected, faults = undisturbed(), 0
-    for k in (1, 2, 3, 5, 8, 8, 8, 7, 6):
+    for k in (1, 3, 10, 14, 17, 20):
         ran = suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(k, tmp_path, reason))
         assert ran.refused, ran
         assert os.strerror(reason) in ran.err
@@ -57,7 +57,7 @@ def test_every_change_of_a_file_may_fail_once(
 
 
 def test_what_was_kept_is_not_touched_by_a_failure(log: Path, tmp_path: Path) -> None:
-    assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(14, tmp_path)).refused
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(30, tmp_path)).refused
     kept = {file.name: file.read_bytes() for file in (tmp_path / "kept").iterdir()}
     assert len(kept) > 2 and not any(name.endswith(".tmp") for name in kept)
     assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(2, tmp_path)).refused
@@ -111,7 +111,6 @@ def test_a_disk_that_is_full(
     "words",
     [
         ("explore", "a.model", "-o", "out/page.html"),
-        ("report", "a.model", "-o", "out/page.html"),
         ("draw", "a.model", "-o", "out/picture.svg"),
         ("export", "a.model", "--format", "json", "-o", "out/a.json"),
         ("simulate", "t-maze", "--episodes", "10", "-o", "out/log.parquet"),
