@@ -288,7 +288,7 @@ MISTAKES = [
     ("learn log.parquet -o b --threads 0", "threads must be at least 1"),
     ("learn log.parquet -o b --memory lots", "--memory lots is no size; write it like 500MB or 4GB"),
     ("learn log.parquet -o b --memory GB", "--memory GB is no size"),
-    ("learn log.parquet -o b --memory 0", "--memory 0 leaves no room"),
+    ("learn log.parquet -o b --memory 0", "--memory 0 is 0 bytes, which leaves no room"),
     ("learn log.parquet -o b --memory=-1GB", "--memory -1GB is no size"),
     ("learn log.parquet -o nowhere/b", "nowhere/b: there is no folder nowhere; create it first"),
     ("learn nothing.parquet -o nowhere/b", "there is no folder nowhere"),  # said before the work

@@ -85,7 +85,7 @@ class EngineError(SufficeError):
     """
 
 
-class TooLargeError(SettingsError):
+class FamilyTooLargeError(SettingsError):
     """A language family that does not fit into the memory there is."""
 
 

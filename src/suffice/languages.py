@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Outline, Value
-from suffice.errors import SettingsError, TooLargeError, did_you_mean
+from suffice.errors import FamilyTooLargeError, SettingsError, did_you_mean
 
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -218,7 +218,7 @@ class _Closure:
         """G_i = G_{i−1} and its pairwise unions and intersections, one of each extension, without the empty one."""
         n = len(self.subsets)
         if n * n * self.subsets.shape[1] > MAX_PATTERN_BYTES:
-            raise TooLargeError(
+            raise FamilyTooLargeError(
                 f"family {family}: level {level} has up to {n * n:,} patterns on {self.subsets.shape[1]:,} letters, "
                 f"which does not fit; try --family {level - 1},{family.j},{family.k} ({n:,} patterns) or conjunctions"
             )
@@ -263,7 +263,7 @@ def _refuse_if_too_many(family: Family, forms: int, episodes: Outline) -> None:
         smaller = (
             "--family 1,1,1, or bin the observations" if family.conjunctions else "to bin the observations (--bin)"
         )
-        raise TooLargeError(
+        raise FamilyTooLargeError(
             f"family {family} has up to {forms:,} patterns on {letters:,} distinct steps, which does not fit; "
             f"try {smaller}"
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from suffice.asking import Log
 from suffice.episodes import Episodes
 from suffice.errors import LogError, SettingsError
+from suffice.files import name_beside
 from suffice.logs import Binning, Bins, Columns, Dataset, HowToRead, Report, read_as
 from suffice.logs.placement import TooLargeError
 from suffice.streaming import Room, read_stored
@@ -65,12 +66,22 @@ def read_data(
     return read_together(sources, read, bins or {}, horizon)
 
 
+def refuse_for_workers(source: Data) -> None:
+    """Refuse what the workers of a cluster cannot read."""
+    if isinstance(source, str | Path):
+        if Dataset.of(source) is not None:
+            return
+        if not Path(source).exists():
+            raise LogError(f"{source}: there is no such file{name_beside(source)}")
+    raise SettingsError(f"{source if isinstance(source, str | Path) else 'this log'}: {PARQUET_ONLY}")
+
+
 def read_source(source: Data, how: HowToRead, room: Room | None = None) -> Reading:
     """A log as a whole, or in a file if it is larger than the room there is, or in parts on other machines."""
     dataset = Dataset.of(source) if room is not None else None
     if dataset is None or room is None:
         if room is not None and room.elsewhere is not None:
-            raise SettingsError(f"{source if isinstance(source, str | Path) else 'this log'}: {PARQUET_ONLY}")
+            refuse_for_workers(source)
         return of_report(*read_as(source, how))
     if room.elsewhere is None and room.holds(dataset):
         with suppress(TooLargeError):

@@ -150,6 +150,7 @@ def learn(
     from suffice.asking import watched
     from suffice.learning import learn_model
     from suffice.model import Model
+    from suffice.reading import refuse_for_workers
     from suffice.streaming import Room
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
@@ -166,6 +167,9 @@ def learn(
         choices = choices_of(settings, how, stationary, plan.hold_out, seed)
     else:
         choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
+    if engine != "local":  # before it is started, which takes seconds
+        for name in logs:
+            refuse_for_workers(name)
     with engine_of(engine, workers, threads) as elsewhere:
         with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
             room = Room(choices.settings.memory, choices.settings.threads, progress, elsewhere)

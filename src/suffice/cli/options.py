@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -314,6 +315,8 @@ def refuse_output(output: str, *inputs: str) -> None:
         raise SettingsError(f"-o {output!r} names no file; give a file to write")
     if not path.parent.is_dir():
         raise SettingsError(f"{output}: there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise SettingsError(f"{output}: nothing can be written to {path.parent}; choose another folder")
     if any(Path(name).exists() and path.exists() and path.samefile(name) for name in inputs):
         raise SettingsError(f"{output}: this would replace the file that is read; give another name to -o")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from suffice.bounds import Bound
 from suffice.episodes import Episodes, Outline
-from suffice.errors import SettingsError, TooLargeError
+from suffice.errors import FamilyTooLargeError, SettingsError
 from suffice.languages import CONJUNCTIONS, Bits, Family
 from suffice.statistics import Asker, Candidates, Int64, Meetings, Shard
 from suffice.statistics.adaptive_layer import AdaptiveLayer
@@ -138,7 +138,7 @@ class AdaptivePlan:
             room = room if family.is_simple else min(room, WORD_BYTES)
             try:
                 self._plans[r] = LanguageCounts(family).plan(self._log, self.bound, room)
-            except TooLargeError:
+            except FamilyTooLargeError:
                 self.leave_out(r)
         return self._plans.get(r)
 

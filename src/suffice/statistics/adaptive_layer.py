@@ -10,7 +10,7 @@ import numpy as np
 from suffice import kernels
 from suffice.asking import View
 from suffice.bounds import Bound
-from suffice.errors import TooLargeError
+from suffice.errors import FamilyTooLargeError
 from suffice.kernels import FISHER
 from suffice.languages import Bits, Family
 from suffice.statistics import PREPARED, Asker, Float, Int64, Judgement
@@ -212,7 +212,7 @@ class AdaptiveLayer:
             if self._asker is not None and r and self._plan.needs_futures(r):
                 self._plan.know(r, len(self._asker.ask(_Futures(self._plan, r, self._t))))
             layer = plan.layer(self._t, self._count(r), self._sizes, delta)
-        except TooLargeError:
+        except FamilyTooLargeError:
             if r == 0:
                 raise
             self._plan.leave_out(r)

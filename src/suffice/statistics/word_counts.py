@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import Codes, Episodes
-from suffice.errors import TooLargeError
+from suffice.errors import FamilyTooLargeError
 from suffice.languages import Bits, Patterns, Words, first_of_each
 from suffice.statistics import Candidates, Float, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
@@ -65,7 +65,7 @@ class BackwardAutomaton:
         """A table of so many rows beside one twice as large."""
         refuse_if_over(self._memory, 3 * rows * self.rows.shape[1])
         if 2 * rows > 1 << kernels.ID_BITS or 2 * rows * len(self._member) >= 1 << (63 - kernels.ID_BITS):
-            raise TooLargeError("this family tells more futures apart than can be numbered; try conjunctions")
+            raise FamilyTooLargeError("this family tells more futures apart than can be numbered; try conjunctions")
 
     def _grow(self) -> None:
         """Whatever the walk stopped for: rows only if it was for nothing else."""
@@ -150,7 +150,7 @@ def word_layer(
 def refuse_if_over(memory: int, needed: int) -> None:
     """Where the need shows only on the way."""
     if needed > memory:
-        raise TooLargeError(
+        raise FamilyTooLargeError(
             f"this language family needs {needed / 1e9:.1f} GB on this log, more than the "
             f"{memory / 1e9:.1f} GB allowed; try a smaller --family, or raise --memory"
         )
