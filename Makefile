@@ -6,6 +6,9 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
+# Tests start many processes: what one has compiled the others need not compile again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long check docs bench lock clean
 
@@ -52,6 +55,7 @@ clean:      ## remove the environment, caches and build output
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "suffice needs Python 3.11 or newer; name one: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --requirement requirements.lock
+	$(PIP) install --quiet --no-compile --requirement requirements.lock
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # on all cores; some files are for other Pythons
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

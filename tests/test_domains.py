@@ -277,6 +277,8 @@ def laws(domain: Domain) -> list[tuple[Callable[[list[Letter]], Hashable], dict[
     """What may be asked of an episode, and how probable each answer is."""
     horizon = domain.default_horizon
     model = domain.model(horizon)
+    unit = math.lcm(*(reward.denominator for reward in model.rewards))
+    paid = [int(reward * unit) for reward in model.rewards]  # whole numbers are added up faster
 
     def history(kept: tuple[Letter, ...], letter: Letter) -> tuple[Letter, ...]:
         return (*kept, letter)
@@ -284,13 +286,13 @@ def laws(domain: Domain) -> list[tuple[Callable[[list[Letter]], Hashable], dict[
     def latest(kept: object, letter: Letter) -> Letter:
         return letter
 
-    def total(kept: Any, letter: Letter) -> Fraction:
-        return (kept or Fraction(0)) + model.rewards[letter[2]]
+    def total(kept: Any, letter: Letter) -> int:
+        return (kept or 0) + paid[letter[2]]
 
     return [
         (lambda e: tuple(e[:3]), distribution(model, horizon, history, 2)),
         *((itemgetter(t), distribution(model, horizon, latest, t)) for t in (1, horizon // 2, horizon)),
-        (lambda e: sum(model.rewards[r] for *_, r in e), distribution(model, horizon, total, horizon)),
+        (lambda e: sum(paid[r] for _, _, r in e), distribution(model, horizon, total, horizon)),
     ]
 
 

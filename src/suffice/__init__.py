@@ -20,7 +20,15 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import LogError, MissingError, ModelError, SettingsError, SufficeError
+from suffice.errors import (
+    CheckpointError,
+    EngineError,
+    LogError,
+    MissingError,
+    ModelError,
+    SettingsError,
+    SufficeError,
+)
 from suffice.version import __version__
 
 if TYPE_CHECKING:
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from suffice.controller import Controller
     from suffice.decisions import Decision
     from suffice.domains import Domain, make, register
+    from suffice.engines.cluster import Ray
     from suffice.episodes import Alphabet, Episodes
     from suffice.estimator import Learner
     from suffice.exact import Minimal, Truth, evaluate, minimal_rdp, truth_of
@@ -57,6 +66,7 @@ _HOMES = {
     "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
     "controller": ("Controller",),
     "domains": ("Domain", "make", "register"),
+    "engines.cluster": ("Ray",),
     "episodes": ("Alphabet", "Episodes"),
     "estimator": ("Learner",),
     "exact": ("Minimal", "Truth", "evaluate", "minimal_rdp", "truth_of"),
@@ -99,11 +109,13 @@ __all__ = [
     "Alphabet",
     "Bins",
     "Bound",
+    "CheckpointError",
     "Columns",
     "Controller",
     "CountMinSketch",
     "Decision",
     "Domain",
+    "EngineError",
     "Episodes",
     "EqualWidth",
     "Family",
@@ -123,6 +135,7 @@ __all__ = [
     "PrefixCounts",
     "PrefixSketches",
     "Promise",
+    "Ray",
     "Settings",
     "SettingsError",
     "Solution",

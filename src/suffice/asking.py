@@ -7,7 +7,7 @@ do not depend on their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import fields
@@ -64,13 +64,24 @@ class Question(Protocol[T]):
         """The answer of some episodes."""
 
     def together(self, answers: list[T]) -> T:
-        """The answer of all, from those of their parts in order."""
+        """The answer of all, from those of their parts in any order."""
+
+
+class Nothing:
+    """A question for who only wants the episodes to walk on."""
+
+    def __call__(self, view: View) -> None:
+        """See `Question`."""
+
+    def together(self, answers: Sequence[None]) -> None:
+        """See `Question`."""
 
 
 class Elsewhere(Outline):
     """A log whose episodes are not in memory."""
 
     __slots__ = ()
+    ascending: bool  # the ids of the episodes grow, as they do in memory
 
     @property
     def outline(self) -> Outline:
@@ -93,6 +104,10 @@ class Elsewhere(Outline):
     def among(self, chosen: Mask) -> Elsewhere:
         """Some of the episodes."""
         raise NotImplementedError
+
+    def watched(self, progress: Callable[[float, int], None]) -> Callable[[float, int], None]:
+        """See `watched`; there may be more to see than layers."""
+        return progress
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Elsewhere, Elsewhere, Int64]:
         """As `Episodes.divide`, into the same parts."""
@@ -163,6 +178,11 @@ def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[l
         return together([some(0), *(other.result() for other in others)])
     finally:  # after an error nobody waits for them
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def watched(log: Log, progress: Callable[[float, int], None]) -> Callable[[float, int], None]:
+    """What to tell the progress of learning to."""
+    return progress if isinstance(log, Episodes) else log.watched(progress)
 
 
 def ask(log: Log, question: Question[T], threads: int = 1) -> T:

@@ -5,6 +5,7 @@ SufficeError
 ├── ModelError       a model file, or what is asked of a model that cannot do it
 ├── CheckpointError  what was kept of a run: another run's, damaged, or not to be written
 ├── SettingsError    options that cannot be right, or do not go together
+├── EngineError      workers on other machines that fail
 └── MissingError     an optional package or program that is not installed
 """
 
@@ -74,6 +75,18 @@ class SettingsError(SufficeError, ValueError):
         ...
     suffice.errors.SettingsError: delta is a probability between 0 and 1, not 2; try 0.001
     """
+
+
+class EngineError(SufficeError):
+    """Workers on other machines that keep failing, or read other data than before.
+
+    >>> issubclass(suffice.EngineError, suffice.SufficeError)
+    True
+    """
+
+
+class TooLargeError(SettingsError):
+    """A language family that does not fit into the memory there is."""
 
 
 class MissingError(SufficeError, ImportError):

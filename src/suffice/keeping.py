@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from suffice.asking import View
 from suffice.checkpoints import Found, Part
 from suffice.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
 from suffice.episodes import Int64
@@ -59,13 +57,3 @@ class KeptLayer(NamedTuple):
             if not right.all() or (column["nearest"] >= states).any():
                 raise ValueError("it leads to states that do not exist")
         return cls(decisions_of(found.arrays, found.texts), found.figures)
-
-
-class Nothing:
-    """A question for who only wants the episodes to walk on."""
-
-    def __call__(self, view: View) -> None:
-        """See `Question`."""
-
-    def together(self, answers: Sequence[None]) -> None:
-        """See `Question`."""

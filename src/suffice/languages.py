@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Outline, Value
-from suffice.errors import SettingsError, did_you_mean
+from suffice.errors import SettingsError, TooLargeError, did_you_mean
 
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
@@ -93,6 +93,10 @@ class Patterns:
     def count(self) -> int:
         """G'."""
         return int(self.member.shape[1])
+
+    def __reduce__(self) -> tuple[type[Patterns], tuple[int, Bits, Callable[[int], str]]]:
+        """What travels to other processes is what they count by; names are for who asked."""
+        return Patterns, (self.formal, self.member, str)
 
 
 def patterns_of(family: Family, episodes: Outline) -> Patterns:
@@ -214,7 +218,7 @@ class _Closure:
         """G_i = G_{i−1} and its pairwise unions and intersections, one of each extension, without the empty one."""
         n = len(self.subsets)
         if n * n * self.subsets.shape[1] > MAX_PATTERN_BYTES:
-            raise SettingsError(
+            raise TooLargeError(
                 f"family {family}: level {level} has up to {n * n:,} patterns on {self.subsets.shape[1]:,} letters, "
                 f"which does not fit; try --family {level - 1},{family.j},{family.k} ({n:,} patterns) or conjunctions"
             )
@@ -259,7 +263,7 @@ def _refuse_if_too_many(family: Family, forms: int, episodes: Outline) -> None:
         smaller = (
             "--family 1,1,1, or bin the observations" if family.conjunctions else "to bin the observations (--bin)"
         )
-        raise SettingsError(
+        raise TooLargeError(
             f"family {family} has up to {forms:,} patterns on {letters:,} distinct steps, which does not fit; "
             f"try {smaller}"
         )

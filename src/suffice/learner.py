@@ -16,14 +16,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.asking import Log
+from suffice.asking import Log, Nothing
 from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
 from suffice.checkpoints import NOWHERE, Part
 from suffice.decisions import Decision
 from suffice.engines import Engine, running
 from suffice.episodes import STOP, Outline
 from suffice.errors import SettingsError
-from suffice.keeping import KeptLayer, Nothing
+from suffice.keeping import KeptLayer
 from suffice.merging import Candidates, Merger, Verdict
 from suffice.rdp import RDP, UNSEEN
 from suffice.statistics import Counted, Plan, Statistic

@@ -19,9 +19,10 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.about import Planned
-from suffice.asking import Log, digest
+from suffice.asking import Elsewhere, Log, digest
 from suffice.bounds import BOUNDS
 from suffice.checkpoints import NOWHERE, Part, checkpoint_in
+from suffice.engines.cluster import Ray
 from suffice.errors import SettingsError
 from suffice.languages import Family
 from suffice.learner import Learned, Settings
@@ -36,7 +37,6 @@ from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
 from suffice.statistics.language_counts import LanguageCounts
 from suffice.statistics.prefix_sketch import PrefixSketches
 from suffice.statistics.prefix_tree import PrefixCounts
-from suffice.stored import Stored
 from suffice.streaming import Room
 from suffice.tying import tie
 from suffice.version import __version__
@@ -85,6 +85,12 @@ class Choices:
             raise SettingsError("a split is for a plan, and takes no second look; leave one of them out")
         if self.seed < 0:
             raise SettingsError(f"a seed is a number from 0 on, not {self.seed}")
+
+    @property
+    def by_place(self) -> bool:
+        """Whether episodes are chosen by their places in the log."""
+        subsampled = self.planning is not None and self.planning.subsample
+        return bool(self.stationary) or subsampled or self.hold_out is not None or self.split is not None
 
     @classmethod
     def of(cls, model: Model) -> Choices:
@@ -144,6 +150,7 @@ def learn(
     seed: int = 0,
     progress: Progress = _silently,
     checkpoint: str | Path | None = None,
+    engine: Ray | None = None,
 ) -> Model:
     """Learn the automaton behind logged episodes, and plan a policy on it.
 
@@ -154,6 +161,7 @@ def learn(
     `delta` is the chance of failure of each test, `confidence` the chance of no false split at all; a second look
     is taken unless a test, level, or no plan is chosen. Of `Episodes`, `bins` are those of the report on their log.
     What has been found is kept in the folder `checkpoint`: the same call goes on where an earlier one was ended.
+    With `engine=Ray()` the workers of a cluster read a Parquet log and count; the result is the same to the bit.
 
     >>> suffice.learn("log.parquet").headline
     '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
@@ -180,9 +188,10 @@ def learn(
     if like is not None:
         horizon = like.rdp.horizon if horizon is None else horizon
         bins = like.bins if bins is None else bins
-    room = Room(choices.settings.memory, choices.settings.threads)
-    read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns, room)
-    return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
+    with nullcontext() if engine is None else engine.reading() as elsewhere:
+        room = Room(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
+        read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns, room)
+        return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
 
 
 def _at_level(settings: Settings, delta: float | None, confidence: float | None) -> Settings:
@@ -232,11 +241,10 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, kept: Part
 
 def refuse_if_unordered(log: Log, choices: Choices) -> None:
     """What is chosen by its place in a log must be found in the same place when the log is read at once."""
-    by_place = choices.hold_out is not None or choices.split is not None or choices.stationary
-    if isinstance(log, Stored) and not log.ascending and by_place:
+    if isinstance(log, Elsewhere) and not log.ascending and choices.by_place:
         raise SettingsError(
-            "a log larger than memory whose episode ids do not grow is learned in layers, without --hold-out, --split "
-            "and --stationary; sort it by episode id, or raise --memory"
+            "a log that is read in parts, and whose episode ids do not grow, is learned in layers, without --hold-out, "
+            "--split, --stationary and subsampled plans; sort it by episode id, or read it as a whole: raise --memory"
         )
 
 
@@ -263,7 +271,6 @@ def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: 
 def _told(read: Reading, choices: Choices) -> dict[str, object]:
     """What the result of a run depends on."""
     log, settings, statistic = read.episodes, choices.settings, choices.settings.statistic
-    by_place = bool(choices.stationary or choices.hold_out or choices.split)
     ladder = getattr(statistic, "ladder", None)
     told: dict[str, object] = {
         "suffice": __version__,
@@ -271,7 +278,7 @@ def _told(read: Reading, choices: Choices) -> dict[str, object]:
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
         "content of the log": digest(log),
-        "order of the episodes": digest(log, ordered=True) if by_place else "any",
+        "order of the episodes": digest(log, ordered=True) if choices.by_place else "any",
         "metric": statistic.name,
         "family": getattr(statistic, "family", None) if ladder is None else " ".join(map(str, ladder)),
         "memory": None if ladder is None else settings.memory,  # which families are too large to ask

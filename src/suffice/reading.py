@@ -57,24 +57,40 @@ def read_data(
     """
 
     def read(source: Data, bins: Binnings, horizon: int | None) -> Reading:
-        if isinstance(source, Episodes):
+        if isinstance(source, Episodes) and (room is None or room.elsewhere is None):
             return _as_given(source, bins, horizon)
-        return read_source(source, HowToRead(columns, like, horizon, bins=bins), room if len(sources) == 1 else None)
+        return read_source(source, HowToRead(columns, like, horizon, bins=bins), room_for(sources, room))
 
     sources = list(data) if _are_several(data) else [data]
     return read_together(sources, read, bins or {}, horizon)
 
 
 def read_source(source: Data, how: HowToRead, room: Room | None = None) -> Reading:
-    """A log as a whole, or in a file if it is larger than the room there is."""
+    """A log as a whole, or in a file if it is larger than the room there is, or in parts on other machines."""
     dataset = Dataset.of(source) if room is not None else None
     if dataset is None or room is None:
+        if room is not None and room.elsewhere is not None:
+            raise SettingsError(f"{source if isinstance(source, str | Path) else 'this log'}: {PARQUET_ONLY}")
         return of_report(*read_as(source, how))
-    if room.holds(dataset):
+    if room.elsewhere is None and room.holds(dataset):
         with suppress(TooLargeError):
             return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
-    episodes, report = read_stored(dataset, how, room)
+    episodes, report = (room.elsewhere or read_stored)(dataset, how, room)
     return Reading(episodes, report.bins, report.notes, None, report.columns)
+
+
+PARQUET_ONLY = (
+    "workers read Parquet files, each its own row groups; write the log as Parquet, or leave out --engine ray"
+)
+
+
+def room_for(sources: Sequence[Any], room: Room | None) -> Room | None:
+    """For one log; several are read as a whole."""
+    if len(sources) == 1:
+        return room
+    if room is not None and room.elsewhere is not None:
+        raise SettingsError("workers read one log; put its Parquet files into one folder, and give that")
+    return None
 
 
 def of_report(episodes: Episodes, report: Report) -> Reading:

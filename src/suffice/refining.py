@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.asking import Log, View
+from suffice.asking import Log, Nothing, View
 from suffice.checkpoints import NOWHERE, Part
 from suffice.decisions import Decision
 from suffice.engines import Engine, running
 from suffice.episodes import Codes, Int64, Outline
 from suffice.errors import SettingsError
-from suffice.keeping import KeptLayer, Nothing
+from suffice.keeping import KeptLayer
 from suffice.learner import Learned
 from suffice.merging import Candidates, Verdict
 from suffice.rdp import RDP, UNSEEN, show_symbol

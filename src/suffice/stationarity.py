@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.asking import Log, View, ask
 from suffice.checkpoints import NOWHERE, Part
-from suffice.episodes import Episodes, Int64
+from suffice.episodes import Codes, Episodes, Int64
 from suffice.estimates import Moments
 from suffice.learner import Settings
 from suffice.memory import Memory
@@ -100,19 +100,20 @@ def is_stationary(
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
     layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of), kept).rdp
     tied = tie(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
-    with_layers, without, difference = (moments.estimate() for moments in ask(others, _Surprises(layered, tied)))
+    surprises = _Surprises(Expectation.of(layered), Expectation.of(tied))
+    with_layers, without, difference = (moments.estimate() for moments in ask(others, surprises))
     return Stationarity(with_layers.value, without.value, difference.error, (layered.n_states, tied.n_states))
 
 
 class _Surprises(NamedTuple):
     """What episodes cost one automaton, another, and by how much these differ."""
 
-    layered: RDP
-    tied: RDP
+    layered: Expectation
+    tied: Expectation
 
     def __call__(self, view: View) -> list[Moments]:
         """See `Question`."""
-        one, other = (surprise(rdp, view.episodes) for rdp in (self.layered, self.tied))
+        one, other = (expected.surprise(view.episodes) for expected in self)
         return [Moments.of(cost, view.episodes.weight) for cost in (one, other, one - other)]
 
     def together(self, answers: list[list[Moments]]) -> list[Moments]:
@@ -120,24 +121,42 @@ class _Surprises(NamedTuple):
         return [sum(moments[1:], moments[0]) for moments in zip(*answers, strict=True)]
 
 
-def surprise(rdp: RDP, episodes: Episodes) -> Float:
-    """[N] Σ log₂ 1/p of the steps of each episode but its first, by the frequencies of an automaton.
+class Expectation(NamedTuple):
+    """What an automaton expects: worked out once, since machines differ in the last bit of a logarithm.
 
     As if each state had been visited once more and met all letters as often as the log has them. Of the last step only
-    action and reward count, because a log is cut there. The letters must be those of the automaton's log.
+    action and reward count, because a log is cut there.
     """
-    memory = Memory.of(rdp)
-    usual = rdp.counts.sum(axis=0) + 0.5
-    usual /= usual.sum()
-    counts = np.concatenate([rdp.counts, np.zeros((len(memory.astray) - rdp.n_states, len(usual)), np.int64)])
-    cost = -np.log2((counts + usual) / (counts.sum(axis=1, keepdims=True) + 1))
-    place, total, of_letter = np.zeros(episodes.n, np.int32), np.zeros(episodes.n), rdp.symbol_of_letter()
-    for t, word in enumerate(episodes.word[:-1]):
-        if t:
-            total += cost[place, word]
-        place = memory.following[place, of_letter[word]]
-    total += _last(rdp, counts, usual)[place, episodes.word[-1]]
-    return total
+
+    cost: Float  # [P, X] log₂ 1/p of each letter
+    last: Float  # [P, X] the same of the action and reward of the last step
+    following: NDArray[np.int32]  # [P, Y]
+    of_letter: Codes  # [X]
+
+    @classmethod
+    def of(cls, rdp: RDP) -> Expectation:
+        """By the frequencies of an automaton."""
+        memory = Memory.of(rdp)
+        usual = rdp.counts.sum(axis=0) + 0.5
+        usual /= usual.sum()
+        counts = np.concatenate([rdp.counts, np.zeros((len(memory.astray) - rdp.n_states, len(usual)), np.int64)])
+        cost = -np.log2((counts + usual) / (counts.sum(axis=1, keepdims=True) + 1))
+        return cls(cost, _last(rdp, counts, usual), memory.following, rdp.symbol_of_letter())
+
+    def surprise(self, episodes: Episodes) -> Float:
+        """[N] Σ log₂ 1/p of the steps of each episode but its first; letters must be those of the automaton's log."""
+        place, total = np.zeros(episodes.n, np.int32), np.zeros(episodes.n)
+        for t, word in enumerate(episodes.word[:-1]):
+            if t:
+                total += self.cost[place, word]
+            place = self.following[place, self.of_letter[word]]
+        total += self.last[place, episodes.word[-1]]
+        return total
+
+
+def surprise(rdp: RDP, episodes: Episodes) -> Float:
+    """[N] what an automaton did not expect of each episode, in bits."""
+    return Expectation.of(rdp).surprise(episodes)
 
 
 def _last(rdp: RDP, counts: Int64, usual: Float) -> Float:

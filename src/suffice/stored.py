@@ -18,7 +18,7 @@ from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
-from suffice.asking import Elsewhere, Question, View, block_length, gather
+from suffice.asking import Elsewhere, Log, Question, View, block_length, gather
 from suffice.episodes import Alphabet, Codes, Episodes, Mask, smallest_uint
 from suffice.errors import LogError
 
@@ -34,7 +34,7 @@ class Vocabulary(NamedTuple):
     follows: Mask  # [X]
 
     @classmethod
-    def of(cls, episodes: Episodes) -> Vocabulary:
+    def of(cls, episodes: Log) -> Vocabulary:
         """Those of some episodes."""
         return cls(episodes.alphabet, episodes.letters, episodes.follows)
 
@@ -78,6 +78,7 @@ class Stored(Elsewhere):
     blocks: tuple[Block, ...]
     places: list[Codes]
     threads: int
+    first: int = 0  # the place of the first episode, where this is a part of a log
     ascending: bool = True  # the ids of the episodes grow, as they do in memory
     chosen: tuple[Mask, ...] | None = None  # by block, if some only
 
@@ -119,7 +120,7 @@ class Stored(Elsewhere):
 
     def ask(self, question: Question[T]) -> T:
         """See `Elsewhere`."""
-        begin = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
+        begin = (self.first + np.concatenate([[0], np.cumsum(self.sizes)])).tolist()
         filled = [i for i, size in enumerate(self.sizes) if size]
 
         def answer(k: int) -> T:

@@ -11,20 +11,22 @@ import math
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
 
-from suffice.asking import ITSELF
-from suffice.episodes import MAX_EPISODES, MAX_LETTERS, Episodes, Outline, Value
+from suffice.asking import ITSELF, Elsewhere
+from suffice.episodes import MAX_EPISODES, MAX_LETTERS, MAX_STEPS, Episodes, Outline, Value
 from suffice.errors import LogError, SettingsError
-from suffice.logs import Bins, Dataset, HowToRead, Report, read_table
+from suffice.logs import Bins, Columns, Dataset, HowToRead, Report, read_table
 from suffice.logs.binning import bin_column, spread_binnings
 from suffice.logs.pieces import Extent, Pieces
 from suffice.logs.placement import TruncatedError
-from suffice.logs.reading import Lost, doubtful_values, flat_table
+from suffice.logs.reading import NOTHING_LOST, Lost, doubtful_values, flat_table
 from suffice.logs.tables import NothingKeptError, Table
 from suffice.stored import Stored, Writer, in_turn
 
 BYTES_A_DECISION = 40  # of a log that is read at once, at the peak, beside its cells
 BYTES_IN_A_PIECE = 250  # of a decision, while its piece is read and those around it wait
+BYTES_A_COLUMN = 2  # and decision: its code
 BYTES_A_CELL = 12  # of episodes that are padded to the horizon
 BYTES_A_THREAD = 64 << 20  # while episodes are counted block by block
 BYTES_AN_EPISODE = 4  # where each is in the automaton
@@ -35,6 +37,13 @@ def _silently(done: int, of: int) -> None:
     """Nobody looks."""
 
 
+class Reader(Protocol):
+    """Reads a log to where others work on it."""
+
+    def __call__(self, dataset: Dataset, how: HowToRead, room: Room) -> tuple[Elsewhere, Report]:
+        """The episodes, and what a report says of the columns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """What reading may take."""
@@ -42,10 +51,12 @@ class Room:
     memory: int  # bytes of the whole process
     threads: int = 1
     progress: Callable[[int, int], None] = field(default=_silently, compare=False)
+    elsewhere: Reader | None = None  # who reads instead: the workers of a cluster
 
     def holds(self, dataset: Dataset) -> bool:
         """Whether a log that is hardly padded fits as a whole; one no larger than the smallest pieces does."""
-        return (BYTES_A_DECISION + 2 * BYTES_A_CELL) * dataset.decisions <= self._free
+        columns = BYTES_A_COLUMN * len(dataset.schema.names)
+        return (BYTES_A_DECISION + 2 * BYTES_A_CELL + columns) * dataset.decisions <= self._free
 
     def cells(self, dataset: Dataset) -> int:
         """Of decisions padded to the horizon that fit, if the log does."""
@@ -86,9 +97,29 @@ def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, R
     extent = Extent.together([pieces.extent(0, len(dataset.units))], dataset.name)
     room.refuse_if_small(extent.episodes)
     how = settled_how(pieces, how, extent, room.memory)
-    cells = ((how.horizon or 0) + 1) * extent.episodes // dataset.decisions  # of a decision
-    pieces = replace(pieces, rows=max(1, pieces.rows * BYTES_IN_A_PIECE // (BYTES_IN_A_PIECE + BYTES_A_CELL * cells)))
-    found, done = _Found(Writer(how.horizon or 0)), 0
+    pieces = padded(pieces, how, extent)
+
+    def note(rows: int) -> None:
+        room.progress(rows, dataset.rows)
+
+    stored, found = read_part(pieces, 0, len(dataset.units), how, room.workers(), note)
+    first = found.first(extent.episodes)
+    assert stored is not None, "there is a report on it"
+    stored = replace(stored, ascending=extent.ascending, threads=room.workers(extent.episodes))
+    return stored, on_all(first, found, stored, pieces, how)
+
+
+def padded(pieces: Pieces, how: HowToRead, extent: Extent) -> Pieces:
+    """Pieces that are smaller where many cells are padding."""
+    cells = ((how.horizon or 0) + 1) * extent.episodes // pieces.dataset.decisions  # of a decision
+    return replace(pieces, rows=max(1, pieces.rows * BYTES_IN_A_PIECE // (BYTES_IN_A_PIECE + BYTES_A_CELL * cells)))
+
+
+def read_part(
+    pieces: Pieces, begin: int, end: int, how: HowToRead, threads: int, progress: Callable[[int], None]
+) -> tuple[Stored | None, Found]:
+    """The episodes that begin in units begin..end−1, if there are some, and what pieces come to."""
+    writer, found, done = Writer(how.horizon or 0), Found(), 0
 
     def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError | TruncatedError]:
         try:
@@ -96,48 +127,61 @@ def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, R
         except (NothingKeptError, TruncatedError) as error:
             return table.rows, error
 
-    for rows, piece in in_turn(pieces.tables(0, len(dataset.units)), read, room.workers()):
+    for rows, piece in in_turn(pieces.tables(begin, end), read, threads):
         done += rows
-        room.progress(done, dataset.rows)
-        found.add(piece)
-    first = found.first(extent, dataset.name)
-    if len(found.counted_from) > 1:
-        refuse_first_steps(pieces, how)
-    stored = found.writer.finish(room.workers(extent.episodes))
-    refuse_if_endless(stored, how, first, dataset.name)
-    notes = (*first.notes, *doubtful_values(_values(stored), dataset.rows), *found.lost.told(stored.horizon))
-    return replace(stored, ascending=extent.ascending), replace(first, notes=notes)
+        progress(done)
+        if isinstance(piece, tuple) and not found.truncated:
+            writer.add(piece[0])
+        found = found.beside(Found.of(piece))
+    return None if found.report is None else writer.finish(threads), found
 
 
-class _Found:
+class Found(NamedTuple):
     """What pieces come to; complaints that are about all of them wait for the last."""
 
-    def __init__(self, writer: Writer) -> None:
-        self.writer, self.lost = writer, Lost()
-        self.counted_from: set[int | None] = set()
-        self._first: Report | None = None
-        self._nothing: list[NothingKeptError] = []
-        self._truncated: list[TruncatedError] = []
+    report: Report | None = None  # on the first piece of which something is left
+    lost: Lost = NOTHING_LOST
+    counted_from: frozenset[int | None] = frozenset()
+    nothing: tuple[NothingKeptError, ...] = ()
+    truncated: tuple[TruncatedError, ...] = ()
 
-    def add(self, piece: tuple[Episodes, Report] | NothingKeptError | TruncatedError) -> None:
+    @classmethod
+    def of(cls, piece: tuple[Episodes, Report] | NothingKeptError | TruncatedError) -> Found:
+        """A piece."""
         if isinstance(piece, NothingKeptError):
-            self._nothing.append(piece)
-        elif isinstance(piece, TruncatedError):
-            self._truncated.append(piece)
-        elif not self._truncated:
-            episodes, report = piece
-            self.writer.add(episodes)
-            self.lost = self.lost.beside(report.lost)
-            self.counted_from.add(report.first_step)
-            self._first = self._first or report
+            return cls(nothing=(piece,))
+        if isinstance(piece, TruncatedError):
+            return cls(truncated=(piece,))
+        report = replace(piece[1], ids=None, propensities=None)
+        return cls(report, report.lost, frozenset([report.first_step]))
 
-    def first(self, extent: Extent, name: str) -> Report:
-        """The report on the first piece of which something is left."""
-        if self._truncated:
-            raise self._truncated[0].with_others(self._truncated[1:], extent.episodes)
-        if self._first is None:
-            raise max(self._nothing, key=lambda error: error.longest)
-        return self._first
+    def beside(self, other: Found) -> Found:
+        """With pieces that come later."""
+        return Found(
+            self.report or other.report,
+            self.lost.beside(other.lost),
+            self.counted_from | other.counted_from,
+            self.nothing + other.nothing,
+            self.truncated + other.truncated,
+        )
+
+    def first(self, episodes: int) -> Report:
+        """The report, or what is wrong with a log of so many episodes."""
+        if self.truncated:
+            raise self.truncated[0].with_others(self.truncated[1:], episodes)
+        if self.report is None:
+            raise max(self.nothing, key=lambda error: error.longest)
+        return self.report
+
+
+def on_all(first: Report, found: Found, log: Outline, pieces: Pieces, how: HowToRead) -> Report:
+    """The report on the first piece, with notes on all; refuses what is wrong with them together."""
+    dataset = pieces.dataset
+    if len(found.counted_from) > 1:
+        refuse_first_steps(pieces, how)
+    refuse_if_endless(log, how, first, dataset.name)
+    notes = (*first.notes, *doubtful_values(_values(log, first.columns), dataset.rows), *found.lost.told(log.horizon))
+    return replace(first, notes=notes)
 
 
 def refuse_first_steps(pieces: Pieces, how: HowToRead) -> None:
@@ -165,15 +209,16 @@ def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> 
     return replace(how, horizon=how.horizon or extent.longest, bins=found, in_pieces=True)
 
 
-def refuse_if_endless(stored: Stored, how: HowToRead, report: Report, name: str) -> None:
+def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -> None:
     """Limits that pieces keep, but not all of them together."""
-    if stored.total > MAX_EPISODES:
+    if log.total > MAX_EPISODES:
         raise LogError(f"{name}: more than {MAX_EPISODES:,} episodes cannot be counted; leave some out")
-    if len(stored.letters) > MAX_LETTERS:
-        raise LogError(f"{name}: {len(stored.letters):,} distinct steps are no finite alphabet; bin the observations")
-    columns, values = report.columns, _values(stored)
-    values[columns.action or ""] = values.pop("action")
-    values[columns.reward or ""] = stored.alphabet.rewards
+    if len(log.letters) > MAX_LETTERS:
+        raise LogError(f"{name}: {len(log.letters):,} distinct steps are no finite alphabet; bin the observations")
+    if log.total * (log.horizon + 1) > MAX_STEPS:
+        raise LogError(f"{name}: more than {MAX_STEPS:,} steps, padding included, cannot be counted; leave some out")
+    columns = report.columns
+    values = _values(log, columns) | {columns.reward or "": log.alphabet.rewards}
     for column, size in ((column, len(found)) for column, found in values.items()):
         if size > how.max_values + (column == columns.reward):
             raise LogError(
@@ -182,8 +227,8 @@ def refuse_if_endless(stored: Stored, how: HowToRead, report: Report, name: str)
             )
 
 
-def _values(log: Outline) -> dict[str, Collection[Value]]:
-    """Of actions and of each part of what is observed."""
+def _values(log: Outline, columns: Columns) -> dict[str, Collection[Value]]:
+    """Of actions and of each part of what is observed, by column."""
     parts = zip(*log.alphabet.observations, strict=True)
     features = {name: dict.fromkeys(part) for name, part in zip(log.alphabet.features, parts, strict=True)}
-    return {"action": log.alphabet.actions, **features}
+    return {columns.action or "": log.alphabet.actions, **features}

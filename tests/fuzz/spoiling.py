@@ -25,11 +25,16 @@ ODD_JSON = st.recursive(
 )
 
 
+ODD = ODD_JSON | st.lists(st.sampled_from(["", "x", "-1", "nan", "99999999999999999999"]), max_size=3)
+
+
 def inputs(name: str) -> st.SearchStrategy[bytes]:
     """For one kind of file."""
     spoiled = _spoiled(TARGETS[name])
-    if name == "model":
-        return spoiled | st.builds(_with_header, st.sampled_from(TARGETS[name].seeds()), st.integers(0), ODD_JSON)
+    if name in ("model", "checkpoint"):
+        return spoiled | st.builds(
+            _with_other, st.sampled_from(TARGETS[name].seeds()), st.integers(0), st.integers(0), ODD
+        )
     if name in ("jsonl", "json"):
         return spoiled | st.builds(_as_json, _rows() | st.lists(ODD_JSON, max_size=3))
     if name == "csv":
@@ -70,19 +75,23 @@ def _edited(data: bytes, edits: list[Edit]) -> bytes:
     return data
 
 
-def _with_header(model: bytes, leaf: int, value: Any) -> bytes:
-    """With another value somewhere in the header."""
-    with zipfile.ZipFile(io.BytesIO(model)) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    header = json.loads(entries["header.json"])
-    places = list(_places(header))
+def _with_other(archive: bytes, which: int, leaf: int, value: Any) -> bytes:
+    """An archive with another value somewhere in its JSON; what stands before it is left alone."""
+    begin = archive.index(b"PK")
+    with zipfile.ZipFile(io.BytesIO(archive[begin:])) as whole:
+        entries = {name: whole.read(name) for name in whole.namelist()}
+    texts = [name for name in entries if name.endswith(".json")]
+    name = texts[which % len(texts)]
+    content = [json.loads(entries[name])]
+    places = list(_places(content))
     parent, key = places[leaf % len(places)]
     parent[key] = value
-    entries["header.json"] = json.dumps(header).encode()
-    changed = io.BytesIO()
-    with zipfile.ZipFile(changed, "w") as archive:
+    entries[name] = json.dumps(content[0]).encode()
+    changed = io.BytesIO(archive[:begin])
+    changed.seek(begin)
+    with zipfile.ZipFile(changed, "w") as other:
         for name, data in entries.items():
-            archive.writestr(zipfile.ZipInfo(name), data)
+            other.writestr(zipfile.ZipInfo(name), data)
     return changed.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from suffice.model import Model
     from suffice.planner import Planning
     from suffice.solution import Split
+    from suffice.streaming import Reader
 
 
 def settings_of(
@@ -59,6 +61,17 @@ def settings_of(
         threads=all_cores().threads if threads is None else threads,
         memory=_bytes(memory) if memory else 0,
     )
+
+
+def engine_of(engine: str, workers: int | None, threads: int | None) -> AbstractContextManager[Reader | None]:
+    """Who counts, from the words of the command line."""
+    if engine == "local":
+        if workers is not None:
+            raise SettingsError("--workers are those of a cluster; add --engine ray, or say --threads")
+        return nullcontext()
+    from suffice.engines.cluster import Ray
+
+    return Ray(workers, threads or 1).reading()
 
 
 How = tuple["Planning | None", "Split | None", bool]  # to plan if at all, to split the log if so, to look twice or not

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from suffice.cli.app import app
-from suffice.cli.choosing import choices_again, choices_of, planning_of, settings_of
+from suffice.cli.choosing import choices_again, choices_of, engine_of, planning_of, settings_of
 from suffice.cli.folding import Folding, refuse_folding
 from suffice.cli.names import FileName, ModelOrDomain
 from suffice.cli.options import (
@@ -77,6 +77,8 @@ def learn(
     threads: Annotated[Whole | None, TAKES] = None,
     memory: Annotated[str | None, TAKES] = None,
     checkpoint: Annotated[FileName | None, TAKES] = None,
+    engine: Annotated[Literal["local", "ray"], TAKES] = "local",
+    workers: Annotated[Whole | None, TAKES] = None,
     plan: PlanOptions = DEFAULT_PLAN,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
@@ -128,18 +130,24 @@ def learn(
     seed
         Seed of what is random: what auto holds out, the sketch's hash functions, and the halves of a split.
     threads
-        Default: all cores. The result is the same to the bit.
+        Default: all cores; with --engine ray, of each worker, and 1. The result is the same to the bit.
     memory
         What the run may take of it, such as 4GB. A Parquet log that is larger is read in pieces, and kept in a file in
         the temporary folder. Default: half of the machine's.
     checkpoint
         Folder for what has been found so far, layer by layer: the same command goes on from there, however it was
         ended. It is removed once the model is saved.
+    engine
+        Who counts: this process, or the workers of a Ray cluster, that of RAY_ADDRESS or one on this machine. The log
+        is then one in Parquet, where all machines find it. The result is the same to the bit.
+    workers
+        With --engine ray: how many. Default: one for each CPU of the cluster.
     json
         Print JSON and nothing else.
     """
     from time import perf_counter
 
+    from suffice.asking import watched
     from suffice.learning import learn_model
     from suffice.model import Model
     from suffice.streaming import Room
@@ -158,12 +166,15 @@ def learn(
         choices = choices_of(settings, how, stationary, plan.hold_out, seed)
     else:
         choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
-    with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
-        reading = read_logs(logs, options, earlier, Room(choices.settings.memory, choices.settings.threads, progress))
-    start = perf_counter()
-    with progress_bar("Learning", "layers") as progress:
-        model, folding = learn_model(reading, choices, progress, None if checkpoint is None else Path(checkpoint))
-    seconds = perf_counter() - start
+    with engine_of(engine, workers, threads) as elsewhere:
+        with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
+            room = Room(choices.settings.memory, choices.settings.threads, progress, elsewhere)
+            reading = read_logs(logs, options, earlier, room)
+        start = perf_counter()
+        with progress_bar("Learning", "layers") as progress:
+            told, folder = watched(reading.episodes, progress), None if checkpoint is None else Path(checkpoint)
+            model, folding = learn_model(reading, choices, told, folder)
+        seconds = perf_counter() - start
     model.save(output)
     _note_run(output, seconds, logs)
     if checkpoint is not None:

@@ -257,14 +257,14 @@ def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Epis
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: Room) -> Reading:
     """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
-    from suffice.reading import read_source, read_together
+    from suffice.reading import read_source, read_together, room_for
 
     bins, horizon = _bins(options, like), options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
 
     def one(log: str, bins: Mapping[str, Binning], horizon: int | None) -> Reading:
-        return read_source(log, _how(options, bins, horizon, like), room if len(logs) == 1 else None)
+        return read_source(log, _how(options, bins, horizon, like), room_for(logs, room))
 
     return read_together(logs, one, bins, horizon)
 

@@ -24,7 +24,7 @@ def waiting(text: str) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(text: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(text: str, unit: str) -> Iterator[Callable[[float, int], None]]:
     """A bar with the rate in units a second and the time left, if somebody is looking; a spinner until it is told."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda done, of: None

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, TypeVar
 
 from suffice.asking import ITSELF, InMemory, Log, Question
-from suffice.engines.blocks import BlockEngine
+from suffice.engines.blocks import BlockEngine, Walk
 from suffice.engines.local import LocalEngine
 from suffice.episodes import Episodes
 from suffice.statistics import Int64
@@ -43,9 +43,9 @@ def running(log: Log, threads: int = 1, memory: int = 0, needed: int = 0) -> Abs
     Episodes in memory are prepared all at once, unless that needs more bytes than there are.
     """
     if isinstance(log, Stored):
-        return nullcontext(BlockEngine(log, log, threads))
+        return nullcontext(BlockEngine(Walk(log, len(log.letters), min(threads, log.threads), log.first), log))
     if not isinstance(log, Episodes):
         return log.running()
     if ITSELF + log.nbytes + needed > memory:
-        return nullcontext(BlockEngine(InMemory(log), log.outline, threads))
+        return nullcontext(BlockEngine(Walk(InMemory(log), len(log.letters), threads), log.outline))
     return LocalEngine.running(log, threads)

@@ -7,7 +7,7 @@ asks them. Between passes nothing is kept but where each episode is: 4 bytes of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,28 +21,76 @@ T = TypeVar("T")
 SMALL = 1 << 20  # cells up to which a table of the letters that candidates meet is kept
 
 
+class Move(NamedTuple):
+    """A step of every episode: a state and a letter give the next candidate."""
+
+    t: int
+    join: Int64  # [C] the state of each candidate before
+    candidate_of: Int64  # [Q · X]
+
+
+class Walkers(Protocol):
+    """Episodes on their way through an automaton, wherever they are."""
+
+    def step(self, move: Move, question: Question[T]) -> T:
+        """Let all take a step, and ask what follows."""
+
+    def ask(self, question: Question[T]) -> T:
+        """Ask where they are now."""
+
+
+class Walk:
+    """See `Walkers`; of blocks."""
+
+    def __init__(self, blocks: Blocks, letters: int, threads: int, first: int = 0) -> None:
+        """`first` is the place of the first episode in the whole log."""
+        self._blocks, self._letters, self._threads, self._first = blocks, letters, threads, first
+        self._begin = np.concatenate([[0], np.cumsum(blocks.sizes)]).tolist()
+        self._group: Candidates = np.zeros(self._begin[-1], np.uint32)
+        self._since = 0  # the step that was read last
+
+    @property
+    def blocks(self) -> int:
+        """That there are to ask."""
+        return sum(size > 0 for size in self._blocks.sizes)
+
+    def step(self, move: Move, question: Question[T]) -> T:
+        """See `Walkers`."""
+
+        def read(i: int) -> T:
+            view = self._view(i, move.t)
+            kernels.advance(view.group, move.join, move.candidate_of, self._letters, view.at(move.t))
+            return question(view)
+
+        answer = self._each(read, question.together)
+        self._since = move.t
+        return answer
+
+    def ask(self, question: Question[T]) -> T:
+        """See `Walkers`."""
+        return self._each(lambda i: question(self._view(i, self._since)), question.together)
+
+    def _view(self, i: int, since: int) -> View:
+        group = self._group[self._begin[i] : self._begin[i + 1]]
+        return View(self._blocks.block(i, since), self._first + self._begin[i], since, group)
+
+    def _each(self, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
+        filled = [i for i, size in enumerate(self._blocks.sizes) if size]
+        return gather(len(filled), self._threads, lambda k: task(filled[k]), together)
+
+
 class BlockEngine:
     """See `Engine`."""
 
-    def __init__(self, blocks: Blocks, outline: Outline, threads: int) -> None:
-        self._blocks, self._horizon, self._letters = blocks, outline.horizon, len(outline.letters)
-        self._threads = threads
-        self._begin = np.concatenate([[0], np.cumsum(blocks.sizes)]).tolist()
-        self._group: Candidates = np.zeros(self._begin[-1], np.uint32)
+    def __init__(self, walkers: Walkers, outline: Outline) -> None:
+        self._walkers, self._horizon, self._letters = walkers, outline.horizon, len(outline.letters)
         self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
-        self._since = 0  # the step that was read last
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """See `Engine`."""
         if self._following is not None:
             return np.asarray(kernels.add_rows(self._following, join, n_states))
-
-        def count(i: int) -> Int64:
-            episodes = self._blocks.block(i, t)
-            counted = (self._of(i), join, episodes.word[0], weights(episodes), n_states, self._letters)
-            return np.asarray(kernels.cross_count(*counted))
-
-        return self._each(count, _sum)
+        return self._walkers.ask(_Letters(t, join, n_states, self._letters))
 
     def advance(
         self, t: int, join: Int64, candidate_of: Int64, n_candidates: int, question: Question[T], again: bool = False
@@ -50,42 +98,49 @@ class BlockEngine:
         """See `Engine`."""
         if t == self._horizon:
             return None
-        small = n_candidates * self._letters <= SMALL
-
-        def read(i: int) -> tuple[T, Int64]:
-            episodes, group = self._blocks.block(i, t), self._of(i)
-            kernels.advance(group, join, candidate_of, self._letters, episodes.word[0])
-            answer = question(View(episodes, self._begin[i], t, group))
-            return answer, self._met(episodes.word[1], weights(episodes), group, n_candidates if small else 0)
-
-        def together(answers: list[tuple[T, Int64]]) -> tuple[T, Int64]:
-            return question.together([answer for answer, _ in answers]), _sum([met for _, met in answers])
-
-        answer, following = self._each(read, together)
-        self._following, self._since = following if small else None, t
+        move = Move(t, join, candidate_of)
+        if n_candidates * self._letters > SMALL:
+            self._following = None
+            return self._walkers.step(move, question)
+        following = _Letters(t + 1, np.arange(n_candidates), n_candidates, self._letters)
+        answer, self._following = self._walkers.step(move, _Both(question, following))
         return answer
-
-    def _met(self, word: Int64, weight: Int64, group: Candidates, n: int) -> Int64:
-        """[n, X]."""
-        if n == 0:
-            return np.zeros((0, self._letters), np.int64)
-        return np.asarray(kernels.cross_count(group, np.arange(n), word, weight, n, self._letters))
 
     def ask(self, question: Question[T]) -> T:
         """See `Engine`."""
-
-        def answer(i: int) -> T:
-            return question(View(self._blocks.block(i, self._since), self._begin[i], self._since, self._of(i)))
-
-        return self._each(answer, question.together)
-
-    def _of(self, i: int) -> Candidates:
-        return self._group[self._begin[i] : self._begin[i + 1]]
-
-    def _each(self, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
-        filled = [i for i, size in enumerate(self._blocks.sizes) if size]
-        return gather(len(filled), self._threads, lambda k: task(filled[k]), together)
+        return self._walkers.ask(question)
 
 
-def _sum(parts: list[Int64]) -> Int64:
-    return np.asarray(sum(parts[1:], parts[0]))
+class _Letters(NamedTuple):
+    """[Q, X] how often each state of layer t meets each letter."""
+
+    t: int
+    join: Int64  # [C] the state of each candidate
+    n_states: int
+    n_letters: int
+
+    def __call__(self, view: View) -> Int64:
+        """See `Question`."""
+        counted = (view.group, self.join, view.at(self.t), weights(view.episodes), self.n_states, self.n_letters)
+        return np.asarray(kernels.cross_count(*counted))
+
+    def together(self, answers: list[Int64]) -> Int64:
+        """See `Question`."""
+        return np.asarray(sum(answers[1:], answers[0]))
+
+
+class _Both(NamedTuple, Generic[T]):
+    """A question, and the letters met, in one pass."""
+
+    question: Question[T]
+    letters: _Letters
+
+    def __call__(self, view: View) -> tuple[T, Int64]:
+        """See `Question`."""
+        return self.question(view), self.letters(view)
+
+    def together(self, answers: list[tuple[T, Int64]]) -> tuple[T, Int64]:
+        """See `Question`."""
+        parts: Any = zip(*answers, strict=True)
+        one, other = (list(part) for part in parts)
+        return self.question.together(one), self.letters.together(other)

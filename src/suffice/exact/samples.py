@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.bounds import LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
+from suffice.bounds import BOUNDS, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
 from suffice.exact.distances import CLOSE, Futures
 from suffice.exact.minimal import Minimal, Numbers
 
@@ -103,10 +103,16 @@ def sufficient(bound: Bound, distance: Any, share: float, ln_size: float, delta:
     return 2 * m / share
 
 
-def likely(bound: Bound, met: list[Candidate], futures: Futures, delta: float) -> float:
-    """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest."""
-    meetings = _meetings(met, futures.probabilities)
-    return max((_episodes(bound, meeting, futures.size, delta) for meeting in meetings), default=0.0)
+def likely(met: list[Candidate], futures: Futures, delta: float) -> dict[str, float]:
+    """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest.
+
+    By every bound.
+    """
+    most = dict.fromkeys(BOUNDS, 0.0)
+    for meeting in _meetings(met, futures.probabilities):
+        for name, bound in BOUNDS.items():
+            most[name] = max(most[name], _episodes(bound, meeting, futures.size, delta))
+    return most
 
 
 class _Meeting(NamedTuple):
@@ -114,9 +120,9 @@ class _Meeting(NamedTuple):
 
     n1: float
     n2: float
-    p1: Float  # [E] how probable the languages are
-    p2: Float
-    gap: float  # the largest difference
+    gap: float  # the largest difference in how probable a language is
+    evidence: float  # that an episode brings on average, by the best language
+    noise: float  # evidence that chance alone shows
     first: bool  # of its state; or the last, which need only be nearer to its own
 
 
@@ -137,28 +143,33 @@ def _meetings(met: list[Candidate], exact: Numbers) -> Iterator[_Meeting]:
         if first or last[state] == i:
             for other, share in before.items():
                 if other != state:
-                    yield _Meeting(n, share, rows[state], rows[other], gap(state, other), first)
+                    largest = gap(state, other)
+                    evidence = _evidence(n, share, rows[state], rows[other])
+                    evidence = max(evidence, 2 * largest**2 / (1 / n + 1 / share))  # Pinsker; rounding hides less
+                    yield _Meeting(n, share, largest, evidence, math.log(max(rows.shape[1], 1)), first)
         before[state] = before.get(state, 0.0) + n
 
 
 def _episodes(bound: Bound, meeting: _Meeting, size: int, delta: float) -> float:
     """N at which evidence that grows with N n₁ and N n₂ reaches the threshold on the best language."""
-    n1, n2, p1, p2, gap, first = meeting
+    n1, n2, gap, evidence, noise, first = meeting
     if not gap:
         return math.inf
-    noise = math.log(len(p1))
     if bound in (PAPER, TWO_SAMPLE):
         if first and bound is PAPER:
             return 2 * (math.log(4) - math.log(delta) + math.log(size)) / (min(n1, n2) * gap**2)
         return 0.5 * (math.log(2) - math.log(delta) + math.log(size) if first else noise) * (1 / n1 + 1 / n2) / gap**2
-    pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
-    evidence = float((n1 * _kl(p1, pooled) + n2 * _kl(p2, pooled)).max())
-    evidence = max(evidence, 2 * gap**2 / (1 / n1 + 1 / n2))  # Pinsker; rounding hides less
     if not first:
         return noise / evidence
     if bound is LIKELIHOOD_RATIO:
         return larger_root(math.log(delta) - math.log(size)) / evidence
     return (noise - math.log(delta)) / evidence  # Tarone leaves at most the languages that differ at all
+
+
+def _evidence(n1: float, n2: float, p1: Float, p2: Float) -> float:
+    """Of an episode, by the language that tells most."""
+    pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
+    return float((n1 * _kl(p1, pooled) + n2 * _kl(p2, pooled)).max(initial=0.0))
 
 
 def _kl(p: Float, q: Float) -> Float:

@@ -89,15 +89,14 @@ def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguisha
     """μ₀ under a family of languages, and the episodes each bound needs with it."""
     layers = {found.layer: found for found in futures(minimal, family)}
     closest = [near for found in layers.values() if (near := closest_in(found))]
-    met = candidates(minimal)
-
-    seen = coverage(minimal)
-
-    def expected(bound: Bound) -> float:
-        return max((seen, *(likely(bound, met[t], found, delta) for t, found in layers.items())))
+    met, seen = candidates(minimal), coverage(minimal)
+    told_apart = [likely(met[t], found, delta) for t, found in layers.items()]
 
     proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
-    needed = {bound.name: Needed(proved.episodes(bound), expected(bound)) for bound in BOUNDS.values()}
+    needed = {
+        name: Needed(proved.episodes(bound), max((seen, *(episodes[name] for episodes in told_apart))))
+        for name, bound in BOUNDS.items()
+    }
     return Distinguishability(str(family), _least(closest), needed)
 
 

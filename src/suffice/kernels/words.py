@@ -67,8 +67,8 @@ def _find_row(row_slots, rows, row):
 def walk_back(word, ids, begin, member, words, pairs, row_slots, rows, filled):
     """One backward step of every episode from `begin` on: ids[e] ← id of the suffix `word[e] · (suffix ids[e])`.
 
-    Suffixes in the same languages share an id. `filled` = [pairs, rows] in use; the walk stops where a table is half
-    full and returns the episode to go on with, so that the caller can enlarge it.
+    Suffixes in the same languages share an id. `filled` = [pairs, rows] in use; the walk stops where a hash table is
+    half full, or a new row finds no place, and returns the episode to go on with, so that the caller can enlarge it.
     """
     letters = member.shape[0]
     scratch = np.empty(rows.shape[1], dtype=np.uint8)
@@ -76,11 +76,13 @@ def walk_back(word, ids, begin, member, words, pairs, row_slots, rows, filled):
         key = np.int64(ids[e]) * letters + word[e]
         slot = _slot(pairs, key)
         if pairs[slot] < 0:
-            if 2 * filled[0] >= pairs.size or filled[1] >= rows.shape[0] or 2 * filled[1] >= row_slots.size:
+            if 2 * filled[0] >= pairs.size or 2 * filled[1] >= row_slots.size:
                 return e
             member_row(member, word[e], rows[ids[e]], words, scratch)
             at = _find_row(row_slots, rows, scratch)
             if row_slots[at] < 0:
+                if filled[1] >= rows.shape[0]:
+                    return e
                 rows[filled[1]] = scratch
                 row_slots[at] = filled[1]
                 filled[1] += 1

@@ -210,7 +210,8 @@ def _is_ours(file: Path, folder: Path) -> bool:
 def _by_numbers(file: Path) -> list[tuple[int, int, str]]:
     """part-2 comes before part-10."""
     parts = re.split(r"([0-9]+)", str(file))
-    return [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]
+    keys = [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]
+    return [*keys, (2, 0, str(file))]  # part-1 and part-01 are two
 
 
 def _difference(one: pa.Schema, other: pa.Schema) -> str:

@@ -49,9 +49,7 @@ def format_of(path: Path) -> str:
 def open_file(path: Path, text: Collection[str] = ()) -> Table:
     """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
     try:
-        if (dataset := Dataset.of(path)) is not None and (
-            len(dataset.files) > 1 or path.is_dir() or path.stat().st_size
-        ):
+        if (dataset := Dataset.of(path)) is not None and (dataset.files != (path,) or path.stat().st_size):
             return dataset.table()
         if not path.exists():
             raise LogError(f"{path}: there is no such file{name_beside(path)}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from suffice.logs.tables import Bools, Table
 UInt64 = NDArray[np.uint64]
 
 HEAD = 1000  # rows that show what the columns are
+USUAL = 8  # columns of a log; of wider ones pieces have fewer rows
 
 
 class Extent(NamedTuple):
@@ -96,7 +98,8 @@ class Pieces:
                 f"{dataset.name}: the episode ids lie within lists or records, and the log is too large to read as a "
                 "whole; give them a column of their own, or raise --memory"
             )
-        return cls(dataset, columns, tuple(read), lists, max(1, decisions * dataset.rows // dataset.decisions))
+        rows = decisions * dataset.rows // dataset.decisions * USUAL // max(USUAL, len(read))
+        return cls(dataset, columns, tuple(read), lists, max(1, rows))
 
     @property
     def nested(self) -> bool:
@@ -244,10 +247,5 @@ def _marks(ids: pa.Array) -> UInt64:
     if pa.types.is_integer(ids.type):
         values = ids.to_numpy(zero_copy_only=False).astype(np.int64).view(np.uint64)
         return np.asarray((values + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
-    texts = np.array([text.encode() for text in ids.cast(pa.string()).to_pylist()])
-    letters = texts.view(np.uint8).reshape(len(texts), -1)
-    mark = np.full(len(texts), 0xCBF29CE484222325, np.uint64)
-    for column in letters.T:
-        mark = (mark ^ column) * np.uint64(0x100000001B3)
-        mark ^= mark >> np.uint64(29)
-    return mark
+    texts = (text.as_py().encode() for text in ids.cast(pa.string()))
+    return np.fromiter((int.from_bytes(blake2b(text, digest_size=8).digest()) for text in texts), np.uint64, len(ids))

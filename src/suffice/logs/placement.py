@@ -35,13 +35,18 @@ class TruncatedError(LogError):
     """Episodes that were cut off, where the horizon asks for more."""
 
     def __init__(self, source: str, early: int, of: int, horizon: int, shortest: int, mark: str | None) -> None:
-        self.early, self.shortest = early, shortest
+        self.early, self.shortest, self._of = early, shortest, of
         self._same = source, horizon, mark
         why = f" ({mark!r} is not true on their last row)" if mark else ""
         super().__init__(
             f"{source}: {early:,} of {of:,} episodes are truncated before the horizon {horizon}{why}, no early end; "
             f"cut all with --horizon {shortest} or leave them out with --drop-truncated"
         )
+
+    def __reduce__(self) -> tuple[type[TruncatedError], tuple[str, int, int, int, int, str | None]]:
+        """Workers say it to others."""
+        source, horizon, mark = self._same
+        return TruncatedError, (source, self.early, self._of, horizon, self.shortest, mark)
 
     def with_others(self, others: Sequence[TruncatedError], of: int) -> TruncatedError:
         """Of a log of so many episodes, of which these are in other pieces."""

@@ -158,7 +158,7 @@ def read_table(opened: Table, how: HowToRead) -> tuple[Episodes, Report]:
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=how.schema is not None)
     report = _report(columns, rows, layout, decisions, (*table.notes, *notes))
     if not how.in_pieces:
-        values = {"action": decisions.action, **decisions.features}
+        values = {columns.action or "": decisions.action, **decisions.features}
         doubts = doubtful_values({name: column.values for name, column in values.items()}, len(rows.step))
         report = replace(report, notes=(*report.notes, *doubts, *report.lost.told(layout.horizon)))
     if columns.propensity:

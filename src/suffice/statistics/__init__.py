@@ -27,6 +27,7 @@ Candidates = NDArray[np.uint32]  # [N] the candidate each episode belongs to
 
 PREPARED = 32 << 20  # bytes of episodes that are prepared for counting, and not kept
 UNWEIGHTED = np.zeros(0, dtype=np.int64)  # how kernels are told that every episode counts once
+UNWEIGHTED.setflags(write=False)  # as the weights of a log, or every kernel would be compiled for both
 
 
 def weights(episodes: Episodes) -> Int64:

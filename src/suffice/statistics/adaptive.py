@@ -15,8 +15,8 @@ from typing import Any
 
 from suffice.bounds import Bound
 from suffice.episodes import Episodes, Outline
-from suffice.errors import SettingsError, SufficeError
-from suffice.languages import CONJUNCTIONS, Family
+from suffice.errors import SettingsError, TooLargeError
+from suffice.languages import CONJUNCTIONS, Bits, Family
 from suffice.statistics import Asker, Candidates, Int64, Meetings, Shard
 from suffice.statistics.adaptive_layer import AdaptiveLayer
 from suffice.statistics.language_counts import LanguageCounts, LanguagePlan
@@ -102,6 +102,7 @@ class AdaptivePlan:
         self._plans: dict[int, LanguagePlan] = {0: LanguageCounts(ladder[0]).plan(log, bound, memory)}
         self._automata: dict[int, BackwardAutomaton] = {}
         self._left_out: set[int] = set()
+        self._known: set[int] = set()  # rungs that the log is known not to be too varied for
 
     def size(self, length: int, delta: float) -> int:
         """|X| of the first rung; a layer says which others were asked."""
@@ -137,7 +138,7 @@ class AdaptivePlan:
             room = room if family.is_simple else min(room, WORD_BYTES)
             try:
                 self._plans[r] = LanguageCounts(family).plan(self._log, self.bound, room)
-            except SufficeError:
+            except TooLargeError:
                 self.leave_out(r)
         return self._plans.get(r)
 
@@ -146,6 +147,15 @@ class AdaptivePlan:
         self._plans.pop(r, None)
         self._automata.pop(r, None)
         self._left_out.add(r)
+
+    def needs_futures(self, r: int) -> bool:
+        """Whether the futures that a rung of words tells apart have to be counted."""
+        return r not in self._known and not self._plans[r].family.is_simple
+
+    def know(self, r: int, futures: int) -> None:
+        """So many futures; refuses them if they do not fit, wherever the episodes are and however divided."""
+        self._plans[r].automaton().refuse_if_more(futures)
+        self._known.add(r)
 
     def asked_so_far(self) -> dict[str, list[str]]:
         """Which rungs were asked for, and which were too large: what comes next depends on it."""
@@ -185,14 +195,28 @@ class AdaptiveShard:
 
     def __init__(self, plan: AdaptivePlan, episodes: Episodes) -> None:
         self._plan, self._episodes = plan, episodes
-        self._shards: dict[int, Shard] = {}
+        self._shards: dict[int, tuple[int, Shard]] = {}
 
-    def rung(self, r: int) -> Shard:
-        """The episodes prepared for a rung."""
+    def rung(self, r: int, t: int) -> tuple[int, Shard]:
+        """The episodes prepared for a rung, from some step on: words are numbered from before step t, where they are
+        asked for first, since what matters no more must not fill their table.
+        """
         if r not in self._shards:
-            self._shards[r] = self._plan.shard_of(r, self._episodes)
+            since = t - 1 if r else 0
+            self._shards[r] = since, self._plan.shard_of(r, self._episodes.columns(slice(None), since))
         return self._shards[r]
+
+    def count_on(self, r: int, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> Any:
+        """See `Shard`; of a rung."""
+        since, shard = self.rung(r, t)
+        return shard.count(t - since, candidate, n_candidates, met)
 
     def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> Any:
         """See `Shard`; of the first rung, and others are asked for where a layer needs them."""
-        return self.rung(0).count(t, candidate, n_candidates, met)
+        return self.count_on(0, t, candidate, n_candidates, met)
+
+    def futures(self, r: int, t: int) -> Bits:
+        """Those that a rung of words tells apart from step t on, as bits."""
+        _, shard = self.rung(r, t)
+        assert isinstance(shard, WordShard), "only words are numbered"
+        return shard.futures()

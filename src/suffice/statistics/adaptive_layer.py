@@ -10,9 +10,9 @@ import numpy as np
 from suffice import kernels
 from suffice.asking import View
 from suffice.bounds import Bound
-from suffice.errors import SufficeError
+from suffice.errors import TooLargeError
 from suffice.kernels import FISHER
-from suffice.languages import Family
+from suffice.languages import Bits, Family
 from suffice.statistics import PREPARED, Asker, Float, Int64, Judgement
 from suffice.statistics.language_counts import LanguagePlan
 from suffice.statistics.rows import Mask, RowLayer, Told
@@ -33,6 +33,12 @@ class Rungs(Protocol):
     def leave_out(self, r: int) -> None:
         """A rung that turns out not to fit."""
 
+    def needs_futures(self, r: int) -> bool:
+        """Whether the futures that a rung tells apart have to be counted."""
+
+    def know(self, r: int, futures: int) -> None:
+        """So many futures, which are refused if they do not fit."""
+
 
 class CountedOn(NamedTuple):
     """What `Counted` asks, on a rung of the ladder."""
@@ -49,7 +55,7 @@ class CountedOn(NamedTuple):
 
     def _count(self, view: View) -> Any:
         shard = view.prepare(self.plan, view.episodes)
-        return shard.rung(self.r).count(self.t - view.since, view.group, self.n_candidates, view.met)
+        return shard.count_on(self.r, self.t - view.since, view.group, self.n_candidates, view.met)
 
     def together(self, answers: list[Any]) -> Any:
         """See `Question`."""
@@ -60,6 +66,23 @@ class CountedOn(NamedTuple):
         plan = self.plan.rung(self.r)
         assert plan is not None, "rungs that do not fit are not asked"
         return plan
+
+
+class _Futures(NamedTuple):
+    """What a rung of words tells apart from step t on: the distinct membership rows, as bits."""
+
+    plan: Rungs
+    r: int
+    t: int
+
+    def __call__(self, view: View) -> Bits:
+        """See `Question`."""
+        found: Bits = view.prepare(self.plan, view.episodes).futures(self.r, self.t - view.since)
+        return found
+
+    def together(self, answers: list[Bits]) -> Bits:
+        """See `Question`."""
+        return answers[0] if len(answers) == 1 else np.unique(np.concatenate(answers), axis=0)
 
 
 class _Rung(NamedTuple):
@@ -186,8 +209,10 @@ class AdaptiveLayer:
         assert plan is not None, "rungs that do not fit are not opened"
         delta = self._delta * self._plan.share(r)
         try:
+            if self._asker is not None and r and self._plan.needs_futures(r):
+                self._plan.know(r, len(self._asker.ask(_Futures(self._plan, r, self._t))))
             layer = plan.layer(self._t, self._count(r), self._sizes, delta)
-        except SufficeError:
+        except TooLargeError:
             if r == 0:
                 raise
             self._plan.leave_out(r)

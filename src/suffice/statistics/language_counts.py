@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes, Outline
-from suffice.errors import SettingsError
+from suffice.errors import TooLargeError
 from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
 from suffice.statistics import Asker, Candidates, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
@@ -92,7 +92,7 @@ class LanguagePlan:
         hint, least = "--family 1,1,1", "" if asked == self.family else "at least "
         if fits:
             hint = f"--family {fits[0]} (|X| = {_brief(fits[0].size(self.patterns.formal, self.horizon))})"
-        raise SettingsError(
+        raise TooLargeError(
             f"family {asked} has |X| = {least}{_brief(self.size(self.horizon, 1.0))} languages on this log, which does "
             f"not fit into {self.memory / 1e9:.1f} GB; try {hint}, or raise --memory"
         )

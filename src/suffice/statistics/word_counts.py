@@ -16,18 +16,20 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import Codes, Episodes
-from suffice.errors import SettingsError
+from suffice.errors import TooLargeError
 from suffice.languages import Bits, Patterns, Words, first_of_each
 from suffice.statistics import Candidates, Float, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
+
+FEWEST_ROWS = 256  # that there is room for
 
 
 class BackwardAutomaton:
     """Ids for the membership rows that occur, and the transitions (letter, id of the rest) → id met so far."""
 
     def __init__(self, member: Bits, words: Words, memory: int) -> None:
-        self._member, self._words, self._memory = member, words.j, memory
-        self.rows: Bits = np.zeros((256, words.columns), np.uint8)  # [ids, L]
+        self._member, self._words, self._memory = np.ascontiguousarray(member), words.j, memory
+        self.rows: Bits = np.zeros((FEWEST_ROWS, words.columns), np.uint8)  # [ids, L]
         self.rows[0, :2] = 1  # of the empty suffix: λ and Γ* hold, nothing else does
         self._filled = np.array([0, 1], np.int64)
         self._row_slots = np.full(1024, -1, np.int64)
@@ -52,19 +54,31 @@ class BackwardAutomaton:
         tables = (self._pairs, self._row_slots, self.rows, self._filled)
         return int(kernels.walk_back(word, ids, begin, self._member, self._words, *tables))
 
+    def refuse_if_more(self, futures: int) -> None:
+        """Whether so many distinct rows fit depends on their number alone, not on who counts them in what order."""
+        room = FEWEST_ROWS
+        while room < futures + 1:  # the empty suffix has one too
+            self._refuse_twice(room)
+            room *= 2
+
+    def _refuse_twice(self, rows: int) -> None:
+        """A table of so many rows beside one twice as large."""
+        refuse_if_over(self._memory, 3 * rows * self.rows.shape[1])
+        if 2 * rows > 1 << kernels.ID_BITS or 2 * rows * len(self._member) >= 1 << (63 - kernels.ID_BITS):
+            raise TooLargeError("this family tells more futures apart than can be numbered; try conjunctions")
+
     def _grow(self) -> None:
+        """Whatever the walk stopped for: rows only if it was for nothing else."""
         pairs, rows = self._filled
         if 2 * pairs >= len(self._pairs):
             old, self._pairs = self._pairs, np.full(4 * len(self._pairs), -1, np.int64)
             kernels.rehash_pairs(old, self._pairs)
-        if rows >= len(self.rows):
-            refuse_if_over(self._memory, 3 * self.rows.nbytes)  # the old table and one twice as large
-            if 2 * rows > 1 << kernels.ID_BITS or 2 * rows * len(self._member) >= 1 << (63 - kernels.ID_BITS):
-                raise SettingsError("this family tells more futures apart than can be numbered; try conjunctions")
-            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
-        if 2 * rows >= len(self._row_slots):
+        elif 2 * rows >= len(self._row_slots):
             self._row_slots = np.full(4 * len(self._row_slots), -1, np.int64)
             kernels.rehash_rows(self.rows, rows, self._row_slots)
+        else:
+            self._refuse_twice(len(self.rows))
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +123,13 @@ class WordShard:
         used, value = np.unique(value, return_inverse=True)
         return WordPart(start, value.astype(np.uint32), count, rows[used])
 
+    def futures(self) -> Bits:
+        """The distinct rows of all its suffixes, as bits."""
+        rows = self._automaton.rows
+        met = np.zeros(len(rows), bool)
+        met[self._ids[1:-1]] = True
+        return np.packbits(rows[met], axis=1)
+
 
 def word_layer(
     patterns: Patterns, words: Words, k: int, length: int, part: WordPart, sizes: Int64, memory: int
@@ -129,7 +150,7 @@ def word_layer(
 def refuse_if_over(memory: int, needed: int) -> None:
     """Where the need shows only on the way."""
     if needed > memory:
-        raise SettingsError(
+        raise TooLargeError(
             f"this language family needs {needed / 1e9:.1f} GB on this log, more than the "
             f"{memory / 1e9:.1f} GB allowed; try a smaller --family, or raise --memory"
         )

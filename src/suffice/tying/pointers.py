@@ -202,7 +202,9 @@ class _Comparison:
     """Episodes from a step of each on, against states."""
 
     def __init__(self, rounds: Round, episodes: Int64, start: Int64, joined: bool) -> None:
-        self._round, self._episodes, self._start, self._joined = rounds, episodes, start, joined
+        self._round, self._joined = rounds, joined
+        # every so many of them would have kernels compiled anew
+        self._episodes, self._start = np.ascontiguousarray(episodes), np.ascontiguousarray(start)
         self._label, self._tables = UNSEEN, (np.zeros(0, np.int64), np.zeros(0, np.int64))  # of what was met last
 
     def worth_comparing(self, states: list[int], threshold: float) -> list[int]:

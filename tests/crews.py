@@ -1,0 +1,98 @@
+"""Logs in many row groups, and workers in this process that have accidents: for the tests of what is elsewhere."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import suffice
+from suffice.engines.scattered import Scattered, cut_evenly, read_scattered
+from suffice.engines.worker import Worker
+from suffice.logs import Dataset, HowToRead, Report
+from suffice.logs.pieces import Pieces
+from suffice.streaming import Room
+
+Accident = Callable[[int, int], str]  # number of the call and part → "before" or "after" it, or neither
+
+
+def scattered_log(
+    folder: Path, domain: str = "t-maze", n: int = 200, rows: int = 31, files: int = 2, **options: Any
+) -> Path:
+    """A folder of Parquet files in small row groups, which divide episodes."""
+    made = suffice.make(domain, options)
+    horizon = made.default_horizon
+    episodes = suffice.simulate(made.model(horizon), n=n, horizon=horizon, rng=np.random.default_rng(5))
+    folder.mkdir()
+    suffice.write_log(episodes, folder / "whole.parquet")
+    table = pq.read_table(folder / "whole.parquet")
+    (folder / "whole.parquet").unlink()
+    write_files(table, folder, rows, files)
+    return folder
+
+
+def write_files(table: pa.Table, folder: Path, rows: int, files: int) -> None:
+    """The rows of a table in files of about equal size."""
+    for i, (begin, end) in enumerate(pairwise(np.linspace(0, len(table), files + 1).astype(int).tolist())):
+        pq.write_table(table[begin:end], folder / f"part-{i}.parquet", row_group_size=rows)
+
+
+class Crew:
+    """See `scattered.Crew`; all that is told is pickled on the way."""
+
+    def __init__(self, make: Callable[[int], Worker], parts: int, accident: Accident) -> None:
+        self._make, self._accident, self._numbers, self._calls = make, accident, count(), count()
+        self.workers = [make(part) for part in range(parts)]
+        self.watch: Callable[[int, int], None] = lambda done, of: None
+
+    def share(self, thing: Any) -> bytes:
+        return pickle.dumps(thing)
+
+    def number(self) -> int:
+        return next(self._numbers)
+
+    def each(self, call: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        number = next(self._calls)
+        return [None if mine is None else self._one(number, part, call, mine) for part, mine in enumerate(arguments)]
+
+    def _one(self, number: int, part: int, call: str, mine: tuple[Any, ...]) -> Any:
+        when = self._accident(number, part)
+        if when == "after":  # it died while it worked, and the call comes again
+            getattr(self.workers[part], call)(*mine)
+        if when:
+            self.workers[part] = self._make(part)
+        return pickle.loads(pickle.dumps(getattr(self.workers[part], call)(*mine)))
+
+
+@dataclass(frozen=True)
+class Here:
+    """An engine of workers in this process."""
+
+    cuts: Callable[[Dataset], list[tuple[int, int]]]
+    accident: Accident = lambda number, part: ""
+    worker: type[Worker] = Worker
+
+    @classmethod
+    def of(cls, workers: int, accident: Accident = lambda number, part: "", worker: type[Worker] = Worker) -> Here:
+        return cls(lambda dataset: cut_evenly(dataset, workers), accident, worker)
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[..., tuple[Scattered, Report]]]:
+        def read(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Scattered, Report]:
+            cuts, pieces = self.cuts(dataset), Pieces.of(dataset, how, 64)
+
+            def make(part: int) -> Worker:
+                return self.worker(pieces, *cuts[part], 1 + part % 2, pickle.loads)
+
+            crew = Crew(make, len(cuts), self.accident)
+            return read_scattered(dataset, how, room, pieces, crew, len(cuts))
+
+        yield read
