@@ -10,7 +10,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check docs bench lock clean
+.PHONY: help demo test test-long faults check docs bench lock clean
 
 help:       ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -23,6 +23,9 @@ test: $(STAMP)       ## run the tests, without those marked long
 
 test-long: $(STAMP)  ## run the tests marked long
 	$(BIN)/python -m pytest -m long -n auto
+
+faults: $(STAMP)     ## count the faults that are survived and the loads that are held, for docs/promises.md
+	$(BIN)/python tests/faults/count.py --long
 
 check: $(STAMP)      ## lint, formatting, types, import contracts
 	$(BIN)/ruff check .
