@@ -154,7 +154,7 @@ class Archive:
 @contextlib.contextmanager
 def opened(path: Path, kind: Kind) -> Iterator[Archive]:
     """An archive to read; whatever in the block turns out to be wrong with it becomes one line that names the file."""
-    if path.exists() and not path.is_file():  # to read from a pipe would wait for ever
+    if path.exists() and not path.is_file() and not path.is_dir():  # to read from a pipe would wait for ever
         raise kind.error(f"{path}: this is no file, let alone a {kind.name}; {kind.remake}")
     try:
         with _Sips(path) as raw, _archive(raw) as file:

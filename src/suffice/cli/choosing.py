@@ -119,7 +119,7 @@ def _bytes(text: str) -> int:
         raise SettingsError(f"--memory {text} is no size; write it like 500MB or 4GB")
     number, unit, binary = found.groups()
     size = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
-    if size < 1_000_000:
+    if size <= 0 or (not unit and size < 1_000_000):
         raise SettingsError(f"--memory {text} is {size:,} bytes, which leaves no room; write it like 500MB or 4GB")
     return size
 
