@@ -277,8 +277,8 @@ def _told(read: Reading, choices: Choices) -> dict[str, object]:
         "episodes": log.total,
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
-        "content of the log": digest(log),
-        "order of the episodes": digest(log, ordered=True) if choices.by_place else "any",
+        "content of the log": digest(log, threads=settings.threads),
+        "order of the episodes": digest(log, True, settings.threads) if choices.by_place else "any",
         "metric": statistic.name,
         "family": getattr(statistic, "family", None) if ladder is None else " ".join(map(str, ladder)),
         "memory": None if ladder is None else settings.memory,  # which families are too large to ask
