@@ -137,7 +137,7 @@ def test_info_keeps_its_old_promises(here: Path, model: str) -> None:
     lists = [said[name] for name in ("layers", "candidates", "languages")]
     assert [len(values) for values in lists] == [said["horizon"] + 2] * 3
     assert said["states"] == sum(said["layers"]) and said["promise"]["tests"] > 0
-    assert said["log_hash"] == log_of("log.parquet").digest()
+    assert said["log_hash"] == log_of("log.parquet").digest(ordered=model == "held.model")
     assert said["episodes"] == (6300 if model == "held.model" else EPISODES)
 
 

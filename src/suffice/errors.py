@@ -85,10 +85,6 @@ class EngineError(SufficeError):
     """
 
 
-class FamilyTooLargeError(SettingsError):
-    """A language family that does not fit into the memory there is."""
-
-
 class MissingError(SufficeError, ImportError):
     """An optional package or program that is not installed.
 

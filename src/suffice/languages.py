@@ -16,13 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Outline, Value
-from suffice.errors import FamilyTooLargeError, SettingsError, did_you_mean
+from suffice.errors import SettingsError, did_you_mean
 
 Bits = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 
 BEYOND = 10**300  # sizes are not told apart from here on: nothing that large is ever counted
 MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets of Γ
+
+
+class FamilyTooLargeError(SettingsError):
+    """A language family that does not fit into the memory there is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ def look_ahead(episodes: Episodes, progress: Callable[[int, int], None] = lambda
         family=_needed_family(_spread(sample, FEW), settings),
         languages=tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
         seconds=seconds,
-        bytes=plan.least_bytes(episodes.n) + 12 * episodes.n,
+        bytes=plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,
     )
 
 

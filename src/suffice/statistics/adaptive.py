@@ -15,8 +15,8 @@ from typing import Any
 
 from suffice.bounds import Bound
 from suffice.episodes import Episodes, Outline
-from suffice.errors import FamilyTooLargeError, SettingsError
-from suffice.languages import CONJUNCTIONS, Bits, Family
+from suffice.errors import SettingsError
+from suffice.languages import CONJUNCTIONS, Bits, Family, FamilyTooLargeError
 from suffice.statistics import Asker, Candidates, Int64, Meetings, Shard
 from suffice.statistics.adaptive_layer import AdaptiveLayer
 from suffice.statistics.language_counts import LanguageCounts, LanguagePlan

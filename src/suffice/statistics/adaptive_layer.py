@@ -10,9 +10,8 @@ import numpy as np
 from suffice import kernels
 from suffice.asking import View
 from suffice.bounds import Bound
-from suffice.errors import FamilyTooLargeError
 from suffice.kernels import FISHER
-from suffice.languages import Bits, Family
+from suffice.languages import Bits, Family, FamilyTooLargeError
 from suffice.statistics import PREPARED, Asker, Float, Int64, Judgement
 from suffice.statistics.language_counts import LanguagePlan
 from suffice.statistics.rows import Mask, RowLayer, Told

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from suffice import kernels
 from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes, Outline
-from suffice.errors import FamilyTooLargeError
-from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, Patterns, Words, patterns_of
+from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, FamilyTooLargeError, Patterns, Words, patterns_of
 from suffice.statistics import Asker, Candidates, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
 from suffice.statistics.word_counts import BackwardAutomaton, WordPart, WordShard, word_layer

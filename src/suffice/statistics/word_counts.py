@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from suffice import kernels
 from suffice.episodes import Codes, Episodes
-from suffice.errors import FamilyTooLargeError
-from suffice.languages import Bits, Patterns, Words, first_of_each
+from suffice.languages import Bits, FamilyTooLargeError, Patterns, Words, first_of_each
 from suffice.statistics import Candidates, Float, Int64, Meetings, weights
 from suffice.statistics.rows import RowLayer
 
