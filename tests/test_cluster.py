@@ -91,7 +91,7 @@ def seen_by(actors: list[Any], look: Callable[[], Any]) -> list[Any]:
     return list(ray.get([actor.__ray_call__.remote(lambda _: look()) for actor in actors]))
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_any_number_of_workers(machines: Any, workers: int, learned: Callable[..., bytes]) -> None:
     assert learned(Ray(workers)) == learned()
 
@@ -110,6 +110,7 @@ def test_killed_workers(machines: Any, learned: Callable[..., bytes], monkeypatc
     assert learned(Ray(2)) == alone and first.done and second.done
 
 
+@pytest.mark.long
 def test_a_restarted_actor(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learned(stationary=True)
 
@@ -135,6 +136,7 @@ def test_a_lost_machine(machines: Any, learned: Callable[..., bytes], monkeypatc
     assert lost.node_id in where[0]  # one worker was there
 
 
+@pytest.mark.long
 def test_a_worker_that_keeps_dying(
     machines: Any, learned: Callable[..., bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +170,7 @@ class Itself:
         return os.getpid, ()
 
 
+@pytest.mark.long
 def test_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "WATCHED", 0.001)
     dataset, seen = Dataset.of(log), []

@@ -94,6 +94,11 @@ def _clock(seconds: float) -> str:
 
 def peak_bytes() -> int:
     """Peak memory of this process."""
+    import re
     import resource
+    from pathlib import Path
 
+    status = Path("/proc/self/status")
+    if status.exists() and (found := re.search(r"VmHWM:\s+(\d+) kB", status.read_text())):
+        return int(found[1]) * 1024  # what is asked for below begins with the size of whoever started the process
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
