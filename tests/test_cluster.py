@@ -123,17 +123,21 @@ def test_a_restarted_actor(machines: Any, learned: Callable[..., bytes], monkeyp
 
 def test_a_lost_machine(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learned()
-    lost = machines.add_node(num_cpus=1, object_store_memory=STORE, resources={"lost": 1})
-    machines.wait_for_nodes()
-    where: list[list[str]] = []
+    for _ in range(4):  # where Ray puts workers is its own affair: until one of them was there
+        lost = machines.add_node(num_cpus=1, object_store_memory=STORE, resources={"lost": 1})
+        machines.wait_for_nodes()
+        where: list[str] = []
 
-    def lose(crew: RayCrew) -> None:
-        where.append(seen_by(crew.actors, lambda: ray.get_runtime_context().get_node_id()))
-        machines.remove_node(lost, allow_graceful=False)
+        def lose(crew: RayCrew, lost: Any = lost, where: list[str] = where) -> None:
+            where += seen_by(crew.actors, lambda: ray.get_runtime_context().get_node_id())
+            machines.remove_node(lost, allow_graceful=False)
 
-    gone = Meanwhile(monkeypatch, 6, lose)
-    assert learned(Ray(3)) == alone and gone.done
-    assert lost.node_id in where[0]  # one worker was there
+        with monkeypatch.context() as patch:
+            gone = Meanwhile(patch, 6, lose)
+            assert learned(Ray(3)) == alone and gone.done
+        if lost.node_id in where:
+            return
+    pytest.fail("no worker was ever on the machine that was lost")
 
 
 @pytest.mark.long
