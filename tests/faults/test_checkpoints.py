@@ -224,7 +224,7 @@ def tried(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str
     return {options: Tried(episodes, tmp_path_factory.mktemp("tried"), **what) for options, what in chosen.items()}
 
 
-@pytest.mark.parametrize("trials", [40, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [40, pytest.param(5_000, marks=pytest.mark.long)])
 def test_bits_that_flip_and_files_that_are_cut(
     trials: int, tried: dict[tuple[str, ...], Tried], record_property: Record
 ) -> None:
@@ -339,7 +339,7 @@ def test_what_nobody_can_have_found_is_refused(tried: dict[tuple[str, ...], Trie
     record_property("forged checkpoints", len(FORGED))
 
 
-@pytest.mark.parametrize("trials", [30, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [30, pytest.param(5_000, marks=pytest.mark.long)])
 def test_forged_at_random(trials: int, tried: dict[tuple[str, ...], Tried], record_property: Record) -> None:
     """Whoever forges a file with care is believed, as far as the log does not tell; but nothing breaks."""
     draw = random.Random(trials)

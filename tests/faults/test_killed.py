@@ -79,7 +79,7 @@ def test_dies_before_every_change_of_a_file(
         code = suffice(*learn(log, folder, options), fault=dies_before(kills + 1, folder)).code
         goes_on(log, folder, options, expected)
         kills += code == KILLED
-    assert code == 0 and kills > 30
+    assert code == 0 and kills > 20
     record_property("killed", kills)
 
 
