@@ -113,6 +113,8 @@ def test_files_that_are_no_logs(tmp_path: Path) -> None:
         refusal(tmp_path / "folder.csv")
         == "folder.csv: there is no Parquet file in this folder; name a file, or another folder"
     )
+    (tmp_path / "folder.csv" / "log.csv").write_text("")
+    assert refusal(tmp_path / "folder.csv").endswith("this folder; a log in .csv is one file: name it")
 
 
 def test_too_many_values_are_refused(tmp_path: Path) -> None:

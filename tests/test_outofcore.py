@@ -519,6 +519,18 @@ def assert_kept_within(folder: Path, episodes: int) -> None:
     assert (folder / "kept.model").read_bytes() == (folder / "whole.model").read_bytes()
 
 
+def test_no_more_of_a_file_is_held_than_a_piece(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).integers(0, 1 << 62, (20, 100_000))  # which cannot be packed
+    with pq.ParquetWriter(tmp_path / "log.parquet", pa.schema({"noise": pa.int64()})) as writer:
+        for group in rows:
+            writer.write_table(pa.table({"noise": group}))
+    dataset = Dataset.of(tmp_path / "log.parquet")
+    assert dataset is not None
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() for _ in dataset.batches(0, len(dataset.units), ["noise"], 10_000)]
+    assert len(held) >= 200 and max(held) - before < rows.nbytes / 4
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process cannot be confined")
 def test_a_limit_is_kept_where_more_cannot_be_had(tmp_path: Path) -> None:
     assert_kept_within(tmp_path, 2_000_000)

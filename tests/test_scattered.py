@@ -213,7 +213,8 @@ def test_a_log_that_changes_meanwhile_is_refused(log: Path, tmp_path: Path, monk
             table.column_names.index("reward"), "reward", pa.array(-table.column("reward").to_numpy())
         )
         write_files(flipped, tmp_path / "log", 50, 1)
-        monkeypatch.setattr(datasets.os, "getpid", lambda: 0)  # who takes the other's place has not seen it before
+        # who takes the other's place has not seen the files before
+        monkeypatch.setattr(datasets.Dataset, "_stamps", property(lambda dataset: {}))
         return "before"
 
     with pytest.raises(EngineError, match="has the log changed"):

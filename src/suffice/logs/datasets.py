@@ -7,14 +7,14 @@ row by row, which a first pass over their ids makes sure of.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from glob import glob, has_magic
+from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,7 +54,9 @@ class Dataset:
         if path.is_dir():
             found = [file for file in path.rglob("*") if _is_ours(file, path)]
             if not found:
-                raise LogError(f"{name}: there is no Parquet file in this folder; name a file, or another folder")
+                others = sorted(file.suffix for file in path.rglob("*") if file.is_file() and file.suffix)
+                seen = f"; a log in {others[0]} is one file: name it" if others else "; name a file, or another folder"
+                raise LogError(f"{name}: there is no Parquet file in this folder{seen}")
             return cls(name, tuple(sorted(found, key=_by_numbers)))
         if has_magic(name) and not path.exists():
             found = [Path(file) for file in glob(name, recursive=True) if Path(file).is_file()]
@@ -66,9 +68,13 @@ class Dataset:
         return cls(name, (path,)) if path.suffix.lower() in SUFFIXES and path.is_file() else None
 
     @cached_property
-    def _stamps(self) -> dict[tuple[int, Path], tuple[int, int, int]]:
-        """What files were when they were opened first, by process: machines see them each in their own way."""
+    def _stamps(self) -> dict[Path, tuple[int, int, int]]:
+        """What files were when they were opened first."""
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the stamps: machines see files each in their own way."""
+        return {name: value for name, value in self.__dict__.items() if name != "_stamps"}
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -140,10 +146,8 @@ class Dataset:
 
     def batches(self, begin: int, end: int, columns: Sequence[str], rows: int) -> Iterator[tuple[int, pa.Table]]:
         """The rows of units begin..end−1, at most so many at a time, each time with the number of the first."""
-        for i, file in enumerate(self.files):
-            wanted = [unit for unit in self.units[begin:end] if unit.file == i]
-            if not wanted:
-                continue
+        for i, units in groupby(self.units[begin:end], lambda unit: unit.file):
+            file, wanted = self.files[i], list(units)
             first, opened = wanted[0].first, self._open(file, BUFFER)
             try:
                 groups = [unit.group for unit in wanted]
@@ -169,7 +173,7 @@ class Dataset:
         except OSError as error:
             raise LogError(f"{file}: the file cannot be read ({error.strerror})") from error
         stamp = found.st_ino, found.st_size, found.st_mtime_ns
-        if self._stamps.setdefault((os.getpid(), file), stamp) != stamp:
+        if self._stamps.setdefault(file, stamp) != stamp:
             raise LogError(f"{file}: the file has changed while it was read; run the command again once it is complete")
 
     def _open(self, file: Path, buffer: int = 0) -> pq.ParquetFile:
@@ -180,7 +184,8 @@ class Dataset:
             refuse_rows(file, about.num_rows)
             # Parquet stores text as codes and a dictionary already: keep it so, instead of a string per row.
             text = [field.name for field in about.schema.to_arrow_schema() if _is_text(field.type)]
-            return pq.ParquetFile(file, metadata=about, read_dictionary=text, buffer_size=buffer)
+            # Arrow 26 would keep all that it has read ahead until the last row was read: the whole file.
+            return pq.ParquetFile(file, metadata=about, read_dictionary=text, buffer_size=buffer, pre_buffer=False)
         except OSError as error:
             raise LogError(f"{file}: the file cannot be read ({first_line(error)})") from error
         except BROKEN as error:
