@@ -5,10 +5,16 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
+import numpy as np
+
+from suffice.engines import running
 from suffice.episodes import Episodes
 from suffice.lab.measuring import measured
 from suffice.learner import Learned, Settings, adact_h
+from suffice.rdp import UNSEEN
+from suffice.statistics import Counted
 
 
 def warm_up(episodes: Episodes, settings: Settings) -> None:
@@ -41,6 +47,26 @@ def wall_seconds(
             run(episodes, settings)
             best[i] = min(best[i], time.perf_counter() - start)
     return best
+
+
+def counting(episodes: Episodes, settings: Settings) -> Callable[[Episodes, Settings], None]:
+    """The passes over the episodes that learning takes, without the merging between them: the states are known."""
+    rdp = adact_h(episodes, settings).rdp
+    plan = settings.statistic.plan(episodes.outline, settings.chosen_bound, settings.memory)
+    layers = list(pairwise(rdp.offsets().tolist()))
+
+    def count(episodes: Episodes, settings: Settings) -> None:
+        join, known = np.zeros(1, np.int64), rdp.tau != UNSEEN
+        with running(episodes, settings.threads, settings.memory, finely=plan.rows) as engine:
+            for t, (first, end) in enumerate(layers[: rdp.horizon]):
+                engine.letters(t, join, end - first)
+                number = np.cumsum(known[first:end]).reshape(end - first, -1) - 1  # of each pair of state and symbol
+                n = int(number[-1, -1]) + 1
+                candidate_of = number[:, rdp.symbol_of_letter()].ravel()
+                engine.advance(t, join, candidate_of, n, Counted(plan, t + 1, n))
+                join = rdp.tau[first:end][known[first:end]].astype(np.int64) - end
+
+    return count
 
 
 def peak_bytes(episodes: Episodes, settings: Settings) -> int:

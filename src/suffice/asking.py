@@ -7,11 +7,12 @@ do not depend on their order.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,9 @@ from numpy.typing import NDArray
 from suffice.episodes import Codes, Episodes, Int64, Mask, Outline, share_of
 from suffice.errors import SettingsError
 
+S = TypeVar("S")
 T = TypeVar("T")
+Array = NDArray[Any]
 Group = NDArray[np.uint32]
 
 NOWHERE: Group = np.zeros(0, np.uint32)
@@ -67,6 +70,18 @@ class Question(Protocol[T]):
         """The answer of all, from those of their parts in any order."""
 
 
+def added(answers: list[Array]) -> Array:
+    """Answers that are tables of counts, together."""
+    return np.asarray(sum(answers[1:], answers[0]))
+
+
+class Early(Question[T], Protocol[T]):
+    """A question that may be put before candidates are known, to groups of which some turn out to be the same."""
+
+    def joined(self, answer: T, of_group: Int64, n: int) -> T:
+        """The answer of n candidates, from that of the groups they consist of."""
+
+
 class Nothing:
     """A question for who only wants the episodes to walk on."""
 
@@ -75,6 +90,9 @@ class Nothing:
 
     def together(self, answers: Sequence[None]) -> None:
         """See `Question`."""
+
+    def joined(self, answer: None, of_group: Int64, n: int) -> None:
+        """See `Early`."""
 
 
 class Elsewhere(Outline):
@@ -91,7 +109,7 @@ class Elsewhere(Outline):
     @property
     def weighted(self) -> bool:
         """Whether columns have weights, be they all 1."""
-        return self.n != self.total
+        raise NotImplementedError
 
     def ask(self, question: Question[T]) -> T:
         """The answer of all episodes."""
@@ -160,24 +178,67 @@ def block_length(horizon: int) -> int:
     return max(1 << 10, min(1 << 16, CELLS // (horizon + 1)))
 
 
-def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
-    """The answers of n tasks; every thread adds up its own, so that no more than two of each are kept."""
+class Begun(Generic[T]):
+    """Tasks that this thread and others share; whoever is free takes the next.
 
-    def some(k: int) -> T:
-        total = task(k)
-        for i in range(k + threads, n, threads):
-            total = together([total, task(i)])
+    Every thread adds up what its own come to, so that of each no more than its answer and a new one are kept. Once one
+    fails, nobody begins with another.
+    """
+
+    def __init__(
+        self, tasks: Sequence[S], others: Helpers, task: Callable[[S], T], together: Callable[[list[T]], T]
+    ) -> None:
+        self._left = iter(tasks)  # whose next one, under Python's lock, only one thread gets
+        self._task, self._together = task, together
+        self._parts = [others.pool.submit(self._work) for _ in range(others.n)]
+
+    def finish(self) -> T:
+        """Help with the tasks that nobody has begun with, and wait for the others."""
+        try:
+            parts = self._work()
+        except Exception:
+            wait(self._parts)  # or they would be at work on what their caller goes on with
+            raise
+        wait(self._parts)
+        for part in self._parts:
+            parts += part.result()
+        return self._together(parts)
+
+    def _work(self) -> list[T]:
+        total: list[T] = []
+        try:
+            for task in self._left:
+                total.append(self._task(task))
+                total = total if len(total) == 1 else [self._together(total)]
+        except BaseException:
+            deque(self._left, maxlen=0)
+            raise
         return total
 
-    workers = min(threads, n)
-    if workers == 1:
-        return some(0)
-    pool = ThreadPoolExecutor(workers - 1)
+
+def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
+    """What n tasks come to together."""
+    with helpers(min(threads, n) - 1) as others:
+        return Begun(range(n), others, task, together).finish()
+
+
+class Helpers(NamedTuple):
+    """Threads besides the one that asks."""
+
+    n: int
+    pool: Executor
+
+
+@contextmanager
+def helpers(n: int) -> Iterator[Helpers]:
+    """So many threads, until the end of the block; after an error nobody waits for them."""
+    pool = ThreadPoolExecutor(max(1, n))
     try:
-        others = [pool.submit(some, k) for k in range(1, workers)]
-        return together([some(0), *(other.result() for other in others)])
-    finally:  # after an error nobody waits for them
+        yield Helpers(n, pool)
+    except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def watched(log: Log, progress: Callable[[float, int], None]) -> Callable[[float, int], None]:
@@ -204,7 +265,7 @@ class _Mixed(NamedTuple):
 
     def together(self, answers: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
         """See `Question`."""
-        return np.asarray(sum(answers[1:], answers[0]))
+        return added(answers)
 
 
 def digest(log: Log, ordered: bool = False, threads: int = 1) -> str:

@@ -17,14 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
 from suffice.errors import SufficeError
 
 Float = NDArray[np.float64]
 Int64 = NDArray[np.int64]
 
-HALF = (1 << 26) - 1  # a float's significand is stored in 52 bits: twice as many as these
-TIMES = (1 << 10) - 1  # weights are taken this many bits at a time,
-BLOCK = 1 << 16  # and numbers this many at a time: 26 + 10 + 16 bits are exact in sums of floats
+HALF = 26  # bits; a float's significand is stored in twice as many
+TIMES = (1 << 20) - 1  # weights are taken this many bits at a time,
+BLOCK = 1 << 16  # and numbers this many at a time: 26 + 20 + 16 bits are those of a whole number
 
 
 def exact_sum(numbers: Float, weight: Int64 | None = None) -> Fraction:
@@ -51,18 +52,14 @@ def _units(bits: Int64, times: Int64 | None) -> int:
 
     Numbers of one sign and exponent add up as their significands do; the leading 1, not stored, is added by count.
     """
-    kind, high, low = (bits >> 52) & 0xFFF, (bits >> 26) & HALF, bits & HALF
-    if times is None:
-        sums = np.bincount(kind), np.bincount(kind, high), np.bincount(kind, low)
-    else:
-        sums = np.bincount(kind, times), np.bincount(kind, high * times), np.bincount(kind, low * times)
+    sums = kernels.significands(bits, np.zeros(0, np.int64) if times is None else times, HALF)
     total = 0
     for one in np.flatnonzero(sums[0]).tolist():
         negative, exponent = divmod(one, 1 << 11)
         if exponent == 0x7FF:
             raise SufficeError("numbers that are infinite or missing have no sum; are all rewards and chances finite?")
         n, upper, lower = (int(column[one]) for column in sums)
-        significand = (upper << 26) + lower + ((n << 52) if exponent else 0)
+        significand = (upper << HALF) + lower + ((n << 52) if exponent else 0)
         total += (-significand if negative else significand) << max(exponent - 1, 0)
     return total
 
@@ -96,15 +93,10 @@ class Moments:
 
 def _exact_squares(sample: Float, weight: Int64 | None) -> Fraction:
     """Σ w·x² without rounding: a square is a float and what rounding took from it, another float."""
-    size = np.abs(sample)
-    if np.any((size > 2.0**480) | ((size < 2.0**-480) & (size > 0))):  # one of the two would leave the range of floats
+    square, rest = np.empty_like(sample), np.empty_like(sample)
+    if not kernels.squares(sample, square, rest):
         each = (Fraction(x) ** 2 for x in sample.tolist())
         return sum(each if weight is None else (w * x for w, x in zip(weight.tolist(), each, strict=True)), Fraction())
-    square = sample * sample
-    upper = sample * (2.0**27 + 1)
-    upper = upper - (upper - sample)  # the upper half of the significand
-    lower = sample - upper
-    rest = ((upper * upper - square) + 2 * upper * lower) + lower * lower
     return exact_sum(square, weight) + (exact_sum(rest, weight) if rest.any() else 0)
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.asking import Log, Nothing
+from suffice.asking import Early, Log, Nothing
 from suffice.bounds import FISHER_EXACT, PAPER, Bound, Promise
 from suffice.checkpoints import NOWHERE, Part
 from suffice.decisions import Decision
@@ -148,7 +149,7 @@ def adact_h(
     outline = episodes.outline
     plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)
     threads = settings.threads if plan.divides else 1
-    with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n)) as engine:
+    with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n), plan.rows) as engine:
         return _Run(outline, settings, plan, engine, ended_apart).learn(progress, kept)
 
 
@@ -200,7 +201,7 @@ class _Run:
             layer = KeptLayer.recall(kept, t, candidates)
             if layer is None:
                 counted = Counted(self._plan, t + 1, n)
-                part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._plan.again)
+                part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._early(t + 2))
                 layer = self._merge(t + 1, candidates, part)
                 layer.keep(kept, t)
             else:
@@ -216,6 +217,12 @@ class _Run:
             self._counts.append(counts)
             progress(t + 1, horizon + 1)
         return self._result()
+
+    def _early(self, t: int) -> Callable[[int], Early[Any]] | None:
+        """What will be asked of candidates of layer t, if that is nothing before the layer is reached."""
+        if self._plan.again:
+            return None
+        return partial(Counted, self._plan, t) if self._plan.rows else lambda n: Nothing()
 
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Counts and transitions of states are dense tables."""

@@ -16,14 +16,14 @@ adds up over the steps.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.asking import Log, View, ask
-from suffice.episodes import PAD, Codes, Int64
+from suffice.asking import Log, View, added, ask
+from suffice.episodes import PAD, Int64
 from suffice.estimates import Estimate
 from suffice.planner import BEHAVE, Plan, Scale
 from suffice.rdp import RDP, UNSEEN
@@ -31,7 +31,7 @@ from suffice.statistics import weights
 
 Float = NDArray[np.float64]
 
-DENSE = 1 << 20  # cells up to which counts are kept in a table
+DENSE = 1 << 20  # cells, of all steps together, up to which counts are kept in tables
 
 
 def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
@@ -39,13 +39,15 @@ def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
 
     A stationary automaton's plan is one on its layers: see `RDP.unroll`.
     """
-    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, ask(episodes, _Passages(rdp), threads))
+    passages = _Passages(rdp)
+    passed = passages.passed(ask(episodes, passages, threads))
+    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, passed)
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
     return prediction.estimate(layers)
 
 
 class _Passed(NamedTuple):
-    """How often a state and a symbol were followed by a letter, as one number each, ascending."""
+    """How often an edge, a state with a symbol, was followed by a letter, as one number each, ascending."""
 
     key: Int64  # [E]
     times: Int64  # [E]
@@ -59,50 +61,72 @@ class _Passed(NamedTuple):
         return cls(key, total)
 
 
+Counts = _Passed | Int64  # or a table [edges of a step and one more, X], where those of all steps are small
+
+
 class _Passages(NamedTuple):
-    """What was met at each step of the automaton, [H+1] of them, by the state and the symbol that led there."""
+    """What was met at each step of the automaton, [H+1] of them, by the edge that led there.
+
+    One more edge is for episodes that were where the automaton does not know; they do not count.
+    """
 
     rdp: RDP
 
-    def __call__(self, view: View) -> list[_Passed]:
+    def __call__(self, view: View) -> list[Counts]:
         """See `Question`."""
         rdp, word, weight = self.rdp, view.episodes.word, weights(view.episodes)
-        n, n_symbols, n_letters = rdp.n_states, len(rdp.symbols), len(rdp.letters)
-        of_letter, same = rdp.symbol_of_letter(), np.arange(n + 1)
-        after = np.full((n + 1, n_letters), n)  # the last row for histories that are unseen, and stay so
+        n, n_letters, of_letter = rdp.n_states, len(rdp.letters), rdp.symbol_of_letter()
+        after = np.full((n + 1, n_letters), n, np.uint32)  # the last row for histories that are unseen, and stay so
         after[:n] = np.where(rdp.tau == UNSEEN, n, rdp.tau)[:, of_letter]
-        edge = np.where(after == n, n * n_symbols, same[:, None] * n_symbols + of_letter)
-        state, passed = np.zeros(view.episodes.n, np.uint32), np.zeros(view.episodes.n, np.uint32)
-        found = [self._met(passed, word[0], weight, np.zeros(1, np.int64))]
+        edge_of = np.where(after == n, n, np.arange(n + 1)[:, None]) * len(rdp.symbols) + of_letter
+        state = np.zeros(view.episodes.n, np.uint32)
+        found: list[Counts] = [kernels.cross_count(state, np.zeros(1, np.int64), word[0], weight, 2, n_letters)]
+        dense = sum(len(self._edges(t)) + 1 for t in range(rdp.horizon + 1)) * n_letters <= DENSE
         for t in range(1, rdp.horizon + 1):
-            base = 0 if rdp.stationary else int(rdp.offsets()[t - 1])
-            sources = np.arange(base, n if rdp.stationary else int(rdp.offsets()[t]))
-            keys = np.append(np.add.outer(sources * n_symbols, np.arange(n_symbols)).ravel(), UNSEEN)
-            place = np.minimum(edge - base * n_symbols, len(keys) - 1)
-            np.copyto(passed, state)
-            kernels.advance(passed, same, place.ravel(), n_letters, word[t - 1])
-            kernels.advance(state, same, after.ravel(), n_letters, word[t - 1])
-            found.append(self._met(passed, word[t], weight, keys))
+            edges = self._edges(t)
+            if dense:
+                table = np.zeros((len(edges) + 1, n_letters), np.int64)
+                along = after.ravel(), edge_of.ravel(), edges.start
+                kernels.advance_along(state, *along, word[t - 1], word[t], weight, table)
+                found.append(table)
+                continue
+            taken = np.minimum(edge_of[state, word[t - 1]] - edges.start, len(edges)).astype(np.uint32)
+            state = after[state, word[t - 1]]
+            start, letter, times = kernels.tally(taken, word[t], weight, len(edges) + 1, n_letters)
+            counted = slice(0, int(start[-2]))
+            key = np.repeat(np.array(edges), np.diff(start[:-1])) * n_letters + letter[counted]
+            found.append(_Passed.of([key], [times[counted]]))
         return found
 
-    def _met(self, passed: NDArray[np.uint32], word: Codes, weight: Int64, keys: Int64) -> _Passed:
-        """What followed each of these keys; UNSEEN is the key of those that do not count."""
-        n = len(self.rdp.letters)
-        if len(keys) * n <= DENSE:
-            counts = kernels.cross_count(passed, np.arange(len(keys)), word, weight, len(keys), n)
-            place, letter = np.nonzero(counts)
-            times = counts[place, letter]
-        else:
-            start, letter, times = kernels.tally(passed, word, weight, len(keys), n)
-            place = np.repeat(np.arange(len(keys)), np.diff(start))
-        seen = keys[place] != UNSEEN
-        return _Passed.of([(keys[place] * n + letter)[seen]], [times[seen]])
+    def _edges(self, t: int) -> range:
+        """Those that lead into step t."""
+        n_symbols = len(self.rdp.symbols)
+        if t == 0:
+            return range(1)
+        if self.rdp.stationary:
+            return range(self.rdp.n_states * n_symbols)
+        begin, end = self.rdp.offsets()[t - 1 : t + 1].tolist()
+        return range(begin * n_symbols, end * n_symbols)
 
-    def together(self, answers: list[list[_Passed]]) -> list[_Passed]:
+    def together(self, answers: list[list[Counts]]) -> list[Counts]:
         """See `Question`."""
-        if len(answers) == 1:
-            return answers[0]
-        return [_Passed.of([p.key for p in parts], [p.times for p in parts]) for parts in zip(*answers, strict=True)]
+        return answers[0] if len(answers) == 1 else [_added(list(parts)) for parts in zip(*answers, strict=True)]
+
+    def passed(self, answer: list[Counts]) -> list[_Passed]:
+        """The same without tables."""
+        return [self._spelt_out(t, counts) for t, counts in enumerate(answer)]
+
+    def _spelt_out(self, t: int, counts: Counts) -> _Passed:
+        if isinstance(counts, _Passed):
+            return counts
+        edge, letter = np.nonzero(counts[:-1])
+        return _Passed((self._edges(t).start + edge) * counts.shape[1] + letter, counts[edge, letter])
+
+
+def _added(parts: list[Any]) -> Counts:
+    if isinstance(parts[0], np.ndarray):
+        return added(parts)
+    return _Passed.of([part.key for part in parts], [part.times for part in parts])
 
 
 class _Layer(NamedTuple):

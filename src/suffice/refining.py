@@ -31,7 +31,7 @@ from suffice.asking import Log, Nothing, View
 from suffice.checkpoints import NOWHERE, Part
 from suffice.decisions import Decision
 from suffice.engines import Engine, running
-from suffice.episodes import Codes, Int64, Outline
+from suffice.episodes import Int64, Outline
 from suffice.errors import SettingsError
 from suffice.keeping import KeptLayer
 from suffice.learner import Learned
@@ -53,7 +53,8 @@ def refine(
 ) -> Learned:
     """The automaton after a second look, from the episodes that the first was learned from.
 
-    Needs 4 bytes an episode, and for each candidate of a layer a count of every step that the states have seen.
+    Needs 4 bytes an episode, and for each candidate of a layer twice a count of every step that the states have seen;
+    so many threads as there is room for.
 
     >>> suffice.refine(suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)), episodes).rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
@@ -61,13 +62,14 @@ def refine(
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("a second look needs the episodes that the automaton was learned from")
     reference = _Reference(learned.rdp)
-    needed = 4 * episodes.n + 16 * max(learned.candidates) * int(reference.begin[-1])
-    if needed > learned.settings.memory:  # to leave it out silently would make results depend on the machine
+    memory, tables = learned.settings.memory, 16 * max(learned.candidates) * reference.cells  # of each thread
+    needed = 4 * episodes.n + tables
+    if needed > memory:  # to leave it out silently would make results depend on the machine
         raise SettingsError(
             f"a second look at this log needs about {needed / 1e9:.1f} GB, more than the "
-            f"{learned.settings.memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
+            f"{memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
         )
-    with running(episodes, learned.settings.threads) as engine:
+    with running(episodes, min(learned.settings.threads, (memory - 4 * episodes.n) // tables)) as engine:
         return _SecondLook(learned, episodes.outline, reference, engine).run(progress, kept)
 
 
@@ -75,7 +77,8 @@ class _Reference:
     """The first automaton: where to walk, and what is counted there.
 
     A *cell* counts a letter in a state, a *table* is the cells of a state and an action; its last cell counts letters
-    that the state had never seen with the action.
+    that the state had never seen with the action. What is met with actions it had never seen is nowhere: a cell of no
+    table, after all others.
     """
 
     def __init__(self, rdp: RDP) -> None:
@@ -89,10 +92,12 @@ class _Reference:
         table = table_of[states, action[letters]]  # ascending: letters are ordered by action
         sizes = np.bincount(table, minlength=int(seen.sum())) + 1
         self.begin = np.concatenate([[0], np.cumsum(sizes)])  # [G+1] the first cell of each table
-        self.cell_of = np.where(seen[:, action], self.begin[table_of[:, action] + 1] - 1, -1).astype(np.int32)  # [Q, X]
+        self.cells = int(self.begin[-1]) + 1
+        other = np.where(seen, self.begin[table_of + 1] - 1, self.cells - 1)  # [Q, A]
+        self.cell_of = np.ascontiguousarray(other[:, action], np.uint32)  # [Q, X]
         self.cell_of[states, letters] = np.arange(len(states)) + table  # each table before has one more cell
         self._tables = np.argwhere(seen)  # [G, 2] state and action
-        self._letter_of = np.full(int(self.begin[-1]), -1)
+        self._letter_of = np.full(self.cells, -1)
         self._letter_of[self.cell_of[states, letters]] = letters
 
     def completed(self) -> Int32:
@@ -130,18 +135,9 @@ class _Reference:
 class _Walk(NamedTuple):
     """The first automaton, for questions that let episodes walk on along it."""
 
-    tau: Int32  # [Q, Y] complete
-    symbol_of_letter: Codes  # [X]
-    cell_of: Int32  # [Q, X]
+    after: NDArray[np.uint32]  # [Q, X] the next state
+    cell_of: NDArray[np.uint32]  # [Q, X]
     cells: int  # D
-
-    def met(self, view: View, t: int, members: Int64 | slice, group: Codes, labels: Int32, n: int) -> Int64:
-        """[n, D] what members of groups meet from step t on, if those begin at these labels."""
-        word, weight = view.episodes.word[t - view.since :, members], weights(view.episodes)
-        rows = np.zeros((n, self.cells), np.int64)
-        weight = weight[members] if len(weight) else weight
-        kernels.meet(self.tau, self.symbol_of_letter, self.cell_of, labels, group, word, weight, rows)
-        return rows
 
 
 class _Met(NamedTuple):
@@ -152,10 +148,13 @@ class _Met(NamedTuple):
     labels: Int32  # [C]
 
     def __call__(self, view: View) -> Int64:
-        return self.walk.met(view, self.t, slice(None), view.group, self.labels, len(self.labels))
+        rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
+        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
+        kernels.meet(self.walk.after, self.walk.cell_of, self.labels, *met)
+        return rows
 
     def together(self, answers: list[Int64]) -> Int64:
-        return np.asarray(sum(answers[1:], answers[0]))
+        return _into_first(answers)
 
 
 class _MetFrom(NamedTuple):
@@ -167,15 +166,20 @@ class _MetFrom(NamedTuple):
     labels: Int32  # [L]
 
     def __call__(self, view: View) -> Int64:
-        members = np.flatnonzero(view.group == self.candidate)
-        together = np.zeros(len(members), np.int64)
-        rows = [
-            self.walk.met(view, self.t, members, together, self.labels[i : i + 1], 1) for i in range(len(self.labels))
-        ]
-        return np.concatenate(rows)
+        rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
+        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
+        kernels.meet_from(self.walk.after, self.walk.cell_of, self.labels, self.candidate, *met)
+        return rows
 
     def together(self, answers: list[Int64]) -> Int64:
-        return np.asarray(sum(answers[1:], answers[0]))
+        return _into_first(answers)
+
+
+def _into_first(tables: list[Int64]) -> Int64:
+    """Their sum, without room for one more."""
+    for table in tables[1:]:
+        tables[0] += table
+    return tables[0]
 
 
 class _Found(NamedTuple):
@@ -280,8 +284,9 @@ class _SecondLook:
 
     def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine) -> None:
         self._learned, self._log, self._reference, self._engine = learned, log, reference, engine
-        of_letter, cells = reference.symbol_of_letter, int(reference.begin[-1])
-        self._walk = _Walk(reference.completed(), of_letter, reference.cell_of, cells)
+        self._tau = reference.completed()
+        after = np.ascontiguousarray(self._tau[:, reference.symbol_of_letter], np.uint32)
+        self._walk = _Walk(after, reference.cell_of, reference.cells)
         self._founded = {(d.layer, d.verdict.target): d.verdict for d in learned.decisions if d.verdict.promoted}
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
@@ -295,7 +300,7 @@ class _SecondLook:
         for t in range(self._log.horizon + 1):
             counts.append(self._engine.letters(t, join, len(label_of)))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
-            labels = self._walk.tau[label_of[candidates.states], candidates.symbols]  # [C]
+            labels = self._tau[label_of[candidates.states], candidates.symbols]  # [C]
             layer = KeptLayer.recall(kept, t, candidates)
             if layer is None:
                 layer = self._merge(t + 1, candidates, join, labels)
@@ -326,7 +331,7 @@ class _SecondLook:
         """What becomes of each candidate in layer t, given its label."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
         question = _Met(self._walk, t, labels)
-        met = self._engine.advance(t - 1, join, candidates.of_letter, n, question, again=True)
+        met = self._engine.advance(t - 1, join, candidates.of_letter, n, question)
         rows = np.zeros((n, self._walk.cells), np.int64) if met is None else met
         delta = self._learned.settings.delta_at(self._log.horizon, n)
         layer = _Layer(self._engine, self._walk, self._reference, t, labels, rows, delta)

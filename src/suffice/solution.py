@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
 from suffice.asking import Log, View, ask
 from suffice.checkpoints import NOWHERE, Part
 from suffice.errors import SettingsError
@@ -271,8 +272,7 @@ class _Returns(NamedTuple):
     def __call__(self, view: View) -> tuple[Moments, float]:
         """See `Question`."""
         total = np.zeros(view.episodes.n)
-        for word in view.episodes.word:
-            total += self.rewards[word]
+        kernels.add_values(view.episodes.word, self.rewards, total)
         return Moments.of(total, view.episodes.weight), float(total.max())
 
     def together(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:

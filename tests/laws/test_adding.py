@@ -11,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laws.logs import labels, logs, small_logs
+from oracle import random_episodes
 from samples import DELTA, KINDS, MEMORY, STATISTICS, everything, from_values, layer_at, parts_at, to_values
 from suffice.bounds import BOUNDS, FISHER_EXACT, PAPER
 from suffice.engines import local
 from suffice.episodes import Episodes
 from suffice.kernels import DIFFERENCE
+from suffice.languages import CONJUNCTIONS, Family
 from suffice.learner import Learned, Settings, adact_h
 from suffice.statistics import language_counts
+from suffice.statistics.language_counts import LanguageCounts, LanguagePlan
 from suffice.statistics.prefix_sketch import PrefixSketches, SketchPlan
 from suffice.statistics.prefix_tree import PrefixPart, PrefixPlan
 from suffice.statistics.word_counts import WordPart
@@ -68,6 +71,25 @@ def test_letters_are_counted_alike_by_histogram_and_by_bits(name: str, data: st.
     assert found[0].tolist() == found[1].tolist()
 
 
+@pytest.mark.parametrize("family", [CONJUNCTIONS, Family(2, 1, 1)], ids=str)
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32), st.integers(1, 11), st.booleans(), st.data())
+def test_patterns_are_counted_as_they_are_met(
+    family: Family, seed: int, horizon: int, weighted: bool, data: st.DataObject
+) -> None:
+    episodes = random_episodes(np.random.default_rng(seed), horizon, 2, 3, 4, 3, 30, weighted=weighted)
+    candidate, t = data.draw(labels(episodes.n)), data.draw(st.integers(1, horizon))
+    plan, n = LanguageCounts(family).plan(episodes.outline, PAPER, MEMORY), int(candidate.max()) + 1
+    member = plan.patterns.member.astype(bool)
+    met = member[episodes.word[t:]]  # [steps, N, G]
+    assert family == CONJUNCTIONS or horizon < 4 or member.shape[1] > 64  # bits of several words
+    one_by_one = np.zeros((n, 3, member.shape[1]), np.int64)
+    weight = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
+    np.add.at(one_by_one, candidate, weight[:, None, None] * np.stack([met.any(axis=0), met[0], met[-1]], axis=1))
+    (found,) = parts_at(t, plan, episodes, candidate)
+    assert found.tolist() == (one_by_one[:, 0] if t == horizon else one_by_one.reshape(n, -1)).tolist()
+
+
 def answers(layer: Any, n: int, kinds: tuple[int, ...]) -> list[Any]:
     """All that can be asked of a layer while candidates are promoted and absorbed in turn."""
     found: list[Any] = [layer.events]
@@ -109,12 +131,15 @@ def test_a_layer_answers_the_same_however_it_was_sharded(
 
 @every_statistic
 @settings(deadline=None, max_examples=12)
-@given(logs(), bounds, st.sampled_from([0.02, 0.3]), st.sampled_from([0, 40, 1 << 16]))
-def test_threads_do_not_matter_to_the_bit(name: str, episodes: Episodes, bound: Any, delta: float, small: int) -> None:
+@given(logs(), bounds, st.sampled_from([0.02, 0.3]), st.sampled_from([0, 40, 1 << 16]), st.sampled_from([0, 9, 999]))
+def test_threads_do_not_matter_to_the_bit(
+    name: str, episodes: Episodes, bound: Any, delta: float, small: int, few: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "LEAST_SHARD", 1)
-        patch.setattr(local, "SMALL", small)  # of no table, some, or all: threads look ahead only with small ones
-        for plan in (PrefixPlan, SketchPlan):
+        patch.setattr(local, "SMALL", small)  # of no table, some, or all: threads look ahead only with small ones,
+        patch.setattr(local, "FEW", few)  # and count only a few groups
+        for plan in (LanguagePlan, PrefixPlan, SketchPlan):
             patch.setattr(plan, "divides", True)
         runs = [adact_h(episodes, Settings(STATISTICS[name], bound, delta, threads=n)) for n in (1, 2, 3)]
     assert everything(runs[0]) == everything(runs[1]) == everything(runs[2])

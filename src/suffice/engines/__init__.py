@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from suffice.asking import ITSELF, InMemory, Log, Question
+from suffice.asking import ITSELF, Early, InMemory, Log, Question
 from suffice.engines.blocks import BlockEngine, Walk
 from suffice.engines.local import LocalEngine
 from suffice.episodes import Episodes
@@ -26,21 +27,31 @@ class Engine(Protocol):
         """How often each state of layer t meets each letter, [Q, X]."""
 
     def advance(
-        self, t: int, join: Int64, candidate_of: Int64, n_candidates: int, question: Question[T], again: bool = False
+        self,
+        t: int,
+        join: Int64,
+        candidate_of: Int64,
+        n_candidates: int,
+        question: Question[T],
+        early: Callable[[int], Early[Any]] | None = None,
     ) -> T | None:
         """Read step t, where a state and a letter give the next candidate, and ask what follows.
 
-        Nothing follows the last step. With `again` more will be asked before the next step.
+        Nothing follows the last step. Who will ask nothing before the next step may say what will be asked then, of so
+        many candidates: there may be threads to begin with it.
         """
 
     def ask(self, question: Question[T]) -> T:
         """Ask where the episodes are now."""
 
 
-def running(log: Log, threads: int = 1, memory: int = 0, needed: int = 0) -> AbstractContextManager[Engine]:
+def running(
+    log: Log, threads: int = 1, memory: int = 0, needed: int = 0, finely: bool = False
+) -> AbstractContextManager[Engine]:
     """An engine for a log, at its beginning; its threads end with the block.
 
-    Episodes in memory are prepared all at once, unless that needs more bytes than there are.
+    Episodes in memory are prepared all at once, unless that needs more bytes than there are; `finely` if answers of
+    many parts add up quickly.
     """
     if isinstance(log, Stored):
         return nullcontext(BlockEngine(Walk(log, len(log.letters), min(threads, log.threads), log.first), log))
@@ -48,4 +59,4 @@ def running(log: Log, threads: int = 1, memory: int = 0, needed: int = 0) -> Abs
         return log.running()
     if ITSELF + log.nbytes + needed > memory:
         return nullcontext(BlockEngine(Walk(InMemory(log), len(log.letters), threads), log.outline))
-    return LocalEngine.running(log, threads)
+    return LocalEngine.running(log, threads, finely)

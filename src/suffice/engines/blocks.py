@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from suffice import kernels
-from suffice.asking import Blocks, Question, View, gather
+from suffice.asking import Blocks, Early, Question, View, added, gather
 from suffice.episodes import Outline
 from suffice.statistics import Candidates, Int64, weights
 
@@ -93,7 +93,13 @@ class BlockEngine:
         return self._walkers.ask(_Letters(t, join, n_states, self._letters))
 
     def advance(
-        self, t: int, join: Int64, candidate_of: Int64, n_candidates: int, question: Question[T], again: bool = False
+        self,
+        t: int,
+        join: Int64,
+        candidate_of: Int64,
+        n_candidates: int,
+        question: Question[T],
+        early: Callable[[int], Early[Any]] | None = None,
     ) -> T | None:
         """See `Engine`."""
         if t == self._horizon:
@@ -126,7 +132,7 @@ class _Letters(NamedTuple):
 
     def together(self, answers: list[Int64]) -> Int64:
         """See `Question`."""
-        return np.asarray(sum(answers[1:], answers[0]))
+        return added(answers)
 
 
 class _Both(NamedTuple, Generic[T]):

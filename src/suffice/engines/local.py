@@ -1,8 +1,9 @@
-"""Episodes in memory: each thread has its own shard of them, prepared once, and integer counts add up.
+"""Episodes in memory: shards of them, prepared once, that threads share; integer counts add up.
 
-Counting a layer begins with a step of every episode, which needs the states of the layer before only to tell which
-candidates are the same. So while the learner still merges a layer, idle threads already take the step, into *groups* as
-fine as the candidates before with the next symbol; once the states are known, groups turn into candidates.
+Counting a layer needs the states of the layer before only to tell which candidates are the same. So while the learner
+still merges a layer, idle threads already take the next step, into *groups* as fine as the candidates before with the
+next symbol, and count what follows those. Once the states are known, groups turn into candidates, and their counts add
+up. There are more shards than threads, so that the one that merged takes its share of what is left.
 
 The result does not depend on the number of threads, to the bit. Memory per episode: 4 bytes for its group, besides what
 the statistic keeps.
@@ -10,85 +11,74 @@ the statistic keeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from suffice import kernels
-from suffice.asking import Question, View
+from suffice.asking import Begun, Early, Helpers, Nothing, Question, View, added, helpers
 from suffice.episodes import Episodes
 from suffice.statistics import Candidates, Int64, Meetings, weights
 
-S = TypeVar("S")
 T = TypeVar("T")
 
 SMALL = 1 << 16  # cells up to which tables of the letters that groups meet are kept
-PIECES = 2  # of a shard's step, so that the thread that merges can still take its share
-ALL = slice(None)
+FEW = 1 << 8  # groups that are worth counting apart
+SHARDS = 2  # for each thread, where it costs nothing to add more of them up: who merged meanwhile takes its share
 LEAST_SHARD = 4096  # episodes; below this a second thread costs more than it brings
 
 
-class _Worker:
-    """A shard of the episodes and where in the automaton each of them is."""
+class _Shard:
+    """Some of the episodes, and where in the automaton each of them is."""
 
     def __init__(self, episodes: Episodes, first: int) -> None:
         self._episodes, self._first = episodes, first
         self._weight = weights(episodes)
         self._group: Candidates = np.zeros(episodes.n, np.uint32)
-        self.met: Meetings | None = None  # of each group, if small
+        self._met: Meetings | None = None  # of each group, if small
         self._plan: Any = None
-        self._shard: Any = None  # the episodes as the last plan prepared them
+        self._prepared: Any = None  # the episodes for the last plan
 
-    def restart(self) -> None:
-        """All episodes are at their beginning."""
-        self._group[:] = 0
-        self.met = None
+    def read(
+        self, t: int, of_group: Int64, next_group: Int64, n_groups: int, question: Question[T]
+    ) -> tuple[T, Int64 | None]:
+        """Read step t: what a group stands for, and the letter, give the next group; what follows, by group.
 
-    def cross_count(self, t: int, of_group: Int64, n: int) -> Int64:
+        If that is a small table, also how often each group meets each letter next.
+        """
+        word, letters = self._episodes.word, len(self._episodes.letters)
+        if n_groups * letters > SMALL:
+            kernels.advance(self._group, of_group, next_group, letters, word[t])
+            self._met = None
+            return self.answer(question), None
+        tables = np.zeros((2, n_groups, letters), np.int64)
+        kernels.advance_and_meet(
+            self._group, of_group, next_group, word[t], word[t + 1], word[-1], self._weight, tables
+        )
+        self._met = Meetings(*tables)
+        return self.answer(question), self._met.following
+
+    def letters(self, t: int, of_group: Int64, n: int) -> Int64:
         """[n, X] how often each of what groups stand for meets each letter at step t."""
         word, letters = self._episodes.word[t], len(self._episodes.letters)
         return np.asarray(kernels.cross_count(self._group, of_group, word, self._weight, n, letters))
 
-    def step(self, t: int, of_group: Int64, next_group: Int64, n_groups: int, part: slice = ALL) -> Meetings | None:
-        """Read step t: what a group stands for, and the letter, give the next group.
-
-        Says what the groups meet then, if the tables are small; in one go, because that is one wait for Python's lock.
-        """
-        group, word, letters = self._group[part], self._episodes.word[:, part], len(self._episodes.letters)
-        if n_groups * letters > SMALL:
-            kernels.advance(group, of_group, next_group, letters, word[t])
-            return None
-        weight = self._weight[part] if len(self._weight) else self._weight
-        tables = np.zeros((2, n_groups, letters), np.int64)
-        kernels.advance_and_meet(group, of_group, next_group, word[t], word[t + 1], word[-1], weight, tables)
-        return Meetings(*tables)
-
-    def pieces(self) -> list[slice]:
-        """Parts of the shard that threads can share."""
-        edges = np.linspace(0, self._episodes.n, PIECES + 1).astype(int)
-        return [slice(a, b) for a, b in pairwise(edges)]
-
     def join(self, of_group: Int64, n: int) -> None:
         """Let groups become what they stand for."""
         kernels.relabel(self._group, of_group)
-        self.met = self.met and self.met.joined(of_group, n)
+        self._met = self._met and self._met.joined(of_group, n)
 
     def answer(self, question: Question[T]) -> T:
-        """Groups are candidates now."""
-        return question(View(self._episodes, self._first, 0, self._group, self.met, self._prepare))
+        """By group."""
+        return question(View(self._episodes, self._first, 0, self._group, self._met, self._prepare))
 
     def _prepare(self, plan: Any, episodes: Episodes) -> Any:
         if plan is not self._plan:
-            self._plan, self._shard = plan, plan.shard(episodes)
-        return self._shard
-
-
-Steps = list[Callable[[], Meetings | None]]
+            self._plan, self._prepared = plan, plan.shard(episodes)
+        return self._prepared
 
 
 class _Ahead(NamedTuple):
@@ -96,104 +86,122 @@ class _Ahead(NamedTuple):
 
     candidates: Int64  # [groups]
     symbols: Int64  # [groups]
-    steps: Steps  # shard by shard, in pieces
-    futures: list[Future[Meetings | None]]
-
-    def finish(self) -> list[Meetings]:
-        """What the groups of each shard meet; helps with what no thread has begun."""
-        found = []
-        for step, future in zip(reversed(self.steps), reversed(self.futures), strict=True):
-            met = step() if future.cancel() else future.result()
-            assert met is not None, "only small tables are looked ahead for"
-            found.append(met)
-        shards = [found[::-1][i : i + PIECES] for i in range(0, len(found), PIECES)]
-        return [Meetings(*(_sum(list(tables)) for tables in zip(*shard, strict=True))) for shard in shards]
+    early: Callable[[int], Early[Any]]  # what is asked, of so many groups
+    begun: Begun[tuple[Any, Int64 | None]]
 
 
 class LocalEngine:
-    """See `Engine`; threads over shards of the episodes, of which the calling thread is one."""
+    """See `Engine`; the calling thread is one of those that share the shards."""
 
-    def __init__(self, episodes: Episodes, pool: ThreadPoolExecutor, shards: int) -> None:
-        self._pool, self._horizon, self._letters = pool, episodes.horizon, len(episodes.letters)
+    def __init__(self, episodes: Episodes, others: Helpers, edges: list[int]) -> None:
+        self._others, self._horizon, self._letters = others, episodes.horizon, len(episodes.letters)
         symbols, self._symbol_of_letter = episodes.symbols()
         self._letter_of_symbol = np.zeros(len(symbols), np.int64)
         self._letter_of_symbol[self._symbol_of_letter] = np.arange(self._letters)  # any of them will do
+        self._n_candidates = 1
+        self._of_group: Int64 | None = None  # the candidate of each group, where they are not the same
         self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
         self._ahead: _Ahead | None = None
-        edges = np.linspace(0, episodes.n, shards + 1).astype(int).tolist()
-        self._workers = [_Worker(episodes.columns(slice(a, b)), a) for a, b in pairwise(edges)]
+        self._shards = [_Shard(episodes.columns(slice(a, b)), a) for a, b in pairwise(edges)]
 
     @classmethod
     @contextmanager
-    def running(cls, episodes: Episodes, threads: int) -> Iterator[LocalEngine]:
-        """An engine whose threads end with the block; after an error nobody waits for them."""
-        shards = min(threads, max(1, episodes.n // LEAST_SHARD))
-        pool = ThreadPoolExecutor(max_workers=max(1, shards - 1))
-        try:
-            yield cls(episodes, pool, shards)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        pool.shutdown()
+    def running(cls, episodes: Episodes, threads: int, finely: bool = False) -> Iterator[LocalEngine]:
+        """An engine whose threads end with the block; they share more shards than there are of them if `finely`."""
+        threads = max(1, min(threads, episodes.n // LEAST_SHARD))
+        finely = finely and threads > 1 and episodes.n >= SHARDS * threads * LEAST_SHARD
+        with helpers(threads - 1) as others:
+            yield cls(episodes, others, _edges(episodes.n, SHARDS * threads if finely else threads, finely))
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """See `Engine`."""
         if self._following is not None:
             return np.asarray(kernels.add_rows(self._following, join, n_states))
-        return _sum(self._each(lambda worker: worker.cross_count(t, join, n_states), self._workers))
+        of_group = self._standing_for(join)
+        return self._begin(lambda shard: shard.letters(t, of_group, n_states), added).finish()
 
     def advance(
-        self, t: int, join: Int64, candidate_of: Int64, n_candidates: int, question: Question[T], again: bool = False
+        self,
+        t: int,
+        join: Int64,
+        candidate_of: Int64,
+        n_candidates: int,
+        question: Question[T],
+        early: Callable[[int], Early[Any]] | None = None,
     ) -> T | None:
         """See `Engine`."""
         if t == self._horizon:
             return None
-        ahead, self._ahead = self._ahead, None
-        if ahead:
+        ahead, self._ahead, self._n_candidates = self._ahead, None, n_candidates
+        answer: T
+        if ahead is None:
+            of_group, self._of_group = self._standing_for(join), None
+            begun = self._begin_reading(t, of_group, candidate_of, n_candidates, question)
+            answer, self._following = begun.finish()
+        else:
             letter = self._letter_of_symbol[ahead.symbols]
-            of_group = candidate_of[join[ahead.candidates] * self._letters + letter]
-            for worker, met in zip(self._workers, ahead.finish(), strict=True):
-                worker.met = met
-
-        def read(worker: _Worker) -> T:
-            if ahead:
-                worker.join(of_group, n_candidates)
-            else:
-                worker.met = worker.step(t, join, candidate_of, n_candidates)
-            return worker.answer(question)
-
-        answers = self._each(read, self._workers)
-        known = [worker.met.following for worker in self._workers if worker.met]
-        self._following = _sum(known) if len(known) == len(self._workers) else None
-        if not again:
-            self._look_ahead(t + 1)
-        return question.together(answers)
+            self._of_group = candidate_of[join[ahead.candidates] * self._letters + letter]
+            of_groups, following = ahead.begun.finish()
+            self._following = np.asarray(kernels.add_rows(following, self._of_group, n_candidates))
+            known = ahead.early(n_candidates)
+            foreseen = type(known) is type(question) and known == question
+            answer = known.joined(of_groups, self._of_group, n_candidates) if foreseen else self.ask(question)
+        if early is not None:
+            self._look_ahead(t + 1, early)
+        return answer
 
     def ask(self, question: Question[T]) -> T:
         """See `Engine`."""
-        return question.together(self._each(lambda worker: worker.answer(question), self._workers))
+        assert self._ahead is None, "a step is being taken"
+        of_group, self._of_group = self._of_group, None
 
-    def _look_ahead(self, t: int) -> None:
+        def answer(shard: _Shard) -> T:
+            if of_group is not None:
+                shard.join(of_group, self._n_candidates)
+            return shard.answer(question)
+
+        return self._begin(answer, question.together).finish()
+
+    def _look_ahead(self, t: int, early: Callable[[int], Early[Any]]) -> None:
         """Begin step t where there are threads to spare: the learner has only one for the merging that comes first."""
-        if len(self._workers) == 1 or t == self._horizon or self._following is None:
+        if not self._others.n or t == self._horizon or self._following is None:
             return
         occurs = np.zeros((len(self._following), len(self._letter_of_symbol)), bool)
         candidates, letters = np.nonzero(self._following)
         occurs[candidates, self._symbol_of_letter[letters]] = True
         candidates, symbols = np.nonzero(occurs)
-        if len(candidates) * self._letters > SMALL:
+        n = len(candidates)
+        if n * self._letters > SMALL:
             return
         group = np.zeros(occurs.shape, np.int64)
-        group[occurs] = np.arange(len(candidates))
-        table = np.arange(len(occurs)), group[:, self._symbol_of_letter].ravel(), len(candidates)
-        steps: Steps = [partial(worker.step, t, *table, piece) for worker in self._workers for piece in worker.pieces()]
-        self._ahead = _Ahead(candidates, symbols, steps, list(map(self._pool.submit, steps)))
+        group[occurs] = np.arange(n)
+        of_group = self._standing_for(np.arange(self._n_candidates))
+        early = early if n <= FEW else _nothing
+        begun = self._begin_reading(t, of_group, group[:, self._symbol_of_letter].ravel(), n, early(n))
+        self._ahead = _Ahead(candidates, symbols, early, begun)
 
-    def _each(self, task: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        # this thread takes the first itself: waking another costs as much as a thousand episodes
-        others = [self._pool.submit(task, item) for item in items[1:]]
-        return [task(items[0]), *(other.result() for other in others)]
+    def _standing_for(self, of_candidate: Int64) -> Int64:
+        """The same of groups."""
+        return of_candidate if self._of_group is None else of_candidate[self._of_group]
+
+    def _begin_reading(
+        self, t: int, of_group: Int64, next_group: Int64, n_groups: int, question: Question[T]
+    ) -> Begun[tuple[T, Int64 | None]]:
+        def add(parts: list[tuple[T, Int64 | None]]) -> tuple[T, Int64 | None]:
+            answers, following = zip(*parts, strict=True)
+            return question.together(list(answers)), None if following[0] is None else added(list(following))
+
+        return self._begin(lambda shard: shard.read(t, of_group, next_group, n_groups, question), add)
+
+    def _begin(self, task: Callable[[_Shard], T], add: Callable[[list[T]], T]) -> Begun[T]:
+        return Begun(self._shards, self._others, task, add)
 
 
-def _sum(parts: list[Int64]) -> Int64:
-    return np.asarray(sum(parts[1:], parts[0]))
+def _edges(n: int, shards: int, finely: bool) -> list[int]:
+    """Where shards begin and end; if there are many, the last are small, so that threads end at about the same time."""
+    sizes = np.arange(shards, 0, -1) if finely else np.ones(shards, int)
+    return [0, *(n * np.cumsum(sizes) // sizes.sum()).tolist()]
+
+
+def _nothing(n_groups: int) -> Nothing:
+    return Nothing()

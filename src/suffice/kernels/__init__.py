@@ -17,10 +17,11 @@ from suffice.kernels.comparing import (
 )
 from suffice.kernels.digests import mix
 from suffice.kernels.evidence import DEPTH, fold, screen, weigh
-from suffice.kernels.folding import meet
-from suffice.kernels.patterns import add_hits, count_bits
+from suffice.kernels.folding import meet, meet_from
+from suffice.kernels.patterns import count_patterns, letters_in_patterns, patterns_met
 from suffice.kernels.rolling import roll
 from suffice.kernels.sketches import compare_sketch, hash_prefixes, sketch_add, sketch_query_all
+from suffice.kernels.summing import add_values, significands, squares
 from suffice.kernels.tables import ln_table
 from suffice.kernels.telling import tell_apart
 from suffice.kernels.trees import add_paths, leaves_of, prefix_tree, sort_by_letter
@@ -35,7 +36,7 @@ from suffice.kernels.tying import (
     meet_twice,
     trace,
 )
-from suffice.kernels.walking import add_rows, advance, advance_and_meet, cross_count, relabel, tally
+from suffice.kernels.walking import add_rows, advance, advance_along, advance_and_meet, cross_count, relabel, tally
 from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
 __all__ = [
@@ -45,17 +46,18 @@ __all__ = [
     "ID_BITS",
     "LIKELIHOOD",
     "Labels",
-    "add_hits",
     "add_paths",
     "add_rows",
+    "add_values",
     "advance",
+    "advance_along",
     "advance_and_meet",
     "attainable_in_tree",
     "cells_met",
     "compare_sketch",
     "compare_trees",
-    "count_bits",
     "count_letters",
+    "count_patterns",
     "cross_count",
     "fold",
     "follow",
@@ -64,22 +66,27 @@ __all__ = [
     "joint_weights",
     "judge_rows",
     "leaves_of",
+    "letters_in_patterns",
     "likelihoods",
     "ln_table",
     "meet",
+    "meet_from",
     "meet_tied",
     "meet_twice",
     "mix",
     "nearest",
+    "patterns_met",
     "prefix_tree",
     "rehash_pairs",
     "rehash_rows",
     "relabel",
     "roll",
     "screen",
+    "significands",
     "sketch_add",
     "sketch_query_all",
     "sort_by_letter",
+    "squares",
     "tally",
     "tarone",
     "tarone_threshold",

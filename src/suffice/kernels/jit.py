@@ -7,6 +7,7 @@ from other files too, which are to be touched after a change there.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 
@@ -20,4 +21,5 @@ def jit(kernel: Callable[..., Any]) -> Any:
         return njit(**options)(kernel)
 
 
+at = np.uint64  # what is not negative: an index that is signed costs a test whether it counts from the end
 TIE = 1e-12  # distances closer than this are equal; the oldest state wins

@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.jit import jit
+from suffice.kernels.jit import at, jit
+
+CHUNK = 1 << 15  # episodes whose words are worked on at a time: they stay in the cache
+LEVELS = 40  # of the counters: more than any count has bits
 
 
 @jit
-def add_hits(word, hits, following, bits):
-    """The patterns that each suffix meets, from those that the rest of it meets: bits of both are [W, N]."""
+def patterns_met(word, hits, later, bits):
+    """The patterns that suffixes meet, bits [W, N]: at the steps of `word` [U, N], or `later` [W, N] if not empty."""
     for w in range(bits.shape[0]):
-        for e in range(word.size):
-            bits[w, e] = following[w, e] | hits[word[e], w]
+        for begin in range(0, word.shape[1], CHUNK):
+            stop = min(begin + CHUNK, word.shape[1])
+            _meet(word[:, begin:stop], hits[:, w].copy(), later[w : w + 1, begin:stop], bits[w, begin:stop])
+
+
+@jit
+def _meet(word, hits, later, bits):
+    if later.size > 0:
+        for e in range(word.shape[1]):
+            bits[e] = later[0, e] | hits[word[0, e]]
+    else:
+        for e in range(word.shape[1]):
+            bits[e] = hits[word[0, e]]
+    for u in range(1, word.shape[0]):
+        for e in range(word.shape[1]):
+            bits[e] |= hits[word[u, e]]
+
+
+@jit
+def letters_in_patterns(table, member):
+    """How often candidates meet each pattern, [C, G], from how often they meet each letter, [C, X], mostly never."""
+    counts = np.zeros((table.shape[0], member.shape[1]), dtype=np.int64)
+    for c in range(table.shape[0]):
+        for x in range(table.shape[1]):
+            if table[c, x] != 0:
+                for g in range(member.shape[1]):
+                    counts[c, g] += table[c, x] * member[x, g]
+    return counts
 
 
 @jit
@@ -51,24 +80,33 @@ def _ripple(carry, level, slices):
         level += 1
 
 
-CHUNK = 1 << 15  # episodes whose words are sorted at a time: they stay in the cache
-LEVELS = 40  # of the counters: more than any count has bits
-
-
 @jit
-def count_bits(candidate, bits, weight, n_candidates, n_columns):
-    """How often each candidate's suffixes have each bit set, [C, columns], from bits [W, N]."""
-    counts = np.zeros((n_candidates, 64 * bits.shape[0]), dtype=np.int64)
-    for w in range(bits.shape[0]):
-        if weight.size > 0:
-            _count_weighted(candidate, bits[w], weight, counts[:, 64 * w : 64 * w + 64])
-        else:
-            _count_unweighted(candidate, bits[w], counts[:, 64 * w : 64 * w + 64])
+def count_patterns(candidate, word, hits, later, weight, n_candidates, n_columns):
+    """How often each candidate's suffixes meet each pattern, [C, columns]; see `patterns_met`."""
+    n, n_words = candidate.size, hits.shape[1]
+    counts = np.zeros((n_candidates, 64 * n_words), dtype=np.int64)
+    slices = np.zeros((n_candidates, LEVELS), dtype=np.uint64)
+    bits, grouped = np.empty(min(n, CHUNK), dtype=np.uint64), np.empty(min(n, CHUNK), dtype=np.uint64)
+    end = np.empty(n_candidates + 1, dtype=np.int64)
+    for w in range(n_words):
+        slices[:] = 0
+        for begin in range(0, n, CHUNK):
+            stop = min(begin + CHUNK, n)
+            if word.shape[0] > 0:
+                met = bits[: stop - begin]
+                _meet(word[:, begin:stop], hits[:, w].copy(), later[w : w + 1, begin:stop], met)
+            else:
+                met = later[w, begin:stop]
+            if weight.size > 0:
+                _add_weighted(candidate[begin:stop], met, weight[begin:stop], counts[:, 64 * w : 64 * w + 64])
+            else:
+                _add_sorted(candidate[begin:stop], met, grouped, end, slices)
+        _add_slices(slices, counts[:, 64 * w : 64 * w + 64])
     return counts[:, :n_columns]
 
 
 @jit
-def _count_weighted(candidate, words, weight, counts):
+def _add_weighted(candidate, words, weight, counts):
     for e in range(candidate.size):
         row = counts[candidate[e]]
         for b in range(64):
@@ -76,28 +114,26 @@ def _count_weighted(candidate, words, weight, counts):
 
 
 @jit
-def _count_unweighted(candidate, words, counts):
-    """Sort the words by candidate, a chunk at a time, and add each candidate's up."""
-    n_candidates = counts.shape[0]
-    slices = np.zeros((n_candidates, LEVELS), dtype=np.uint64)
-    grouped = np.empty(CHUNK, dtype=np.uint64)
-    end = np.empty(n_candidates + 1, dtype=np.int64)
-    for begin in range(0, candidate.size, CHUNK):
-        stop = min(begin + CHUNK, candidate.size)
-        end[:] = 0
-        for e in range(begin, stop):
-            end[candidate[e] + 1] += 1
-        for c in range(n_candidates):
-            end[c + 1] += end[c]
-        for e in range(begin, stop):  # end[c] runs from where the candidate's words begin to where they end
-            c = candidate[e]
-            grouped[end[c]] = words[e]
-            end[c] += 1
-        first = 0
-        for c in range(n_candidates):
-            _add_lanes(grouped[first : end[c]], slices[c])
-            first = end[c]
-    for c in range(n_candidates):
+def _add_sorted(candidate, words, grouped, end, slices):
+    """Sort the words by candidate, and add each candidate's up."""
+    end[:] = 0
+    for e in range(candidate.size):
+        end[at(candidate[e] + 1)] += 1
+    for c in range(end.size - 1):
+        end[c + 1] += end[c]
+    for e in range(candidate.size):  # end[c] runs from where the candidate's words begin to where they end
+        c = candidate[e]
+        grouped[at(end[c])] = words[e]
+        end[c] += 1
+    first = 0
+    for c in range(end.size - 1):
+        _add_lanes(grouped[first : end[c]], slices[c])
+        first = end[c]
+
+
+@jit
+def _add_slices(slices, counts):
+    for c in range(counts.shape[0]):
         for level in range(LEVELS):
             if slices[c, level] == np.uint64(0):
                 continue

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.jit import jit
+from suffice.kernels.jit import at, jit
 
 
 @jit
 def advance(candidate, join, candidate_of, letters, word):
     """One step of every episode: candidate of the last layer → state → candidate of this layer."""
     for e in range(candidate.size):
-        candidate[e] = candidate_of[join[candidate[e]] * letters + word[e]]
+        candidate[e] = candidate_of[at(join[candidate[e]] * letters + word[e])]
 
 
 @jit
@@ -20,11 +20,25 @@ def advance_and_meet(candidate, join, candidate_of, word, following, last, weigh
     letters = tables.shape[2]
     weighted = weight.size > 0
     for e in range(candidate.size):
-        c = candidate_of[join[candidate[e]] * letters + word[e]]
+        c = at(candidate_of[at(join[candidate[e]] * letters + word[e])])
         candidate[e] = c
         w = weight[e] if weighted else 1
         tables[0, c, following[e]] += w
         tables[1, c, last[e]] += w
+
+
+@jit
+def advance_along(state, after, edge_of, first, word, following, weight, table):
+    """One step of every episode: a state and a letter give an edge and the next state, [Q · X] each.
+
+    Adds up how often edges are followed by each letter, from the first edge on; the last row is for all beyond it.
+    """
+    beyond, letters = table.shape[0] - 1, table.shape[1]
+    weighted = weight.size > 0
+    for e in range(state.size):
+        taken = at(state[e] * letters + word[e])
+        state[e] = after[taken]
+        table[at(min(edge_of[taken] - first, beyond)), following[e]] += weight[e] if weighted else 1
 
 
 @jit
@@ -50,7 +64,7 @@ def cross_count(group, of_group, value, weight, n_groups, n_values):
     counts = np.zeros((n_groups, n_values), dtype=np.int64)
     weighted = weight.size > 0
     for e in range(group.size):
-        counts[of_group[group[e]], value[e]] += weight[e] if weighted else 1
+        counts[at(of_group[group[e]]), value[e]] += weight[e] if weighted else 1
     return counts
 
 

@@ -102,9 +102,16 @@ class Asker(Protocol):
 class Plan(Protocol):
     """What is fixed before counting."""
 
-    divides: bool  # whether counting shards in parallel pays
     estimates: bool  # whether counts are estimates, as Theorem 1 allows for
     again: bool  # whether a layer may ask for more counts
+
+    @property
+    def divides(self) -> bool:
+        """Whether counting shards in parallel pays."""
+
+    @property
+    def rows(self) -> bool:
+        """Whether a part is a table of counts, [C, E]: then what is counted apart can be added up later."""
 
     def size(self, length: int, delta: float) -> int:
         """|X| for suffixes of a length; δ matters only where it decides what is counted."""
@@ -152,3 +159,7 @@ class Counted(NamedTuple):
     def together(self, answers: list[Any]) -> Any:
         """See `Question`."""
         return answers[0] if len(answers) == 1 else self.plan.together(answers)
+
+    def joined(self, answer: Int64, of_group: Int64, n: int) -> Int64:
+        """See `Early`; of plans whose parts are rows."""
+        return np.asarray(kernels.add_rows(answer, of_group, n))

@@ -19,7 +19,7 @@ from suffice.errors import SettingsError
 from suffice.languages import CONJUNCTIONS, Bits, Family, FamilyTooLargeError
 from suffice.statistics import Asker, Candidates, Int64, Meetings, Shard
 from suffice.statistics.adaptive_layer import AdaptiveLayer
-from suffice.statistics.language_counts import LanguageCounts, LanguagePlan
+from suffice.statistics.language_counts import LanguageCounts, LanguagePlan, bytes_of_bits
 from suffice.statistics.word_counts import BackwardAutomaton, WordShard
 
 # first what is cheap and sees most, then a step along each of i, k and j (docs/decisions/0012)
@@ -95,6 +95,7 @@ class AdaptivePlan:
     divides = True
     estimates = False
     again = True
+    rows = False
 
     def __init__(self, ladder: tuple[Family, ...], log: Outline, bound: Bound, memory: int) -> None:
         self.ladder, self.bound = ladder, bound
@@ -114,7 +115,7 @@ class AdaptivePlan:
 
     def prepared_bytes(self, episodes: int) -> int:
         """See `Plan`; which rungs will be asked for is not known, so about."""
-        return 8 * PATTERN_WORDS * (self._log.horizon + 2) * episodes
+        return PATTERN_WORDS * bytes_of_bits(64, self._log.horizon) * episodes
 
     def together(self, parts: list[Any]) -> Any:
         """See `Plan`; of the first rung."""

@@ -1,8 +1,9 @@
 """Counting language membership without ever simulating a language per episode.
 
 Where j = k = 1 three facts decide every language: the next letter, the set of patterns met ahead, the last letter. The
-set is a bit per pattern, gathered backwards, 64 patterns to a machine word; a layer's counting sorts the words by
-candidate and adds them up lane by lane. Memory: 8 bytes per step for every 64 patterns.
+set is a bit per pattern, 64 patterns to a machine word, gathered backwards and kept of every fourth step; a layer's
+counting adds the letters until then, sorts the words by candidate and adds them up lane by lane. Memory: 2 bytes per
+step for every 64 patterns.
 
 Words of several patterns and Boolean levels are counted in `word_counts`.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
+from suffice.asking import added
 from suffice.bounds import Bound
 from suffice.episodes import Codes, Episodes, Outline
 from suffice.languages import BEYOND, CONJUNCTIONS, Bits, Family, FamilyTooLargeError, Patterns, Words, patterns_of
@@ -59,9 +61,18 @@ class LanguagePlan:
     patterns: Patterns
     horizon: int
     memory: int
-    divides = True
     estimates = False
     again = False
+
+    @property
+    def rows(self) -> bool:
+        """See `Plan`."""
+        return self.family.is_simple
+
+    @property
+    def divides(self) -> bool:
+        """See `Plan`; adding up rows of words takes longer than counting them."""
+        return self.family.is_simple
 
     def size(self, length: int, delta: float) -> int:
         """See `Plan`."""
@@ -78,8 +89,8 @@ class LanguagePlan:
 
     def prepared_bytes(self, episodes: int) -> int:
         """See `Plan`."""
-        a_step = 8 * -(-self.patterns.count // 64) if self.family.is_simple else 4
-        return a_step * (self.horizon + 2) * episodes
+        a_row = bytes_of_bits(self.patterns.count, self.horizon) if self.family.is_simple else 4 * (self.horizon + 2)
+        return a_row * episodes
 
     def refuse_if_too_large(self, episodes: int, asked: Family) -> None:
         """Say beforehand that the family asked for, of which this one is a part, will not fit."""
@@ -108,7 +119,7 @@ class LanguagePlan:
 
     def together(self, parts: list[Any]) -> Any:
         """See `Plan`."""
-        return sum(parts[1:], parts[0]) if self.family.is_simple else WordPart.together(parts)
+        return added(parts) if self.family.is_simple else WordPart.together(parts)
 
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> RowLayer:
         """See `Plan`."""
@@ -123,8 +134,13 @@ def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> 
     """Two rows of counts, and the bits of a thousand episodes, or where words are spelt out their rows."""
     rows, few = 16 * family.size(patterns, horizon), min(episodes, 1000)
     if family.is_simple:
-        return rows + 8 * -(-patterns // 64) * (horizon + 2) * few
+        return rows + bytes_of_bits(patterns, horizon) * few
     return rows + few * Words(patterns, min(family.j, horizon)).columns
+
+
+def bytes_of_bits(patterns: int, horizon: int) -> int:
+    """What an episode's patterns ahead take."""
+    return 8 * -(-patterns // 64) * (horizon // SPACING + 1)
 
 
 def _brief(size: int) -> str:
@@ -142,11 +158,11 @@ class SimpleShard:
         self._hits = _packed(patterns.member)
         self._weight = weights(episodes)
         self._word = episodes.word
-        shape = (episodes.horizon + 2, self._hits.shape[1], episodes.n)
-        self._ahead = np.empty(shape, np.uint64)  # [H+2, W, N] patterns that the suffix from step t ≥ 1 meets
-        self._ahead[-1] = 0
-        for t in range(episodes.horizon, 0, -1):
-            kernels.add_hits(self._word[t], self._hits, self._ahead[t + 1], self._ahead[t])
+        self._later: list[NDArray[np.uint64]] = [NOTHING]  # [W, N] patterns that the last 0, S, 2 S... steps meet
+        for first in range(episodes.horizon + 1 - SPACING, 0, -SPACING):
+            met = np.empty((self._hits.shape[1], episodes.n), np.uint64)
+            kernels.patterns_met(self._word[first : first + SPACING], self._hits, self._later[-1], met)
+            self._later.append(met)
 
     def count(self, t: int, candidate: Candidates, n_candidates: int, met: Meetings | None = None) -> Int64:
         """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
@@ -155,13 +171,15 @@ class SimpleShard:
         if t == len(self._word) - 1:
             return following_in
         last_in = self._count_letter(self._word[-1], candidate, n_candidates, last)
+        known = (len(self._word) - t) // SPACING
+        soon = self._word[t : len(self._word) - SPACING * known]
         return np.concatenate(
-            [self._count_bits(self._ahead[t], candidate, n_candidates), following_in, last_in], axis=1
+            [self._count_met(soon, self._later[known], candidate, n_candidates), following_in, last_in], axis=1
         )
 
-    def _count_bits(self, bits: NDArray[np.uint64], candidate: Candidates, n_candidates: int) -> Int64:
-        columns = self._member.shape[1]
-        return np.asarray(kernels.count_bits(candidate, bits, self._weight, n_candidates, columns))
+    def _count_met(self, word: Codes, later: NDArray[np.uint64], candidate: Candidates, n_candidates: int) -> Int64:
+        counted = self._hits, later, self._weight, n_candidates, self._member.shape[1]
+        return np.asarray(kernels.count_patterns(candidate, word, *counted))
 
     def _count_letter(
         self, word: Codes, candidate: Candidates, n_candidates: int, counted: Int64 | None = None
@@ -169,15 +187,15 @@ class SimpleShard:
         """Patterns of one letter: by a histogram over letters where that is small, else by bits like the others."""
         letters, columns = self._member.shape
         if n_candidates * letters * columns > HISTOGRAM * len(candidate):
-            bits = np.empty_like(self._ahead[-1])
-            kernels.add_hits(word, self._hits, self._ahead[-1], bits)
-            return self._count_bits(bits, candidate, n_candidates)
+            return self._count_met(word[None], NOTHING, candidate, n_candidates)
         if counted is None:
             itself = np.arange(n_candidates)
             counted = kernels.cross_count(candidate, itself, word, self._weight, n_candidates, letters)
-        return np.asarray(counted @ self._member)
+        return np.asarray(kernels.letters_in_patterns(counted, self._member))
 
 
+SPACING = 4  # steps: what suffixes meet is kept of every fourth, and gathered from there
+NOTHING = np.zeros((0, 0), np.uint64)
 HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is the cheaper way
 
 

@@ -57,6 +57,7 @@ class SketchPlan:
 
     divides = False
     again = False
+    rows = False
 
     def __init__(self, log: Outline, seed: int, cells_are_events: bool) -> None:
         self.estimates = not cells_are_events

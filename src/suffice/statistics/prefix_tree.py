@@ -67,6 +67,7 @@ class PrefixPlan:
     divides = False  # a tree is as large as its data: shards would only have to be merged again
     estimates = False
     again = False
+    rows = False
 
     def __init__(self, log: Outline) -> None:
         self.letters, self._log = len(log.letters), log

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.asking import ITSELF, Log, View, ask
+from suffice.asking import ITSELF, Log, View, added, ask
 from suffice.bounds import Promise
 from suffice.checkpoints import NOWHERE, Part
 from suffice.decisions import Decision
@@ -238,7 +238,7 @@ class _Walked(NamedTuple):
 
     def together(self, answers: list[Int64]) -> Int64:
         """See `Question`."""
-        return np.asarray(sum(answers[1:], answers[0]))
+        return added(answers)
 
 
 def _renamed(choice: Choice, tau: Int32, place: Int32) -> Verdict:

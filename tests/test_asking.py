@@ -1,0 +1,38 @@
+"""Threads that share tasks: all are done once, and after a failure nobody begins with another."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from suffice.asking import Begun, gather, helpers
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_task_is_done_once(threads: int) -> None:
+    found = gather(50, threads, lambda i: [i], lambda parts: [i for part in parts for i in part])
+    assert sorted(found) == list(range(50))
+
+
+@pytest.mark.parametrize("fails_in", ["the caller", "a helper"])
+def test_after_a_failure_nobody_begins_with_another(fails_in: str) -> None:
+    caller, done, busy = threading.get_ident(), [], threading.Event()
+
+    def task(i: int) -> int:
+        if (threading.get_ident() == caller) == (fails_in == "the caller"):
+            busy.wait(10)  # until the other is at work
+            raise ValueError("it failed")
+        busy.set()
+        time.sleep(0.2)
+        done.append(i)
+        return i
+
+    with helpers(1) as others:
+        begun = Begun(range(1000), others, task, sum)
+        with pytest.raises(ValueError, match="it failed"):
+            begun.finish()
+        ended = len(done)
+        time.sleep(0.3)
+        assert len(done) == ended <= 2  # who was at work has ended: the caller may go on with what it worked on
