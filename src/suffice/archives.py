@@ -68,6 +68,16 @@ def write_archive(path: Path, header: msgspec.Struct, texts: Mapping[str, object
             _write(temporary, encoded, arrays, zipfile.ZIP_STORED)
         with temporary.open("rb") as file:  # it may be all that is left of hours: not even a power cut may lose it
             os.fsync(file.fileno())
+    with contextlib.suppress(OSError):  # nor the name; some file systems cannot
+        _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _write(path: Path, texts: Mapping[str, bytes], arrays: Mapping[str, Array], packing: int) -> None:
@@ -162,7 +172,9 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
                 yield Archive(kind, _members(file, kind, raw.seek(0, io.SEEK_END)), file)
             except _NewerError as error:
                 raise kind.error(f"{path}: {error}") from error
-            except (*_WRONG, *_UNPACKING) as error:
+            except _UNPACKING as error:
+                raise kind.error(f"{path}: this {kind.name} is damaged (it does not unpack); {kind.remake}") from error
+            except _WRONG as error:
                 reason = f"this {kind.name} is damaged ({' '.join(str(error).split())[:300]})"
                 raise kind.error(f"{path}: {reason}; {kind.remake}") from error
     except _NoArchiveError as error:

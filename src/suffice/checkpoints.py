@@ -26,6 +26,7 @@ from suffice.version import __version__
 
 FORMAT, FORMAT_VERSION = "suffice-checkpoint", 1
 RUN, STEP = "run.checkpoint", re.compile(r"[a-z]+(-[a-z]+)*-\d{6}\.checkpoint")
+HASH = re.compile(r"[0-9a-f]{32}")  # that says nothing to a person
 OF_RUN = Kind(
     "checkpoint",
     FORMAT,
@@ -126,9 +127,7 @@ def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Iterator[Part]:
     _make(folder)
     with _alone_in(folder):
         if os.path.exists(folder / RUN):
-            with opened(folder / RUN, OF_RUN) as archive:
-                before = archive.header(_Run).told
-            _refuse_another(folder, before, texts)
+            _refuse_another(folder, _told_before(folder), texts)
         else:
             _begin(folder, texts)
         run = hashlib.blake2b(repr(sorted(texts.items())).encode(), digest_size=16).hexdigest()
@@ -137,6 +136,19 @@ def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Iterator[Part]:
         except KeyboardInterrupt as interruption:
             kept = f"what is done is kept in {folder}, and the same command goes on"
             raise KeyboardInterrupt(kept) from interruption
+
+
+def refuse_other_choices(folder: Path, told: Mapping[str, object]) -> None:
+    """Before a log is read: refuse the checkpoint of a run that was told something else."""
+    texts = {name: str(value) for name, value in told.items()}
+    if os.path.exists(folder / RUN):
+        before = _told_before(folder)
+        _refuse_another(folder, {name: before[name] for name in texts if name in before}, texts)
+
+
+def steps_kept(folder: Path) -> int:
+    """How many steps of a run are kept there, of whatever part."""
+    return len(_steps(folder)) if folder.is_dir() else 0
 
 
 def forget(folder: Path) -> None:
@@ -195,12 +207,23 @@ def _steps(folder: Path) -> list[Path]:
     return sorted(file for file in folder.iterdir() if STEP.fullmatch(file.name))
 
 
+def _told_before(folder: Path) -> dict[str, str]:
+    with opened(folder / RUN, OF_RUN) as archive:
+        return archive.header(_Run).told
+
+
 def _refuse_another(folder: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
     differing = [name for name in dict.fromkeys([*now, *before]) if before.get(name) != now.get(name)]
     if differing:
-        told = "; ".join(f"{name} was {before.get(name)}, and is {now.get(name)} now" for name in differing[:4])
+        told = "; ".join(_difference(name, before.get(name), now.get(name)) for name in differing[:4])
         more = f"; and {len(differing) - 4} more" if len(differing) > 4 else ""
         raise CheckpointError(
             f"{folder}: this is the checkpoint of another run: {told}{more}; give that run's command again, or another "
             "folder, or delete this one"
         )
+
+
+def _difference(name: str, before: str | None, now: str | None) -> str:
+    if before and now and HASH.fullmatch(before) and HASH.fullmatch(now):
+        return f"the {name} is another"
+    return f"{name} was {before}, and is {now} now"

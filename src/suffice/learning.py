@@ -21,7 +21,7 @@ import numpy as np
 from suffice.about import Planned
 from suffice.asking import Elsewhere, Log, digest
 from suffice.bounds import BOUNDS
-from suffice.checkpoints import NOWHERE, Part, checkpoint_in
+from suffice.checkpoints import NOWHERE, Part, checkpoint_in, refuse_other_choices
 from suffice.engines.cluster import Ray
 from suffice.errors import SettingsError
 from suffice.languages import Family
@@ -188,6 +188,8 @@ def learn(
     if like is not None:
         horizon = like.rdp.horizon if horizon is None else horizon
         bins = like.bins if bins is None else bins
+    if checkpoint is not None:
+        refuse_other_choices(Path(checkpoint), told_of(choices))
     with nullcontext() if engine is None else engine.reading() as elsewhere:
         room = Room(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
         read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns, room)
@@ -270,15 +272,23 @@ def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: 
 
 def _told(read: Reading, choices: Choices) -> dict[str, object]:
     """What the result of a run depends on."""
-    log, settings, statistic = read.episodes, choices.settings, choices.settings.statistic
-    ladder = getattr(statistic, "ladder", None)
-    told: dict[str, object] = {
-        "suffice": __version__,
+    log, threads = read.episodes, choices.settings.threads
+    return {
         "episodes": log.total,
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
-        "content of the log": digest(log, threads=settings.threads),
-        "order of the episodes": digest(log, True, settings.threads) if choices.by_place else "any",
+        "content of the log": digest(log, threads=threads),
+        "order of the episodes": digest(log, True, threads) if choices.by_place else "any",
+        **told_of(choices),
+    }
+
+
+def told_of(choices: Choices) -> dict[str, object]:
+    """The part of it that does not depend on the log."""
+    settings, statistic = choices.settings, choices.settings.statistic
+    ladder = getattr(statistic, "ladder", None)
+    told: dict[str, object] = {
+        "suffice": __version__,
         "metric": statistic.name,
         "family": getattr(statistic, "family", None) if ladder is None else " ".join(map(str, ladder)),
         "memory": None if ladder is None else settings.memory,  # which families are too large to ask

@@ -77,11 +77,13 @@ class Outlook:
             )
         if self.enough:
             return f"It looks like enough: the states no longer change with the episodes ({grown}); no merge was close."
-        told = "It may be enough" if self.steady else "More episodes would tell more"
+        there = self.wanted is not None and self.wanted <= self.episodes  # though not in what was tried
+        told = "It may be enough" if self.steady or there else "More episodes would tell more"
         told += f": states learned are {grown}"
         if self.wanted is not None:
             what = "merge is" if self.undecided == 1 else "merges are"
             told += f"; {self.undecided:,} {what} undecided, which takes about {self.wanted:,.0f} episodes"
+            told += ", and you have more" if there else ""
         return f"{told}. Learn all the same: the plan is safe, and says whether to follow it."
 
     def _is_there_memory(self) -> str:

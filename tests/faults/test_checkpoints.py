@@ -100,12 +100,21 @@ def test_other_settings_are_refused_and_named(
     assert left_in(folder) == files and not (tmp_path / "a.model").exists()
 
 
+def test_other_settings_are_refused_before_the_log_is_read(tmp_path: Path, kept: Callable[..., Path]) -> None:
+    kept()
+    ran = again(tmp_path / "none.parquet", tmp_path, ("--delta", "0.01"))
+    assert ran.refused and "delta was 0.001, and is 0.01 now" in ran.err, ran
+    with pytest.raises(CheckpointError, match=r"seed was 0, and is 1 now"):
+        product.learn(tmp_path / "none.parquet", seed=1, checkpoint=tmp_path / "kept")
+
+
 @pytest.mark.parametrize("options", [("--threads", "1"), IN_PIECES, ("--memory", "3GB"), ("--json",)])
 def test_what_the_result_does_not_depend_on_may_change(
     options: tuple[str, ...], log: Path, tmp_path: Path, kept: Callable[..., Path], undisturbed: Undisturbed
 ) -> None:
-    kept()
-    assert again(log, tmp_path, options).code == 0
+    steps = len(left_in(kept())) - 1
+    ran = again(log, tmp_path, options)
+    assert ran.code == 0 and ("--json" in options or f"went on from {steps} layers or rounds" in ran.out), ran
     assert (tmp_path / "a.model").read_bytes() == undisturbed() and left_in(tmp_path) == ["a.model", "a.model.run.json"]
 
 
@@ -142,7 +151,7 @@ def test_another_log_is_refused(
     other = tmp_path / "other.parquet"
     pq.write_table(change(pq.read_table(log)), other)
     ran = again(other, tmp_path, options)
-    assert ran.refused and "content of the log was" in ran.err, ran
+    assert ran.refused and "the content of the log is another" in ran.err, ran
 
 
 def test_a_log_of_the_same_shape_is_refused(log: Path, tmp_path: Path, kept: Callable[..., Path]) -> None:
@@ -151,7 +160,7 @@ def test_a_log_of_the_same_shape_is_refused(log: Path, tmp_path: Path, kept: Cal
     words = ("simulate", "t-maze", "--horizon", "4", "--set", "length=2", "--episodes", "200", "--seed", "5")
     assert here(*words, "-o", other).code == 0
     ran = again(other, tmp_path, LAYERS)
-    assert ran.refused and "content of the log was" in ran.err and "episodes was" not in ran.err, ran
+    assert ran.refused and "the content of the log is another" in ran.err and "episodes was" not in ran.err, ran
 
 
 def test_the_order_of_the_episodes_matters_where_they_are_chosen_by_place(
@@ -162,7 +171,7 @@ def test_the_order_of_the_episodes_matters_where_they_are_chosen_by_place(
     for options in (TIED, ("--hold-out", "0.2"), ("--split",)):
         kept(*options)
         ran = again(other, tmp_path, options)
-        assert ran.refused and "order of the episodes was" in ran.err and "content" not in ran.err, ran
+        assert ran.refused and "the order of the episodes is another" in ran.err and "content" not in ran.err, ran
     kept()
     assert again(other, tmp_path, LAYERS).code == 0
     assert (tmp_path / "a.model").read_bytes() == undisturbed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -133,7 +134,8 @@ def learn(
         Default: all cores; with --engine ray, of each worker, and 1. The result is the same to the bit.
     memory
         What the run may take of it, such as 4GB. A Parquet log that is larger is read in pieces, and kept in a file in
-        the temporary folder. Default: half of the machine's.
+        the temporary folder. Default: half of the machine's. With --engine ray it is for this process; more workers
+        need less each.
     checkpoint
         Folder for what has been found so far, layer by layer: the same command goes on from there, however it was
         ended. It is removed once the model is saved.
@@ -148,7 +150,8 @@ def learn(
     from time import perf_counter
 
     from suffice.asking import watched
-    from suffice.learning import learn_model
+    from suffice.checkpoints import refuse_other_choices, steps_kept
+    from suffice.learning import learn_model, told_of
     from suffice.model import Model
     from suffice.reading import refuse_for_workers
     from suffice.streaming import Room
@@ -170,14 +173,18 @@ def learn(
     if engine != "local":  # before it is started, which takes seconds
         for name in logs:
             refuse_for_workers(name)
-    with engine_of(engine, workers, threads) as elsewhere:
+    folder = None if checkpoint is None else Path(checkpoint)
+    if folder is not None:
+        refuse_other_choices(folder, told_of(choices))
+    with ExitStack() as until_done:
+        with waiting("Starting Ray") if engine != "local" else nullcontext():
+            elsewhere = until_done.enter_context(engine_of(engine, workers, threads))
         with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
             room = Room(choices.settings.memory, choices.settings.threads, progress, elsewhere)
             reading = read_logs(logs, options, earlier, room)
-        start = perf_counter()
+        start, steps = perf_counter(), 0 if folder is None else steps_kept(folder)
         with progress_bar("Learning", "layers") as progress:
-            told, folder = watched(reading.episodes, progress), None if checkpoint is None else Path(checkpoint)
-            model, folding = learn_model(reading, choices, told, folder)
+            model, folding = learn_model(reading, choices, watched(reading.episodes, progress), folder)
         seconds = perf_counter() - start
     model.save(output)
     _note_run(output, seconds, logs)
@@ -191,6 +198,8 @@ def learn(
         if not model.rdp.stationary and (plan.discount is not None or plan.strict):
             say("--discount and --strict are for an automaton without layers, and have no effect here.")
     _print_learned(model, seconds, reading.notes)
+    if steps:
+        say(f"The run went on from {steps:,} layers or rounds that were kept in {folder}.")
     say(f"Saved to {output}.")
     seen = command("explore", output, "-o", named_after(output, ".html"))
     if model.plan is None:

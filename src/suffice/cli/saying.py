@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.printing import put, say
@@ -100,8 +101,8 @@ def print_contents(episodes: Episodes, report: Report, outlook: Outlook) -> None
         "different values": f"{action}; {', '.join(features)}{together}; {rewards}",
         "bins": "; ".join(f"{name} from {', '.join(f'{e:.4g}' for e in b.edges)}" for name, b in report.bins.items()),
         "steps": f"{len(episodes.letters):,} different (action, observation, reward)",
-        "learning takes": f"about {outlook.seconds:.2g} s and {outlook.bytes / 1e6:,.1f} MB, comparing up to "
-        f"{max(outlook.languages):,} events",
+        "learning takes": f"about {outlook.seconds:.2g} s, and {math.ceil(outlook.bytes / 1e6):,} MB beside the log; "
+        f"up to {max(outlook.languages):,} events are compared",
     }
     print_table(rows)
 
