@@ -21,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from suffice.archives import Array, Kind, Shape, opened, write_archive
+from suffice.endings import kept_in
 from suffice.errors import CheckpointError, SufficeError
 from suffice.version import __version__
 
@@ -131,11 +132,8 @@ def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Iterator[Part]:
         else:
             _begin(folder, texts)
         run = hashlib.blake2b(repr(sorted(texts.items())).encode(), digest_size=16).hexdigest()
-        try:
+        with kept_in(folder):
             yield Part("", folder, run)
-        except KeyboardInterrupt as interruption:
-            kept = f"what is done is kept in {folder}, and the same command goes on"
-            raise KeyboardInterrupt(kept) from interruption
 
 
 def refuse_other_choices(folder: Path, told: Mapping[str, object]) -> None:

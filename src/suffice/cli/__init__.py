@@ -7,7 +7,6 @@ progress to stderr and only to a terminal.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import NoReturn
 
@@ -17,6 +16,7 @@ from suffice.cli import commands, completion_commands, domain_commands, evaluati
 from suffice.cli.app import app, arrange_help
 from suffice.cli.folding import spelled_out
 from suffice.cli.printing import complain
+from suffice.endings import ending_when_told
 from suffice.errors import SufficeError
 
 __all__ = [
@@ -35,23 +35,12 @@ arrange_help()
 
 def main() -> NoReturn:
     """Run the command line."""
-    for ending in (signal.SIGTERM, signal.SIGHUP):  # of schedulers and terminals: leave nothing half written behind
-        signal.signal(ending, lambda number, _: sys.exit(128 + number))
     try:
-        app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
-        sys.stdout.flush()
+        with ending_when_told():
+            app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
+            sys.stdout.flush()
     except (SufficeError, CycloptsError) as error:
         _fail(str(error), 2)
-    except KeyboardInterrupt as interruption:
-        _leave(130, str(interruption) or "nothing was written")
-    except SystemExit as ending:
-        if isinstance(ending.code, int) and ending.code > 128:
-            _leave(ending.code)
-        raise
-    except SystemError as error:  # what numpy makes of an interruption inside its loops over fractions
-        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt | SystemExit):
-            _leave(130, "nothing was written")
-        raise
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -60,14 +49,6 @@ def main() -> NoReturn:
     except MemoryError:
         _fail("out of memory; say with --memory how much there is, or try a smaller --family, --horizon or log", 1)
     sys.exit(0)
-
-
-def _leave(code: int, told: str = "") -> NoReturn:
-    """At once, without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
-    if told:
-        complain(f"interrupted; {told}")
-    sys.stderr.flush()
-    os._exit(code)
 
 
 def _fail(text: str, code: int) -> NoReturn:

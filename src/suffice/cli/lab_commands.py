@@ -12,6 +12,7 @@ from suffice.cli.options import Flag, Output, Whole
 from suffice.cli.printing import complain, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
+from suffice.endings import kept_in
 from suffice.errors import SufficeError
 
 LONGEST = 1e7  # seconds
@@ -85,11 +86,8 @@ def reproduce(
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
             complain(f"{absent}. Until then it is left out.")
     means = Means(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
-    try:
+    with kept_in(output):
         runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, means, quick)
-    except KeyboardInterrupt:
-        complain(f"interrupted; what is done is kept in {output}, and the same command goes on")
-        sys.exit(130)
     stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
     died = sum(run.failed for run in runs)
     if json:

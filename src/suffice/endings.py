@@ -1,0 +1,67 @@
+"""How a program ends when a person or a scheduler tells it to: at once, with one line, and nothing half written.
+
+An interruption is an exception wherever the program happens to be, and not everything there lets it through: numpy and
+numba may make another one of it. So what counts is the signal, not what became of it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from suffice.errors import visible
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of people, schedulers and terminals
+
+
+@contextmanager
+def ending_when_told() -> Iterator[None]:
+    """Leave the program if such a signal comes during the block, unless whoever started it has it ignored."""
+    told: list[int] = []
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        told.append(number)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in ENDINGS}
+    heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in heard:
+        signal.signal(number, end)
+    try:
+        yield
+    except BaseException as error:
+        if told:
+            _leave(told[0], error)
+        raise
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def kept_in(folder: Path | str) -> Iterator[None]:
+    """Who interrupts the block is told that nothing is lost."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"what is done is kept in {folder}, and the same command goes on")
+        raise
+
+
+def _leave(number: int, error: BaseException) -> NoReturn:
+    """Without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
+    for another in ENDINGS:
+        signal.signal(another, signal.SIG_IGN)
+    if number == signal.SIGINT:
+        told = "; ".join(getattr(error, "__notes__", ())) or "nothing was written"
+        print(f"suffice: interrupted; {visible(told)}", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(128 + number)

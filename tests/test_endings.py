@@ -1,0 +1,86 @@
+"""The program ends as it is told to, whatever the place it was at makes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+INTERRUPTED = (130, "", "suffice: interrupted; nothing was written\n")
+
+
+def ran(program: str, *words: str, ignoring: int | None = None) -> tuple[int, str, str]:
+    """How a Python program ended, and what it said."""
+    child = subprocess.run(
+        [sys.executable, "-c", f"import os, signal, sys\n{program}", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=None if ignoring is None else lambda: signal.signal(ignoring, signal.SIG_IGN),
+    )
+    return child.returncode, child.stdout, child.stderr
+
+
+WITHIN = "from suffice.endings import ending_when_told, kept_in\nwith ending_when_told():\n    "
+
+
+@pytest.mark.parametrize(
+    "error", ["TypeError('bad argument')", "SystemError", "MemoryError", "SystemExit(2)", "OSError"]
+)
+def test_an_interruption_may_become_another_exception(error: str) -> None:
+    program = f"{WITHIN}try: os.kill(os.getpid(), signal.SIGINT)\n    except KeyboardInterrupt: raise {error} from None"
+    assert ran(program) == INTERRUPTED
+
+
+def test_those_who_schedule_are_told_nothing() -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        assert ran(f"{WITHIN}os.kill(os.getpid(), {number:d})") == (128 + number, "", "")
+
+
+def test_impatience_changes_nothing() -> None:
+    again = "    sys.stderr.flush = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
+    assert ran(f"{WITHIN}pass\n{again}    os.kill(os.getpid(), signal.SIGINT)") == INTERRUPTED
+
+
+def test_a_thread_is_not_waited_for() -> None:
+    asleep = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()"
+    assert ran(f"{WITHIN}{asleep}; os.kill(os.getpid(), signal.SIGINT)") == INTERRUPTED
+
+
+def test_what_is_kept_is_said_and_cannot_move_the_cursor() -> None:
+    code, _, said = ran(f"{WITHIN}with kept_in('a\\x1b[2Jb'): os.kill(os.getpid(), signal.SIGINT)")
+    assert (code, said.count("\x1b")) == (130, 0)
+    assert said.startswith("suffice: interrupted; what is done is kept in a") and "the same command goes on" in said
+
+
+def test_other_errors_and_the_time_after_are_as_they_were() -> None:
+    assert ran(f"{WITHIN}sys.exit(7)")[0] == 7
+    code, _, said = ran(f"{WITHIN}pass\nos.kill(os.getpid(), signal.SIGINT)")
+    assert code == -signal.SIGINT and said.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("ignored", [signal.SIGHUP, signal.SIGINT])
+def test_who_has_a_signal_ignored_has_it_ignored(ignored: signal.Signals) -> None:
+    """As `nohup` does, and a shell that starts something in the background."""
+    assert ran(f"{WITHIN}os.kill(os.getpid(), {ignored:d}); print('on')", ignoring=ignored) == (0, "on\n", "")
+
+
+def test_interrupted_while_it_is_imported() -> None:
+    program = (
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'cyclopts': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from suffice.__main__ import main\n"
+        "main()"
+    )
+    assert ran(program, "--version") == INTERRUPTED
+
+
+def test_the_script_begins_where_imports_can_be_interrupted() -> None:
+    script = os.path.join(os.path.dirname(sys.executable), "suffice")
+    with open(script) as file:
+        assert "from suffice.__main__ import main" in file.read()
