@@ -35,6 +35,14 @@ def test_an_interruption_may_become_another_exception(error: str) -> None:
     assert ran(program) == INTERRUPTED
 
 
+def test_an_interruption_that_was_swallowed_is_heeded_at_the_next_report() -> None:
+    swallowed = "try: os.kill(os.getpid(), signal.SIGINT)\n    except KeyboardInterrupt: pass"
+    reporting = "\n    with progress_bar('Learning', 'layers') as progress: progress(1, 2); print('on')"
+    assert ran(f"from suffice.cli.waiting import progress_bar\n{WITHIN}{swallowed}{reporting}") == INTERRUPTED
+    elsewhere = "import threading; other = threading.Thread(target=heed); other.start(); other.join(); print('on')"
+    assert ran(f"{WITHIN}from suffice.endings import heed\n    {swallowed}\n    {elsewhere}") == (0, "on\n", "")
+
+
 def test_those_who_schedule_are_told_nothing() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         assert ran(f"{WITHIN}os.kill(os.getpid(), {number:d})") == (128 + number, "", "")

@@ -1,7 +1,8 @@
 """How a program ends when a person or a scheduler tells it to: at once, with one line, and nothing half written.
 
 An interruption is an exception wherever the program happens to be, and not everything there lets it through: numpy and
-numba may make another one of it. So what counts is the signal, not what became of it.
+numba may make another one of it, and what is imported at that moment may take it for something that is not installed.
+So what counts is the signal, not what became of it.
 """
 
 from __future__ import annotations
@@ -12,38 +13,39 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from types import FrameType
 from typing import NoReturn
 
 from suffice.errors import visible
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of people, schedulers and terminals
+_told: list[int] = []  # those that came
 
 
 @contextmanager
 def ending_when_told() -> Iterator[None]:
     """Leave the program if such a signal comes during the block, unless whoever started it has it ignored."""
-    told: list[int] = []
-
-    def end(number: int, _: FrameType | None) -> NoReturn:
-        told.append(number)
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
-        raise SystemExit(128 + number)
-
     before = {number: signal.getsignal(number) for number in ENDINGS}
     heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
     for number in heard:
-        signal.signal(number, end)
+        signal.signal(number, _end)
     try:
         yield
     except BaseException as error:
-        if told:
-            _leave(told[0], error)
+        if _told:
+            _leave(_told[0], error)
         raise
     finally:
+        _told.clear()
         for number, handler in heard.items():
             signal.signal(number, handler)
+
+
+def heed() -> None:
+    """End now if that was told and went unheard; to be called from time to time while work goes on."""
+    if _told and current_thread() is main_thread():
+        _end(_told[0])
 
 
 @contextmanager
@@ -54,6 +56,13 @@ def kept_in(folder: Path | str) -> Iterator[None]:
     except BaseException as error:
         error.add_note(f"what is done is kept in {folder}, and the same command goes on")
         raise
+
+
+def _end(number: int, _: FrameType | None = None) -> NoReturn:
+    _told.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
 
 
 def _leave(number: int, error: BaseException) -> NoReturn:

@@ -12,7 +12,15 @@ from typing import NoReturn
 
 from cyclopts import CycloptsError
 
-from suffice.cli import commands, completion_commands, domain_commands, evaluation_commands, lab_commands, view_commands
+from suffice.cli import (
+    completion_commands,
+    domain_commands,
+    evaluation_commands,
+    lab_commands,
+    learning_commands,
+    model_commands,
+    view_commands,
+)
 from suffice.cli.app import app, arrange_help
 from suffice.cli.folding import spelled_out
 from suffice.cli.printing import complain
@@ -21,12 +29,13 @@ from suffice.errors import SufficeError
 
 __all__ = [
     "app",
-    "commands",
     "completion_commands",
     "domain_commands",
     "evaluation_commands",
     "lab_commands",
+    "learning_commands",
     "main",
+    "model_commands",
     "view_commands",
 ]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from suffice.cli.folding import Folding
 from suffice.cli.options import DEFAULT_PLAN, PlanOptions, refuse_seed
+from suffice.cli.waiting import waiting
 from suffice.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -63,15 +65,23 @@ def settings_of(
     )
 
 
-def engine_of(engine: str, workers: int | None, threads: int | None) -> AbstractContextManager[Reader | None]:
-    """Who counts, from the words of the command line."""
+@contextmanager
+def counting_by(engine: str, workers: int | None, threads: int | None, logs: Sequence[str]) -> Iterator[Reader | None]:
+    """Who counts, from the words of the command line; until the end of the block, if that is a cluster."""
     if engine == "local":
         if workers is not None:
             raise SettingsError("--workers are those of a cluster; add --engine ray, or say --threads")
-        return nullcontext()
+        yield None
+        return
     from suffice.engines.cluster import Ray
+    from suffice.reading import refuse_for_workers
 
-    return Ray(workers, threads or 1).reading()
+    for log in logs:  # before anything is started, which takes seconds
+        refuse_for_workers(log)
+    with ExitStack() as until_done:
+        with waiting("Starting Ray"):
+            reader = until_done.enter_context(Ray(workers, threads or 1).reading())
+        yield reader
 
 
 How = tuple["Planning | None", "Split | None", bool]  # to plan if at all, to split the log if so, to look twice or not

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from suffice.endings import heed
+
 if TYPE_CHECKING:
     from rich.progress import Progress, Task
 
@@ -27,15 +29,20 @@ def waiting(text: str) -> Iterator[None]:
 def progress_bar(text: str, unit: str) -> Iterator[Callable[[float, int], None]]:
     """A bar with the rate in units a second and the time left, if somebody is looking; a spinner until it is told."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield lambda done, of: None
+        yield lambda done, of: heed()
         return
     bar = _bar(unit)
     task = bar.add_task(text, total=None)
     late = Timer(PATIENCE, bar.start)
     late.daemon = True
     late.start()
+
+    def update(done: float, of: int) -> None:
+        heed()
+        bar.update(task, completed=done, total=of)
+
     try:
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+        yield update
     finally:
         late.cancel()
         late.join()  # it may have just begun

@@ -1,38 +1,32 @@
-"""The commands. Heavy imports wait until a command needs them."""
+"""The commands about logs: whether one is enough to learn from, and learning. Heavy imports wait until then."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from cyclopts import Parameter
 
 from suffice.cli.app import app
-from suffice.cli.choosing import choices_again, choices_of, engine_of, planning_of, settings_of
+from suffice.cli.choosing import choices_again, choices_of, counting_by, planning_of, settings_of
 from suffice.cli.folding import Folding, refuse_folding
-from suffice.cli.names import FileName, ModelOrDomain
+from suffice.cli.names import FileName
 from suffice.cli.options import (
     COMPARING,
-    DEFAULT_DOMAIN,
     DEFAULT_LOG,
     DEFAULT_PLAN,
     RESOURCES,
     WHAT,
-    DomainOptions,
     Flag,
     LogOptions,
     Output,
     PlanOptions,
     Whole,
-    domain_of,
-    names_domain_or_model,
     read,
     read_logs,
-    refuse_domain_options,
     refuse_output,
     words,
 )
@@ -44,16 +38,17 @@ from suffice.cli.saying import (
     print_doubts,
     print_json,
     print_promises,
-    print_states,
-    print_table,
     print_witnesses,
     prospects,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
-from suffice.errors import CheckpointError, ModelError, SettingsError
+from suffice.errors import CheckpointError, SettingsError
 
 if TYPE_CHECKING:
+    from suffice.learning import Choices
     from suffice.model import Model
+    from suffice.stationarity import Stationarity
+    from suffice.streaming import Reader
 
 
 WHAT_TO_LEARN, COMPARED_BY, TAKES = (Parameter(group=group) for group in (WHAT, COMPARING, RESOURCES))
@@ -147,14 +142,7 @@ def learn(
     json
         Print JSON and nothing else.
     """
-    from time import perf_counter
-
-    from suffice.asking import watched
-    from suffice.checkpoints import refuse_other_choices, steps_kept
-    from suffice.learning import learn_model, told_of
     from suffice.model import Model
-    from suffice.reading import refuse_for_workers
-    from suffice.streaming import Room
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     settings = replace(settings, strict=plan.strict)
@@ -170,39 +158,23 @@ def learn(
         choices = choices_of(settings, how, stationary, plan.hold_out, seed)
     else:
         choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
-    if engine != "local":  # before it is started, which takes seconds
-        for name in logs:
-            refuse_for_workers(name)
     folder = None if checkpoint is None else Path(checkpoint)
+    counting = counting_by(engine, workers, threads, logs)
+    learned = _learn(logs, options, earlier, choices, counting, folder)
+    learned.model.save(output)
+    _note_run(output, learned.seconds, logs)
     if folder is not None:
-        refuse_other_choices(folder, told_of(choices))
-    with ExitStack() as until_done:
-        with waiting("Starting Ray") if engine != "local" else nullcontext():
-            elsewhere = until_done.enter_context(engine_of(engine, workers, threads))
-        with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
-            room = Room(choices.settings.memory, choices.settings.threads, progress, elsewhere)
-            reading = read_logs(logs, options, earlier, room)
-        start, steps = perf_counter(), 0 if folder is None else steps_kept(folder)
-        with progress_bar("Learning", "layers") as progress:
-            model, folding = learn_model(reading, choices, watched(reading.episodes, progress), folder)
-        seconds = perf_counter() - start
-    model.save(output)
-    _note_run(output, seconds, logs)
-    if checkpoint is not None:
-        _forget(checkpoint)
+        _forget(folder)
     if json:
-        print_json(describe(model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
+        folding = learned.folding
+        print_json(describe(learned.model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
-    if folding is not None:
-        say(folding.sentence)
-        if not model.rdp.stationary and (plan.discount is not None or plan.strict):
-            say("--discount and --strict are for an automaton without layers, and have no effect here.")
-    _print_learned(model, seconds, reading.notes)
-    if steps:
-        say(f"The run went on from {steps:,} layers or rounds that were kept in {folder}.")
+    _print_learned(learned, plan)
+    if learned.steps_before:
+        say(f"The run went on from {learned.steps_before:,} layers or rounds that were kept in {folder}.")
     say(f"Saved to {output}.")
     seen = command("explore", output, "-o", named_after(output, ".html"))
-    if model.plan is None:
+    if learned.model.plan is None:
         say_next(seen, command("info", output, "--states"))
     elif plan.hold_out:
         judged = command("evaluate", output, "--log", log, options=words(replace(options, bin=())))  # it has its bins
@@ -211,12 +183,50 @@ def learn(
         say_next(seen, command("report", output))
 
 
-def _forget(checkpoint: str) -> None:
+class _Learned(NamedTuple):
+    """What a run found, and what it took."""
+
+    model: Model
+    folding: Stationarity | None  # why time was folded, or not, where that was left to the log
+    notes: Sequence[str]  # on how the log was read
+    seconds: float
+    steps_before: int  # that another run had kept
+
+
+def _learn(
+    logs: Sequence[str],
+    options: LogOptions,
+    earlier: Model | None,
+    choices: Choices,
+    counting: AbstractContextManager[Reader | None],
+    checkpoint: Path | None,
+) -> _Learned:
+    """Read and learn, with bars to watch; what can be refused at once is refused before anything is read."""
+    from time import perf_counter
+
+    from suffice.asking import watched
+    from suffice.checkpoints import refuse_other_choices, steps_kept
+    from suffice.learning import learn_model, told_of
+    from suffice.streaming import Room
+
+    if checkpoint is not None:
+        refuse_other_choices(checkpoint, told_of(choices))
+    with counting as elsewhere:
+        with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
+            room = Room(choices.settings.memory, choices.settings.threads, progress, elsewhere)
+            reading = read_logs(logs, options, earlier, room)
+        start, steps = perf_counter(), 0 if checkpoint is None else steps_kept(checkpoint)
+        with progress_bar("Learning", "layers") as progress:
+            model, folding = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
+        return _Learned(model, folding, reading.notes, perf_counter() - start, steps)
+
+
+def _forget(checkpoint: Path) -> None:
     """The model is saved: that a checkpoint stays is no failure any more."""
     from suffice.checkpoints import forget
 
     try:
-        forget(Path(checkpoint))
+        forget(checkpoint)
     except CheckpointError as error:
         complain(str(error))
 
@@ -232,13 +242,18 @@ def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
     save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), one, several))
 
 
-def _print_learned(model: Model, seconds: float, notes: Sequence[str]) -> None:
+def _print_learned(learned: _Learned, plan: PlanOptions) -> None:
     """What was learned, what it promises, and examples of why."""
-    say(f"{model.headline} in {seconds:.2f} s")
+    model = learned.model
+    if learned.folding is not None:
+        say(learned.folding.sentence)
+        if not model.rdp.stationary and (plan.discount is not None or plan.strict):
+            say("--discount and --strict are for an automaton without layers, and have no effect here.")
+    say(f"{model.headline} in {learned.seconds:.2f} s")
     print_promises(model)
     print_witnesses(model, 3)
     print_doubts(model, 3)
-    for note in notes:
+    for note in learned.notes:
         say(f"{note}.", label="Note:", style="dim")
 
 
@@ -291,164 +306,3 @@ def check(
         say(sentence)
     say("Nothing is wrong with it.")
     say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))
-
-
-@app.command
-def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
-    """Show a model: its states, what it promises, and why.
-
-    Examples:
-
-        suffice info maze.model
-        suffice info maze.model --states         # with a typical history of each
-        suffice info maze.model --decisions 5    # why states were told apart
-        suffice info maze.model --json           # for scripts
-
-    Parameters
-    ----------
-    model
-        Model file.
-    states
-        Also show every state with its share of the episodes, what the plan does in it, what that is worth, and a
-        typical history.
-    decisions
-        Also show so many of the reasons why states were told apart, and of the merges that were undecided.
-    json
-        Print JSON and nothing else.
-    """
-    from suffice.model import Model
-
-    loaded = Model.load(model)
-    if json:
-        print_json(describe(loaded, model))
-        return
-    say(loaded.headline)
-    told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
-    print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
-    print_promises(loaded)
-    if loaded.about.promise.paper_sentence:
-        say(loaded.about.promise.paper_sentence)
-    if states:
-        print_states(loaded)
-    print_witnesses(loaded, decisions)
-    print_doubts(loaded, decisions)
-    exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
-    tried = [command("evaluate", model, "--domain", "DOMAIN")] if loaded.plan else []
-    say_next(exported if states else command("info", model, "--states"), *tried)
-
-
-@app.command
-def export(
-    model: ModelOrDomain,
-    /,
-    *,
-    format: Literal["json", "dot", "pomdp"],
-    output: Output,
-    options: DomainOptions = DEFAULT_DOMAIN,
-) -> None:
-    """Write a model for other programs, or a domain for POMDP solvers.
-
-    Examples:
-
-        suffice export maze.model --format json -o maze.json  # all of it
-        suffice export maze.model --format dot -o maze.dot    # for Graphviz
-        suffice export t-maze --format pomdp -o maze.POMDP    # for solvers
-
-    Parameters
-    ----------
-    model
-        Model file; with --format pomdp also the name of a domain.
-    format
-        json: every transition with counts and rewards. dot: a picture for Graphviz. pomdp: Cassandra's format, for
-        POMDP solvers.
-    output
-        File to write.
-    """
-    from suffice.domains.pomdp import to_pomdp, write_pomdp
-    from suffice.export import to_dot, to_json
-    from suffice.files import replacing
-    from suffice.model import Model
-
-    refuse_output(output, model)
-    if format == "pomdp" and names_domain_or_model(model):
-        finite, _, horizon = domain_of(model, options)
-        text = write_pomdp(finite, horizon, f"The domain {model} {words(options)}".rstrip())
-    else:
-        refuse_domain_options(options)
-        loaded = Model.load(model)
-        text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)
-        horizon = loaded.rdp.horizon
-    with replacing(Path(output)) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    say(f"Wrote {output}.")
-    picture = str(Path(output).with_suffix(".svg"))
-    hints = {
-        "json": command("info", model),
-        "dot": shlex.join(["dot", "-Tsvg", output, "-o", picture]),
-        "pomdp": command("exact", output, "--horizon", str(horizon + 1)),  # one step shows the first observation
-    }
-    say_next(hints[format])
-
-
-@app.command
-def compare(
-    first: FileName, second: ModelOrDomain, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN
-) -> None:
-    """Say whether two models are equal, or how they differ.
-
-    They are equal, up to renaming of states, if the same histories were seen, lead to the same states, and brought the
-    same rewards; how often does not matter, so models of different samples can be compared. If not, you see the
-    shortest history that tells them apart. In place of the second model a domain may stand: then a model is compared
-    with the truth. The exit code is 0 either way; scripts use --json.
-
-    Examples:
-
-        suffice compare maze.model other.model
-        suffice compare maze.model t-maze                     # with the truth
-
-    Parameters
-    ----------
-    first
-        Model file.
-    second
-        Model file, or the name of a domain or a .POMDP file.
-    json
-        Print JSON and nothing else.
-    """
-    from suffice.exact import minimal_rdp
-    from suffice.exact.stationary import stationary_rdp
-    from suffice.model import Model
-    from suffice.rdp import compare as compare_rdps
-    from suffice.rdp import show
-
-    loaded = Model.load(first)
-    ours = loaded.rdp
-    named = names_domain_or_model(second)
-    if named and ours.stationary:
-        finite, policy, _ = domain_of(second, options, ours.horizon)
-        theirs = stationary_rdp(finite, policy).rdp(ours.horizon)
-    elif named:
-        finite, policy, horizon = domain_of(second, options, ours.horizon)
-        minimal = minimal_rdp(finite, horizon, policy)
-        if minimal.telling:
-            raise ModelError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
-        theirs = minimal.rdp()
-    else:
-        refuse_domain_options(options)
-        theirs = Model.load(second).rdp
-    difference = compare_rdps(ours, theirs)
-    if json:
-        told = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
-        print_json({"equal": difference is None, "difference": told})
-        return
-    if difference is None:
-        say("Equal up to renaming of states.")
-    else:
-        say(f"Different. After {show(difference.history)}: {difference.reason}.")
-    if named and difference is None and loaded.plan:
-        choice = words(replace(options, horizon=None))  # the model has its own
-        say_next(command("evaluate", first, "--domain", second, "--exact", options=choice))
-    elif named and difference is not None:
-        say_next(command("exact", second, options=words(options)))  # says how many episodes it takes
-    else:
-        say_next(command("info", first, *(("--states",) if difference is None else ("--decisions", "5"))))
