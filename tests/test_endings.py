@@ -35,12 +35,23 @@ def test_an_interruption_may_become_another_exception(error: str) -> None:
     assert ran(program) == INTERRUPTED
 
 
+SWALLOWED = """
+    import ctypes
+    call_back = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))  # as the compiler does
+    call_back()
+"""
+
+
 def test_an_interruption_that_was_swallowed_is_heeded_at_the_next_report() -> None:
-    swallowed = "try: os.kill(os.getpid(), signal.SIGINT)\n    except KeyboardInterrupt: pass"
-    reporting = "\n    with progress_bar('Learning', 'layers') as progress: progress(1, 2); print('on')"
-    assert ran(f"from suffice.cli.waiting import progress_bar\n{WITHIN}{swallowed}{reporting}") == INTERRUPTED
+    reporting = "    with progress_bar('Learning', 'layers') as progress: progress(1, 2); print('on')"
+    assert ran(f"from suffice.cli.waiting import progress_bar\n{WITHIN}{SWALLOWED}{reporting}") == INTERRUPTED
     elsewhere = "import threading; other = threading.Thread(target=heed); other.start(); other.join(); print('on')"
-    assert ran(f"{WITHIN}from suffice.endings import heed\n    {swallowed}\n    {elsewhere}") == (0, "on\n", "")
+    assert ran(f"{WITHIN}from suffice.endings import heed{SWALLOWED}    {elsewhere}") == (0, "on\n", "")
+
+
+def test_other_exceptions_that_cannot_be_raised_are_complained_of() -> None:
+    code, _, said = ran(f"{WITHIN}import ctypes; ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()")
+    assert code == 0 and "ZeroDivisionError" in said
 
 
 def test_those_who_schedule_are_told_nothing() -> None:

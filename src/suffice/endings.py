@@ -1,8 +1,8 @@
 """How a program ends when a person or a scheduler tells it to: at once, with one line, and nothing half written.
 
-An interruption is an exception wherever the program happens to be, and not everything there lets it through: numpy and
-numba may make another one of it, and what is imported at that moment may take it for something that is not installed.
-So what counts is the signal, not what became of it.
+An interruption is an exception wherever the program happens to be, and not everything there lets it through. numpy may
+make another one of it; the compiler, when it calls back, cannot raise it, and goes on or fails later. So what counts is
+the signal, not what became of it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def ending_when_told() -> Iterator[None]:
     heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
     for number in heard:
         signal.signal(number, _end)
+    complaining, sys.unraisablehook = sys.unraisablehook, _complain_of_others
     try:
         yield
     except BaseException as error:
@@ -38,6 +39,7 @@ def ending_when_told() -> Iterator[None]:
         raise
     finally:
         _told.clear()
+        sys.unraisablehook = complaining
         for number, handler in heard.items():
             signal.signal(number, handler)
 
@@ -63,6 +65,12 @@ def _end(number: int, _: FrameType | None = None) -> NoReturn:
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + number)
+
+
+def _complain_of_others(unraisable: sys.UnraisableHookArgs) -> None:
+    """Of what could not be raised; an interruption will still be heeded."""
+    if not (_told and issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit)):
+        sys.__unraisablehook__(unraisable)
 
 
 def _leave(number: int, error: BaseException) -> NoReturn:
