@@ -17,6 +17,7 @@ from samples import coins, everything, languages, of_one_feature, starts
 from suffice import kernels
 from suffice.about import About
 from suffice.bounds import BOUNDS, Bound
+from suffice.differences import compare
 from suffice.domains import Domain, make
 from suffice.episodes import DUMMY, STOP, Episodes
 from suffice.errors import SufficeError
@@ -25,7 +26,7 @@ from suffice.kernels.comparing import evidence
 from suffice.languages import Family
 from suffice.learner import Learned, Settings, adact_h
 from suffice.model import Model
-from suffice.rdp import RDP, compare
+from suffice.rdp import RDP
 from suffice.statistics import adaptive
 from suffice.statistics.adaptive import LADDER, AdaptiveLanguages, Needed
 from test_cli import ok, suffice

@@ -27,10 +27,10 @@ import pytest
 
 from log_files import RAGGED, convert
 from suffice.cli import main
+from suffice.differences import compare
 from suffice.domains import MiniHall, TMaze
 from suffice.logs import read_log, write_log
 from suffice.model import Model
-from suffice.rdp import compare
 from suffice.version import __version__
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")

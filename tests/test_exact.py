@@ -23,6 +23,7 @@ from oracle.languages import contains, log_size
 from samples import from_values
 from suffice.bounds import BOUNDS, Bound
 from suffice.controller import Controller
+from suffice.differences import compare
 from suffice.domains import (
     DOMAINS,
     CheatMAB,
@@ -67,7 +68,6 @@ from suffice.exact.samples import coverage, sufficient
 from suffice.finite import FiniteModel, Outcome
 from suffice.languages import CONJUNCTIONS, Family
 from suffice.learner import Settings, adact_h
-from suffice.rdp import compare
 from suffice.simulation import simulate
 from suffice.statistics.language_counts import LanguageCounts
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from suffice.differences import compare
 from suffice.domains import (
     CheatMAB,
     Cheese,
@@ -38,7 +39,6 @@ from suffice.domains import (
 from suffice.exact import Minimal, by_languages, minimal_rdp
 from suffice.languages import CONJUNCTIONS
 from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import compare
 
 AFFORDABLE = 2_000_000  # episodes, in about as many seconds
 

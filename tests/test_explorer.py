@@ -20,13 +20,14 @@ import pytest
 from explored import NASTY, cycle, maze, maze_log, nasty
 from large_models import large_model
 from suffice.arrivals import arrivals
+from suffice.differences import compare
 from suffice.doubts import doubts
 from suffice.episodes import PAD
 from suffice.kernels import FISHER
 from suffice.logs import write_log
 from suffice.model import Model
 from suffice.planner import BEHAVE, behaviour_values
-from suffice.rdp import UNSEEN, compare, show
+from suffice.rdp import UNSEEN, show
 from suffice.reasons import reasons
 from suffice.view.arrows import arrows_of
 from suffice.view.explorer import page_of

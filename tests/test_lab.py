@@ -22,6 +22,7 @@ import pytest
 from oracle.likeness import likeness as by_definition
 from suffice.bounds import FISHER_EXACT, PAPER
 from suffice.controller import Controller
+from suffice.differences import compare
 from suffice.domains import DOMAINS, make
 from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
 from suffice.errors import SufficeError
@@ -37,7 +38,7 @@ from suffice.lab.peers.machines import Machine, traces
 from suffice.lab.scoring import likeness, value_of
 from suffice.languages import CONJUNCTIONS, Family
 from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import RDP, UNSEEN, compare
+from suffice.rdp import RDP, UNSEEN
 from suffice.solution import learn_layers, regorl
 from suffice.statistics.adaptive import AdaptiveLanguages
 from suffice.statistics.language_counts import LanguageCounts

@@ -16,11 +16,12 @@ from oracle import Conjunctions, Languages, Prefixes, random_episodes
 from oracle import adact_h as literal
 from samples import coins, everything, from_values, languages, settings, starts, to_values
 from suffice.bounds import BOUNDS, FISHER_EXACT, PAPER
+from suffice.differences import compare
 from suffice.domains import TMaze
 from suffice.episodes import DUMMY, PAD, STOP, Episodes
 from suffice.errors import SufficeError
 from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import RDP, UNSEEN, compare
+from suffice.rdp import RDP, UNSEEN
 from suffice.statistics.prefix_sketch import PrefixSketches
 from suffice.statistics.prefix_tree import PrefixCounts
 

@@ -17,13 +17,13 @@ import pytest
 
 from oracle import random_episodes
 from suffice.bounds import PAPER
+from suffice.differences import compare
 from suffice.domains import TMaze
 from suffice.episodes import Alphabet, Episodes
 from suffice.errors import SufficeError
 from suffice.export import to_dot, to_json
 from suffice.learner import Settings, adact_h
 from suffice.model import Model
-from suffice.rdp import compare
 from suffice.run_notes import RunNotes, load_run_notes, save_run_notes
 from suffice.statistics.prefix_sketch import PrefixSketches
 from suffice.statistics.prefix_tree import PrefixCounts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -14,10 +15,12 @@ import pytest
 
 from log_files import decode
 from oracle import random_episodes
+from suffice.differences import compare
 from suffice.episodes import Alphabet, Episodes
 from suffice.errors import SufficeError
 from suffice.learner import Settings, adact_h
-from suffice.rdp import RDP, UNSEEN, History, compare, show, show_symbol
+from suffice.rdp import RDP, UNSEEN, History, show, show_symbol
+from suffice.tying import tie
 
 # Automata to try things on
 
@@ -145,6 +148,34 @@ def test_any_other_log_may_be_run(horizon: int, actions: int, observations: int,
     unseen = states == UNSEEN
     assert (unseen[1:] >= unseen[:-1]).all(), "once unseen, unseen for good"
     assert unseen.any() and (features == 2 or not unseen.all(axis=1)[1])
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"n_features": 2}], ids=str)
+def test_a_tally_is_what_the_states_met(options: dict[str, Any], stationary: bool) -> None:
+    """Of any log, step by step: letters where the automaton goes on, else the action it got lost after."""
+    rdp = tie(log(1), Settings()).rdp if stationary else learned(1)
+    for other in (log(1), random_episodes(np.random.default_rng(0), 5, 3, 4, 4, 2, 80, early_end=0.2, **options)):
+        met, lost, alphabet = Counter[Any](), Counter[Any](), rdp.alphabet
+        actions = [alphabet.action(a) for a in range(alphabet.n_actions)]
+        letters = [
+            (alphabet.action(a), alphabet.observation(o), alphabet.rewards[r]) for a, o, r in rdp.letters.tolist()
+        ]
+        for e, steps in enumerate(decode(other)):
+            weight = 1 if other.weight is None else int(other.weight[e])
+            for t, (action, observation, reward) in enumerate(
+                steps[: other.horizon if stationary else rdp.horizon + 1]
+            ):
+                here, then = (rdp.run(tuple((a, o) for a, o, _ in steps[:n])) for n in (t, t + 1))
+                if here != UNSEEN and then != UNSEEN and (action, observation, reward) in letters:
+                    met[here, action, observation, reward] += weight
+                elif here != UNSEEN:
+                    lost[here, action] += weight
+        found = rdp.tally(other)
+        for q in range(rdp.n_states):
+            assert [met.pop((q, *letter), 0) for letter in letters] == found.counts[q].tolist()
+            assert [lost.pop((q, action), 0) for action in actions] == found.lost[q].tolist()
+        assert not met and all(action not in actions for _, action in lost)
 
 
 def test_unseen_histories() -> None:

@@ -23,13 +23,14 @@ from oracle import folding as oracle
 from oracle import random_episodes
 from samples import coins, everything, from_values
 from suffice import kernels
+from suffice.differences import compare
 from suffice.domains import Cheese, Cookie, Corridor, Domain, RotatingMAB, TMaze
 from suffice.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.exact import Minimal, minimal_rdp
 from suffice.kernels.evidence import LN_NEVER, ln_never
 from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import UNSEEN, compare, show_symbol
+from suffice.rdp import UNSEEN, show_symbol
 from suffice.refining import EQUAL, refine
 
 Tables = list[tuple[list[int], list[int]]]

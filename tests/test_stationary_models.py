@@ -23,6 +23,7 @@ from log_files import decode
 from oracle import random_episodes
 from samples import of_one_feature, rising
 from suffice.cli import main
+from suffice.differences import compare
 from suffice.domains import Cheese, Corridor, Domain, EnemyCorridor, MiniHall, TMaze, make
 from suffice.domains.pomdp import to_pomdp
 from suffice.episodes import DUMMY, PAD, STOP, Episodes
@@ -37,7 +38,7 @@ from suffice.model import Model
 from suffice.planner import BEHAVE, GREEDY, Plan, Planning, fold_plan, plan_on, unroll_plan
 from suffice.policy import Policy
 from suffice.predicting import predict
-from suffice.rdp import RDP, UNSEEN, compare
+from suffice.rdp import RDP, UNSEEN
 from suffice.solution import Split, layered, regorl
 from suffice.tying import tie
 

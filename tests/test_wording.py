@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from suffice.differences import compare
 from suffice.domains import TMaze
 from suffice.episodes import Alphabet
 from suffice.model import Model
-from suffice.rdp import compare
 from suffice.solution import regorl
 from suffice.wording import Bin, Wording, apart, brief, ranges
 

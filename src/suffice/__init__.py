@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from suffice.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, Promise
     from suffice.controller import Controller
     from suffice.decisions import Decision
+    from suffice.differences import compare
     from suffice.domains import Domain, make, register
     from suffice.engines.cluster import Ray
     from suffice.episodes import Alphabet, Episodes
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from suffice.model import Model, load
     from suffice.planner import GREEDY, Plan, Planning, plan_on
     from suffice.policy import Policy
-    from suffice.rdp import RDP, UNSEEN, compare
+    from suffice.rdp import RDP, UNSEEN
     from suffice.refining import refine
     from suffice.simulation import simulate
     from suffice.sketch import CountMinSketch
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
     "controller": ("Controller",),
+    "differences": ("compare",),
     "domains": ("Domain", "make", "register"),
     "engines.cluster": ("Ray",),
     "episodes": ("Alphabet", "Episodes"),
@@ -80,7 +82,7 @@ _HOMES = {
     "model": ("Model", "load"),
     "planner": ("GREEDY", "Plan", "Planning", "plan_on"),
     "policy": ("Policy",),
-    "rdp": ("RDP", "UNSEEN", "compare"),
+    "rdp": ("RDP", "UNSEEN"),
     "refining": ("refine",),
     "simulation": ("simulate",),
     "sketch": ("CountMinSketch",),

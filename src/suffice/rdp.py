@@ -10,7 +10,6 @@ the state they ended in comes last, and stays.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -21,9 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice import kernels
 from suffice.asking import Log, View, ask
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
 from suffice.errors import ModelError
+from suffice.statistics import weights
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -236,18 +237,32 @@ class RDP:
 
         [H+1, N] if stationary, for as many steps as the log has: where it was cut, nothing is known to follow.
         """
+        after = self._after(episodes)
+        states = np.zeros((self._steps_of(episodes) + 1, episodes.n), np.int32)
+        for t, word in enumerate(episodes.word[: len(states) - 1]):
+            states[t + 1] = after[states[t], word]
+        return states
+
+    def _steps_of(self, episodes: Episodes) -> int:
+        return episodes.horizon if self.stationary else min(len(episodes.word), self.horizon + 1)
+
+    def _after(self, episodes: Episodes) -> Int32:
+        """[Q+1, X] the state after each letter of a log; the last row is for UNSEEN, where one stays."""
         index = {self.symbol(y): y for y in range(len(self.symbols))}
         alphabet = episodes.alphabet
         seen = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
-        symbol = np.array([index.get(s, len(self.symbols)) for s in seen])
-        steps = episodes.horizon if self.stationary else min(len(episodes.word), self.horizon + 1)
-        # an extra column for unknown symbols and an extra row to stay unseen in
-        tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
+        tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)  # a column for unknown symbols too
         tau[:-1, :-1] = self.tau
-        states = np.zeros((steps + 1, episodes.n), np.int32)
-        for t in range(steps):
-            states[t + 1] = tau[states[t], symbol[episodes.word[t]]]
-        return states
+        return tau[:, [index.get(symbol, len(self.symbols)) for symbol in seen]]
+
+    def _met(self, episodes: Episodes) -> Int64:
+        """[Q, X] how often each state meets each letter of a log."""
+        after, met = self._after(episodes), np.zeros((self.n_states + 1, len(episodes.letters)), np.int64)
+        after[after == UNSEEN] = self.n_states
+        state = np.zeros(episodes.n, np.uint32)
+        for word in episodes.word[: self._steps_of(episodes)]:
+            kernels.meet_and_advance(state, after, word, weights(episodes), met)
+        return met[:-1]
 
     def unseen_decisions(self, episodes: Episodes) -> NDArray[np.bool_]:
         """[H, N] which decisions of other episodes came after a history that the automaton has not seen."""
@@ -354,71 +369,6 @@ class RDP:
         return tuple(shares)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Why two automata are not the same: the shortest history that shows it."""
-
-    history: History
-    reason: str
-
-
-def compare(first: RDP, second: RDP) -> Difference | None:
-    """None where the automata are equal up to renaming of states, else the shortest history that tells them apart.
-
-    Both are walked together, breadth first. They differ where only one has seen a history, or a reward after it, or
-    where one leads two histories to the same state and the other does not. How often things happened does not matter.
-
-    >>> suffice.compare(model.rdp, suffice.learn(episodes, stationary=True).rdp.unroll()[0]) is None
-    True
-    >>> print(suffice.compare(model.rdp, suffice.learn(episodes, settings=suffice.Settings(cut=0.9)).rdp).reason)
-    the second takes it for (0, 0, clear) · 0 → (0, 1, enemy), the other does not
-    """
-    if first.stationary != second.stationary:
-        return Difference((), f"the {'first' if first.stationary else 'second'} is stationary, the other layered")
-    if first.horizon != second.horizon and not first.stationary:
-        return Difference((), f"horizons {first.horizon} and {second.horizon}")
-    index = {second.symbol(y): y for y in range(len(second.symbols))}
-    translate = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]
-    partner = ({0: 0}, {0: 0})  # states of one automaton → state of the other
-    arrived: dict[tuple[int, int], History] = {(0, 0): ()}
-    queue = deque([(0, 0)])
-    while queue:
-        p, q = queue.popleft()
-        history = arrived[p, q]
-        for symbol, p2, q2 in _moves(first, second, translate, p, q):
-            longer = (*history, symbol)
-            if UNSEEN in (p2, q2):
-                return Difference(longer, f"only the {'second' if p2 == UNSEEN else 'first'} has seen it")
-            known = partner[0].setdefault(p2, q2), partner[1].setdefault(q2, p2)
-            if known != (q2, p2):
-                which, pair = ("first", (p2, known[0])) if known[0] != q2 else ("second", (known[1], q2))
-                return Difference(longer, f"the {which} takes it for {show(arrived[pair])}, the other does not")
-            rewards = first.rewards_seen(p, symbol), second.rewards_seen(q, symbol)
-            if lone := sorted(rewards[0] ^ rewards[1]):
-                only = "first" if lone[0] in rewards[0] else "second"
-                return Difference(longer, f"only the {only} has seen reward {lone[0]:g} there")
-            if (p2, q2) not in arrived:
-                arrived[p2, q2] = longer
-                queue.append((p2, q2))
-    return None
-
-
-def _moves(first: RDP, second: RDP, translate: list[int], p: int, q: int) -> list[tuple[Symbol, int, int]]:
-    """Every symbol that either automaton has seen from (p, q), with both successors."""
-    moves = []
-    for y, z in enumerate(translate):
-        p2, q2 = int(first.tau[p, y]), int(second.tau[q, z]) if z != UNSEEN else UNSEEN
-        if (p2, q2) != (UNSEEN, UNSEEN):
-            moves.append((first.symbol(y), p2, q2))
-    known = set(translate)
-    moves += [
-        (second.symbol(z), UNSEEN, int(second.tau[q, z]))
-        for z in range(len(second.symbols))
-        if z not in known and second.tau[q, z] != UNSEEN
-    ]
-    return moves
-
-
 def show(history: History) -> str:
     """A history as a person reads it: "(0, 1, 1) · E → (1, 0, 1)"."""
     return " · ".join(show_symbol(symbol) for symbol in history) or "the empty history"
@@ -439,16 +389,14 @@ class _Tallied(NamedTuple):
     def __call__(self, view: View) -> Tally:
         """See `Question`."""
         rdp, episodes = self.rdp, view.episodes
+        met = rdp._met(episodes)  # all that is asked is a matter of the state and the letter
         letter, action = rdp.codes_in(episodes)
-        weight = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
+        stays = (rdp._after(episodes)[:-1] != UNSEEN) & (letter != UNSEEN)
         found = rdp.own_tally()
         counts, lost = np.zeros_like(found.counts), np.zeros_like(found.lost)
-        states = rdp.run_all(episodes)
-        for word, here, following in zip(episodes.word, states[:-1], states[1:], strict=False):
-            stays = (following != UNSEEN) & (letter[word] != UNSEEN)
-            np.add.at(counts, (here[stays], letter[word][stays]), weight[stays])
-            leaves = (here != UNSEEN) & ~stays & (action[word] != UNSEEN)
-            np.add.at(lost, (here[leaves], action[word][leaves]), weight[leaves])
+        for table, code, cells in ((counts, letter, stays), (lost, action, ~stays)):
+            known = code != UNSEEN
+            np.add.at(table.T, code[known], np.where(cells, met, 0).T[known])
         return Tally(counts, lost)
 
     def together(self, answers: list[Tally]) -> Tally:

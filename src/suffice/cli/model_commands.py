@@ -156,10 +156,10 @@ def compare(
     json
         Print JSON and nothing else.
     """
+    from suffice.differences import compare as compare_rdps
     from suffice.exact import minimal_rdp
     from suffice.exact.stationary import stationary_rdp
     from suffice.model import Model
-    from suffice.rdp import compare as compare_rdps
     from suffice.rdp import show
 
     loaded = Model.load(first)

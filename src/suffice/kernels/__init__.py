@@ -36,7 +36,16 @@ from suffice.kernels.tying import (
     meet_twice,
     trace,
 )
-from suffice.kernels.walking import add_rows, advance, advance_along, advance_and_meet, cross_count, relabel, tally
+from suffice.kernels.walking import (
+    add_rows,
+    advance,
+    advance_along,
+    advance_and_meet,
+    cross_count,
+    meet_and_advance,
+    relabel,
+    tally,
+)
 from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
 __all__ = [
@@ -70,6 +79,7 @@ __all__ = [
     "likelihoods",
     "ln_table",
     "meet",
+    "meet_and_advance",
     "meet_from",
     "meet_tied",
     "meet_twice",

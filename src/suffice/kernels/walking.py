@@ -42,6 +42,16 @@ def advance_along(state, after, edge_of, first, word, following, weight, table):
 
 
 @jit
+def meet_and_advance(state, after, word, weight, table):
+    """Add up how often each state meets each letter, [Q, X], and take the step to the state after it, [Q, X]."""
+    weighted = weight.size > 0
+    for e in range(state.size):
+        q, x = state[e], word[e]
+        table[q, x] += weight[e] if weighted else 1
+        state[e] = after[q, x]
+
+
+@jit
 def relabel(group, of_group):
     """Groups become what they stand for."""
     for e in range(group.size):

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from suffice.differences import compare
 from suffice.domains import make
 from suffice.exact import minimal_rdp
 from suffice.lab.reproducing import write_page
 from suffice.lab.study import Page
-from suffice.rdp import compare
 from suffice.solution import regorl
 from suffice.view.automaton import draw_automaton
 

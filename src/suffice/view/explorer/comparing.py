@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.rdp import RDP, UNSEEN, compare, show
+from suffice.differences import compare
+from suffice.rdp import RDP, UNSEEN, show
 
 
 def comparison_data(first: RDP, second: RDP) -> dict[str, Any]:
