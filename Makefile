@@ -58,7 +58,7 @@ clean:      ## remove the environment, caches and build output
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "suffice needs Python 3.11 or newer; name one: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --no-compile --requirement requirements.lock
+	grep -v '^#' requirements.lock | xargs -n 20 -P 4 $(PIP) install --quiet --no-compile --no-deps # one pip uses one core
 	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # on all cores; some files are for other Pythons
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
