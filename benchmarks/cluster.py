@@ -28,7 +28,7 @@ from suffice.reading import read_data
 from suffice.streaming import Room
 
 HERE = Path(__file__).parent
-DOMAIN, OPTIONS, HORIZON, EPISODES = "t-maze", {"length": "10"}, 40, 400_000
+DOMAIN, OPTIONS, HORIZON, EPISODES = "t-maze", {"length": "10"}, 40, 2_000_000
 ROW_GROUP = 1 << 18
 WORKERS = (1, 2, 4)
 MEMORY = 8 << 30
@@ -192,9 +192,9 @@ def table(found: dict[str, Any]) -> str:
 Made by `python benchmarks/cluster.py`: {EPISODES:,} episodes of {DOMAIN} (length 10) with {HORIZON} decisions each, in
 row groups of {ROW_GROUP:,} rows, learned in layers with a second look and a plan ({runs[0]["passes"]} layers in all).
 The model is the same to the byte in all runs, and as without a cluster. This machine has {found["cores"]} cores, which
-the workers, the one who asks and Ray share, and other programs besides (load {found["load"]:.0f} while this ran): four
-workers on two cores cannot be faster than two, and the clock on the wall says little. CPU seconds of the busiest worker
-are what is left if every worker has a core of its own.
+the workers, the one who asks and Ray share, and had a load of {found["load"]:.0f} before: four workers on two cores
+cannot be faster than two by the clock. CPU seconds of the busiest worker are what is left if every worker has a core of
+its own.
 
 {HEADER}
 {chr(10).join(lines)}

@@ -124,9 +124,8 @@ def report(runs: list[tuple[str, int, bool, dict[str, Any]]], load: float) -> st
         "",
         "Made by `python benchmarks/outofcore.py`: reading in pieces, two threads, `--memory 1GB`; *at once* is the",
         "usual reading, for comparison. Seconds by the clock and, in brackets, of CPU time, with the compiler warm;",
-        "the scan of ids is part of reading. The machine has two cores, and others worked on them "
-        f"(load {load:.0f}): CPU time is",
-        "what to compare. Peak is that of the whole process; *steps* is the temporary file.",
+        f"the scan of ids is part of reading. The machine has two cores, and a load of {load:.0f} with all this.",
+        "Peak is that of the whole process; *steps* is the temporary file.",
         "",
         "| log | decisions | read | scan s | read s | learn s | CPU a million | peak MB | log MB | steps MB | states |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
