@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,11 +18,33 @@ def test_a_link_that_waits_is_not_followed(tmp_path: Path) -> None:
     """Somebody else may write to the folder, and guess the name of the temporary file."""
     other, path = tmp_path / "other", tmp_path / "a.model"
     other.write_text("precious")
-    (tmp_path / f".a.model.{os.getpid()}.tmp").symlink_to(other)
     with replacing(path) as temporary:
+        name = temporary.name
+    (tmp_path / name).symlink_to(other)
+    with replacing(path) as temporary:
+        assert temporary.name == name
         temporary.write_text("ours")
     assert other.read_text() == "precious" and path.read_text() == "ours" and not path.is_symlink()
     assert sorted(os.listdir(tmp_path)) == ["a.model", "other"]
+
+
+def test_what_processes_left_that_were_killed_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not what others still write, nor what another machine does in the same folder."""
+    path, names = tmp_path / "a.model", []
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    for machine, process in (("ours", child.pid), ("ours", os.getppid()), ("theirs", child.pid)):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "uname", lambda machine=machine: SimpleNamespace(nodename=machine))
+            patched.setattr(os, "getpid", lambda process=process: process)
+            with replacing(path) as temporary:
+                names.append(temporary.name)
+    for name in names:
+        (tmp_path / name).write_text("half")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename="ours"))
+    with replacing(path) as temporary:
+        temporary.write_text("ours")
+    assert sorted(os.listdir(tmp_path)) == sorted([*names[1:], "a.model"])
 
 
 def test_a_link_in_its_place_is_replaced_and_not_followed(tmp_path: Path) -> None:

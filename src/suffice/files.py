@@ -21,7 +21,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise SufficeError(f"{path}: no file can have such a name; choose another")
     if not path.parent.is_dir():
         raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
-    temporary = path.with_name(f".{path.name[:40]}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{_beginning(path)}{os.getpid()}.tmp")
     try:
         with contextlib.suppress(OSError):  # to tidy up is not what was asked for
             _remove_remains(path)
@@ -37,9 +37,15 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def _beginning(path: Path) -> str:
+    """Of the names of temporary files on this machine: whether processes of another are alive cannot be seen here."""
+    machine = hashlib.blake2b(os.uname().nodename.encode(), digest_size=4).hexdigest()
+    return f".{path.name[:40]}.{machine}."
+
+
 def _remove_remains(path: Path) -> None:
-    """What processes left behind that were killed as they wrote the same file."""
-    name = re.compile(re.escape(f".{path.name[:40]}.") + r"(\d{1,9})\.tmp")
+    """What processes of this machine left behind that were killed as they wrote the same file."""
+    name = re.compile(re.escape(_beginning(path)) + r"(\d{1,9})\.tmp")
     for file in path.parent.iterdir():
         if (match := name.fullmatch(file.name)) and not _is_alive(int(match[1])):
             file.unlink(missing_ok=True)
