@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-INTERRUPTED = (130, "", "suffice: interrupted; nothing was written\n")
+INTERRUPTED = (130, "", "suffice: interrupted\n")
 
 
 def ran(program: str, *words: str, ignoring: int | None = None) -> tuple[int, str, str]:
@@ -24,7 +24,9 @@ def ran(program: str, *words: str, ignoring: int | None = None) -> tuple[int, st
     return child.returncode, child.stdout, child.stderr
 
 
-WITHIN = "from suffice.endings import ending_when_told, kept_in\nwith ending_when_told():\n    "
+WITHIN = (
+    "from suffice.endings import ending_when_told, heed, if_interrupted, is_kept_in\nwith ending_when_told():\n    "
+)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +48,14 @@ def test_an_interruption_that_was_swallowed_is_heeded_at_the_next_report() -> No
     reporting = "    with progress_bar('Learning', 'layers') as progress: progress(1, 2); print('on')"
     assert ran(f"from suffice.cli.waiting import progress_bar\n{WITHIN}{SWALLOWED}{reporting}") == INTERRUPTED
     elsewhere = "import threading; other = threading.Thread(target=heed); other.start(); other.join(); print('on')"
-    assert ran(f"{WITHIN}from suffice.endings import heed{SWALLOWED}    {elsewhere}") == (0, "on\n", "")
+    assert ran(f"{WITHIN}pass{SWALLOWED}    {elsewhere}") == (0, "on\n", "")
 
 
 def test_other_exceptions_that_cannot_be_raised_are_complained_of() -> None:
     code, _, said = ran(f"{WITHIN}import ctypes; ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()")
     assert code == 0 and "ZeroDivisionError" in said
+    theirs = "sys.unraisablehook = lambda unraisable: print('theirs')"
+    assert ran(f"{theirs}\n{WITHIN}import ctypes; ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()") == (0, "theirs\n", "")
 
 
 def test_those_who_schedule_are_told_nothing() -> None:
@@ -70,7 +74,7 @@ def test_a_thread_is_not_waited_for() -> None:
 
 
 def test_what_is_kept_is_said_and_cannot_move_the_cursor() -> None:
-    code, _, said = ran(f"{WITHIN}with kept_in('a\\x1b[2Jb'): os.kill(os.getpid(), signal.SIGINT)")
+    code, _, said = ran(f"{WITHIN}with if_interrupted(is_kept_in('a\\x1b[2Jb')): os.kill(os.getpid(), signal.SIGINT)")
     assert (code, said.count("\x1b")) == (130, 0)
     assert said.startswith("suffice: interrupted; what is done is kept in a") and "the same command goes on" in said
 
@@ -87,16 +91,45 @@ def test_who_has_a_signal_ignored_has_it_ignored(ignored: signal.Signals) -> Non
     assert ran(f"{WITHIN}os.kill(os.getpid(), {ignored:d}); print('on')", ignoring=ignored) == (0, "on\n", "")
 
 
-def test_interrupted_while_it_is_imported() -> None:
-    program = (
-        "class Interrupting:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name == 'cyclopts': os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Interrupting())\n"
+def at_import(what: str) -> str:
+    """The command line, with something that happens when its parser is imported."""
+    return (
+        f"class Finder:\n    def find_spec(self, name, *_):\n        if name == 'cyclopts':\n            {what}\n"
+        "sys.meta_path.insert(0, Finder())\n"
         "from suffice.__main__ import main\n"
         "main()"
     )
-    assert ran(program, "--version") == INTERRUPTED
+
+
+def test_interrupted_while_it_is_imported() -> None:
+    assert ran(at_import("os.kill(os.getpid(), signal.SIGINT)"), "--version") == INTERRUPTED
+
+
+def test_an_interruption_that_an_import_swallowed_is_heeded() -> None:
+    swallowed = "try: os.kill(os.getpid(), signal.SIGINT)\n            except KeyboardInterrupt: pass"
+    assert ran(at_import(swallowed), "--version") == INTERRUPTED
+
+
+def test_whoever_reads_the_complaint_may_have_left() -> None:
+    """As `suffice … 2>&1 | tee log` does: the same interruption ends both."""
+    interrupted = f"{WITHIN}os.kill(os.getpid(), signal.SIGINT)"
+    for left in ("end, other = os.pipe(); os.close(end); os.dup2(other, 2)", "sys.stderr.close()", "sys.stderr = None"):
+        assert ran(f"{left}\n{interrupted}") == (130, "", "")
+
+
+def test_what_is_done_before_it_is_heard_is_done() -> None:
+    assert ran(f"{WITHIN}pass{SWALLOWED}    sys.exit(0)")[0] == 0
+    assert ran(f"{WITHIN}pass{SWALLOWED}    sys.exit(1)") == INTERRUPTED
+
+
+def test_of_what_is_told_the_innermost_counts() -> None:
+    nested = "if_interrupted('outer'), if_interrupted('inner')"
+    told = ran(f"{WITHIN}with {nested}: os.kill(os.getpid(), signal.SIGINT)")
+    assert told == (130, "", "suffice: interrupted; inner\n")
+    noted = (
+        "try: os.kill(os.getpid(), signal.SIGINT)\n    except KeyboardInterrupt as error: error.add_note('x'); raise"
+    )
+    assert ran(f"{WITHIN}{noted}") == INTERRUPTED, "notes of others are not for users"
 
 
 def test_the_script_begins_where_imports_can_be_interrupted() -> None:

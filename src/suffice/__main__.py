@@ -2,14 +2,16 @@
 
 from typing import NoReturn
 
-from suffice.endings import ending_when_told
+from suffice.endings import ending_when_told, heed
 
 
 def main() -> NoReturn:
-    """Run the command line, which may be interrupted while it is still being imported."""
+    """Run the command line, which may be told to end even while it is imported."""
     with ending_when_told():
         from suffice.cli import main as run
-    run()
+
+        heed()
+        run()
 
 
 if __name__ == "__main__":

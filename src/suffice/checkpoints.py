@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from suffice.archives import Array, Kind, Shape, opened, write_archive
-from suffice.endings import kept_in
+from suffice.endings import if_interrupted, is_kept_in
 from suffice.errors import CheckpointError, SufficeError
 from suffice.version import __version__
 
@@ -132,15 +132,18 @@ def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Iterator[Part]:
         else:
             _begin(folder, texts)
         run = hashlib.blake2b(repr(sorted(texts.items())).encode(), digest_size=16).hexdigest()
-        with kept_in(folder):
+        with if_interrupted(is_kept_in(folder)):
             yield Part("", folder, run)
 
 
 def refuse_other_choices(folder: Path, told: Mapping[str, object]) -> None:
-    """Before a log is read: refuse the checkpoint of a run that was told something else."""
+    """Before a log is read: refuse the checkpoint of a run that was told something else, or what can hold none."""
+    _refuse_file(folder)
+    if not folder.exists():
+        return
     texts = {name: str(value) for name, value in told.items()}
-    if os.path.exists(folder / RUN):
-        before = _told_before(folder)
+    with _alone_in(folder):
+        before = _told_before(folder) if os.path.exists(folder / RUN) else texts
         _refuse_another(folder, {name: before[name] for name in texts if name in before}, texts)
 
 
@@ -183,9 +186,13 @@ def _lock(handle: int, folder: Path) -> None:
         raise CheckpointError(f"{folder}: another run is at work there; wait for it, or name another folder") from error
 
 
-def _make(folder: Path) -> None:
+def _refuse_file(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder}: this is a file; --checkpoint names a folder")
+
+
+def _make(folder: Path) -> None:
+    _refuse_file(folder)
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

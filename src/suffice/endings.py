@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
@@ -20,65 +20,74 @@ from typing import NoReturn
 from suffice.errors import visible
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of people, schedulers and terminals
-_told: list[int] = []  # those that came
+_came: list[int] = []  # those that did
 
 
 @contextmanager
 def ending_when_told() -> Iterator[None]:
-    """Leave the program if such a signal comes during the block, unless whoever started it has it ignored."""
+    """End this process if such a signal comes during the block, unless whoever started it has it ignored."""
     before = {number: signal.getsignal(number) for number in ENDINGS}
     heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    complain_of_it = sys.unraisablehook
+
+    def complain(unraisable: sys.UnraisableHookArgs) -> None:
+        if not (_came and issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit)):  # which will be heeded
+            complain_of_it(unraisable)
+
     for number in heard:
         signal.signal(number, _end)
-    complaining, sys.unraisablehook = sys.unraisablehook, _complain_of_others
+    sys.unraisablehook = complain
     try:
         yield
     except BaseException as error:
-        if _told:
-            _leave(_told[0], error)
+        if _came and not (isinstance(error, SystemExit) and not error.code):  # it was done before it was heard
+            _leave(_came[0], error)
         raise
     finally:
-        _told.clear()
-        sys.unraisablehook = complaining
+        _came.clear()
+        sys.unraisablehook = complain_of_it
         for number, handler in heard.items():
             signal.signal(number, handler)
 
 
 def heed() -> None:
     """End now if that was told and went unheard; to be called from time to time while work goes on."""
-    if _told and current_thread() is main_thread():
-        _end(_told[0])
+    if _came and current_thread() is main_thread():
+        _end(_came[0])
 
 
 @contextmanager
-def kept_in(folder: Path | str) -> Iterator[None]:
-    """Who interrupts the block is told that nothing is lost."""
+def if_interrupted(told: str) -> Iterator[None]:
+    """What whoever interrupts the block is told; of blocks within blocks, the innermost counts."""
     try:
         yield
     except BaseException as error:
-        error.add_note(f"what is done is kept in {folder}, and the same command goes on")
+        error.add_note(_Told(told))
         raise
 
 
+def is_kept_in(folder: Path | str) -> str:
+    """To be told where nothing is lost."""
+    return f"what is done is kept in {folder}, and the same command goes on"
+
+
+class _Told(str):
+    """A note of ours."""
+
+
 def _end(number: int, _: FrameType | None = None) -> NoReturn:
-    _told.append(number)
+    _came.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + number)
-
-
-def _complain_of_others(unraisable: sys.UnraisableHookArgs) -> None:
-    """Of what could not be raised; an interruption will still be heeded."""
-    if not (_told and issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit)):
-        sys.__unraisablehook__(unraisable)
 
 
 def _leave(number: int, error: BaseException) -> NoReturn:
     """Without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
     for another in ENDINGS:
         signal.signal(another, signal.SIG_IGN)
-    if number == signal.SIGINT:
-        told = "; ".join(getattr(error, "__notes__", ())) or "nothing was written"
-        print(f"suffice: interrupted; {visible(told)}", file=sys.stderr)
-    sys.stderr.flush()
+    told = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Told)), "")
+    with suppress(OSError, ValueError):  # who reads it may have been interrupted too
+        if number == signal.SIGINT and sys.stderr is not None:
+            print(f"suffice: interrupted{visible(told)}", file=sys.stderr, flush=True)
     os._exit(128 + number)

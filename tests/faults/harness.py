@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Timer
 from typing import IO, Any, NoReturn
 
+from suffice.__main__ import main as main_in_a_process
 from suffice.cli import main
 
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
@@ -105,7 +106,7 @@ def _be_the_child(words: list[str], fault: Fault | None, out: int, err: int) -> 
         sys.argv = ["suffice", *words]
         if fault is not None:
             fault()
-        main()
+        main_in_a_process()
     except SystemExit as ending:
         code = ending.code if isinstance(ending.code, int) else 1
     except BaseException:

@@ -425,6 +425,23 @@ def test_no_folder_can_be_there(log: Path, tmp_path: Path) -> None:
         ran = here("learn", log, "-o", tmp_path / "a.model", "--checkpoint", tmp_path / folder)
         assert ran.refused and told in ran.err, ran
     assert left_in(tmp_path) == ["file"]
+    missing = here("learn", tmp_path / "none.parquet", "-o", tmp_path / "a.model", "--checkpoint", tmp_path / "file")
+    assert missing.refused and "this is a file" in missing.err, "before the log is read"
+
+
+def test_a_folder_that_cannot_be_opened(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To root all can, so the system is asked to say that it cannot."""
+    folder, opened = tmp_path / "kept", os.open
+    folder.mkdir()
+
+    def refuse(path: object, *args: Any, **options: Any) -> int:
+        if path == folder:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *args, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    ran = here("learn", tmp_path / "none.parquet", "-o", tmp_path / "a.model", "--checkpoint", folder)
+    assert ran.refused and "the folder cannot be opened (Permission denied); name another" in ran.err, ran
 
 
 def test_a_call_in_python_goes_on_too(log: Path, tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -14,6 +16,7 @@ import pytest
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import KILLED, Fault, dies_before, here, started, suffice
 from suffice import learner
+from suffice.cli import learning_commands
 
 Record = Callable[[str, object], None]
 
@@ -172,6 +175,32 @@ def test_interrupted_by_a_person(log: Path, tmp_path: Path, undisturbed: Undistu
     assert ran.err == f"suffice: interrupted; what is done is kept in {kept}, and the same command goes on\n"
     record_property("killed", 1)
     goes_on(log, tmp_path, LAYERS, expected)
+
+
+@pytest.mark.parametrize("place", ["suffice.cli.learning_commands.read_logs", "suffice.model.Model.save"])
+def test_interrupted_while_nothing_is_learned(log: Path, tmp_path: Path, place: str) -> None:
+    """Before, and after: what is kept is kept all the same."""
+    assert suffice(*learn(log, tmp_path, LAYERS), fault=_dies_halfway("first-000002")).code == KILLED
+
+    def fault() -> None:
+        module, _, name = place.rpartition(".")
+        setattr(pkgutil.resolve_name(module), name, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+
+    ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
+    kept = tmp_path / "kept"
+    assert ran.err == f"suffice: interrupted; what is done is kept in {kept}, and the same command goes on\n"
+    shutil.rmtree(kept)
+    ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
+    assert ("is kept in" in ran.err) == ("save" in place) and ("nothing was written" in ran.err) == ("read" in place)
+    assert left_in(tmp_path) == (["kept"] if "save" in place else [])
+
+
+def test_interrupted_once_the_model_is_saved(log: Path, tmp_path: Path) -> None:
+    def fault() -> None:
+        learning_commands._note_run = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+
+    ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
+    assert (ran.code, ran.err) == (130, "suffice: interrupted\n") and (tmp_path / "a.model").exists()
 
 
 def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:

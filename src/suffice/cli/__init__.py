@@ -24,7 +24,7 @@ from suffice.cli import (
 from suffice.cli.app import app, arrange_help
 from suffice.cli.folding import spelled_out
 from suffice.cli.printing import complain
-from suffice.endings import ending_when_told
+from suffice.endings import heed
 from suffice.errors import SufficeError
 
 __all__ = [
@@ -43,14 +43,14 @@ arrange_help()
 
 
 def main() -> NoReturn:
-    """Run the command line."""
+    """Run the command line; whoever calls it from a program of theirs handles interruptions."""
     try:
-        with ending_when_told():
-            app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
-            sys.stdout.flush()
+        app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
+        sys.stdout.flush()
     except (SufficeError, CycloptsError) as error:
         _fail(str(error), 2)
     except BrokenPipeError:  # the reader of our output has left
+        heed()
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:  # of our own output; files that are read and written say more
@@ -61,5 +61,6 @@ def main() -> NoReturn:
 
 
 def _fail(text: str, code: int) -> NoReturn:
+    heed()  # it may only be what became of an interruption
     complain(text)
     sys.exit(code)

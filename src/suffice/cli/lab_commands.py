@@ -12,7 +12,7 @@ from suffice.cli.options import Flag, Output, Whole
 from suffice.cli.printing import complain, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
-from suffice.endings import kept_in
+from suffice.endings import if_interrupted, is_kept_in
 from suffice.errors import SufficeError
 
 LONGEST = 1e7  # seconds
@@ -86,7 +86,7 @@ def reproduce(
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
             complain(f"{absent}. Until then it is left out.")
     means = Means(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
-    with kept_in(output):
+    with if_interrupted(is_kept_in(output)):
         runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, means, quick)
     stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
     died = sum(run.failed for run in runs)

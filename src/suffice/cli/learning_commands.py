@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -42,6 +42,7 @@ from suffice.cli.saying import (
     prospects,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
+from suffice.endings import if_interrupted, is_kept_in
 from suffice.errors import CheckpointError, SettingsError
 
 if TYPE_CHECKING:
@@ -142,6 +143,8 @@ def learn(
     json
         Print JSON and nothing else.
     """
+    from suffice.checkpoints import refuse_other_choices, steps_kept
+    from suffice.learning import told_of
     from suffice.model import Model
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
@@ -160,8 +163,13 @@ def learn(
         choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
     folder = None if checkpoint is None else Path(checkpoint)
     counting = counting_by(engine, workers, threads, logs)
-    learned = _learn(logs, options, earlier, choices, counting, folder)
-    learned.model.save(output)
+    if folder is not None:
+        refuse_other_choices(folder, told_of(choices))
+    before = 0 if folder is None else steps_kept(folder)  # of a run that was ended
+    with if_interrupted(is_kept_in(folder) if folder is not None and before else "nothing was written"):
+        learned = _learn(logs, options, earlier, choices, counting, folder)
+        with if_interrupted(is_kept_in(folder)) if folder is not None else nullcontext():
+            learned.model.save(output)
     _note_run(output, learned.seconds, logs)
     if folder is not None:
         _forget(folder)
@@ -170,8 +178,8 @@ def learn(
         print_json(describe(learned.model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
         return
     _print_learned(learned, plan)
-    if learned.steps_before:
-        say(f"The run went on from {learned.steps_before:,} layers or rounds that were kept in {folder}.")
+    if before:
+        say(f"The run went on from {before:,} layers or rounds that were kept in {folder}.")
     say(f"Saved to {output}.")
     seen = command("explore", output, "-o", named_after(output, ".html"))
     if learned.model.plan is None:
@@ -190,7 +198,6 @@ class _Learned(NamedTuple):
     folding: Stationarity | None  # why time was folded, or not, where that was left to the log
     notes: Sequence[str]  # on how the log was read
     seconds: float
-    steps_before: int  # that another run had kept
 
 
 def _learn(
@@ -201,24 +208,21 @@ def _learn(
     counting: AbstractContextManager[Reader | None],
     checkpoint: Path | None,
 ) -> _Learned:
-    """Read and learn, with bars to watch; what can be refused at once is refused before anything is read."""
+    """Read and learn, with bars to watch."""
     from time import perf_counter
 
     from suffice.asking import watched
-    from suffice.checkpoints import refuse_other_choices, steps_kept
-    from suffice.learning import learn_model, told_of
+    from suffice.learning import learn_model
     from suffice.streaming import Room
 
-    if checkpoint is not None:
-        refuse_other_choices(checkpoint, told_of(choices))
     with counting as elsewhere:
         with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
             room = Room(choices.settings.memory, choices.settings.threads, progress, elsewhere)
             reading = read_logs(logs, options, earlier, room)
-        start, steps = perf_counter(), 0 if checkpoint is None else steps_kept(checkpoint)
+        start = perf_counter()
         with progress_bar("Learning", "layers") as progress:
             model, folding = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
-        return _Learned(model, folding, reading.notes, perf_counter() - start, steps)
+        return _Learned(model, folding, reading.notes, perf_counter() - start)
 
 
 def _forget(checkpoint: Path) -> None:

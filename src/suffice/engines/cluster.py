@@ -261,13 +261,13 @@ def _start(ray: Any) -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what will change
     quietly: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     address = os.environ.get("RAY_ADDRESS", "local")
-    ending = signal.getsignal(signal.SIGTERM)
     try:
-        if address == "local":
-            ray.init(address=address, include_dashboard=False, object_store_memory=STORE, **quietly)
-        else:
-            _knock(address)
-            ray.init(address=address, **quietly)
+        with _heeding_sigterm():
+            if address == "local":
+                ray.init(address=address, include_dashboard=False, object_store_memory=STORE, **quietly)
+            else:
+                _knock(address)
+                ray.init(address=address, **quietly)
     except (OSError, RuntimeError, ValueError) as error:  # a ConnectionError is an OSError
         first = str(error).partition("\n")[0]
         raise EngineError(
@@ -275,10 +275,25 @@ def _start(ray: Any) -> None:
             if address == "local"
             else f"there is no Ray cluster at RAY_ADDRESS={address} ({first}); start one, or unset it"
         ) from error
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, ending)  # Ray has its own way
     # Ray prints to stdout that a worker died; we say what came of it, and stdout is for results.
     setattr(ray._private.worker, "_worker_logs_enabled", False)  # noqa: B010 it is theirs, and may be gone one day
+
+
+@contextmanager
+def _heeding_sigterm() -> Iterator[None]:
+    """As before: Ray has its own way, which ends the program as if that had been its wish."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ending = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit:
+        signal.signal(signal.SIGTERM, ending)
+        signal.raise_signal(signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, ending)
 
 
 def _knock(address: str) -> None:
