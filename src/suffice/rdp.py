@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import kernels
-from suffice.asking import Log, View, ask
+from suffice.asking import Log, View, added, ask
 from suffice.episodes import PAD, STOP, Alphabet, Codes, Episodes, Value
 from suffice.errors import ModelError
 from suffice.statistics import weights
@@ -237,32 +237,24 @@ class RDP:
 
         [H+1, N] if stationary, for as many steps as the log has: where it was cut, nothing is known to follow.
         """
-        after = self._after(episodes)
-        states = np.zeros((self._steps_of(episodes) + 1, episodes.n), np.int32)
+        # an extra row and column to stay unseen in: UNSEEN is the last of each
+        tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
+        tau[:-1, :-1] = self.tau
+        symbol, states = self.symbols_in(episodes), np.zeros((self.steps_in(episodes) + 1, episodes.n), np.int32)
         for t, word in enumerate(episodes.word[: len(states) - 1]):
-            states[t + 1] = after[states[t], word]
+            states[t + 1] = tau[states[t], symbol[word]]
         return states
 
-    def _steps_of(self, episodes: Episodes) -> int:
+    def steps_in(self, episodes: Episodes) -> int:
+        """Of a log, that the automaton may take."""
         return episodes.horizon if self.stationary else min(len(episodes.word), self.horizon + 1)
 
-    def _after(self, episodes: Episodes) -> Int32:
-        """[Q+1, X] the state after each letter of a log; the last row is for UNSEEN, where one stays."""
+    def symbols_in(self, episodes: Episodes) -> Int64:
+        """[X] the symbol here of each letter of a log, UNSEEN where this automaton has none."""
         index = {self.symbol(y): y for y in range(len(self.symbols))}
         alphabet = episodes.alphabet
-        seen = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
-        tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)  # a column for unknown symbols too
-        tau[:-1, :-1] = self.tau
-        return tau[:, [index.get(symbol, len(self.symbols)) for symbol in seen]]
-
-    def _met(self, episodes: Episodes) -> Int64:
-        """[Q, X] how often each state meets each letter of a log."""
-        after, met = self._after(episodes), np.zeros((self.n_states + 1, len(episodes.letters)), np.int64)
-        after[after == UNSEEN] = self.n_states
-        state = np.zeros(episodes.n, np.uint32)
-        for word in episodes.word[: self._steps_of(episodes)]:
-            kernels.meet_and_advance(state, after, word, weights(episodes), met)
-        return met[:-1]
+        seen = [(alphabet.action(a), alphabet.observation(o)) for a, o, _ in episodes.letters.tolist()]
+        return np.array([index.get(symbol, UNSEEN) for symbol in seen], np.int64)
 
     def unseen_decisions(self, episodes: Episodes) -> NDArray[np.bool_]:
         """[H, N] which decisions of other episodes came after a history that the automaton has not seen."""
@@ -389,16 +381,14 @@ class _Tallied(NamedTuple):
     def __call__(self, view: View) -> Tally:
         """See `Question`."""
         rdp, episodes = self.rdp, view.episodes
-        met = rdp._met(episodes)  # all that is asked is a matter of the state and the letter
-        letter, action = rdp.codes_in(episodes)
-        stays = (rdp._after(episodes)[:-1] != UNSEEN) & (letter != UNSEEN)
-        found = rdp.own_tally()
-        counts, lost = np.zeros_like(found.counts), np.zeros_like(found.lost)
-        for table, code, cells in ((counts, letter, stays), (lost, action, ~stays)):
-            known = code != UNSEEN
-            np.add.at(table.T, code[known], np.where(cells, met, 0).T[known])
+        codes = rdp.symbols_in(episodes), *rdp.codes_in(episodes)
+        counts = np.zeros(rdp.counts.shape, np.int64)  # large, and of which little may be touched
+        lost = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
+        state = np.zeros(episodes.n, np.int32)
+        for word in episodes.word[: rdp.steps_in(episodes)]:
+            kernels.tally_along(state, rdp.tau, *codes, word, weights(episodes), counts, lost)
         return Tally(counts, lost)
 
     def together(self, answers: list[Tally]) -> Tally:
         """See `Question`."""
-        return Tally(*(np.sum([getattr(a, name) for a in answers], axis=0) for name in ("counts", "lost")))
+        return Tally(added([answer.counts for answer in answers]), added([answer.lost for answer in answers]))

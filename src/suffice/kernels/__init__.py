@@ -42,9 +42,9 @@ from suffice.kernels.walking import (
     advance_along,
     advance_and_meet,
     cross_count,
-    meet_and_advance,
     relabel,
     tally,
+    tally_along,
 )
 from suffice.kernels.words import ID_BITS, joint_weights, rehash_pairs, rehash_rows, walk_back
 
@@ -79,7 +79,6 @@ __all__ = [
     "likelihoods",
     "ln_table",
     "meet",
-    "meet_and_advance",
     "meet_from",
     "meet_tied",
     "meet_twice",
@@ -98,6 +97,7 @@ __all__ = [
     "sort_by_letter",
     "squares",
     "tally",
+    "tally_along",
     "tarone",
     "tarone_threshold",
     "tell_apart",

@@ -42,13 +42,23 @@ def advance_along(state, after, edge_of, first, word, following, weight, table):
 
 
 @jit
-def meet_and_advance(state, after, word, weight, table):
-    """Add up how often each state meets each letter, [Q, X], and take the step to the state after it, [Q, X]."""
+def tally_along(state, tau, symbol, letter, action, word, weight, counts, lost):
+    """One step of every episode of any log, −1 where it is unseen: letters met on the way, or actions that got lost.
+
+    Symbol, letter and action are the automaton's, [X] of the log's letters, −1 where it has none.
+    """
     weighted = weight.size > 0
     for e in range(state.size):
         q, x = state[e], word[e]
-        table[q, x] += weight[e] if weighted else 1
-        state[e] = after[q, x]
+        if q < 0:
+            continue
+        y = symbol[x]
+        state[e] = tau[q, y] if y >= 0 else -1
+        w = weight[e] if weighted else 1
+        if state[e] >= 0 and letter[x] >= 0:
+            counts[q, letter[x]] += w
+        elif action[x] >= 0:
+            lost[q, action[x]] += w
 
 
 @jit
