@@ -384,11 +384,33 @@ def test_out_of_memory_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not (here / "b.model").exists()
 
 
-def test_a_reader_that_leaves_is_no_fault(here: Path) -> None:
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info", LONG),
+        ("check", f"{LONG}.csv"),
+        ("learn", f"{LONG}.parquet", "-o", "b.model"),
+        ("learn", "log.parquet", "-o", LONG),
+        ("learn", "log.parquet", "-o", "b.model", "--checkpoint", LONG),
+        ("learn", "log.parquet", "-o", "b.model", "--like", LONG),
+    ],
+)
+def test_names_that_no_file_may_have_are_the_users_affair(here: Path, words: tuple[str, ...]) -> None:
+    before = contents(here)
+    ran = suffice(*words)
+    assert ran.code == 2 and "name too long" in ran.err and ran.err.count("\n") == 1
+    assert contents(here) == before
+
+
+@pytest.mark.parametrize("words", [("info", "a.model", "--json"), ("learn", "--help")], ids=" ".join)
+def test_a_reader_that_leaves_is_no_fault(here: Path, words: tuple[str, ...]) -> None:
     """suffice info a.model --json | true"""
     reading, writing = os.pipe()
     os.close(reading)
-    ran = subprocess.run([SCRIPT, "info", "a.model", "--json"], stdout=writing, stderr=subprocess.PIPE, check=False)
+    ran = subprocess.run([SCRIPT, *words], stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (ran.returncode, ran.stderr) == (0, b"")
 

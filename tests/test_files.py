@@ -63,6 +63,22 @@ def test_any_name_that_a_file_may_have(tmp_path: Path, name: str) -> None:
     assert os.listdir(tmp_path) == [name]
 
 
+def test_no_file_takes_the_place_of_a_pipe(tmp_path: Path) -> None:
+    """Nor of a device: as root, `-o /dev/null` would leave the machine without one."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for name in ("pipe", "link"):
+        with pytest.raises(SufficeError, match="this is a device or a pipe"), replacing(tmp_path / name):
+            pass
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+
+
+def test_a_full_disk_is_told_with_a_way_out(tmp_path: Path) -> None:
+    with pytest.raises(SufficeError, match="make room, or choose another folder"), replacing(tmp_path / "a"):
+        raise OSError(28, "No space left on device")
+
+
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
 def test_names_that_no_file_may_have(tmp_path: Path, name: str) -> None:
     with pytest.raises(SufficeError), replacing(tmp_path / name) as temporary:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from suffice.errors import SufficeError, closest
 
 PIECE = 1 << 20  # bytes
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextlib.contextmanager
@@ -21,6 +24,7 @@ def replacing(path: Path) -> Iterator[Path]:
         raise SufficeError(f"{path}: no file can have such a name; choose another")
     if not path.parent.is_dir():
         raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
+    refuse_what_is_no_file(path)
     temporary = path.with_name(f"{_beginning(path)}{os.getpid()}.tmp")
     try:
         with contextlib.suppress(OSError):  # to tidy up is not what was asked for
@@ -31,10 +35,23 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     except OSError as error:
         reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise SufficeError(f"{path}: the file cannot be written ({reason})") from error
+        advice = "; make room, or choose another folder" if error.errno in FULL else ""
+        raise SufficeError(f"{path}: the file cannot be written ({reason}){advice}") from error
     finally:
         with contextlib.suppress(OSError):  # a disk that fails says why above; who writes the file next tidies up
             temporary.unlink(missing_ok=True)
+
+
+def refuse_what_is_no_file(path: Path) -> None:
+    """Refuse to put a file where none can be, or in the place of a device or a pipe, which other programs may need."""
+    try:
+        kind = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):  # of which more is said elsewhere
+        return
+    except OSError as error:
+        raise SufficeError(f"{path}: no file can be there ({error.strerror}); choose another name") from error
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+        raise SufficeError(f"{path}: this is a device or a pipe, which a file would replace; choose another name")
 
 
 def _beginning(path: Path) -> str:

@@ -49,14 +49,25 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except (SufficeError, CycloptsError) as error:
         _fail(str(error), 2)
-    except BrokenPipeError:  # the reader of our output has left
-        heed()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except OSError as error:  # of our own output; files that are read and written say more
+    except BrokenPipeError:
+        _let_the_reader_leave()
+    except SystemExit as ending:
+        if isinstance(ending.__context__, BrokenPipeError):  # which rich takes for a failure
+            _let_the_reader_leave()
+        raise
+    except OSError as error:  # of our own output, unless it names a file; where that is known, more is said
+        if error.filename is not None:
+            _fail(f"{error.filename}: this cannot be used ({error.strerror}); name another", 2)
         _fail(f"cannot write what there is to say ({error.strerror})", 1)
     except MemoryError:
         _fail("out of memory; say with --memory how much there is, or try a smaller --family, --horizon or log", 1)
+    sys.exit(0)
+
+
+def _let_the_reader_leave() -> NoReturn:
+    """Of our output: that is no failure, unless we were told to end."""
+    heed()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Group, Parameter, Token
 
 from suffice.cli.names import FileName
-from suffice.errors import SettingsError, closest
+from suffice.errors import LogError, SettingsError, closest
+from suffice.files import refuse_what_is_no_file
 
 if TYPE_CHECKING:
     from suffice.controller import Controller
@@ -258,6 +259,7 @@ def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Epis
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: Room) -> Reading:
     """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
+    from suffice.logs import Dataset
     from suffice.reading import read_source, read_together, room_for
 
     bins, horizon = _bins(options, like), options.horizon
@@ -267,7 +269,12 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
     def one(log: str, bins: Mapping[str, Binning], horizon: int | None) -> Reading:
         return read_source(log, _how(options, bins, horizon, like), room_for(logs, room))
 
-    return read_together(logs, one, bins, horizon)
+    try:
+        return read_together(logs, one, bins, horizon)
+    except LogError as error:
+        if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
+            raise LogError(f"{error}; if these files are one log, name their folder, or quote the pattern") from error
+        raise
 
 
 def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
@@ -311,6 +318,7 @@ def _how(options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, 
 def refuse_output(output: str, *inputs: str) -> None:
     """Before the work, not after it."""
     path = Path(output)
+    refuse_what_is_no_file(path)
     if not output or path.is_dir():
         raise SettingsError(f"-o {output!r} names no file; give a file to write")
     if not path.parent.is_dir():
