@@ -214,6 +214,15 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "--engine ray" in refused.stderr
 
 
+def test_workers_that_do_not_help_are_told_of() -> None:
+    chosen, own = cluster.Reader(None, Ray(1000)), cluster.Reader(None, Ray())
+    assert list(chosen._doubts(36, 2)) == [
+        "36 workers counted, since each takes row groups of its own and there are no more",
+        "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",
+    ]
+    assert not list(chosen._doubts(1000, 1000)) and not list(own._doubts(2, 4))
+
+
 def test_ray_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(suffice.MissingError, match=r"pip install 'suffice\[ray\]'"):

@@ -66,8 +66,10 @@ def read_data(
     return read_together(sources, read, bins or {}, horizon)
 
 
-def refuse_for_workers(source: Data) -> None:
+def refuse_for_workers(source: Data, *more: Data) -> None:
     """Refuse what the workers of a cluster cannot read."""
+    if more:
+        raise SettingsError("workers read one log; put its Parquet files into one folder, and give that")
     if isinstance(source, str | Path):
         if Dataset.of(source) is not None:
             return
@@ -100,7 +102,7 @@ def room_for(sources: Sequence[Any], room: Room | None) -> Room | None:
     if len(sources) == 1:
         return room
     if room is not None and room.elsewhere is not None:
-        raise SettingsError("workers read one log; put its Parquet files into one folder, and give that")
+        refuse_for_workers(*sources)
     return None
 
 

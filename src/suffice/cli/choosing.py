@@ -76,8 +76,7 @@ def counting_by(engine: str, workers: int | None, threads: int | None, logs: Seq
     from suffice.engines.cluster import Ray
     from suffice.reading import refuse_for_workers
 
-    for log in logs:  # before anything is started, which takes seconds
-        refuse_for_workers(log)
+    refuse_for_workers(*logs)  # before anything is started, which takes seconds
     with ExitStack() as until_done:
         with waiting("Starting Ray"):
             reader = until_done.enter_context(Ray(workers, threads or 1).reading())

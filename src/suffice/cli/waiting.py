@@ -39,7 +39,7 @@ def progress_bar(text: str, unit: str) -> Iterator[Callable[[float, int], None]]
 
     def update(done: float, of: int) -> None:
         heed()
-        bar.update(task, completed=done, total=of)
+        bar.update(task, completed=done, total=of or None)  # None: as before, for what is not known yet
 
     try:
         yield update

@@ -77,10 +77,19 @@ class Reader:
 
     def __call__(self, dataset: Dataset, how: HowToRead, room: Room) -> tuple[Scattered, Report]:
         """See `streaming.Reader`."""
-        workers = self._chosen.workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         # other machines have other working folders
         dataset = replace(dataset, files=tuple(file.resolve() for file in dataset.files))
-        return self.read(dataset, how, room, cut_evenly(dataset, workers))
+        parts = cut_evenly(dataset, self._chosen.workers or cpus)
+        episodes, report = self.read(dataset, how, room, parts)
+        return episodes, replace(report, notes=(*report.notes, *self._doubts(len(parts), cpus)))
+
+    def _doubts(self, workers: int, cpus: int) -> Iterator[str]:
+        """Whether so many workers help."""
+        if self._chosen.workers is not None and workers < self._chosen.workers:
+            yield f"{workers} workers counted, since each takes row groups of its own and there are no more"
+        if workers > cpus:
+            yield f"{workers} workers shared {cpus} CPUs; fewer would take less memory, and be no slower"
 
     def read(
         self, dataset: Dataset, how: HowToRead, room: Room, parts: Sequence[tuple[int, int]]
