@@ -113,8 +113,11 @@ def test_files_that_are_no_logs(tmp_path: Path) -> None:
         refusal(tmp_path / "folder.csv")
         == "folder.csv: there is no Parquet file in this folder; name a file, or another folder"
     )
+    for name in ("README.md", ".hidden.csv", "_part.parquet"):
+        (tmp_path / "folder.csv" / name).write_text("")
+    assert refusal(tmp_path / "folder.csv").endswith("; name a file, or another folder")
     (tmp_path / "folder.csv" / "log.csv").write_text("")
-    assert refusal(tmp_path / "folder.csv").endswith("this folder; a log in .csv is one file: name it")
+    assert refusal(tmp_path / "folder.csv").endswith("this folder; log.csv is a log by itself: name it")
 
 
 def test_too_many_values_are_refused(tmp_path: Path) -> None:

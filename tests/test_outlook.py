@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,8 @@ def test_a_corridor_is_soon_known() -> None:
 def test_a_maze_takes_more_than_a_thousand_episodes() -> None:
     outlook = look_ahead(simulated("t-maze", 1000))
     assert not outlook.enough and outlook.sentences[0].startswith("More episodes would tell more")
+    sampled = replace(outlook, episodes=10**6, wanted=None)
+    assert sampled.sentences[0].startswith("All your episodes will tell more: states learned are")
 
 
 def test_large_logs_are_sampled_and_the_time_is_for_all() -> None:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -82,6 +82,7 @@ class Early(Question[T], Protocol[T]):
         """The answer of n candidates, from that of the groups they consist of."""
 
 
+@dataclass(frozen=True)
 class Nothing:
     """A question for who only wants the episodes to walk on."""
 

@@ -78,7 +78,8 @@ class Outlook:
         if self.enough:
             return f"It looks like enough: the states no longer change with the episodes ({grown}); no merge was close."
         there = self.wanted is not None and self.wanted <= self.episodes  # though not in what was tried
-        told = "It may be enough" if self.steady or there else "More episodes would tell more"
+        left = "All your episodes will tell more" if self.tried < self.episodes else "More episodes would tell more"
+        told = "It may be enough" if self.steady or there else left
         told += f": states learned are {grown}"
         if self.wanted is not None:
             what = "merge is" if self.undecided == 1 else "merges are"

@@ -81,9 +81,10 @@ class Room:
         """What not even the smallest pieces, or what is known of so many episodes, fit into."""
         needed = max(SMALLEST, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
         if self.memory < needed:
+            more = "" if episodes else f", and {BYTES_AN_EPISODE} bytes more for each episode"
             raise SettingsError(
                 f"--memory {self.memory / 1e6:.0f}MB is too little for this log, even in pieces; give at least "
-                f"{math.ceil(needed / 1e7) * 10}MB"
+                f"{math.ceil(needed / 1e7) * 10}MB{more}"
             )
 
 

@@ -24,7 +24,20 @@ from suffice.logs.arrays import first_line
 from suffice.logs.limits import BROKEN, refuse_columns, refuse_rows
 from suffice.logs.tables import Table, settled
 
-SUFFIXES = (".parquet", ".pq")
+KINDS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".jsonl": "json",
+    ".jsonl.gz": "json",
+    ".ndjson": "json",
+    ".json": "json",
+}
+SUFFIXES = tuple(suffix for suffix, kind in KINDS.items() if kind == "parquet")
 BUFFER = 1 << 20  # bytes of a column at a time, where a row group may be as large as the log
 
 
@@ -52,10 +65,10 @@ class Dataset:
             return None
         path, name = Path(source), str(source)
         if path.is_dir():
-            found = [file for file in path.rglob("*") if _is_ours(file, path)]
+            found = list(_logs_in(path, SUFFIXES))
             if not found:
-                others = sorted(file.suffix for file in path.rglob("*") if file.is_file() and file.suffix)
-                seen = f"; a log in {others[0]} is one file: name it" if others else "; name a file, or another folder"
+                first = min(_logs_in(path, tuple(KINDS)), default=None)
+                seen = f"; {first.name} is a log by itself: name it" if first else "; name a file, or another folder"
                 raise LogError(f"{name}: there is no Parquet file in this folder{seen}")
             return cls(name, tuple(sorted(found, key=_by_numbers)))
         if has_magic(name) and not path.exists():
@@ -206,10 +219,12 @@ def _unreadable(file: Path, name: str, error: Exception) -> LogError:
     return LogError(f"{file}: column {name!r} cannot be read ({first_line(error)}); export it again")
 
 
-def _is_ours(file: Path, folder: Path) -> bool:
+def _logs_in(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
     """Other programs leave files there that begin with a dot or an underscore."""
-    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    return file.suffix.lower() in SUFFIXES and file.is_file() and not hidden
+    for file in folder.rglob("*"):
+        hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+        if not hidden and file.name.lower().endswith(suffixes) and file.is_file():
+            yield file
 
 
 def _by_numbers(file: Path) -> list[tuple[int, int, str]]:

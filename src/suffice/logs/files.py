@@ -18,24 +18,10 @@ from suffice.errors import LogError
 from suffice.files import name_beside
 from suffice.logs.arrays import first_line
 from suffice.logs.arrow_files import open_arrow
-from suffice.logs.datasets import Dataset
+from suffice.logs.datasets import KINDS, Dataset
 from suffice.logs.json_files import open_json
 from suffice.logs.limits import BROKEN, lines, opened, refuse_bomb, refuse_columns
 from suffice.logs.tables import Table
-
-KINDS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".jsonl": "json",
-    ".jsonl.gz": "json",
-    ".ndjson": "json",
-    ".json": "json",
-}
 
 
 def format_of(path: Path) -> str:

@@ -53,8 +53,9 @@ class Extent(NamedTuple):
             seen.sort()
             if (seen[1:] == seen[:-1]).any():
                 raise LogError(
-                    f"{name}: the rows of an episode do not lie together, and the log is too large to sort in memory; "
-                    "sort it by episode and step, or raise --memory"
+                    f"{name}: the rows of an episode do not lie together, or two episodes have one id, and the log is "
+                    "too large to sort in memory; sort it by episode and step, see that every file has its own ids, or "
+                    "raise --memory"
                 )
         longest = max(part.longest for part in parts)
         return cls(sum(p.episodes for p in parts), longest, parts[0].first, parts[-1].last, ascending, _NONE)
