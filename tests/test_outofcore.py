@@ -362,6 +362,18 @@ def test_steps_are_counted_in_one_way(here: Path, later: bool) -> None:
     assert "begins with step 1, not 0" in in_pieces
 
 
+def test_of_a_damaged_file_the_column_is_named(here: Path) -> None:
+    """As when it is read at once."""
+    file = next(Path("maze").rglob("*.parquet"))
+    where = pq.read_metadata(file).row_group(0).column(4)
+    damaged = bytearray(file.read_bytes())
+    begin = where.dictionary_page_offset or where.data_page_offset
+    damaged[begin : begin + where.total_compressed_size] = bytes(where.total_compressed_size)
+    file.write_bytes(damaged)
+    for told in refusals("maze", how_to(SEEN), 50):
+        assert f"{file}: column {where.path_in_schema!r} cannot be read" in told
+
+
 @pytest.mark.parametrize("new", [lambda i: i % 300, lambda i: f"ß{i % 300}", lambda i: float(i % 300)])
 def test_scattered_episodes_are_refused(here: Path, new: Callable[[int], Any]) -> None:
     renumbered(here, lambda row: {"episode": new(row["episode"])})

@@ -96,7 +96,8 @@ class Dataset:
         for file, schema in zip(self.files[1:], others, strict=True):
             if not schema.equals(first):
                 raise LogError(
-                    f"{file}: its columns are not those of {self.files[0].name} ({_difference(first, schema)})"
+                    f"{file}: its columns are not those of {self.files[0].name} ({_difference(first, schema)}); write "
+                    "both alike, or move one elsewhere"
                 )
         return first
 
@@ -174,7 +175,7 @@ class Dataset:
             except pa.ArrowMemoryError as error:
                 raise MemoryError from error
             except BROKEN as error:
-                raise _unreadable(file, ", ".join(columns), error) from error
+                raise _unreadable(file, _first_broken(opened, groups, columns, rows), error) from error
             self._refuse_if_changed(file)
             if first != wanted[-1].first + wanted[-1].rows:
                 raise LogError(f"{file}: it has fewer rows than it says; export it again")
@@ -213,6 +214,17 @@ def files_of(source: str) -> tuple[str | Path, ...]:
 
 def _is_text(kind: pa.DataType) -> bool:
     return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+
+
+def _first_broken(opened: pq.ParquetFile, groups: list[int], columns: Sequence[str], rows: int) -> str:
+    """Of columns that cannot be read together, the one that cannot be read by itself."""
+    for name in columns:
+        try:
+            for batch in opened.iter_batches(rows, row_groups=groups, columns=[name], use_threads=False):
+                batch.validate(full=True)
+        except BROKEN:
+            return name
+    return ", ".join(columns)
 
 
 def _unreadable(file: Path, name: str, error: Exception) -> LogError:
