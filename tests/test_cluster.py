@@ -217,7 +217,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 def test_workers_that_do_not_help_are_told_of() -> None:
     chosen, own = cluster.Reader(None, Ray(1000)), cluster.Reader(None, Ray())
     assert list(chosen._doubts(36, 2)) == [
-        "36 workers counted, since each takes row groups of its own and there are no more",
+        "36 of 1,000 workers counted, as each takes whole row groups of the log",
         "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",
     ]
     assert not list(chosen._doubts(1000, 1000)) and not list(own._doubts(2, 4))

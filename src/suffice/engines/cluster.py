@@ -87,7 +87,7 @@ class Reader:
     def _doubts(self, workers: int, cpus: int) -> Iterator[str]:
         """Whether so many workers help."""
         if self._chosen.workers is not None and workers < self._chosen.workers:
-            yield f"{workers} workers counted, since each takes row groups of its own and there are no more"
+            yield f"{workers} of {self._chosen.workers:,} workers counted, as each takes whole row groups of the log"
         if workers > cpus:
             yield f"{workers} workers shared {cpus} CPUs; fewer would take less memory, and be no slower"
 
