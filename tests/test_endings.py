@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-INTERRUPTED = (130, "", "suffice: interrupted\n")
+INTERRUPTED = (130, "", "suffice: interrupted; nothing was written\n")
 
 
 def ran(program: str, *words: str, ignoring: int | None = None) -> tuple[int, str, str]:
@@ -120,6 +121,15 @@ def test_whoever_reads_the_complaint_may_have_left() -> None:
 def test_what_is_done_before_it_is_heard_is_done() -> None:
     assert ran(f"{WITHIN}pass{SWALLOWED}    sys.exit(0)")[0] == 0
     assert ran(f"{WITHIN}pass{SWALLOWED}    sys.exit(1)") == INTERRUPTED
+
+
+def test_that_nothing_was_written_is_told_only_until_something_is(tmp_path: Path) -> None:
+    written = f"with replacing(Path({str(tmp_path / 'a')!r})) as temporary: temporary.write_text('all')"
+    imports = "from pathlib import Path; from suffice.files import replacing"
+    told = ran(f"{imports}\n{WITHIN}{written}\n    os.kill(os.getpid(), signal.SIGINT)")
+    assert told == (130, "", "suffice: interrupted\n")
+    before = f"{imports}\n{written}\n{WITHIN}os.kill(os.getpid(), signal.SIGINT)"
+    assert ran(before) == INTERRUPTED, "by whom it was before is not known"
 
 
 def test_of_what_is_told_the_innermost_counts() -> None:

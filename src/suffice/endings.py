@@ -21,6 +21,7 @@ from suffice.errors import visible
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of people, schedulers and terminals
 _came: list[int] = []  # those that did
+_written: list[Path] = []  # files that are there now
 
 
 @contextmanager
@@ -29,6 +30,7 @@ def ending_when_told() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in ENDINGS}
     heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
     complain_of_it = sys.unraisablehook
+    _written.clear()
 
     def complain(unraisable: sys.UnraisableHookArgs) -> None:
         if not (_came and issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit)):  # which will be heeded
@@ -66,6 +68,11 @@ def if_interrupted(told: str) -> Iterator[None]:
         raise
 
 
+def note_written(path: Path) -> None:
+    """From now on whoever interrupts is not told that nothing was written."""
+    _written[:] = [path]
+
+
 def is_kept_in(folder: Path | str) -> str:
     """To be told where nothing is lost."""
     return f"what is done is kept in {folder}, and the same command goes on"
@@ -86,7 +93,8 @@ def _leave(number: int, error: BaseException) -> NoReturn:
     """Without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
     for another in ENDINGS:
         signal.signal(another, signal.SIG_IGN)
-    told = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Told)), "")
+    usual = "" if _written else "; nothing was written"
+    told = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Told)), usual)
     with suppress(OSError, ValueError):  # who reads it may have been interrupted too
         if number == signal.SIGINT and sys.stderr is not None:
             print(f"suffice: interrupted{visible(told)}", file=sys.stderr, flush=True)

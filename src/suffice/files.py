@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from suffice.endings import note_written
 from suffice.errors import SufficeError, closest
 
 PIECE = 1 << 20  # bytes
@@ -32,6 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         temporary.open("xb").close()  # a file of our own: through a link that waits there, another would be written
         yield temporary
+        note_written(path)
         os.replace(temporary, path)
     except OSError as error:
         reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -166,10 +166,10 @@ def learn(
     if folder is not None:
         refuse_other_choices(folder, told_of(choices))
     before = 0 if folder is None else steps_kept(folder)  # of a run that was ended
-    with if_interrupted(is_kept_in(folder) if folder is not None and before else "nothing was written"):
+    with if_interrupted(is_kept_in(folder)) if folder is not None and before else nullcontext():
         learned = _learn(logs, options, earlier, choices, counting, folder)
-        with if_interrupted(is_kept_in(folder)) if folder is not None else nullcontext():
-            learned.model.save(output)
+    with if_interrupted(is_kept_in(folder)) if folder is not None else nullcontext():
+        learned.model.save(output)
     _note_run(output, learned.seconds, logs)
     if folder is not None:
         _forget(folder)
