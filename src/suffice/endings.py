@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import current_thread, main_thread
+from threading import Event, current_thread, main_thread
 from types import FrameType
 from typing import NoReturn
 
@@ -21,7 +21,7 @@ from suffice.errors import visible
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of people, schedulers and terminals
 _came: list[int] = []  # those that did
-_written: list[Path] = []  # files that are there now
+_wrote = Event()  # whether there is a file that was not there before
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def ending_when_told() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in ENDINGS}
     heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
     complain_of_it = sys.unraisablehook
-    _written.clear()
+    _wrote.clear()
 
     def complain(unraisable: sys.UnraisableHookArgs) -> None:
         if not (_came and issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit)):  # which will be heeded
@@ -68,9 +68,9 @@ def if_interrupted(told: str) -> Iterator[None]:
         raise
 
 
-def note_written(path: Path) -> None:
+def note_written() -> None:
     """From now on whoever interrupts is not told that nothing was written."""
-    _written[:] = [path]
+    _wrote.set()
 
 
 def is_kept_in(folder: Path | str) -> str:
@@ -93,7 +93,7 @@ def _leave(number: int, error: BaseException) -> NoReturn:
     """Without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
     for another in ENDINGS:
         signal.signal(another, signal.SIG_IGN)
-    usual = "" if _written else "; nothing was written"
+    usual = "" if _wrote.is_set() else "; nothing was written"
     told = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Told)), usual)
     with suppress(OSError, ValueError):  # who reads it may have been interrupted too
         if number == signal.SIGINT and sys.stderr is not None:

@@ -33,7 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         temporary.open("xb").close()  # a file of our own: through a link that waits there, another would be written
         yield temporary
-        note_written(path)
+        note_written()
         os.replace(temporary, path)
     except OSError as error:
         reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

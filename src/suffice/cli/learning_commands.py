@@ -166,9 +166,9 @@ def learn(
     if folder is not None:
         refuse_other_choices(folder, told_of(choices))
     before = 0 if folder is None else steps_kept(folder)  # of a run that was ended
-    with if_interrupted(is_kept_in(folder)) if folder is not None and before else nullcontext():
+    with _told_what_is_kept(folder if before else None):
         learned = _learn(logs, options, earlier, choices, counting, folder)
-    with if_interrupted(is_kept_in(folder)) if folder is not None else nullcontext():
+    with _told_what_is_kept(folder):
         learned.model.save(output)
     _note_run(output, learned.seconds, logs)
     if folder is not None:
@@ -189,6 +189,11 @@ def learn(
         say_next(judged, seen)
     else:
         say_next(seen, command("report", output))
+
+
+def _told_what_is_kept(folder: Path | None) -> AbstractContextManager[None]:
+    """For whoever interrupts, if there is something."""
+    return nullcontext() if folder is None else if_interrupted(is_kept_in(folder))
 
 
 class _Learned(NamedTuple):
