@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from log_files import RAGGED, convert
@@ -127,6 +128,20 @@ def test_simulated_logs_follow_seed_and_options(tmp_path: Path) -> None:
     log("d.csv", "t-maze", "--horizon", "6", "--set", "length=2", "--set", "noise=true")
     episodes, report = read_log(tmp_path / "d.csv")
     assert report.horizon == 6 and (1, 1, 1) in episodes.alphabet.observations
+
+
+def test_files_of_one_log_that_the_shell_named_one_by_one(here: Path) -> None:
+    """An episode that goes on in the next file is none by itself."""
+    rows = pq.read_table("log.parquet")
+    for i, part in enumerate((rows.slice(0, 6), rows.slice(6))):
+        pq.write_table(part, f"part-{i}.parquet")
+    told = suffice("learn", "part-0.parquet", "part-1.parquet", "-o", "b.model")
+    assert told.code == 2 and told.err.endswith(
+        "; if these files are one log, name their folder, or quote the pattern\n"
+    )
+    assert ok("learn", "part-*.parquet", "-o", "b.model")
+    ray = suffice("learn", "part-0.parquet", "part-1.parquet", "-o", "b.model", "--engine", "ray")
+    assert ray.code == 2 and "workers read one log; put its Parquet files into one folder" in ray.err
 
 
 # Figures for scripts

@@ -64,6 +64,15 @@ def test_those_who_schedule_are_told_nothing() -> None:
         assert ran(f"{WITHIN}os.kill(os.getpid(), {number:d})") == (128 + number, "", "")
 
 
+def test_ray_has_no_say_in_it() -> None:
+    """It replaces the handler while it starts; its own way of ending is not taken for ours."""
+    its_way = "signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number)); "
+    starting = f"from suffice.engines.cluster import _heeding_sigterm\n{WITHIN}with _heeding_sigterm(): {its_way}"
+    assert ran(f"{starting}os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
+    assert ran(f"{starting}pass\n    os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
+    assert ran(f"{starting}sys.exit(3)")[0] == 3
+
+
 def test_impatience_changes_nothing() -> None:
     again = "    sys.stderr.flush = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
     assert ran(f"{WITHIN}pass\n{again}    os.kill(os.getpid(), signal.SIGINT)") == INTERRUPTED

@@ -559,6 +559,7 @@ def test_a_limit_that_nothing_fits_into_is_refused(here: Path, monkeypatch: pyte
     code, _, complaint = suffice("learn", "maze", "-o", "no.model", "--observations", "seen", "--memory", "100MB")
     assert (code, complaint.count("\n")) == (2, 1)
     assert complaint.startswith("suffice: --memory 100MB is too little for this log")
+    assert complaint.endswith("give at least 410MB, and 4 bytes more for each episode\n"), "how many is not known yet"
     least = re.findall(r"at least (\d+MB)", complaint)
     assert suffice("learn", "maze", "-o", "a.model", "--observations", "seen", "--memory", *least)[0] == 0
 

@@ -70,6 +70,16 @@ def test_a_spinner_shows_the_time_so_far(monkeypatch: pytest.MonkeyPatch) -> Non
     assert re.search(r"Reading \[log\]\.csv 0:00", shown) and "%" not in shown
 
 
+def test_until_there_is_something_to_count_no_share_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal(monkeypatch, "stderr") as end:
+        monkeypatch.setattr(waiting, "PATIENCE", 0.1)
+        with progress_bar("Working", "steps") as progress:
+            progress(0, 0)
+            time.sleep(0.3)
+        shown = without_colours(shown_by(end)).decode()
+    assert "Working" in shown and "%" not in shown
+
+
 def test_a_short_task_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.3 <= waiting.PATIENCE <= 1
     with terminal(monkeypatch, "stderr") as end:

@@ -290,16 +290,17 @@ def _start(ray: Any) -> None:
 
 @contextmanager
 def _heeding_sigterm() -> Iterator[None]:
-    """As before: Ray has its own way, which ends the program as if that had been its wish."""
+    """As before: Ray has its own way, which is to exit with the number of the signal."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     ending = signal.getsignal(signal.SIGTERM)
     try:
         yield
-    except SystemExit:
-        signal.signal(signal.SIGTERM, ending)
-        signal.raise_signal(signal.SIGTERM)
+    except SystemExit as exiting:
+        if exiting.code == signal.SIGTERM:
+            signal.signal(signal.SIGTERM, ending)
+            signal.raise_signal(signal.SIGTERM)
         raise
     finally:
         signal.signal(signal.SIGTERM, ending)
