@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from aalpy.learning_algs import run_Alergia
 
-from suffice.episodes import DUMMY, PAD, Episodes
+from suffice.data.alphabet import DUMMY, PAD
+from suffice.data.episodes import Episodes
 from suffice.lab.peers.alergia import FIRST_ACTION
 
 BEST_EPS: Final = {"t-maze": 0.5, "mini-hall": 0.05}

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 import suffice
-from suffice.engines.cluster import Ray, RayCrew
-from suffice.learning import Choices, learn_model
-from suffice.logs import Columns
-from suffice.reading import read_data
-from suffice.streaming import Room
+from suffice.data.loading import read_data
+from suffice.data.logs.columns import Columns
+from suffice.data.streaming import Room
+from suffice.engines.ray import Ray, RayCrew
+from suffice.models.api import Choices, learn_model
 
 HERE = Path(__file__).parent
 DOMAIN, OPTIONS, HORIZON, EPISODES = "t-maze", {"length": "10"}, 40, 2_000_000
@@ -123,13 +123,14 @@ def latency(ray: Any) -> float:
 
 def costs_of_steps(log: Path) -> dict[str, float]:
     """CPU nanoseconds a step, of one worker in this process: to read it, and to pass over it in various ways."""
-    from suffice.asking import Nothing
+    from suffice.data.logs.datasets import Dataset
+    from suffice.data.logs.pieces import Pieces
+    from suffice.data.logs.reading import HowToRead
+    from suffice.data.queries import Nothing
+    from suffice.data.streaming import read_part
     from suffice.engines.blocks import Move, Walk
-    from suffice.logs import Dataset, HowToRead
-    from suffice.logs.pieces import Pieces
-    from suffice.statistics import Counted
-    from suffice.statistics.language_counts import LanguageCounts
-    from suffice.streaming import read_part
+    from suffice.evidence.language_counts import LanguageCounts
+    from suffice.evidence.statistic import Counted
 
     dataset = Dataset.of(log)
     assert dataset is not None

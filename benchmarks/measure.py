@@ -9,12 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from suffice.engines import running
-from suffice.episodes import Episodes
+from suffice.automata.rdp import UNSEEN
+from suffice.data.episodes import Episodes
+from suffice.engines.engine import running
+from suffice.evidence.statistic import Counted
 from suffice.lab.measuring import measured
-from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import UNSEEN
-from suffice.statistics import Counted
+from suffice.learning.adact_h import Learned, Settings, adact_h
 
 
 def warm_up(episodes: Episodes, settings: Settings) -> None:

@@ -21,14 +21,15 @@ from typing import Any, Final
 import numpy as np
 
 from suffice import make, simulate, write_log
-from suffice.episodes import Episodes
-from suffice.learner import Settings
-from suffice.learning import Choices, learn_model
-from suffice.logs import Dataset, HowToRead
-from suffice.logs.pieces import Pieces
-from suffice.reading import Reading, of_report, read_as
-from suffice.stored import Stored
-from suffice.streaming import Room, read_stored
+from suffice.data.episodes import Episodes
+from suffice.data.loading import Reading, of_report
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Pieces
+from suffice.data.logs.reading import HowToRead, read_as
+from suffice.data.stored import Stored
+from suffice.data.streaming import Room, read_stored
+from suffice.learning.adact_h import Settings
+from suffice.models.api import Choices, learn_model
 
 HERE: Final = Path(__file__).parent
 DOMAINS: Final = ("t-maze", "mini-hall")

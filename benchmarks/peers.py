@@ -20,13 +20,14 @@ from typing import Final
 
 import numpy as np
 
-from suffice.domains import make
-from suffice.episodes import STOP, Alphabet, Codes, Int64
-from suffice.exact.stationary import END, START, Stationary, stationary_rdp
+from suffice.automata.rdp import UNSEEN
+from suffice.data.alphabet import STOP, Alphabet
+from suffice.domains.exact.stationary import END, START, Stationary, stationary_rdp
+from suffice.domains.registry import make
+from suffice.kernels.array_types import Codes, Int64
 from suffice.lab.peers.alergia import aalpy
 from suffice.lab.peers.flexfringe import HEURISTICS, find_flexfringe, flexfringe
 from suffice.lab.peers.machines import as_tau
-from suffice.rdp import UNSEEN
 
 BEST_EPS: Final = {"t-maze": 1.0}  # elsewhere 0.05
 

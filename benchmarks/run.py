@@ -21,16 +21,18 @@ import numpy as np
 from baselines import BEST_EPS, learn_with_alergia
 from measure import counting, cpu_seconds, peak_bytes, wall_seconds
 
-from suffice.bounds import PAPER
-from suffice.domains import MiniHall, TMaze, make
-from suffice.episodes import Episodes
-from suffice.learner import Settings, adact_h
-from suffice.logs import write_log
-from suffice.simulation import simulate, stream
-from suffice.solution import regorl
-from suffice.statistics.language_counts import LanguageCounts
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.data.episodes import Episodes
+from suffice.data.logs.writing import write_log
+from suffice.domains.registry import make
+from suffice.domains.simulation import simulate, stream
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.evidence.bounds import PAPER
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning.regorl import regorl
 
 HERE = Path(__file__).parent
 HORIZON = 15

@@ -22,19 +22,19 @@ import numpy as np
 from peers import BEST_EPS, is_exact
 
 from suffice import Controller, FiniteModel, evaluate, make
-from suffice.domains import Domain
-from suffice.episodes import Episodes, Int64
-from suffice.exact import Stationary, stationary_rdp
-from suffice.exact.stationary import END, START
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.exact.stationary import END, START, Stationary, stationary_rdp
+from suffice.kernels.array_types import Int64
 from suffice.lab.measuring import measured
 from suffice.lab.peers.alergia import aalpy
 from suffice.lab.peers.flexfringe import HEURISTICS, flexfringe
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau
-from suffice.learner import Settings
-from suffice.planner import GREEDY, plan_on
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import learn_layers
-from suffice.tying import tie
+from suffice.learning.adact_h import Settings
+from suffice.learning.layers import learn_layers
+from suffice.learning.stationary.learner import tie
+from suffice.planning.planner import GREEDY, plan_on
 
 SEEDS: Final = (11, 12, 13)
 TEN: Final = tuple(range(100, 110))

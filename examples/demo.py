@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from suffice import Model
-from suffice.rdp import show
+from suffice.automata.histories import show
 
 ROOT = Path(__file__).resolve().parent.parent
 

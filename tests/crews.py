@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import suffice
-from suffice.engines.scattered import Scattered, cut_evenly, read_scattered
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Pieces
+from suffice.data.logs.reading import HowToRead, Report
+from suffice.data.streaming import Room
+from suffice.engines.distributed import Scattered, cut_evenly, read_scattered
 from suffice.engines.worker import Worker
-from suffice.logs import Dataset, HowToRead, Report
-from suffice.logs.pieces import Pieces
-from suffice.streaming import Room
 
 Accident = Callable[[int, int], str]  # number of the call and part → "before" or "after" it, or neither
 

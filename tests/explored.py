@@ -6,11 +6,12 @@ from functools import cache
 
 import numpy as np
 
-from suffice.domains import TMaze
-from suffice.episodes import DUMMY, STOP, Alphabet, Episodes
-from suffice.model import Model
-from suffice.planner import Planning
-from suffice.solution import regorl
+from suffice.data.alphabet import DUMMY, STOP, Alphabet
+from suffice.data.episodes import Episodes
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.models.model import Model
+from suffice.planning.planner import Planning
+from suffice.planning.regorl import regorl
 
 NASTY = (
     "</script><script>window.ran = 1</script>",

@@ -7,10 +7,10 @@ from itertools import pairwise, product
 import msgspec
 import numpy as np
 
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet
-from suffice.model import Model
-from suffice.planner import plan_on
-from suffice.rdp import RDP, UNSEEN
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.models.model import Model
+from suffice.planning.planner import plan_on
 
 EPISODES = 1_000_000
 

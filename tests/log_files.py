@@ -10,9 +10,10 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
-from suffice.episodes import Alphabet, Episodes
+from suffice.data.alphabet import Alphabet
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
 from suffice.errors import SufficeError
-from suffice.logs import read_log
 
 HEADER = "episode,step,colour,size,action,reward"
 RAGGED = f"""{HEADER}

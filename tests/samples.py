@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.bounds import BOUNDS, PAPER, Bound
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
-from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD
-from suffice.languages import Family
-from suffice.learner import Learned, Settings
-from suffice.statistics import Layer, Statistic
-from suffice.statistics.language_counts import LanguageCounts
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.data.episodes import Episodes
+from suffice.evidence.bounds import BOUNDS, PAPER, Bound
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.languages import Family
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.evidence.statistic import Layer, Statistic
+from suffice.kernels.comparing import DIFFERENCE, FISHER, LIKELIHOOD
+from suffice.learning.adact_h import Learned, Settings
 
 Letter = tuple[int, int, int]  # codes of action, observation, reward
 Suffix = tuple[Letter, ...]

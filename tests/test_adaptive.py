@@ -14,21 +14,23 @@ import pytest
 
 from oracle import Conjunctions, LadderDecision, Languages, adaptive_adact_h
 from samples import coins, everything, languages, of_one_feature, starts
-from suffice import kernels
-from suffice.about import About
-from suffice.bounds import BOUNDS, Bound
-from suffice.differences import compare
-from suffice.domains import Domain, make
-from suffice.episodes import DUMMY, STOP, Episodes
+from suffice.automata.compare import compare
+from suffice.automata.rdp import RDP
+from suffice.data.alphabet import DUMMY, STOP
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.registry import make
 from suffice.errors import SufficeError
-from suffice.exact import minimal_rdp
+from suffice.evidence import adaptive
+from suffice.evidence.adaptive import LADDER, AdaptiveLanguages, Needed
+from suffice.evidence.bounds import BOUNDS, Bound
+from suffice.evidence.languages import Family
+from suffice.kernels import words
 from suffice.kernels.comparing import evidence
-from suffice.languages import Family
-from suffice.learner import Learned, Settings, adact_h
-from suffice.model import Model
-from suffice.rdp import RDP
-from suffice.statistics import adaptive
-from suffice.statistics.adaptive import LADDER, AdaptiveLanguages, Needed
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.models.header import About
+from suffice.models.model import Model
 from test_cli import ok, suffice
 from test_learner import CLOSE, SHAPES, meetings, random_log, transitions, walk
 
@@ -129,7 +131,7 @@ def test_pairs_of_languages_are_counted_as_they_should() -> None:
     rows = rng.integers(2, size=(40, 9)).astype(np.uint8)
     ids, weight = rng.integers(40, size=300), rng.integers(1, 9, size=300)
     bits = rows[ids].astype(np.int64)
-    assert (kernels.joint_weights(rows, ids, weight) == np.triu(bits.T @ (bits * weight[:, None]))).all()
+    assert (words.joint_weights(rows, ids, weight) == np.triu(bits.T @ (bits * weight[:, None]))).all()
 
 
 # As a statistic

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from suffice import archives, json_texts
-from suffice.archives import Kind, Shape, opened, write_archive
 from suffice.errors import ModelError, SufficeError
+from suffice.files import archives, json_text
+from suffice.files.archives import Kind, Shape, opened, write_archive
 
 KIND = Kind("heap", "a-heap", 1, ModelError, remake="heap it up again", make="heap one up with: heap")
 MIB = 1 << 20
@@ -123,7 +123,7 @@ def test_sizes_beyond_the_most_are_refused_whatever_the_file(tmp_path: Path, mon
     small = Kind(KIND.name, KIND.format, 1, ModelError, KIND.remake, KIND.make, most_bytes=MIB)
     with pytest.raises(ModelError, match="would unpack to"), opened(path, small):
         pass
-    monkeypatch.setattr(json_texts, "LARGEST", 20)
+    monkeypatch.setattr(json_text, "LARGEST", 20)
     assert "header.json is larger than" in refusal(path)
 
 
@@ -201,9 +201,9 @@ def test_deep_json_is_refused(tmp_path: Path, deep: bytes) -> None:
     ],
 )
 def test_depth_is_of_brackets_outside_text(text: bytes, depth: int) -> None:
-    assert json_texts.depth(text) == depth
-    far = b'["' + b"[" * json_texts.PIECE + b'", ' + b"[]," * json_texts.PIECE  # beyond what is looked at together
-    assert json_texts.depth(far + text) == max(2, depth + 1)
+    assert json_text.depth(text) == depth
+    far = b'["' + b"[" * json_text.PIECE + b'", ' + b"[]," * json_text.PIECE  # beyond what is looked at together
+    assert json_text.depth(far + text) == max(2, depth + 1)
 
 
 # What is no archive of ours

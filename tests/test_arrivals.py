@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from samples import from_values
-from suffice.arrivals import Feature, arrivals
-from suffice.episodes import Episodes
-from suffice.model import Model
-from suffice.solution import regorl
+from suffice.automata.state_summary import Feature, arrivals
+from suffice.data.episodes import Episodes
+from suffice.models.model import Model
+from suffice.planning.regorl import regorl
 
 
 def waiting_room() -> Episodes:

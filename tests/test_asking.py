@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from suffice.asking import Begun, gather, helpers
+from suffice.data.threads import Begun, gather, helpers
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -11,11 +11,12 @@ import pytest
 from gymnasium import spaces
 
 from log_files import decode, write
+from suffice.data.logs.binning import Bins, EqualWidth, parse_binning
+from suffice.data.logs.reading import read_log
+from suffice.domains.gym.automaton_state import AutomatonState
 from suffice.errors import SufficeError
-from suffice.logs import Bins, EqualWidth, parse_binning, read_log
-from suffice.model import Model
-from suffice.playing import AutomatonState
-from suffice.solution import regorl
+from suffice.models.model import Model
+from suffice.planning.regorl import regorl
 from test_cli import suffice
 
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from oracle.distinctness import fisher_evidence, likelihood_ratio
 from samples import DELTA, KINDS, NEVER_DISTINCT, coins, settings
-from suffice import kernels
-from suffice.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
-from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD
-from suffice.learner import adact_h
-from suffice.statistics.rows import RowLayer
+from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
+from suffice.evidence.rows import RowLayer
+from suffice.kernels import comparing
+from suffice.kernels.comparing import DIFFERENCE, FISHER, LIKELIHOOD
+from suffice.learning.adact_h import adact_h
 
 # Thresholds
 
@@ -106,7 +106,7 @@ def test_kappa_is_the_smallest_that_covers_the_testable_events(events: list[tupl
 
     most, many = (np.array([e[i] for e in events], np.float64) for i in (0, 1))
     expected = next(kappa for kappa in range(1, 10**6) if testable(kappa) <= kappa)
-    assert kernels.tarone(most, many, math.log(delta)) == expected
+    assert comparing.tarone(most, many, math.log(delta)) == expected
 
 
 @options(deadline=None, max_examples=60)

@@ -27,11 +27,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from log_files import RAGGED, convert
-from suffice.cli import main
-from suffice.differences import compare
-from suffice.domains import MiniHall, TMaze
-from suffice.logs import read_log, write_log
-from suffice.model import Model
+from suffice.automata.compare import compare
+from suffice.cli.main import main
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.writing import write_log
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.models.model import Model
 from suffice.version import __version__
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
@@ -393,7 +395,7 @@ def test_out_of_memory_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("suffice.learning.regorl", fail)
+    monkeypatch.setattr("suffice.planning.regorl.regorl", fail)
     ran = suffice("learn", "log.parquet", "-o", "b.model")
     assert ran.code == 1 and ran.err.startswith("suffice: out of memory; ") and ran.err.count("\n") == 1
     assert not (here / "b.model").exists()
@@ -486,7 +488,7 @@ def test_help_comes_at_once(args: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("args", [[], ["--help"], ["learn", "--help"], ["lern"]], ids=" ".join)
 def test_help_needs_no_heavy_imports(args: list[str]) -> None:
     program = (
-        "import contextlib, io, sys\nfrom suffice.cli import main\n"
+        "import contextlib, io, sys\nfrom suffice.cli.main import main\n"
         f"sys.argv = ['suffice', *{args!r}]\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main()\n"
         "heavy = {'numpy', 'numba', 'pyarrow', 'llvmlite', 'msgspec'} & set(sys.modules)\n"

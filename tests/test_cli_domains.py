@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice.domains import DOMAINS, TMaze
-from suffice.exact import by_languages, truth_of
-from suffice.languages import CONJUNCTIONS
-from suffice.logs import read_log
+from suffice.data.logs.reading import read_log
+from suffice.domains.exact.truth import by_languages, truth_of
+from suffice.domains.registry import DOMAINS
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.evidence.languages import CONJUNCTIONS
 from test_cli import ok, suffice
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")

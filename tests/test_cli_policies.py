@@ -16,15 +16,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from suffice.controller import Controller
-from suffice.domains import TMaze
-from suffice.episodes import Episodes
-from suffice.exact import Evaluation, best_plan, evaluate, minimal_rdp
-from suffice.logs import Columns, read_log
-from suffice.model import Model
-from suffice.offpolicy import judge
-from suffice.planner import BEHAVE, GREEDY, Planning
-from suffice.solution import mean_return, regorl
+from suffice.automata.rdp import BEHAVE
+from suffice.data.episodes import Episodes
+from suffice.data.logs.columns import Columns
+from suffice.data.logs.reading import read_log
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import Evaluation, best_plan, evaluate
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.models.model import Model
+from suffice.planning.controller import Controller
+from suffice.planning.off_policy import judge
+from suffice.planning.planner import GREEDY, Planning
+from suffice.planning.regorl import mean_return, regorl
 from suffice.view.arrows import over
 from test_cli import MAZE, contents, ok, suffice
 

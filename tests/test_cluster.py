@@ -16,11 +16,12 @@ import pytest
 import suffice
 from crews import scattered_log
 from suffice import EngineError, Ray
-from suffice.engines import cluster
-from suffice.engines.cluster import RayCrew
-from suffice.logs import Dataset, HowToRead
-from suffice.logs.pieces import Pieces
-from suffice.streaming import Room
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Pieces
+from suffice.data.logs.reading import HowToRead
+from suffice.data.streaming import Room
+from suffice.engines import ray as engine_module
+from suffice.engines.ray import RayCrew
 
 ray = pytest.importorskip("ray")
 
@@ -146,7 +147,7 @@ def test_a_worker_that_keeps_dying(
 ) -> None:
     """The run ends, and goes on from its checkpoint once the worker lives."""
     alone = learned()
-    monkeypatch.setattr(cluster, "AGAIN", 1)
+    monkeypatch.setattr(engine_module, "AGAIN", 1)
     share = RayCrew.share
     dying = Meanwhile(monkeypatch, 6, lambda crew: monkeypatch.setattr(RayCrew, "share", poisoned))
 
@@ -176,7 +177,7 @@ class Itself:
 
 @pytest.mark.long
 def test_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "WATCHED", 0.001)
+    monkeypatch.setattr(engine_module, "WATCHED", 0.001)
     dataset, seen = Dataset.of(log), []
     assert dataset is not None
     with Ray(1).reading() as read:
@@ -195,7 +196,7 @@ def test_complaints_of_workers(tmp_path: Path) -> None:
         (suffice.__version__, "cannot find it; put the log where"),
         ("0.0", "and this is 0.0; install"),
     ):
-        answer = cluster._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
+        answer = ray._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
         assert isinstance(answer.error, EngineError) and told in str(answer.error)
 
 
@@ -215,7 +216,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def test_workers_that_do_not_help_are_told_of() -> None:
-    chosen, own = cluster.Reader(None, Ray(1000)), cluster.Reader(None, Ray())
+    chosen, own = ray.Reader(None, Ray(1000)), ray.Reader(None, Ray())
     assert list(chosen._doubts(36, 2)) == [
         "36 of 1,000 workers counted, as each takes whole row groups of the log",
         "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",

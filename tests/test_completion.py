@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from suffice.cli import app
-from suffice.domains import DOMAINS
+from suffice.domains.registry import DOMAINS
 from test_cli import ok
 
 BASH = shutil.which("bash")

@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suffice.controller import Controller, uniform_over
-from suffice.domains import Cheese, Cookie, TMaze
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import best_plan, evaluate
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import best_plan, evaluate, minimal_rdp
-from suffice.planner import backward_induction
-from suffice.policy_table import read_policy_table
+from suffice.planning.controller import Controller, uniform_over
+from suffice.planning.planner import backward_induction
+from suffice.planning.policy_table import read_policy_table
 
 F = Fraction
 

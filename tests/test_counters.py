@@ -16,21 +16,22 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import kernels
-from suffice.bounds import BOUNDS, Bound
-from suffice.episodes import DUMMY, MAX_EPISODES, MAX_STEPS, STOP, Alphabet, Episodes
+from suffice.data.alphabet import DUMMY, STOP, Alphabet
+from suffice.data.episodes import MAX_EPISODES, MAX_STEPS, Episodes
 from suffice.errors import LogError, SettingsError
-from suffice.kernels import FISHER, comparing, patterns, tables
-from suffice.learner import Settings, adact_h
-from suffice.offpolicy import judge
-from suffice.planner import Planning
-from suffice.sketch import LARGEST, CountMinSketch, Shape
-from suffice.solution import Solution, Split, regorl
-from suffice.statistics import Statistic
-from suffice.statistics.adaptive import AdaptiveLanguages
-from suffice.statistics.language_counts import LanguageCounts
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import MOST_LEAVES, PrefixCounts, refuse_if_too_large
+from suffice.evidence.adaptive import AdaptiveLanguages
+from suffice.evidence.bounds import BOUNDS, Bound
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import MOST_LEAVES, PrefixCounts, refuse_if_too_large
+from suffice.evidence.sketch import LARGEST, CountMinSketch, Shape
+from suffice.evidence.statistic import Statistic
+from suffice.kernels import comparing, evidence, patterns, tables
+from suffice.kernels.comparing import FISHER
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning.off_policy import judge
+from suffice.planning.planner import Planning
+from suffice.planning.regorl import Solution, Split, regorl
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -314,5 +315,5 @@ def ln_e(k1: int, n1: int, k2: int, n2: int) -> float:
 def test_evidence_of_a_second_look_at_many_is_exact(n1: int, n2: int) -> None:
     for k1, k2 in ((0, 1), (3, 3), (6, 0), (1, 11)):
         one, other = (np.array([k, n - k], np.int64) for k, n in ((k1, n1), (k2, n2)))
-        _, balance, _ = kernels.fold(one, other, np.array([0, 2]), np.array([0.5]))
+        _, balance, _ = evidence.fold(one, other, np.array([0, 2]), np.array([0.5]))
         assert balance == pytest.approx(ln_e(k1, n1, k2, n2), abs=1e-8)

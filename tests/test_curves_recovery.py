@@ -9,16 +9,16 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="pictures are optional")
 
+from suffice.evidence.languages import Family
 from suffice.lab.curves import levels, needs, recovery, theorem
 from suffice.lab.curves.levels import LEVELS
 from suffice.lab.curves.needs import NEEDS, Observed, halfway
 from suffice.lab.curves.places import SMALL, Place, exact, needed
-from suffice.lab.curves.reading import Rate, paragraph, present
-from suffice.lab.curves.recovery import RECOVERY, enough_from, gained, recovered
+from suffice.lab.curves.reading import Rate, gained, paragraph, present, recovered
+from suffice.lab.curves.recovery import RECOVERY, enough_from
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
 from suffice.lab.study import Study, brief
-from suffice.languages import Family
 
 CORRIDOR = Place("corridor", 5)  # Q_min = 11, V* = 5, the behaviour's return 2.5
 STUDIES = (RECOVERY, NEEDS, LEVELS)

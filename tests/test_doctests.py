@@ -20,7 +20,7 @@ CONSTANTS = {  # explained where they are defined; some are shown in the example
     "__version__",
 }  # fmt: skip
 PUBLIC = {f"suffice.{name}": getattr(suffice, name) for name in suffice.__all__ if name not in CONSTANTS}
-PUBLIC |= {f"suffice.playing.{name}": getattr(suffice.playing, name) for name in suffice.playing.__all__}
+PUBLIC |= {f"suffice.domains.gym.{name}": getattr(suffice.domains.gym, name) for name in suffice.domains.gym.__all__}
 
 
 @pytest.fixture(scope="module")

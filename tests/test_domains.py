@@ -22,33 +22,32 @@ import pytest
 from scipy.stats import chi2
 
 from oracle.domains import LAWS, F, Law, Next
-from suffice.domains import (
-    DOMAINS,
-    CheatMAB,
-    Cheese,
-    Cookie,
-    Corridor,
-    Domain,
-    EnemyCorridor,
-    FlickeringGrid,
-    MalfunctionMAB,
-    MemoryLength,
-    MiniHall,
-    PassiveTMaze,
-    RepeatFirst,
-    ResetRotatingMAB,
-    RotatingMAB,
-    RotatingMaze,
-    Symbol,
-    TMaze,
-    TwoKeys,
-    make,
-)
-from suffice.domains.environment import DomainEnv
-from suffice.episodes import DUMMY, PAD, STOP, Codes, Episodes
+from suffice.data.alphabet import DUMMY, PAD, STOP
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.writing import write_log
+from suffice.domains.domain import Domain
+from suffice.domains.finite import ENDED, FiniteModel, Outcomes
+from suffice.domains.gym.environment import DomainEnv
+from suffice.domains.registry import DOMAINS, make
+from suffice.domains.tasks.cheat_mab import CheatMAB
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.flickering_grid import FlickeringGrid
+from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
+from suffice.domains.tasks.memory_length import MemoryLength
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.passive_t_maze import PassiveTMaze
+from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
+from suffice.domains.tasks.rotating_maze import RotatingMaze
+from suffice.domains.tasks.symbol import Symbol
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.domains.tasks.two_keys import TwoKeys
 from suffice.errors import SufficeError
-from suffice.finite import ENDED, FiniteModel, Outcomes
-from suffice.logs import read_log, write_log
+from suffice.kernels.array_types import Codes
 
 EVERY_DOMAIN: list[Domain] = [
     Corridor(),

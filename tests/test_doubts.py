@@ -9,17 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suffice.bounds import BOUNDS, PAPER
-from suffice.decisions import Decision
-from suffice.domains import Corridor, TMaze
-from suffice.doubts import CLOSE, Doubt, doubts
-from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD
-from suffice.learner import Learned, Settings, adact_h
-from suffice.logs import write_log
-from suffice.merging import Verdict
-from suffice.model import Model
-from suffice.refining import refine
-from suffice.solution import Solution, regorl
+from suffice.data.logs.writing import write_log
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.evidence.bounds import BOUNDS, PAPER
+from suffice.kernels.comparing import DIFFERENCE, FISHER, LIKELIHOOD
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.borderline import CLOSE, Doubt, doubts
+from suffice.learning.decisions import Decision
+from suffice.learning.merging import Verdict
+from suffice.learning.refinement import refine
+from suffice.models.model import Model
+from suffice.planning.regorl import Solution, regorl
 from test_cli import ok
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
@@ -200,5 +201,5 @@ def test_pairs_that_read_the_same_are_not_shown(monkeypatch: pytest.MonkeyPatch)
     model = Model.of(regorl(episodes), episodes)
     one, other = ((None, (0, 1, 1)),), ((None, (1, 1, 0)),)
     found = [Doubt(1, (one, one), "", 1.0), Doubt(1, (one, other), "", 2.0)]
-    monkeypatch.setattr("suffice.model.doubts", lambda *_: found)
+    monkeypatch.setattr("suffice.learning.borderline.doubts", lambda *_: found)
     assert model.undecided() == found[1:]

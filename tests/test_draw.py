@@ -14,19 +14,24 @@ import numpy as np
 import pytest
 
 from oracle import random_episodes
-from suffice.domains import Cheese, Cookie, Corridor, ResetRotatingMAB, TMaze
-from suffice.episodes import PAD, Alphabet
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import PAD, Alphabet
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.rotating_mab import ResetRotatingMAB
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import MissingError, SettingsError
-from suffice.learner import Settings, adact_h
-from suffice.model import Model
-from suffice.planner import fold_plan, plan_on
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import regorl
-from suffice.tying import tie
-from suffice.view import draw_automaton, save_picture
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.stationary.learner import tie
+from suffice.models.model import Model
+from suffice.planning.planner import fold_plan, plan_on
+from suffice.planning.regorl import regorl
 from suffice.view.arrows import arrows_of, over
+from suffice.view.automaton import draw_automaton
 from suffice.view.fewest_words import Usage, fewest_words
 from suffice.view.placing import place
+from suffice.view.saving import save_picture
 from suffice.view.scene import GATHERED, MOST_ARROWS, Scene, passed, scene_of
 from test_cli import ok, suffice
 from test_view import shuffled

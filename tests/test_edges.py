@@ -17,15 +17,16 @@ from hypothesis import strategies as st
 import suffice
 from oracle import distinctness
 from samples import STATISTICS, coins, from_values, layer_at, sample_of, side_by_side
-from suffice.bounds import BOUNDS, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
-from suffice.episodes import Episodes
-from suffice.estimates import Estimate
-from suffice.kernels import DIFFERENCE, FISHER, LIKELIHOOD, comparing, tables
-from suffice.learner import Settings, adact_h
-from suffice.planner import GREEDY, Planning
-from suffice.solution import Solution, Split, regorl
-from suffice.statistics import Statistic
-from suffice.statistics.adaptive import AdaptiveLanguages
+from suffice.data.episodes import Episodes
+from suffice.evidence.adaptive import AdaptiveLanguages
+from suffice.evidence.bounds import BOUNDS, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
+from suffice.evidence.estimates import Estimate
+from suffice.evidence.statistic import Statistic
+from suffice.kernels import comparing, tables
+from suffice.kernels.comparing import DIFFERENCE, FISHER, LIKELIHOOD
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning.planner import GREEDY, Planning
+from suffice.planning.regorl import Solution, Split, regorl
 from test_learner import assert_agreement
 
 pytestmark = pytest.mark.filterwarnings("error")

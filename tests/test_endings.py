@@ -26,7 +26,8 @@ def ran(program: str, *words: str, ignoring: int | None = None) -> tuple[int, st
 
 
 WITHIN = (
-    "from suffice.endings import ending_when_told, heed, if_interrupted, is_kept_in\nwith ending_when_told():\n    "
+    "from suffice.files.signals import ending_when_told, heed, if_interrupted, is_kept_in\n"
+    "with ending_when_told():\n    "
 )
 
 
@@ -67,7 +68,7 @@ def test_those_who_schedule_are_told_nothing() -> None:
 def test_ray_has_no_say_in_it() -> None:
     """It replaces the handler while it starts; its own way of ending is not taken for ours."""
     its_way = "signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number)); "
-    starting = f"from suffice.engines.cluster import _heeding_sigterm\n{WITHIN}with _heeding_sigterm(): {its_way}"
+    starting = f"from suffice.engines.engine.ray import _heeding_sigterm\n{WITHIN}with _heeding_sigterm(): {its_way}"
     assert ran(f"{starting}os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
     assert ran(f"{starting}pass\n    os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
     assert ran(f"{starting}sys.exit(3)")[0] == 3
@@ -134,7 +135,7 @@ def test_what_is_done_before_it_is_heard_is_done() -> None:
 
 def test_that_nothing_was_written_is_told_only_until_something_is(tmp_path: Path) -> None:
     written = f"with replacing(Path({str(tmp_path / 'a')!r})) as temporary: temporary.write_text('all')"
-    imports = "from pathlib import Path; from suffice.files import replacing"
+    imports = "from pathlib import Path; from suffice.files.atomic import replacing"
     told = ran(f"{imports}\n{WITHIN}{written}\n    os.kill(os.getpid(), signal.SIGINT)")
     assert told == (130, "", "suffice: interrupted\n")
     before = f"{imports}\n{written}\n{WITHIN}os.kill(os.getpid(), signal.SIGINT)"

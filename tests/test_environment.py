@@ -15,8 +15,15 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Discrete, MultiDiscrete
 from gymnasium.utils.env_checker import check_env
 
-from suffice.domains import DOMAINS, Corridor, Domain, MemoryLength, MiniHall, RotatingMAB, TMaze, register
-from suffice.domains.environment import DomainEnv
+from suffice.domains.domain import Domain
+from suffice.domains.gym.environment import DomainEnv
+from suffice.domains.gym.registration import register
+from suffice.domains.registry import DOMAINS
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.memory_length import MemoryLength
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.rotating_mab import RotatingMAB
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from test_domains import EVERY_DOMAIN
 
@@ -220,7 +227,7 @@ def test_registering_again_changes_nothing() -> None:
     "imports",
     [
         "import gymnasium, suffice",
-        "import suffice.domains, gymnasium; suffice.domains.register()",
+        "import suffice.domains.registry, gymnasium; suffice.domains.gym.registration.register()",
         "import gymnasium; gymnasium.make('suffice:suffice/TMaze-v0')",
     ],
 )
@@ -237,6 +244,6 @@ try:
     app({words}, exit_on_error=False)
 except SystemExit:
     pass
-assert "suffice.cli" in sys.modules and "gymnasium" not in sys.modules
+assert "suffice.cli.main" in sys.modules and "gymnasium" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "log.csv")], check=True, capture_output=True)

@@ -13,9 +13,10 @@ import pytest
 
 from log_files import RAGGED, SCHEMA, WEIGHTED, convert, decode, write
 from oracle import random_episodes
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes, in_order, smallest_uint
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, in_order, smallest_uint
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
 from suffice.errors import SufficeError
-from suffice.logs import read_log
 
 # The alphabet's order
 
@@ -110,7 +111,7 @@ def test_no_episodes_and_no_finite_alphabet_are_refused(monkeypatch: pytest.Monk
     alphabet, none = Alphabet((1,), ("o",), ((1,),), ()), np.zeros((2, 0), np.int64)
     with pytest.raises(SufficeError, match="there are no episodes"):
         Episodes.from_steps(alphabet, none, none, none)
-    monkeypatch.setattr("suffice.episodes.MAX_LETTERS", 1)
+    monkeypatch.setattr("suffice.data.episodes.MAX_LETTERS", 1)
     codes = np.array([[0, 1]])
     with pytest.raises(SufficeError, match="2 distinct steps are no finite alphabet; bin the observations"):
         Episodes.from_steps(alphabet, 0 * codes, codes, 0 * codes)

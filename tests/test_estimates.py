@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from suffice.errors import SufficeError
-from suffice.estimates import BLOCK, Estimate, Moments, exact_sum
+from suffice.evidence.estimates import BLOCK, Estimate, Moments, exact_sum
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WEIGHT = st.integers(0, 2**40) | st.integers(0, 3)

@@ -12,17 +12,25 @@ import pytest
 
 from log_files import decode
 from oracle.exact import ExactOracle, controller
-from suffice import simulation
-from suffice.controller import Controller
-from suffice.domains import Cheese, Cookie, Corridor, Domain, FlickeringGrid, MiniHall, TMaze
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.domains import simulation
+from suffice.domains.domain import Domain
+from suffice.domains.evaluation import Tried, roll_out, summary
+from suffice.domains.exact import values
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import evaluate
+from suffice.domains.simulation import simulate
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.flickering_grid import FlickeringGrid
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.estimates import Estimate
-from suffice.evaluation import Tried, roll_out, summary
-from suffice.exact import evaluate, minimal_rdp, values
-from suffice.learner import adact_h
-from suffice.planner import BEHAVE, GREEDY, plan_on
-from suffice.rdp import RDP, UNSEEN
-from suffice.simulation import simulate
+from suffice.evidence.estimates import Estimate
+from suffice.learning.adact_h import adact_h
+from suffice.planning.controller import Controller
+from suffice.planning.planner import GREEDY, plan_on
 
 F = Fraction
 

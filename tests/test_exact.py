@@ -21,55 +21,42 @@ from oracle.distinctness import fisher_p, likelihood_ratio
 from oracle.exact import ExactOracle, History, controller, history_of, usual
 from oracle.languages import contains, log_size
 from samples import from_values
-from suffice.bounds import BOUNDS, Bound
-from suffice.controller import Controller
-from suffice.differences import compare
-from suffice.domains import (
-    DOMAINS,
-    CheatMAB,
-    Cheese,
-    Cookie,
-    Corridor,
-    Domain,
-    EnemyCorridor,
-    FlickeringGrid,
-    MalfunctionMAB,
-    MemoryLength,
-    MiniHall,
-    PassiveTMaze,
-    RepeatFirst,
-    ResetRotatingMAB,
-    RotatingMAB,
-    RotatingMaze,
-    Symbol,
-    TMaze,
-    TwoKeys,
-)
-from suffice.episodes import STOP, Episodes
+from suffice.automata.compare import compare
+from suffice.data.alphabet import STOP
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.exact import minimal as minimal_module
+from suffice.domains.exact import values as values_module
+from suffice.domains.exact.distances import Closest, closest_by_prefixes, closest_by_sum, closest_in, futures
+from suffice.domains.exact.minimal import TOLERANCE, Minimal, minimal_rdp
+from suffice.domains.exact.samples import coverage, sufficient
+from suffice.domains.exact.truth import Truth, by_languages, by_prefixes, by_sum, truth_of
+from suffice.domains.exact.values import best_plan, concentrability, evaluate
+from suffice.domains.finite import FiniteModel, Outcome
+from suffice.domains.registry import DOMAINS
+from suffice.domains.simulation import simulate
+from suffice.domains.tasks.cheat_mab import CheatMAB
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.flickering_grid import FlickeringGrid
+from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
+from suffice.domains.tasks.memory_length import MemoryLength
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.passive_t_maze import PassiveTMaze
+from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
+from suffice.domains.tasks.rotating_maze import RotatingMaze
+from suffice.domains.tasks.symbol import Symbol
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.domains.tasks.two_keys import TwoKeys
 from suffice.errors import SufficeError
-from suffice.exact import (
-    TOLERANCE,
-    Closest,
-    Minimal,
-    Truth,
-    best_plan,
-    by_languages,
-    by_prefixes,
-    by_sum,
-    concentrability,
-    evaluate,
-    minimal_rdp,
-    truth_of,
-)
-from suffice.exact import minimal as minimal_module
-from suffice.exact import values as values_module
-from suffice.exact.distances import closest_by_prefixes, closest_by_sum, closest_in, futures
-from suffice.exact.samples import coverage, sufficient
-from suffice.finite import FiniteModel, Outcome
-from suffice.languages import CONJUNCTIONS, Family
-from suffice.learner import Settings, adact_h
-from suffice.simulation import simulate
-from suffice.statistics.language_counts import LanguageCounts
+from suffice.evidence.bounds import BOUNDS, Bound
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.languages import CONJUNCTIONS, Family
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning.controller import Controller
 
 DELTA = 1e-3
 HALF = Fraction(1, 2)

@@ -15,30 +15,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice.differences import compare
-from suffice.domains import (
-    CheatMAB,
-    Cheese,
-    Cookie,
-    Corridor,
-    Domain,
-    EnemyCorridor,
-    FlickeringGrid,
-    MalfunctionMAB,
-    MemoryLength,
-    MiniHall,
-    PassiveTMaze,
-    RepeatFirst,
-    ResetRotatingMAB,
-    RotatingMAB,
-    RotatingMaze,
-    Symbol,
-    TMaze,
-    TwoKeys,
-)
-from suffice.exact import Minimal, by_languages, minimal_rdp
-from suffice.languages import CONJUNCTIONS
-from suffice.learner import Learned, Settings, adact_h
+from suffice.automata.compare import compare
+from suffice.domains.domain import Domain
+from suffice.domains.exact.minimal import Minimal, minimal_rdp
+from suffice.domains.exact.truth import by_languages
+from suffice.domains.tasks.cheat_mab import CheatMAB
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.flickering_grid import FlickeringGrid
+from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
+from suffice.domains.tasks.memory_length import MemoryLength
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.passive_t_maze import PassiveTMaze
+from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
+from suffice.domains.tasks.rotating_maze import RotatingMaze
+from suffice.domains.tasks.symbol import Symbol
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.domains.tasks.two_keys import TwoKeys
+from suffice.evidence.languages import CONJUNCTIONS
+from suffice.learning.adact_h import Learned, Settings, adact_h
 
 AFFORDABLE = 2_000_000  # episodes, in about as many seconds
 

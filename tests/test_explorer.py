@@ -19,21 +19,21 @@ import pytest
 
 from explored import NASTY, cycle, maze, maze_log, nasty
 from large_models import large_model
-from suffice.arrivals import arrivals
-from suffice.differences import compare
-from suffice.doubts import doubts
-from suffice.episodes import PAD
-from suffice.kernels import FISHER
-from suffice.logs import write_log
-from suffice.model import Model
-from suffice.planner import BEHAVE, behaviour_values
-from suffice.rdp import UNSEEN, show
-from suffice.reasons import reasons
+from suffice.automata.compare import compare
+from suffice.automata.histories import show
+from suffice.automata.rdp import BEHAVE, UNSEEN
+from suffice.automata.state_summary import arrivals
+from suffice.data.alphabet import PAD
+from suffice.data.logs.writing import write_log
+from suffice.kernels.comparing import FISHER
+from suffice.learning.borderline import doubts
+from suffice.models.explanations import reasons
+from suffice.models.model import Model
+from suffice.planning.planner import behaviour_values
 from suffice.view.arrows import arrows_of
-from suffice.view.explorer import page_of
 from suffice.view.explorer.comparing import comparison_data
 from suffice.view.explorer.data import model_data
-from suffice.view.explorer.page import PROGRAM
+from suffice.view.explorer.page import PROGRAM, page_of
 from suffice.view.explorer.places import _breadth, _stretched
 from suffice.view.explorer.replays import LOGGED, PLANNED, choose, replay_data
 from suffice.view.layout import _exchanged, _neighbours, crossings, lay_out

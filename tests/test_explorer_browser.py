@@ -13,8 +13,8 @@ import pytest
 
 from explored import NASTY, cycle, maze, maze_log, nasty
 from large_models import large_model
-from suffice.arrivals import arrivals
-from suffice.view.explorer import page_of
+from suffice.automata.state_summary import arrivals
+from suffice.view.explorer.page import page_of
 
 REQUIRED = "SUFFICE_BROWSER_REQUIRED"  # set where a browser must be there, so that nothing is skipped unnoticed
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")

@@ -13,12 +13,14 @@ import pytest
 
 from log_files import decode
 from oracle import random_episodes
-from suffice.domains import MiniHall, TMaze
-from suffice.episodes import Alphabet, Episodes
-from suffice.export import to_dot, to_json
-from suffice.learner import Settings, adact_h
-from suffice.model import Model
-from suffice.rdp import UNSEEN
+from suffice.automata.rdp import UNSEEN
+from suffice.data.alphabet import Alphabet
+from suffice.data.episodes import Episodes
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.models.export import to_dot, to_json
+from suffice.models.model import Model
 
 CASES = ["maze", "hall", "random", "weights"]
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from suffice.errors import SufficeError
-from suffice.files import replacing
+from suffice.files.atomic import replacing
 
 
 def test_a_link_that_waits_is_not_followed(tmp_path: Path) -> None:

@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice.episodes import DUMMY, STOP, Alphabet, Episodes
+from suffice.data.alphabet import DUMMY, STOP, Alphabet
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
 from suffice.errors import LogError, SufficeError, visible
-from suffice.export import to_dot
-from suffice.logs import read_log
-from suffice.model import Model
+from suffice.models.export import to_dot
+from suffice.models.model import Model
 from suffice.view.automaton import draw_automaton
-from suffice.view.explorer import page_of
-from suffice.view.report import report_of
+from suffice.view.explorer.page import page_of
+from suffice.view.report.report import report_of
 from suffice.view.saving import save_picture
 from test_cli import ok
 from test_cli import suffice as run

@@ -20,13 +20,20 @@ import numpy as np
 import pytest
 
 from oracle.likeness import likeness as by_definition
-from suffice.bounds import FISHER_EXACT, PAPER
-from suffice.controller import Controller
-from suffice.differences import compare
-from suffice.domains import DOMAINS, make
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
+from suffice.automata.compare import compare
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.data.episodes import Episodes
+from suffice.domains.exact.stationary import stationary_rdp
+from suffice.domains.exact.values import evaluate
+from suffice.domains.registry import DOMAINS, make
 from suffice.errors import SufficeError
-from suffice.exact import evaluate, stationary_rdp
+from suffice.evidence.adaptive import AdaptiveLanguages
+from suffice.evidence.bounds import FISHER_EXACT, PAPER
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.languages import CONJUNCTIONS, Family
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.lab import learners, store
 from suffice.lab.experiment import Experiment, Result, distinct, options_of
 from suffice.lab.knowing import about
@@ -36,15 +43,11 @@ from suffice.lab.paper import TABLE_1
 from suffice.lab.peers.flexfringe import HEURISTICS
 from suffice.lab.peers.machines import Machine, traces
 from suffice.lab.scoring import likeness, value_of
-from suffice.languages import CONJUNCTIONS, Family
-from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import learn_layers, regorl
-from suffice.statistics.adaptive import AdaptiveLanguages
-from suffice.statistics.language_counts import LanguageCounts
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import PrefixCounts
-from suffice.tying import tie
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.layers import learn_layers
+from suffice.learning.stationary.learner import tie
+from suffice.planning.controller import Controller
+from suffice.planning.regorl import regorl
 
 MB = 1_000_000
 SHORT = (("length", "2"),)

@@ -13,12 +13,12 @@ from oracle import Conjunctions, Languages, SuffixAlphabet, random_episodes, suf
 from oracle.languages import contains, language_events
 from oracle.languages import patterns as literal_patterns
 from samples import MEMORY, everything, languages
-from suffice import languages as module
-from suffice.episodes import Episodes
+from suffice.data.episodes import Episodes
 from suffice.errors import SufficeError
-from suffice.languages import Family, Words, patterns_of
-from suffice.learner import Settings, adact_h
-from suffice.statistics.word_counts import BackwardAutomaton
+from suffice.evidence import languages as module
+from suffice.evidence.languages import Family, Words, patterns_of
+from suffice.evidence.word_counts import BackwardAutomaton
+from suffice.learning.adact_h import Settings, adact_h
 
 # Names
 

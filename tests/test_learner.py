@@ -15,15 +15,16 @@ import pytest
 from oracle import Conjunctions, Languages, Prefixes, random_episodes
 from oracle import adact_h as literal
 from samples import coins, everything, from_values, languages, settings, starts, to_values
-from suffice.bounds import BOUNDS, FISHER_EXACT, PAPER
-from suffice.differences import compare
-from suffice.domains import TMaze
-from suffice.episodes import DUMMY, PAD, STOP, Episodes
+from suffice.automata.compare import compare
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import DUMMY, PAD, STOP
+from suffice.data.episodes import Episodes
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import RDP, UNSEEN
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, PAPER
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.learning.adact_h import Learned, Settings, adact_h
 
 # Agreement with the oracle
 

@@ -38,7 +38,7 @@ from suffice import (
     simulate,
     write_log,
 )
-from suffice.learning import Choices
+from suffice.models.api import Choices
 from test_cli import ok
 from test_cli import suffice as run
 

@@ -30,9 +30,14 @@ from log_files import (
     write,
     write_parquet,
 )
-from suffice.episodes import Alphabet, Episodes
+from suffice.data.alphabet import Alphabet
+from suffice.data.episodes import Episodes
+from suffice.data.logs.binning import Bins
+from suffice.data.logs.columns import Columns
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.schema import read_schema, write_schema
+from suffice.data.logs.writing import write_log
 from suffice.errors import SufficeError
-from suffice.logs import Bins, Columns, read_log, read_schema, write_log, write_schema
 
 # The row convention
 
@@ -185,7 +190,7 @@ def test_csv_text_stays_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lookup", [0, 1 << 22])
 def test_many_features_by_table_or_by_sorting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookup: int) -> None:
-    monkeypatch.setattr("suffice.logs.tables.LOOKUP", lookup)
+    monkeypatch.setattr("suffice.data.logs.tables.LOOKUP", lookup)
     rng = np.random.default_rng(0)
     features: dict[str, Any] = {f"f{j}": rng.integers(200, size=300) for j in range(6)}
     features |= {"episode": np.arange(300), "step": np.zeros(300, int), "action": np.ones(300), "reward": np.ones(300)}
@@ -361,14 +366,14 @@ def test_written_rows_follow_the_convention(tmp_path: Path) -> None:
 
 
 def test_blocks_keep_their_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.logs.writing.BLOCK_ROWS", 1)
+    monkeypatch.setattr("suffice.data.logs.writing.BLOCK_ROWS", 1)
     episodes, _ = read_log(write(tmp_path, WEIGHTED))
     write_log(episodes, tmp_path / "log.parquet")
     assert read_log(tmp_path / "log.parquet")[0].digest() == episodes.digest()
 
 
 def test_row_groups_never_divide_an_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.logs.writing.BLOCK_ROWS", 7)
+    monkeypatch.setattr("suffice.data.logs.writing.BLOCK_ROWS", 7)
     episodes, _ = read_log(write(tmp_path, RAGGED))
     write_log(episodes, tmp_path / "log.parquet")
     file = pq.ParquetFile(tmp_path / "log.parquet")
@@ -419,7 +424,7 @@ def test_a_log_needs_a_folder(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, RAGGED)
     episodes, _ = read_log(path)
-    monkeypatch.setattr("suffice.logs.writing._rows", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr("suffice.data.logs.writing._rows", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(SufficeError, match=r"log.csv: the file cannot be written \(disk full\)"):
         write_log(episodes, path)
     assert path.read_text() == RAGGED and os.listdir(tmp_path) == ["log.csv"]

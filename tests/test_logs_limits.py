@@ -14,8 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from log_files import FIRST, refusal, write
-from suffice.logs import arrow_files, limits, read_log, read_schema
-from suffice.logs.datasets import Dataset
+from suffice.data.logs import arrow_files, limits
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.schema import read_schema
 
 MIB = 1 << 20
 ROW = b"0,0,1,1,0\n"

@@ -19,9 +19,11 @@ from log_files import (
     write,
     write_parquet,
 )
-from suffice.episodes import Alphabet
+from suffice.data.alphabet import Alphabet
+from suffice.data.logs.columns import Columns
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.schema import read_schema
 from suffice.errors import SufficeError
-from suffice.logs import Columns, read_log, read_schema
 
 MISSING = "the value is missing; fill it in (with a word such as unknown), or remove the whole episode"
 

@@ -17,20 +17,23 @@ import suffice
 from laws.logs import logs
 from log_files import decode, write
 from oracle import random_episodes
-from suffice.controller import Controller
-from suffice.domains import Cookie, Corridor, TMaze
-from suffice.episodes import Alphabet, Episodes
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.automata.state_tracker import Memory, has_features, read_features
+from suffice.data.alphabet import Alphabet
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import LogError, SufficeError
-from suffice.exact import minimal_rdp
-from suffice.export import to_json
-from suffice.learner import Settings, adact_h
-from suffice.logs import read_log
-from suffice.memory import Memory, has_features, read_features
-from suffice.model import Model
-from suffice.planner import BEHAVE, GREEDY, Plan, Planning, plan_on
-from suffice.policy import Advice, Policy
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import regorl
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.models.export import to_json
+from suffice.models.model import Model
+from suffice.planning.controller import Controller
+from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+from suffice.planning.policy import Advice, Policy
+from suffice.planning.regorl import regorl
 
 Arrow = tuple[int, Any, Any, float, int, int]  # state, action, observation, reward, how often, next state
 

@@ -16,17 +16,18 @@ import numpy as np
 import pytest
 
 from oracle import random_episodes
-from suffice.bounds import PAPER
-from suffice.differences import compare
-from suffice.domains import TMaze
-from suffice.episodes import Alphabet, Episodes
+from suffice.automata.compare import compare
+from suffice.data.alphabet import Alphabet
+from suffice.data.episodes import Episodes
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.export import to_dot, to_json
-from suffice.learner import Settings, adact_h
-from suffice.model import Model
-from suffice.run_notes import RunNotes, load_run_notes, save_run_notes
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.evidence.bounds import PAPER
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.models.export import to_dot, to_json
+from suffice.models.model import Model
 
 SETTINGS = {
     "default": Settings(),

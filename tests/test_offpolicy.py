@@ -14,17 +14,21 @@ import pytest
 from oracle import random_episodes
 from oracle.offpolicy import HeldOut
 from samples import from_values, to_values
-from suffice.controller import Controller
-from suffice.domains import Cheese, Corridor, Domain, TMaze
-from suffice.episodes import PAD, Episodes
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.data.alphabet import PAD
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.exact.values import evaluate
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.estimates import Estimate
-from suffice.exact import evaluate
-from suffice.learner import Settings, adact_h
-from suffice.offpolicy import Gap, Judged, judge
-from suffice.planner import BEHAVE, GREEDY, Plan, Planning, plan_on
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import regorl
+from suffice.evidence.estimates import Estimate
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning.controller import Controller
+from suffice.planning.off_policy import Gap, Judged, judge
+from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+from suffice.planning.regorl import regorl
 
 F = Fraction
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from suffice.domains import make
-from suffice.episodes import STOP, Episodes
-from suffice.exact import minimal_rdp
-from suffice.outlook import SAMPLE, Outlook, _untold, look_ahead
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import regorl
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import STOP
+from suffice.data.episodes import Episodes
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.registry import make
+from suffice.models.log_check import SAMPLE, Outlook, _untold, look_ahead
+from suffice.planning.regorl import regorl
 
 
 def simulated(name: str, n: int) -> Episodes:

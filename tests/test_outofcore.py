@@ -25,16 +25,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice import statistics
-from suffice.cli import main
-from suffice.episodes import Alphabet
+from suffice.cli.main import main
+from suffice.data.alphabet import Alphabet
+from suffice.data.loading import read_source
+from suffice.data.logs.binning import EqualWidth
+from suffice.data.logs.columns import Columns
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Extent, Pieces, _marks
+from suffice.data.logs.reading import HowToRead, read_as
+from suffice.data.stored import Stored
+from suffice.data.streaming import Room, read_stored
 from suffice.errors import LogError, SufficeError
-from suffice.logs import Columns, Dataset, EqualWidth, HowToRead, read_as
-from suffice.logs.pieces import Extent, Pieces, _marks
-from suffice.reading import read_source
-from suffice.statistics import adaptive_layer
-from suffice.stored import Stored
-from suffice.streaming import Room, read_stored
+from suffice.evidence import adaptive_layer, statistic
 
 SCRIPTED = settings(derandomize=True, max_examples=30, deadline=None, database=None)
 KINDS = ("numbers", "text", "dictionary", "done", "ends", "record", "lists", "steps", "named lists", "parts of lists")
@@ -593,7 +595,7 @@ def test_episodes_prepared_slice_by_slice_count_the_same(
     given = ("maze", "--observations", "seen", "--family", family, "-o")
     assert suffice("learn", *given, "whole.model")[0] == 0
     in_pieces(2000)
-    for module in (statistics, adaptive_layer):
+    for module in (statistic, adaptive_layer):
         monkeypatch.setattr(module, "PREPARED", 1 << 12)
     assert suffice("learn", *given, "pieces.model")[0] == 0
     assert Path("pieces.model").read_bytes() == Path("whole.model").read_bytes()

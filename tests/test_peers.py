@@ -13,11 +13,16 @@ import pytest
 pytest.importorskip("aalpy", reason="the baselines are not installed")
 from peers import is_exact
 
-from suffice.domains import Cheese, RotatingMaze, TMaze
+from suffice.automata.rdp import UNSEEN
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.data.episodes import Episodes
 from suffice.domains.domain import Domain
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes, Int64
+from suffice.domains.exact.stationary import Stationary, stationary_rdp
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.rotating_maze import RotatingMaze
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact.stationary import Stationary, stationary_rdp
+from suffice.kernels.array_types import Int64
 from suffice.lab.measuring import Took
 from suffice.lab.peers.alergia import aalpy
 from suffice.lab.peers.flexfringe import (
@@ -30,7 +35,6 @@ from suffice.lab.peers.flexfringe import (
 )
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau, traces
 from suffice.lab.scoring import value_of
-from suffice.rdp import UNSEEN
 
 MAZE, HORIZON = TMaze(length=2, cue_visible=True), 8
 GOLDEN = Path(__file__).parent / "golden"

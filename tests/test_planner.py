@@ -17,14 +17,17 @@ from log_files import decode
 from oracle import planning as oracle
 from oracle import random_episodes
 from samples import from_values, to_values
-from suffice.controller import Controller
-from suffice.domains import Corridor, TMaze
-from suffice.episodes import PAD, Episodes
+from suffice.automata.rdp import BEHAVE, RDP, Tally
+from suffice.data.alphabet import PAD
+from suffice.data.episodes import Episodes
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import best_plan, evaluate
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import best_plan, evaluate, minimal_rdp
-from suffice.learner import Settings, adact_h
-from suffice.planner import (
-    BEHAVE,
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning.controller import Controller
+from suffice.planning.planner import (
     GREEDY,
     Plan,
     Planning,
@@ -35,8 +38,7 @@ from suffice.planner import (
     two_fold,
     worth,
 )
-from suffice.rdp import RDP, Tally
-from suffice.solution import mean_return
+from suffice.planning.regorl import mean_return
 
 F = Fraction
 

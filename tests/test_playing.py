@@ -17,19 +17,25 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from gymnasium.wrappers import FlattenObservation, RecordEpisodeStatistics, TimeLimit, TransformObservation
 
 from samples import from_values
-from suffice.controller import Controller
-from suffice.domains import Corridor, Domain, TMaze, register
-from suffice.domains.environment import DomainEnv
-from suffice.episodes import Episodes, plain
+from suffice.automata.rdp import UNSEEN
+from suffice.data.alphabet import plain
+from suffice.data.episodes import Episodes
+from suffice.data.logs.binning import Bins
+from suffice.domains.domain import Domain
+from suffice.domains.exact.values import evaluate
+from suffice.domains.gym import requests
+from suffice.domains.gym.automaton_state import AutomatonState
+from suffice.domains.gym.environment import DomainEnv
+from suffice.domains.gym.registration import register
+from suffice.domains.gym.rollouts import Played, VectorPolicy, play, play_vector
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import evaluate
-from suffice.learning import learn
-from suffice.logs import Bins
-from suffice.model import Model
-from suffice.planner import Planning
-from suffice.playing import AutomatonState, Played, VectorPolicy, asked, play, play_vector
-from suffice.rdp import UNSEEN
-from suffice.solution import regorl
+from suffice.models.api import learn
+from suffice.models.model import Model
+from suffice.planning.controller import Controller
+from suffice.planning.planner import Planning
+from suffice.planning.regorl import regorl
 
 register()  # in case another test imported the domains before Gymnasium
 
@@ -525,7 +531,7 @@ def test_a_discounted_plan_goes_on_until_the_environment_ends_it(endless: Model,
 
 
 def test_a_plan_for_ever_in_an_environment_without_an_end(endless: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "MOST_STEPS", 50)
+    monkeypatch.setattr(requests, "MOST_STEPS", 50)
     make = partial(DomainEnv, Corridor(), 200)
     for attempt in (
         lambda: play(make(), endless.policy(), 1),

@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from suffice.controller import Controller
-from suffice.domains import make
-from suffice.exact import evaluate, truth_of
-from suffice.finite import FiniteModel
-from suffice.planner import USUAL, Planning
-from suffice.solution import regorl
+from suffice.domains.exact.truth import truth_of
+from suffice.domains.exact.values import evaluate
+from suffice.domains.finite import FiniteModel
+from suffice.domains.registry import make
+from suffice.planning.controller import Controller
+from suffice.planning.planner import USUAL, Planning
+from suffice.planning.regorl import regorl
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

@@ -18,16 +18,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import random_episodes
-from suffice.domains import DOMAINS, Cheese, Domain, MiniHall, TMaze
-from suffice.domains.pomdp import Pomdp, PomdpDomain, rdp_to_pomdp, read_pomdp, to_pomdp, write_pomdp
+from suffice.automata.rdp import RDP
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.writing import write_log
+from suffice.domains.domain import Domain
+from suffice.domains.finite import FiniteModel, Outcome
+from suffice.domains.pomdp.domain import PomdpDomain
 from suffice.domains.pomdp.naming import Names, decimal, distribution
+from suffice.domains.pomdp.reading import Pomdp, read_pomdp
 from suffice.domains.pomdp.tables import Rows
+from suffice.domains.pomdp.writing import rdp_to_pomdp, to_pomdp, write_pomdp
+from suffice.domains.registry import DOMAINS
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.finite import FiniteModel, Outcome
-from suffice.learner import Settings, adact_h
-from suffice.logs import read_log, write_log
-from suffice.model import Model
-from suffice.rdp import RDP
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.models.model import Model
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "pomdp"
 _TEMPORARY = tempfile.TemporaryDirectory()  # one for all, because hypothesis repeats tests

@@ -14,16 +14,18 @@ import pytest
 from log_files import decode
 from oracle import random_episodes
 from samples import from_values, to_values
-from suffice import predicting
-from suffice.controller import Controller
-from suffice.domains import Cookie, Corridor
-from suffice.episodes import Episodes
-from suffice.exact import evaluate, minimal_rdp
-from suffice.learner import Settings, adact_h
-from suffice.planner import BEHAVE, GREEDY, Plan, Planning, plan_on
-from suffice.predicting import predict
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import regorl
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.data.episodes import Episodes
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import evaluate
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning import prediction
+from suffice.planning.controller import Controller
+from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+from suffice.planning.prediction import predict
+from suffice.planning.regorl import regorl
 
 F = Fraction
 
@@ -36,7 +38,7 @@ SEEDS = range(8)
 
 
 class Formula:
-    """What the docstring of predicting.py says, for one log: rewards scaled to [0, 1], and U of each candidate."""
+    """What the docstring of prediction.py says, for one log: rewards scaled to [0, 1], and U of each candidate."""
 
     def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
         self.rdp, self.plan, self.horizon = rdp, plan, rdp.horizon
@@ -167,7 +169,7 @@ def test_counts_are_the_same_with_and_without_tables(seed: int, monkeypatch: pyt
     rdp = adact_h(whole.columns(np.arange(30)), Settings(delta=0.5)).rdp
     plan, found = plan_on(rdp, GREEDY), []
     for cells in (0, 1 << 20):
-        monkeypatch.setattr(predicting, "DENSE", cells)
+        monkeypatch.setattr(prediction, "DENSE", cells)
         found.append(predict(rdp, plan, whole))
     assert found[0] == found[1]
 

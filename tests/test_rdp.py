@@ -15,12 +15,14 @@ import pytest
 
 from log_files import decode
 from oracle import random_episodes
-from suffice.differences import compare
-from suffice.episodes import Alphabet, Episodes
+from suffice.automata.compare import compare
+from suffice.automata.histories import History, show, show_symbol
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import Alphabet
+from suffice.data.episodes import Episodes
 from suffice.errors import SufficeError
-from suffice.learner import Settings, adact_h
-from suffice.rdp import RDP, UNSEEN, History, show, show_symbol
-from suffice.tying import tie
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.stationary.learner import tie
 
 # Automata to try things on
 

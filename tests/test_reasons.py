@@ -10,12 +10,14 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from suffice.domains import Corridor, TMaze
-from suffice.episodes import PAD, Alphabet
-from suffice.learner import Learned
-from suffice.rdp import RDP, UNSEEN, show_symbol
-from suffice.reasons import Reason, reasons
-from suffice.solution import regorl
+from suffice.automata.histories import show_symbol
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import PAD, Alphabet
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.learning.adact_h import Learned
+from suffice.models.explanations import Reason, reasons
+from suffice.planning.regorl import regorl
 
 ALL = 1000
 SAID = re.compile(

@@ -12,11 +12,14 @@ from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscr
 from gymnasium.vector import SyncVectorEnv
 
 import suffice
+from suffice.data.logs.steps import table_of_steps
+from suffice.domains.gym import requests
+from suffice.domains.gym.automaton_state import AutomatonState
+from suffice.domains.gym.recording import record
+from suffice.domains.gym.rollouts import play, play_vector
+from suffice.domains.gym.spaces import action_of, word_of
 from suffice.errors import LogError, SettingsError, SufficeError
-from suffice.logs.steps import table_of_steps
-from suffice.playing import AutomatonState, asked, play, play_vector, record
-from suffice.playing.spaces import action_of, word_of
-from suffice.policy import Policy
+from suffice.planning.policy import Policy
 
 
 class Echo(gymnasium.Env[Any, Any]):
@@ -294,7 +297,7 @@ def test_an_environment_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None
     class Endless(Echo):
         steps = -1
 
-    monkeypatch.setattr(asked, "MOST_STEPS", 200)
+    monkeypatch.setattr(requests, "MOST_STEPS", 200)
     told = refused(lambda: record(Endless(), 1), SettingsError)
     assert told == "episode 0 has not ended after 200 steps; cut episodes with horizon="
     assert record(Endless(), 1, horizon=300).num_rows == 300

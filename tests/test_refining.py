@@ -22,16 +22,22 @@ from laws.logs import logs
 from oracle import folding as oracle
 from oracle import random_episodes
 from samples import coins, everything, from_values
-from suffice import kernels
-from suffice.differences import compare
-from suffice.domains import Cheese, Cookie, Corridor, Domain, RotatingMAB, TMaze
-from suffice.episodes import Episodes
+from suffice.automata.compare import compare
+from suffice.automata.histories import show_symbol
+from suffice.automata.rdp import UNSEEN
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.exact.minimal import Minimal, minimal_rdp
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.rotating_mab import RotatingMAB
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import Minimal, minimal_rdp
+from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels.evidence import LN_NEVER, ln_never
-from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import UNSEEN, show_symbol
-from suffice.refining import EQUAL, refine
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.refinement import EQUAL, refine
 
 Tables = list[tuple[list[int], list[int]]]
 
@@ -39,7 +45,7 @@ Tables = list[tuple[list[int], list[int]]]
 def fold(tables: Tables) -> tuple[float, float, int]:
     begin = np.cumsum([0, *(len(one) for one, _ in tables)])
     rows = [np.array([k for table in tables for k in table[group]], np.int64) for group in (0, 1)]
-    evidence, balance, telling = kernels.fold(*rows, begin, EQUAL)
+    evidence, balance, telling = evidence_kernels.fold(*rows, begin, EQUAL)
     return float(evidence), float(balance), int(telling)
 
 

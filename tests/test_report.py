@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 
 from samples import coins, from_values
-from suffice.domains import TMaze
-from suffice.episodes import Episodes
+from suffice.data.episodes import Episodes
+from suffice.data.logs.writing import write_log
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.learner import adact_h
-from suffice.logs import write_log
-from suffice.model import Model
-from suffice.offpolicy import judge
-from suffice.planner import action_values, behaviour_values
-from suffice.solution import regorl
-from suffice.view import report
+from suffice.learning.adact_h import adact_h
+from suffice.models.model import Model
+from suffice.planning.off_policy import judge
+from suffice.planning.planner import action_values, behaviour_values
+from suffice.planning.regorl import regorl
 from suffice.view.html import Html, tag, text
-from suffice.view.report import content_of, report_of
-from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN
+from suffice.view.report import report
+from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
+from suffice.view.report.report import report_of
 from suffice.view.report.words import command_of, figure
 from test_cli import ok, suffice
 

@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from suffice.domains import make
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.registry import make
 from suffice.errors import SufficeError
-from suffice.exact import minimal_rdp
 from suffice.lab import figures, table1
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.reproducing import run_studies

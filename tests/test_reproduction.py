@@ -13,20 +13,23 @@ from statistics import fmean
 
 import pytest
 
-from suffice.controller import Controller
-from suffice.domains import make
-from suffice.exact import Minimal, by_languages, evaluate, minimal_rdp
+from suffice.domains.exact.minimal import Minimal, minimal_rdp
+from suffice.domains.exact.truth import by_languages
+from suffice.domains.exact.values import evaluate
+from suffice.domains.registry import make
+from suffice.evidence.languages import Family
 from suffice.lab import table1
-from suffice.lab.curves import CURVES, theorem
+from suffice.lab.curves import theorem
 from suffice.lab.curves.places import exact
+from suffice.lab.curves.studies import CURVES
 from suffice.lab.experiment import Result, Results
 from suffice.lab.knowing import about, known
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.reproducing import analyse
 from suffice.lab.store import load_bundle
 from suffice.lab.study import Study
-from suffice.languages import Family
-from suffice.planner import GREEDY, plan_on
+from suffice.planning.controller import Controller
+from suffice.planning.planner import GREEDY, plan_on
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = DOCS / "reproduction"

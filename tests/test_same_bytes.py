@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 import suffice
-from suffice.offpolicy import judge
-from suffice.view.explorer import page_of
+from suffice.planning.off_policy import judge
+from suffice.view.explorer.page import page_of
 
 threads = int(sys.argv[1])
 episodes = suffice.simulate(suffice.make("cheese").model(12), 5000, 12, np.random.default_rng(0))

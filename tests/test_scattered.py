@@ -23,14 +23,17 @@ from suffice import (
     PrefixSketches,
     Settings,
 )
-from suffice.asking import View, watched
+from suffice.data.log import watched
+from suffice.data.logs import datasets
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Pieces
+from suffice.data.logs.reading import HowToRead
+from suffice.data.queries import View
+from suffice.data.streaming import Room
 from suffice.engines.blocks import Move
-from suffice.engines.scattered import cut_evenly
+from suffice.engines.distributed import cut_evenly
 from suffice.engines.worker import Agreed, Behind, Some, Task, Worker
-from suffice.logs import Dataset, HowToRead, datasets
-from suffice.logs.pieces import Pieces
-from suffice.statistics.word_counts import FEWEST_ROWS, BackwardAutomaton, WordShard
-from suffice.streaming import Room
+from suffice.evidence.word_counts import FEWEST_ROWS, BackwardAutomaton, WordShard
 
 
 @pytest.fixture(scope="module")

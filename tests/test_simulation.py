@@ -9,15 +9,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from suffice import simulation
-from suffice.controller import Controller
-from suffice.domains import Cookie, Corridor, TMaze
-from suffice.episodes import Episodes
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.writing import write_log
+from suffice.domains import simulation
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import evaluate
+from suffice.domains.simulation import simulate, stream
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import evaluate, minimal_rdp
-from suffice.logs import read_log, write_log
-from suffice.planner import backward_induction
-from suffice.simulation import simulate, stream
+from suffice.planning.controller import Controller
+from suffice.planning.planner import backward_induction
 
 
 def returns(episodes: Episodes) -> np.ndarray:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from samples import NEVER_DISTINCT, coins, parts_at, sample_of
-from suffice import kernels
-from suffice.bounds import BOUNDS, FISHER_EXACT, PAPER
 from suffice.errors import SufficeError
-from suffice.learner import Settings, adact_h
-from suffice.sketch import BYTES_PER_CELL, BYTES_PER_KEY, CountMinSketch, Shape
-from suffice.statistics import prefix_sketch
-from suffice.statistics.prefix_sketch import PrefixSketches, Sketcher
-from suffice.statistics.prefix_tree import PrefixCounts, PrefixTree
+from suffice.evidence import prefix_sketch
+from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, PAPER
+from suffice.evidence.prefix_sketch import PrefixSketches, Sketcher
+from suffice.evidence.prefix_tree import PrefixCounts, PrefixTree
+from suffice.evidence.sketch import BYTES_PER_CELL, BYTES_PER_KEY, CountMinSketch, Shape
+from suffice.kernels import comparing, sketches
+from suffice.learning.adact_h import Settings, adact_h
 
 PRIME = 2**61 - 1
 
@@ -111,7 +111,7 @@ def test_prefixes_are_hashed_by_a_polynomial() -> None:
     word = rng.integers(0, 40, size=(6, 50)).astype(np.uint8)
     for base in (2**32 + 15, PRIME - 1, 987654321987654321):
         out = np.empty((6, 50), np.uint64)
-        kernels.hash_prefixes(word, np.arange(50, dtype=np.uint32), np.uint64(base), out)
+        sketches.hash_prefixes(word, np.arange(50, dtype=np.uint32), np.uint64(base), out)
         for e in range(50):
             h = 1
             for u in range(6):
@@ -170,7 +170,7 @@ def test_the_distance_of_sketches_is_that_of_the_counts_but_for_epsilon(
         layer = plan.layer(1, parts_at(1, plan, episodes, sample)[0], np.bincount(sample), 0.1)
         layer.promote(1)
         layer.absorb(2, 0)
-        judgement = layer.judge(kernels.DIFFERENCE, 0, *NEVER_DISTINCT, 0.1)
+        judgement = layer.judge(comparing.DIFFERENCE, 0, *NEVER_DISTINCT, 0.1)
         found[statistic.name] = judgement.distance
         p1, p2 = layer.frequencies(0, 0, judgement.event)
         assert abs(p1 - p2) == pytest.approx(judgement.distance)

@@ -19,17 +19,20 @@ import pytest
 from log_files import decode
 from oracle import random_episodes
 from samples import everything, from_values
-from suffice.controller import Controller
-from suffice.domains import Corridor, TMaze
-from suffice.episodes import Episodes
+from suffice.automata.rdp import BEHAVE
+from suffice.data.episodes import Episodes
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import best_plan, evaluate
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import best_plan, evaluate, minimal_rdp
-from suffice.export import to_dot, to_json
-from suffice.learner import Settings, adact_h
-from suffice.model import Model
-from suffice.planner import BEHAVE, GREEDY, Plan, Planning, plan_on, prove, two_fold
-from suffice.refining import refine
-from suffice.solution import Solution, Split, log_return, mean_return, regorl
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.refinement import refine
+from suffice.models.export import to_dot, to_json
+from suffice.models.model import Model
+from suffice.planning.controller import Controller
+from suffice.planning.planner import GREEDY, Plan, Planning, plan_on, prove, two_fold
+from suffice.planning.regorl import Solution, Split, log_return, mean_return, regorl
 from test_model import entries_of, npy, write_entries
 
 

@@ -24,10 +24,11 @@ import pytest
 from gymnasium import spaces
 
 from log_files import write
-from suffice.domains.registration import register
-from suffice.episodes import Episodes
+from suffice.data.episodes import Episodes
+from suffice.data.logs.columns import Columns
+from suffice.data.logs.reading import read_log
+from suffice.domains.gym.registration import register
 from suffice.errors import SufficeError
-from suffice.logs import Columns, read_log
 from test_cli import suffice
 
 COLOUR, SIZE, LIT, ACTION, REWARD = COLUMNS = ("colour", "size", "lit", "action", "reward")

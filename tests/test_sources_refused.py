@@ -19,8 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from log_files import refusal, write
+from suffice.data.logs.columns import Columns
+from suffice.data.logs.reading import read_log
 from suffice.errors import LogError, SufficeError
-from suffice.logs import Columns, read_log
 from test_sources import HUGGING, Dataset, Episode
 
 ROW = {"episode": 0, "step": 0, "o": 1, "action": 1, "reward": 0}

@@ -13,13 +13,14 @@ import pytest
 
 from oracle import random_episodes
 from samples import of_one_feature, rising
-from suffice.domains import TMaze
-from suffice.episodes import DUMMY, STOP, Episodes
-from suffice.learner import Settings, adact_h
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import learn_layers
-from suffice.stationarity import CLEAR, HELD_OUT, Stationarity, is_stationary, surprise
-from suffice.tying import tie
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import DUMMY, STOP
+from suffice.data.episodes import Episodes
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.layers import learn_layers
+from suffice.learning.memory_choice import CLEAR, HELD_OUT, Stationarity, is_stationary, surprise
+from suffice.learning.stationary.learner import tie
 
 
 @cache

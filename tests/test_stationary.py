@@ -8,22 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from suffice.domains import (
-    Cheese,
-    Cookie,
-    Corridor,
-    EnemyCorridor,
-    MiniHall,
-    RotatingMaze,
-    TMaze,
-    TwoKeys,
-    make,
-)
+from suffice.data.alphabet import DUMMY, PAD, STOP
 from suffice.domains.domain import Domain
-from suffice.episodes import DUMMY, PAD, STOP
+from suffice.domains.exact.minimal import Minimal, minimal_rdp
+from suffice.domains.exact.stationary import END, START, Stationary, stationary_rdp
+from suffice.domains.registry import make
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.rotating_maze import RotatingMaze
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.domains.tasks.two_keys import TwoKeys
 from suffice.errors import SufficeError
-from suffice.exact import Minimal, Stationary, minimal_rdp, stationary_rdp
-from suffice.exact.stationary import END, START
 
 TIGER = Path(__file__).parent.parent / "examples" / "pomdp" / "tiger.POMDP"
 CASES = [

@@ -24,11 +24,12 @@ from stationary_runs import (
     truth_of,
 )
 
-from suffice.controller import Controller
-from suffice.exact import best_plan, minimal_rdp
+from suffice.automata.rdp import UNSEEN
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import best_plan
 from suffice.lab.measuring import Took
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau
-from suffice.rdp import UNSEEN
+from suffice.planning.controller import Controller
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 MAZE = Experiment("t-maze", "length=2 cue_visible=true", 8)

@@ -22,25 +22,33 @@ import pytest
 from log_files import decode
 from oracle import random_episodes
 from samples import of_one_feature, rising
-from suffice.cli import main
-from suffice.differences import compare
-from suffice.domains import Cheese, Corridor, Domain, EnemyCorridor, MiniHall, TMaze, make
-from suffice.domains.pomdp import to_pomdp
-from suffice.episodes import DUMMY, PAD, STOP, Episodes
+from suffice.automata.compare import compare
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.automata.state_tracker import Memory
+from suffice.cli.main import main
+from suffice.data.alphabet import DUMMY, PAD, STOP
+from suffice.data.episodes import Episodes
+from suffice.data.logs.writing import write_log
+from suffice.domains.domain import Domain
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.stationary import END, START, stationary_rdp
+from suffice.domains.exact.values import best_plan
+from suffice.domains.pomdp.writing import to_pomdp
+from suffice.domains.registry import make
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import best_plan, minimal_rdp, stationary_rdp
-from suffice.exact.stationary import END, START
-from suffice.export import to_dot, to_json
-from suffice.learner import Settings, adact_h
-from suffice.logs import write_log
-from suffice.memory import Memory
-from suffice.model import Model
-from suffice.planner import BEHAVE, GREEDY, Plan, Planning, fold_plan, plan_on, unroll_plan
-from suffice.policy import Policy
-from suffice.predicting import predict
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import Split, layered, regorl
-from suffice.tying import tie
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.stationary.learner import tie
+from suffice.models.export import to_dot, to_json
+from suffice.models.model import Model
+from suffice.planning.planner import GREEDY, Plan, Planning, fold_plan, plan_on, unroll_plan
+from suffice.planning.policy import Policy
+from suffice.planning.prediction import predict
+from suffice.planning.regorl import Split, layered, regorl
 
 F = Fraction
 SEEDS = range(6)

@@ -16,18 +16,24 @@ from scipy.stats import binom
 from oracle import random_episodes
 from oracle import tying as oracle
 from samples import coins, everything, from_values, of_one_feature
-from suffice.domains import Cheese, Domain, EnemyCorridor, TMaze, make
-from suffice.doubts import CLOSE
-from suffice.episodes import DUMMY, PAD, STOP, Episodes
+from suffice.automata.histories import show_symbol
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import DUMMY, PAD, STOP
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.exact.stationary import Stationary, stationary_rdp
+from suffice.domains.registry import make
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.exact import Stationary, stationary_rdp
-from suffice.kernels.tying import side_of
-from suffice.learner import Learned, Settings
-from suffice.rdp import RDP, UNSEEN, show_symbol
-from suffice.tying import ROUNDS, _rounds, tie
-from suffice.tying.labels import Labelling, Steps, completed, last_observation
-from suffice.tying.pointers import Round, _Comparison
-from suffice.tying.settling import _Pass, settle
+from suffice.kernels.stationary import side_of
+from suffice.learning.adact_h import Learned, Settings
+from suffice.learning.borderline import CLOSE
+from suffice.learning.stationary.labels import Labelling, Steps, completed, last_observation
+from suffice.learning.stationary.learner import ROUNDS, _rounds, tie
+from suffice.learning.stationary.pointers import Round, _Comparison
+from suffice.learning.stationary.settling import _Pass, settle
 
 # By hand
 
@@ -152,7 +158,7 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
 @pytest.fixture
 def no_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates of any size are compared."""
-    for module in ("suffice.tying.pointers", "oracle.tying"):
+    for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
         monkeypatch.setattr(f"{module}.FEWEST", 0)
 
 
@@ -167,7 +173,7 @@ def test_a_round_decides_as_by_hand(case: Any, how: Settings) -> None:
 
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("suffice.tying.pointers", "oracle.tying"):
+    for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
         monkeypatch.setattr(f"{module}.FIRST", 6)
     steps = Steps.of(log(case))
     for how in (LEVELS[1], Settings(delta=0.2, strict=True)):
@@ -265,7 +271,7 @@ def test_scores_of_a_transition_are_those_by_hand(case: Any) -> None:
 
 
 def test_of_many_states_only_the_likeliest_by_a_few_visits_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("suffice.tying.settling", "oracle.tying"):
+    for module in ("suffice.learning.stationary.settling", "oracle.tying"):
         for name, value in (("FEW", 3), ("BEST", 2), ("VISITS", 9), ("SOON", 2)):
             monkeypatch.setattr(f"{module}.{name}", value)
     for case in SOME:
@@ -442,7 +448,7 @@ def test_a_long_log_is_first_tried_on_a_part_of_it(monkeypatch: pytest.MonkeyPat
     """Then there is one more round, for all episodes, of which decisions tell."""
     domain, told = TMaze(length=3), []  # type: Any, list[tuple[int, int]]
     episodes = domain.simulate(3000, 9, np.random.default_rng(0))
-    monkeypatch.setattr("suffice.tying.SAMPLE", 1000)
+    monkeypatch.setattr("suffice.learning.stationary.learner.SAMPLE", 1000)
     found = tie(episodes, progress=lambda done, of: told.append((done, of)))
     assert exact(found.rdp, stationary_rdp(domain.model(9)))
     assert told[-1] == (ROUNDS + 1, ROUNDS + 1)

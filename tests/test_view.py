@@ -13,18 +13,21 @@ import numpy as np
 import pytest
 
 from oracle import random_episodes
-from suffice.domains import Corridor, TMaze
-from suffice.episodes import PAD, Alphabet
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import PAD, Alphabet
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.learner import Settings, adact_h
-from suffice.planner import Plan, plan_on
-from suffice.rdp import RDP, UNSEEN
-from suffice.tying import tie
-from suffice.view import Layout, draw_automaton, lay_out, save_figure
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.stationary.learner import tie
+from suffice.planning.planner import Plan, plan_on
 from suffice.view.arrows import arrows_of, over
+from suffice.view.automaton import draw_automaton
 from suffice.view.curves import lead
 from suffice.view.labels import label
+from suffice.view.layout import Layout, lay_out
 from suffice.view.placing import place
+from suffice.view.saving import save_figure
 
 CASES = ["corridor", "forward", "early", "random", "wide", "cycle"]
 

@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from suffice.differences import compare
-from suffice.domains import TMaze
-from suffice.episodes import Alphabet
-from suffice.model import Model
-from suffice.solution import regorl
-from suffice.wording import Bin, Wording, apart, brief, ranges
+from suffice.automata.compare import compare
+from suffice.automata.wording import Bin, Wording, apart, brief, ranges
+from suffice.data.alphabet import Alphabet
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.models.model import Model
+from suffice.planning.regorl import regorl
 
 BINNED = Alphabet(("a",), ("mood", "wait"), (("calm", 0), ("calm", 1), ("angry", 2)), (0.0,))
 WORDS = Wording(BINNED, {"wait": [3.6, 6.8]})

@@ -11,9 +11,9 @@ computed: with layers, and folded where the process is the same at all times.
 from matplotlib.figure import Figure
 
 from suffice import SufficeError, make, minimal_rdp
-from suffice.domains import DOMAINS
-from suffice.exact import stationary_rdp
-from suffice.view import save_figure
+from suffice.domains.exact.stationary import stationary_rdp
+from suffice.domains.registry import DOMAINS
+from suffice.view.saving import save_figure
 
 
 def sizes(name):

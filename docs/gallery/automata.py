@@ -12,8 +12,8 @@ from labels import Words, label_arrows
 from numpy.typing import NDArray
 from svg import Drawing, Point, number, width_of
 
-from suffice.exact import Minimal
-from suffice.rdp import show
+from suffice.automata.histories import show
+from suffice.domains.exact.minimal import Minimal
 
 LARGEST, WIDEST = 40, 7  # states that fit a page, and a column
 ROW, GAP, TOP, MARGIN = 54.0, 50.0, 24.0, 26.0

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from suffice.differences import compare
-from suffice.domains import Domain
-from suffice.exact import Distinguishability, Truth, by_languages, by_prefixes, by_sum, truth_of
-from suffice.languages import CONJUNCTIONS, Family
-from suffice.learner import Settings, adact_h
-from suffice.rdp import RDP
+from suffice.automata.compare import compare
+from suffice.automata.rdp import RDP
+from suffice.domains.domain import Domain
+from suffice.domains.exact.truth import Distinguishability, Truth, by_languages, by_prefixes, by_sum, truth_of
+from suffice.evidence.languages import CONJUNCTIONS, Family
+from suffice.learning.adact_h import Settings, adact_h
 
 DELTA = Settings().delta  # the default
 DELTAS = (DELTA, 1e-6)  # the second, because many tests at the first may split a state for nothing

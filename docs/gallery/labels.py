@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from suffice.rdp import RDP, UNSEEN, Symbol
+from suffice.automata.histories import Symbol
+from suffice.automata.rdp import RDP, UNSEEN
 
 Says = frozenset[int]  # symbols
 Words = Mapping[str, str]  # better words for some values

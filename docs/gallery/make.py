@@ -11,7 +11,7 @@ from facts import facts_of
 from pages import PAGES
 from writing import write_page
 
-from suffice.domains import DOMAINS
+from suffice.domains.registry import DOMAINS
 
 HERE = Path(__file__).parent
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from svg import Drawing, Point
 
-from suffice.domains import cheese, cookie, flickering_grid, mini_hall, rotating_maze, t_maze
-from suffice.domains.cheese import Cheese
-from suffice.domains.cookie import Cookie
-from suffice.domains.corridor import Corridor
-from suffice.domains.enemy_corridor import FIRST_HALF, SECOND_HALF, EnemyCorridor
-from suffice.domains.flickering_grid import FlickeringGrid
-from suffice.domains.mini_hall import MiniHall
-from suffice.domains.passive_t_maze import PassiveTMaze
-from suffice.domains.rotating_maze import RotatingMaze
-from suffice.domains.t_maze import TMaze
-from suffice.domains.two_keys import TwoKeys
+from suffice.domains.tasks import cheese, cookie, flickering_grid, mini_hall, rotating_maze, t_maze
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.enemy_corridor import FIRST_HALF, SECOND_HALF, EnemyCorridor
+from suffice.domains.tasks.flickering_grid import FlickeringGrid
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.passive_t_maze import PassiveTMaze
+from suffice.domains.tasks.rotating_maze import RotatingMaze
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.domains.tasks.two_keys import TwoKeys
 
 CELL = 44.0
 MARGIN = 16.0

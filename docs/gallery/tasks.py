@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from svg import Drawing
 
-from suffice.domains import cheat_mab, malfunction_mab, repeat_first, rotating_mab, symbol
-from suffice.domains.cheat_mab import CheatMAB
-from suffice.domains.malfunction_mab import MalfunctionMAB
-from suffice.domains.memory_length import MemoryLength
-from suffice.domains.repeat_first import RepeatFirst
-from suffice.domains.rotating_mab import ResetRotatingMAB, RotatingMAB
-from suffice.domains.symbol import Symbol
+from suffice.domains.tasks import cheat_mab, malfunction_mab, repeat_first, rotating_mab, symbol
+from suffice.domains.tasks.cheat_mab import CheatMAB
+from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
+from suffice.domains.tasks.memory_length import MemoryLength
+from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
+from suffice.domains.tasks.symbol import Symbol
 
 ARM, MARGIN, TOP = 84.0, 16.0, 40.0
 

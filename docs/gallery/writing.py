@@ -17,9 +17,10 @@ from facts import DELTA, DELTAS, FAILURES, GRID, LIMIT, SEEDS, Facts, Observed
 from figures import about, decimal, exactly, power, table
 from pages import PAGES
 
-from suffice.domains import Domain
-from suffice.exact import Closest, Minimal
-from suffice.rdp import History, show
+from suffice.automata.histories import History, show
+from suffice.domains.domain import Domain
+from suffice.domains.exact.distances import Closest
+from suffice.domains.exact.minimal import Minimal
 
 PAPER = 5  # domains of the paper, which come first
 

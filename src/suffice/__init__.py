@@ -32,68 +32,135 @@ from suffice.errors import (
 from suffice.version import __version__
 
 if TYPE_CHECKING:
-    from suffice.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, Promise
-    from suffice.controller import Controller
-    from suffice.decisions import Decision
-    from suffice.differences import compare
-    from suffice.domains import Domain, make, register
-    from suffice.engines.cluster import Ray
-    from suffice.episodes import Alphabet, Episodes
-    from suffice.estimator import Learner
-    from suffice.exact import Minimal, Truth, evaluate, minimal_rdp, truth_of
-    from suffice.finite import FiniteModel, Outcome
-    from suffice.languages import CONJUNCTIONS, Family
-    from suffice.learner import Learned, Settings, adact_h
-    from suffice.learning import learn
-    from suffice.logs import Bins, Columns, EqualWidth, read_log, read_schema, write_log, write_schema
-    from suffice.merging import Verdict
-    from suffice.model import Model, load
-    from suffice.planner import GREEDY, Plan, Planning, plan_on
-    from suffice.policy import Policy
-    from suffice.rdp import RDP, UNSEEN
-    from suffice.refining import refine
-    from suffice.simulation import simulate
-    from suffice.sketch import CountMinSketch
-    from suffice.solution import Solution, Split, regorl
-    from suffice.stationarity import Stationarity, is_stationary
-    from suffice.statistics.adaptive import AdaptiveLanguages
-    from suffice.statistics.language_counts import LanguageCounts
-    from suffice.statistics.prefix_sketch import PrefixSketches
-    from suffice.statistics.prefix_tree import PrefixCounts
-    from suffice.tying import tie
-    from suffice.view import draw_automaton
+    from suffice.automata.compare import compare
+    from suffice.automata.rdp import RDP, UNSEEN
+    from suffice.data.alphabet import Alphabet
+    from suffice.data.episodes import Episodes
+    from suffice.data.logs.binning import Bins, EqualWidth
+    from suffice.data.logs.columns import Columns
+    from suffice.data.logs.reading import read_log
+    from suffice.data.logs.schema import read_schema, write_schema
+    from suffice.data.logs.writing import write_log
+    from suffice.domains.domain import Domain
+    from suffice.domains.exact.minimal import Minimal, minimal_rdp
+    from suffice.domains.exact.truth import Truth, truth_of
+    from suffice.domains.exact.values import evaluate
+    from suffice.domains.finite import FiniteModel, Outcome
+    from suffice.domains.gym.registration import register
+    from suffice.domains.registry import make
+    from suffice.domains.simulation import simulate
+    from suffice.engines.ray import Ray
+    from suffice.evidence.adaptive import AdaptiveLanguages
+    from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound
+    from suffice.evidence.guarantees import Promise
+    from suffice.evidence.language_counts import LanguageCounts
+    from suffice.evidence.languages import CONJUNCTIONS, Family
+    from suffice.evidence.prefix_sketch import PrefixSketches
+    from suffice.evidence.prefix_tree import PrefixCounts
+    from suffice.evidence.sketch import CountMinSketch
+    from suffice.learning.adact_h import Learned, Settings, adact_h
+    from suffice.learning.decisions import Decision
+    from suffice.learning.memory_choice import Stationarity, is_stationary
+    from suffice.learning.merging import Verdict
+    from suffice.learning.refinement import refine
+    from suffice.learning.stationary.learner import tie
+    from suffice.models.api import learn
+    from suffice.models.estimator import Learner
+    from suffice.models.model import Model, load
+    from suffice.planning.controller import Controller
+    from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+    from suffice.planning.policy import Policy
+    from suffice.planning.regorl import Solution, Split, regorl
+    from suffice.view.automaton import draw_automaton
 
 _HOMES = {
-    "bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound", "Promise"),
-    "controller": ("Controller",),
-    "differences": ("compare",),
-    "domains": ("Domain", "make", "register"),
-    "engines.cluster": ("Ray",),
-    "episodes": ("Alphabet", "Episodes"),
-    "estimator": ("Learner",),
-    "exact": ("Minimal", "Truth", "evaluate", "minimal_rdp", "truth_of"),
-    "finite": ("FiniteModel", "Outcome"),
-    "languages": ("CONJUNCTIONS", "Family"),
-    "decisions": ("Decision",),
-    "learner": ("Learned", "Settings", "adact_h"),
-    "learning": ("learn",),
-    "logs": ("Bins", "Columns", "EqualWidth", "read_log", "read_schema", "write_log", "write_schema"),
-    "merging": ("Verdict",),
-    "model": ("Model", "load"),
-    "planner": ("GREEDY", "Plan", "Planning", "plan_on"),
-    "policy": ("Policy",),
-    "rdp": ("RDP", "UNSEEN"),
-    "refining": ("refine",),
-    "simulation": ("simulate",),
-    "sketch": ("CountMinSketch",),
-    "solution": ("Solution", "Split", "regorl"),
-    "stationarity": ("Stationarity", "is_stationary"),
-    "statistics.adaptive": ("AdaptiveLanguages",),
-    "statistics.language_counts": ("LanguageCounts",),
-    "statistics.prefix_sketch": ("PrefixSketches",),
-    "statistics.prefix_tree": ("PrefixCounts",),
-    "tying": ("tie",),
-    "view": ("draw_automaton",),
+    "automata.compare": ("compare",),
+    "automata.rdp": (
+        "RDP",
+        "UNSEEN",
+    ),
+    "data.episodes": ("Episodes",),
+    "data.alphabet": ("Alphabet",),
+    "data.logs.binning": (
+        "Bins",
+        "EqualWidth",
+    ),
+    "data.logs.columns": ("Columns",),
+    "data.logs.reading": ("read_log",),
+    "data.logs.schema": (
+        "read_schema",
+        "write_schema",
+    ),
+    "data.logs.writing": ("write_log",),
+    "domains.domain": ("Domain",),
+    "domains.exact.minimal": (
+        "Minimal",
+        "minimal_rdp",
+    ),
+    "domains.exact.truth": (
+        "Truth",
+        "truth_of",
+    ),
+    "domains.exact.values": ("evaluate",),
+    "domains.finite": (
+        "FiniteModel",
+        "Outcome",
+    ),
+    "domains.gym.registration": ("register",),
+    "domains.registry": ("make",),
+    "domains.simulation": ("simulate",),
+    "engines.ray": ("Ray",),
+    "evidence.adaptive": ("AdaptiveLanguages",),
+    "evidence.bounds": (
+        "BOUNDS",
+        "FISHER_EXACT",
+        "LIKELIHOOD_RATIO",
+        "PAPER",
+        "TWO_SAMPLE",
+        "Bound",
+    ),
+    "evidence.guarantees": ("Promise",),
+    "evidence.language_counts": ("LanguageCounts",),
+    "evidence.languages": (
+        "CONJUNCTIONS",
+        "Family",
+    ),
+    "evidence.prefix_sketch": ("PrefixSketches",),
+    "evidence.prefix_tree": ("PrefixCounts",),
+    "evidence.sketch": ("CountMinSketch",),
+    "learning.adact_h": (
+        "Learned",
+        "Settings",
+        "adact_h",
+    ),
+    "learning.decisions": ("Decision",),
+    "learning.memory_choice": (
+        "Stationarity",
+        "is_stationary",
+    ),
+    "learning.merging": ("Verdict",),
+    "learning.refinement": ("refine",),
+    "learning.stationary.learner": ("tie",),
+    "models.api": ("learn",),
+    "models.estimator": ("Learner",),
+    "models.model": (
+        "Model",
+        "load",
+    ),
+    "planning.controller": ("Controller",),
+    "planning.planner": (
+        "GREEDY",
+        "Plan",
+        "Planning",
+        "plan_on",
+    ),
+    "planning.policy": ("Policy",),
+    "planning.regorl": (
+        "Solution",
+        "Split",
+        "regorl",
+    ),
+    "view.automaton": ("draw_automaton",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -181,4 +248,4 @@ def __dir__() -> list[str]:
 
 
 if "gymnasium" in sys.modules:  # importing it takes time, so it is left to those who use it
-    import_module("suffice.domains.registration").register()
+    import_module("suffice.domains.gym.registration").register()

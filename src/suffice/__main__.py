@@ -2,13 +2,13 @@
 
 from typing import NoReturn
 
-from suffice.endings import ending_when_told, heed
+from suffice.files.signals import ending_when_told, heed
 
 
 def main() -> NoReturn:
     """Run the command line, which may be told to end even while it is imported."""
     with ending_when_told():
-        from suffice.cli import main as run
+        from suffice.cli.main import main as run
 
         heed()
         run()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faults.harness import here
-from suffice.streaming import Room
+from suffice.data.streaming import Room
 
 Undisturbed = Callable[..., bytes]
 

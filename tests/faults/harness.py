@@ -21,7 +21,7 @@ from threading import Timer
 from typing import IO, Any, NoReturn
 
 from suffice.__main__ import main as main_in_a_process
-from suffice.cli import main
+from suffice.cli.main import main
 
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

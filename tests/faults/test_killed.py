@@ -15,8 +15,8 @@ import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import KILLED, Fault, dies_before, here, started, suffice
-from suffice import learner
 from suffice.cli import learning_commands
+from suffice.learning import adact_h
 
 Record = Callable[[str, object], None]
 
@@ -177,7 +177,7 @@ def test_interrupted_by_a_person(log: Path, tmp_path: Path, undisturbed: Undistu
     goes_on(log, tmp_path, LAYERS, expected)
 
 
-@pytest.mark.parametrize("place", ["suffice.cli.learning_commands.read_logs", "suffice.model.Model.save"])
+@pytest.mark.parametrize("place", ["suffice.cli.options.read_logs", "suffice.models.model.Model.save"])
 def test_interrupted_while_nothing_is_learned(log: Path, tmp_path: Path, place: str) -> None:
     """Before, and after: what is kept is kept all the same."""
     assert suffice(*learn(log, tmp_path, LAYERS), fault=_dies_halfway("first-000002")).code == KILLED
@@ -212,7 +212,7 @@ def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undis
         def merge(*_: object) -> None:
             raise AssertionError("a layer was worked out again")
 
-        learner._Run._merge = merge  # type: ignore[assignment,method-assign]
+        adact_h._Run._merge = merge  # type: ignore[assignment,method-assign]
 
     assert suffice(*learn(log, tmp_path, LAYERS), fault=fault).code == 0
     assert (tmp_path / "a.model").read_bytes() == expected

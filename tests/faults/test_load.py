@@ -14,7 +14,7 @@ import pytest
 from faults.harness import here
 from faults.test_killed import left_in
 from large_models import large_model
-from suffice.model import Model
+from suffice.models.model import Model
 
 Record = Callable[[str, object], None]
 

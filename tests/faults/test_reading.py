@@ -18,7 +18,7 @@ import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import Fault, here, suffice
-from suffice.logs.datasets import Dataset
+from suffice.data.logs.datasets import Dataset
 
 Record = Callable[[str, object], None]
 

@@ -18,16 +18,18 @@ import numpy as np
 import suffice
 from oracle import random_episodes
 from suffice.cli.saying import describe, print_contents, print_doubts, print_promises, print_states, print_table
-from suffice.domains.pomdp import PomdpDomain
-from suffice.episodes import Episodes
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.schema import read_schema, write_schema
+from suffice.data.logs.writing import write_log
+from suffice.domains.pomdp.domain import PomdpDomain
 from suffice.errors import SufficeError
-from suffice.export import to_dot, to_json
-from suffice.logs import read_log, read_schema, write_log, write_schema
-from suffice.model import Model
-from suffice.outlook import look_ahead
-from suffice.run_notes import load_run_notes
-from suffice.view.explorer import page_of
-from suffice.view.report import content_of
+from suffice.files.run_notes import load_run_notes
+from suffice.models.export import to_dot, to_json
+from suffice.models.log_check import look_ahead
+from suffice.models.model import Model
+from suffice.view.explorer.page import page_of
+from suffice.view.report.content import content_of
 
 NUMBERS = (b"-1", b"1e999", b"NaN", b"9223372036854775808", b"1" * 400, b"0.1", b"null", b"true")
 BYTES = (b"\0", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", bytes(8), b"\x80\0\0\0\0\0\0\0")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from oracle import random_episodes
 from samples import of_one_feature
-from suffice.episodes import DUMMY, Episodes
+from suffice.data.alphabet import DUMMY
+from suffice.data.episodes import Episodes
 
 LETTERS = list(product((2, 3), (0, 1), (0, 1)))  # two actions, o_⊥ and one observation, two rewards
 

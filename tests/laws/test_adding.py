@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from laws.logs import labels, logs, small_logs
 from oracle import random_episodes
 from samples import DELTA, KINDS, MEMORY, STATISTICS, everything, from_values, layer_at, parts_at, to_values
-from suffice.bounds import BOUNDS, FISHER_EXACT, PAPER
+from suffice.data.episodes import Episodes
 from suffice.engines import local
-from suffice.episodes import Episodes
-from suffice.kernels import DIFFERENCE
-from suffice.languages import CONJUNCTIONS, Family
-from suffice.learner import Learned, Settings, adact_h
-from suffice.statistics import language_counts
-from suffice.statistics.language_counts import LanguageCounts, LanguagePlan
-from suffice.statistics.prefix_sketch import PrefixSketches, SketchPlan
-from suffice.statistics.prefix_tree import PrefixPart, PrefixPlan
-from suffice.statistics.word_counts import WordPart
+from suffice.evidence import language_counts
+from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, PAPER
+from suffice.evidence.language_counts import LanguageCounts, LanguagePlan
+from suffice.evidence.languages import CONJUNCTIONS, Family
+from suffice.evidence.prefix_sketch import PrefixSketches, SketchPlan
+from suffice.evidence.prefix_tree import PrefixPart, PrefixPlan
+from suffice.evidence.word_counts import WordPart
+from suffice.kernels.comparing import DIFFERENCE
+from suffice.learning.adact_h import Learned, Settings, adact_h
 
 FEW = settings(deadline=None, max_examples=25)
 every_statistic = pytest.mark.parametrize("name", STATISTICS)

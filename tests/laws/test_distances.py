@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from laws.logs import LETTERS, samples
 from samples import KINDS, distance, distances, languages, side_by_side
-from suffice.kernels import DIFFERENCE
-from suffice.languages import Family, patterns_of
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import PrefixCounts
+from suffice.evidence.languages import Family, patterns_of
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.kernels.comparing import DIFFERENCE
 
 FEW = settings(deadline=None, max_examples=40)
 FAMILIES = ["conjunctions", "1,1,1", "2,1,1", "1,2,1", "1,1,2", "2,2,1", "1,2,2", "1,1,3"]

@@ -9,7 +9,8 @@ from math import comb
 
 import pytest
 
-from suffice.kernels import FISHER, comparing
+from suffice.kernels import comparing
+from suffice.kernels.comparing import FISHER
 
 SIZES = (1, 3, 10, 50, 400)
 TIE = Fraction(1, 10**7)  # tables whose probabilities differ by less than this factor count as equally probable

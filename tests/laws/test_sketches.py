@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.sketch import BYTES_PER_KEY, CountMinSketch, Shape
+from suffice.evidence.sketch import BYTES_PER_KEY, CountMinSketch, Shape
 
 shapes = st.builds(Shape, depth=st.integers(1, 4), width=st.integers(1, 24), seed=st.integers(0, 9))
 keys = st.one_of(st.integers(0, 60), st.integers(0, 2**61 - 2))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from suffice.episodes import STOP, Episodes
+from suffice.data.alphabet import STOP
+from suffice.data.episodes import Episodes
 
 from .distinctness import Bound, event_distance, threshold
 from .languages import Conjunctions, Languages, Letter, Members, Suffix, SuffixAlphabet, language_events

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from suffice.episodes import Episodes
+from suffice.data.episodes import Episodes
 
 from .adact import Candidate, Layer, Multiset, OracleDecision, OracleResult, Statistic, adact_h, make_layer, nearest
 from .distinctness import Bound, threshold

@@ -11,24 +11,21 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from suffice.domains import (
-    CheatMAB,
-    Cheese,
-    Cookie,
-    Corridor,
-    Domain,
-    EnemyCorridor,
-    FlickeringGrid,
-    MalfunctionMAB,
-    MemoryLength,
-    PassiveTMaze,
-    RepeatFirst,
-    ResetRotatingMAB,
-    RotatingMAB,
-    RotatingMaze,
-    Symbol,
-    TwoKeys,
-)
+from suffice.domains.domain import Domain
+from suffice.domains.tasks.cheat_mab import CheatMAB
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.flickering_grid import FlickeringGrid
+from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
+from suffice.domains.tasks.memory_length import MemoryLength
+from suffice.domains.tasks.passive_t_maze import PassiveTMaze
+from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
+from suffice.domains.tasks.rotating_maze import RotatingMaze
+from suffice.domains.tasks.symbol import Symbol
+from suffice.domains.tasks.two_keys import TwoKeys
 
 Next = tuple[Fraction, Any, tuple[object, ...] | None, Fraction | int]  # probability, state, observation, reward
 Law = Callable[[Any, Any], list[Next]]

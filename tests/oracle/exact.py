@@ -16,8 +16,8 @@ from itertools import combinations
 from math import lcm
 from typing import Any
 
-from suffice.controller import Controller
-from suffice.finite import Definition, Outcome
+from suffice.domains.finite import Definition, Outcome
+from suffice.planning.controller import Controller
 
 from .languages import Conjunctions, Languages, Letter, SuffixAlphabet, language_events
 

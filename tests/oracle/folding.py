@@ -15,8 +15,8 @@ from fractions import Fraction
 from functools import cache
 from math import comb
 
-from suffice.episodes import Episodes
-from suffice.rdp import RDP
+from suffice.automata.rdp import RDP
+from suffice.data.episodes import Episodes
 
 from .adact import spell
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from suffice.rdp import RDP, UNSEEN, History, Symbol
+from suffice.automata.histories import History, Symbol
+from suffice.automata.rdp import RDP, UNSEEN
 
 
 def likeness(learned: RDP, true: RDP, longest: int) -> tuple[int, int, int]:

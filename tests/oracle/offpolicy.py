@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from suffice.planner import BEHAVE, Plan
-from suffice.rdp import RDP, UNSEEN
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.planning.planner import Plan
 
 from . import planning
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from suffice.episodes import DUMMY, PAD
-from suffice.rdp import RDP, UNSEEN, Tally
+from suffice.automata.rdp import RDP, UNSEEN, Tally
+from suffice.data.alphabet import DUMMY, PAD
 
 Move = tuple[int, Fraction, int | None]  # how often, the reward, and the state it leads to
 Values = Mapping[int, Fraction]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.data.episodes import Episodes
 
 SKEW = 0.4  # concentration of the output distributions: well below 1, so that states differ visibly
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet, Episodes
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.data.episodes import Episodes
 
 from . import Conjunctions, Languages, Prefixes, SuffixAlphabet, adact_h, distance, random_episodes, suffix_alphabet
 from .adact import SAME_DISTANCE, Statistic, nearest

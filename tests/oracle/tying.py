@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 
-from suffice.episodes import DUMMY, PAD, STOP, Episodes
+from suffice.data.alphabet import DUMMY, PAD, STOP
+from suffice.data.episodes import Episodes
 
 from .adact import spell
 from .folding import EQUAL, SAME, e_value, ln

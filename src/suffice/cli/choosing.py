@@ -14,12 +14,12 @@ from suffice.cli.waiting import waiting
 from suffice.errors import SettingsError
 
 if TYPE_CHECKING:
-    from suffice.learner import Settings
-    from suffice.learning import Choices
-    from suffice.model import Model
-    from suffice.planner import Planning
-    from suffice.solution import Split
-    from suffice.streaming import Reader
+    from suffice.data.streaming import Reader
+    from suffice.learning.adact_h import Settings
+    from suffice.models.api import Choices
+    from suffice.models.model import Model
+    from suffice.planning.planner import Planning
+    from suffice.planning.regorl import Split
 
 
 def settings_of(
@@ -27,15 +27,15 @@ def settings_of(
     seed: int, threads: int | None, memory: str | None,
 ) -> Settings:  # fmt: skip
     """How to learn, from the words of the command line."""
-    from suffice.bounds import BOUNDS
-    from suffice.languages import CONJUNCTIONS, Family
-    from suffice.learner import Settings
-    from suffice.learning import all_cores
-    from suffice.statistics import Statistic
-    from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
-    from suffice.statistics.language_counts import LanguageCounts
-    from suffice.statistics.prefix_sketch import PrefixSketches
-    from suffice.statistics.prefix_tree import PrefixCounts
+    from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
+    from suffice.evidence.bounds import BOUNDS
+    from suffice.evidence.language_counts import LanguageCounts
+    from suffice.evidence.languages import CONJUNCTIONS, Family
+    from suffice.evidence.prefix_sketch import PrefixSketches
+    from suffice.evidence.prefix_tree import PrefixCounts
+    from suffice.evidence.statistic import Statistic
+    from suffice.learning.adact_h import Settings
+    from suffice.models.api import all_cores
 
     refuse_seed(seed)
     if delta is not None and confidence is not None:
@@ -73,8 +73,8 @@ def counting_by(engine: str, workers: int | None, threads: int | None, logs: Seq
             raise SettingsError("--workers are those of a cluster; add --engine ray, or say --threads")
         yield None
         return
-    from suffice.engines.cluster import Ray
-    from suffice.reading import refuse_for_workers
+    from suffice.data.loading import refuse_for_workers
+    from suffice.engines.ray import Ray
 
     refuse_for_workers(*logs)  # before anything is started, which takes seconds
     with ExitStack() as until_done:
@@ -88,8 +88,8 @@ How = tuple["Planning | None", "Split | None", bool]  # to plan if at all, to sp
 
 def planning_of(options: PlanOptions, delta: float | None, confidence: float | None, chosen: bool) -> How:
     """How to plan, from the words of the command line; `chosen`: the user has decided how to compare futures."""
-    from suffice.planner import GREEDY, USUAL, Planning
-    from suffice.solution import Split
+    from suffice.planning.planner import GREEDY, USUAL, Planning
+    from suffice.planning.regorl import Split
 
     if options.planner in ("greedy", "none") and options.strength is not None:
         raise SettingsError(
@@ -135,7 +135,7 @@ def _bytes(text: str) -> int:
 
 def choices_of(settings: Settings, how: How, stationary: Folding, hold_out: float | None, seed: int) -> Choices:
     """All that was chosen."""
-    from suffice.learning import Choices
+    from suffice.models.api import Choices
 
     return Choices(settings, *how, "auto" if stationary == "auto" else stationary == "yes", hold_out, seed)
 
@@ -144,7 +144,7 @@ def choices_again(
     model: Model, settings: Settings, chosen: bool, stationary: Folding, options: PlanOptions, seed: int
 ) -> Choices:
     """What was chosen for an earlier model; only what it takes in time and memory may be chosen anew."""
-    from suffice.learning import Choices
+    from suffice.models.api import Choices
 
     if chosen or stationary != "no" or replace(options, hold_out=None) != DEFAULT_PLAN:
         raise SettingsError("--like takes test, level and plan from the earlier model; leave out what chooses others")

@@ -32,8 +32,10 @@ USUAL = 100_000  # episodes, where nothing says how many are needed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from suffice.episodes import Episodes
-    from suffice.exact import Closest, Distinguishability, Minimal, Truth
+    from suffice.data.episodes import Episodes
+    from suffice.domains.exact.distances import Closest
+    from suffice.domains.exact.minimal import Minimal
+    from suffice.domains.exact.truth import Distinguishability, Truth
 
 
 @app.command
@@ -70,8 +72,8 @@ def simulate(
     """
     import numpy as np
 
-    from suffice.logs import write_log
-    from suffice.simulation import stream
+    from suffice.data.logs.writing import write_log
+    from suffice.domains.simulation import stream
 
     if episodes < 1:
         raise SufficeError(f"--episodes must be at least 1, not {episodes}")
@@ -109,7 +111,7 @@ def domains(*, json: Flag = False) -> None:
     """
     from dataclasses import fields
 
-    from suffice.domains import DOMAINS
+    from suffice.domains.registry import DOMAINS
 
     listed = {}
     for name, domain in DOMAINS.items():
@@ -171,7 +173,8 @@ def exact(
     json
         Print JSON and nothing else.
     """
-    from suffice.exact import stationary_rdp, truth_of
+    from suffice.domains.exact.stationary import stationary_rdp
+    from suffice.domains.exact.truth import truth_of
 
     if not 0 < delta < 1:
         raise SufficeError(f"--delta is a probability between 0 and 1, not {delta:g}; try 0.001")
@@ -196,8 +199,8 @@ def exact(
 
 
 def _distinguishability(minimal: Minimal, metric: str, family: str, delta: float) -> Distinguishability:
-    from suffice.exact import by_languages, by_prefixes, by_sum
-    from suffice.languages import Family
+    from suffice.domains.exact.truth import by_languages, by_prefixes, by_sum
+    from suffice.evidence.languages import Family
 
     if metric == "languages":
         return by_languages(minimal, Family.parse(family), delta)
@@ -244,7 +247,7 @@ def _closest_as_json(minimal: Minimal, closest: Closest) -> dict[str, Any]:
 
 def _histories(minimal: Minimal, closest: Closest) -> list[str]:
     """A typical history of each of the two states."""
-    from suffice.rdp import show
+    from suffice.automata.histories import show
 
     rdp = minimal.rdp()
     histories, first = rdp.typical_histories(), int(rdp.offsets()[closest.layer])

@@ -8,20 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.measures import measures, measures_exactly, predicted, print_measures
-from suffice.cli.options import (
-    DomainChoice,
-    domain_of,
-    pair,
-    words,
-)
+from suffice.cli.options import DomainChoice, domain_of, pair, words
 from suffice.cli.printing import command, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError, did_you_mean
 
 if TYPE_CHECKING:
-    from suffice.finite import FiniteModel
-    from suffice.model import Model
+    from suffice.domains.finite import FiniteModel
+    from suffice.models.model import Model
 
 
 def by_domain(
@@ -29,9 +24,9 @@ def by_domain(
 ) -> None:
     import numpy as np
 
-    from suffice.controller import Controller
-    from suffice.evaluation import roll_out
-    from suffice.exact import evaluate as expect
+    from suffice.domains.evaluation import roll_out
+    from suffice.domains.exact.values import evaluate as expect
+    from suffice.planning.controller import Controller
 
     plan = loaded.required_plan()
     finite, behaviour, horizon = domain_of(domain, choice, loaded.rdp.horizon)
@@ -101,8 +96,9 @@ def _listed(values: Sequence[Any], most: int = 8) -> str:
 
 def _optimum(finite: FiniteModel, horizon: int) -> float | None:
     """V*, where the exact analysis can follow."""
-    from suffice.controller import Controller
-    from suffice.exact import best_plan, minimal_rdp
+    from suffice.domains.exact.minimal import minimal_rdp
+    from suffice.domains.exact.values import best_plan
+    from suffice.planning.controller import Controller
 
     try:
         return float(best_plan(minimal_rdp(finite, horizon, Controller.uniform(finite.alphabet))).value)
@@ -124,7 +120,7 @@ def is_gymnasium(name: str) -> bool:
     """Whether a name is that of a registered environment, which has a version, such as CartPole-v1."""
     import gymnasium
 
-    from suffice.domains import register
+    from suffice.domains.gym.registration import register
 
     register()
     if name in gymnasium.registry or ":" in name:
@@ -141,8 +137,8 @@ def by_environment(
     import gymnasium
     import numpy as np
 
-    from suffice.evaluation import summary
-    from suffice.playing import play_vector
+    from suffice.domains.evaluation import summary
+    from suffice.domains.gym.rollouts import play_vector
 
     if rest := words(replace(choice, set=())):
         raise SufficeError(f"{rest} is about a domain, and {id} is a Gymnasium id; leave it out")

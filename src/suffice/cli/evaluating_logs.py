@@ -13,9 +13,9 @@ from suffice.cli.waiting import waiting
 from suffice.errors import SufficeError
 
 if TYPE_CHECKING:
-    from suffice.estimates import Estimate
-    from suffice.model import Model
-    from suffice.offpolicy import Judged
+    from suffice.evidence.estimates import Estimate
+    from suffice.models.model import Model
+    from suffice.planning.off_policy import Judged
 
 
 SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # of the doubly robust estimate
@@ -41,11 +41,11 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
     """Off-policy evaluation, on the held-out part if the model was learned from this log."""
     import numpy as np
 
-    from suffice.files import fingerprint
-    from suffice.learning import HOLD_OUT_SEED
-    from suffice.logs import files_of
-    from suffice.offpolicy import judge
-    from suffice.run_notes import load_run_notes
+    from suffice.data.logs.datasets import files_of
+    from suffice.files.atomic import fingerprint
+    from suffice.files.run_notes import load_run_notes
+    from suffice.models.api import HOLD_OUT_SEED
+    from suffice.planning.off_policy import judge
 
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options, loaded)
@@ -94,8 +94,8 @@ def _judged(name: str, log: str, by: ByLog) -> dict[str, Any]:
 
 
 def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
-    from suffice.offpolicy import ENOUGH, RARE
-    from suffice.wording import brief
+    from suffice.automata.wording import brief
+    from suffice.planning.off_policy import ENOUGH, RARE
 
     judged = by.judged
     say(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'taken to be new'}:")

@@ -69,7 +69,7 @@ def evaluate(
     json
         Print JSON and nothing else.
     """
-    from suffice.model import Model
+    from suffice.models.model import Model
 
     if (domain is None) == (log is None):
         raise SufficeError("say where to evaluate: either --domain NAME or --log LOG")

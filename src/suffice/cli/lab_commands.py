@@ -12,8 +12,8 @@ from suffice.cli.options import Flag, Output, Whole
 from suffice.cli.printing import complain, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import progress_bar, waiting
-from suffice.endings import if_interrupted, is_kept_in
 from suffice.errors import SufficeError
+from suffice.files.signals import if_interrupted, is_kept_in
 
 LONGEST = 1e7  # seconds
 
@@ -112,7 +112,7 @@ def _draw(folder: Path, quick: bool) -> tuple[list[Result], list[Path]]:
 
 
 def _run(what: str, folder: Path, means: Means, quick: bool) -> tuple[list[Result], list[Path]]:
-    from suffice.lab.curves import CURVES
+    from suffice.lab.curves.studies import CURVES
     from suffice.lab.reproducing import run_studies
     from suffice.lab.table1 import TABLE1
 

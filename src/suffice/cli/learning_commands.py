@@ -42,14 +42,14 @@ from suffice.cli.saying import (
     prospects,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
-from suffice.endings import if_interrupted, is_kept_in
 from suffice.errors import CheckpointError, SettingsError
+from suffice.files.signals import if_interrupted, is_kept_in
 
 if TYPE_CHECKING:
-    from suffice.learning import Choices
-    from suffice.model import Model
-    from suffice.stationarity import Stationarity
-    from suffice.streaming import Reader
+    from suffice.data.streaming import Reader
+    from suffice.learning.memory_choice import Stationarity
+    from suffice.models.api import Choices
+    from suffice.models.model import Model
 
 
 WHAT_TO_LEARN, COMPARED_BY, TAKES = (Parameter(group=group) for group in (WHAT, COMPARING, RESOURCES))
@@ -143,9 +143,9 @@ def learn(
     json
         Print JSON and nothing else.
     """
-    from suffice.checkpoints import refuse_other_choices, steps_kept
-    from suffice.learning import told_of
-    from suffice.model import Model
+    from suffice.files.checkpoints import refuse_other_choices, steps_kept
+    from suffice.models.api import told_of
+    from suffice.models.model import Model
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     settings = replace(settings, strict=plan.strict)
@@ -216,9 +216,9 @@ def _learn(
     """Read and learn, with bars to watch."""
     from time import perf_counter
 
-    from suffice.asking import watched
-    from suffice.learning import learn_model
-    from suffice.streaming import Room
+    from suffice.data.log import watched
+    from suffice.data.streaming import Room
+    from suffice.models.api import learn_model
 
     with counting as elsewhere:
         with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
@@ -232,7 +232,7 @@ def _learn(
 
 def _forget(checkpoint: Path) -> None:
     """The model is saved: that a checkpoint stays is no failure any more."""
-    from suffice.checkpoints import forget
+    from suffice.files.checkpoints import forget
 
     try:
         forget(checkpoint)
@@ -242,9 +242,9 @@ def _forget(checkpoint: Path) -> None:
 
 def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
     """What the run took, and by what its logs are known again."""
-    from suffice.files import fingerprint
-    from suffice.logs import files_of
-    from suffice.run_notes import RunNotes, save_run_notes
+    from suffice.data.logs.datasets import files_of
+    from suffice.files.atomic import fingerprint
+    from suffice.files.run_notes import RunNotes, save_run_notes
 
     known = [fingerprint(*files_of(log)) for log in logs]
     one, several = (known[0], []) if len(known) == 1 else ("", known)
@@ -291,8 +291,8 @@ def check(
     json
         Print JSON and nothing else.
     """
-    from suffice.logs import write_schema as save_schema
-    from suffice.outlook import look_ahead
+    from suffice.data.logs.schema import write_schema as save_schema
+    from suffice.models.log_check import look_ahead
 
     if write_schema:
         refuse_output(write_schema, log)

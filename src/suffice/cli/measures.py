@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from suffice.estimates import Estimate
-    from suffice.evaluation import Tried
-    from suffice.exact.values import Evaluation
-    from suffice.model import Model
+    from suffice.domains.evaluation import Tried
+    from suffice.domains.exact.values import Evaluation
+    from suffice.evidence.estimates import Estimate
+    from suffice.models.model import Model
 
 
 MEASURES = ("mean_return", "return_per_step", "success_rate")

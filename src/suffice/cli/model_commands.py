@@ -57,7 +57,7 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     json
         Print JSON and nothing else.
     """
-    from suffice.model import Model
+    from suffice.models.model import Model
 
     loaded = Model.load(model)
     if json:
@@ -105,10 +105,10 @@ def export(
     output
         File to write.
     """
-    from suffice.domains.pomdp import to_pomdp, write_pomdp
-    from suffice.export import to_dot, to_json
-    from suffice.files import replacing
-    from suffice.model import Model
+    from suffice.domains.pomdp.writing import to_pomdp, write_pomdp
+    from suffice.files.atomic import replacing
+    from suffice.models.export import to_dot, to_json
+    from suffice.models.model import Model
 
     refuse_output(output, model)
     if format == "pomdp" and names_domain_or_model(model):
@@ -156,11 +156,11 @@ def compare(
     json
         Print JSON and nothing else.
     """
-    from suffice.differences import compare as compare_rdps
-    from suffice.exact import minimal_rdp
-    from suffice.exact.stationary import stationary_rdp
-    from suffice.model import Model
-    from suffice.rdp import show
+    from suffice.automata.compare import compare as compare_rdps
+    from suffice.automata.histories import show
+    from suffice.domains.exact.minimal import minimal_rdp
+    from suffice.domains.exact.stationary import stationary_rdp
+    from suffice.models.model import Model
 
     loaded = Model.load(first)
     ours = loaded.rdp

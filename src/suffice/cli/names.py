@@ -20,13 +20,13 @@ def _as_written(kind: object, tokens: Sequence[Token]) -> str:
 
 def _domains(context: CompletionContext) -> list[str]:
     """The names of domains, and files that may hold one."""
-    from suffice.domains import DOMAINS
+    from suffice.domains.registry import DOMAINS
 
     return [*DOMAINS, *(name for name in _files(context) if name.lower().endswith(".pomdp"))]
 
 
 def _models_and_domains(context: CompletionContext) -> list[str]:
-    from suffice.domains import DOMAINS
+    from suffice.domains.registry import DOMAINS
 
     return [*DOMAINS, *_files(context)]
 

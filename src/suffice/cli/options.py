@@ -13,16 +13,17 @@ from cyclopts import Group, Parameter, Token
 
 from suffice.cli.names import FileName
 from suffice.errors import LogError, SettingsError, closest
-from suffice.files import refuse_what_is_no_file
+from suffice.files.atomic import refuse_what_is_no_file
 
 if TYPE_CHECKING:
-    from suffice.controller import Controller
-    from suffice.episodes import Episodes
-    from suffice.finite import FiniteModel
-    from suffice.logs import Binning, HowToRead, Report
-    from suffice.model import Model
-    from suffice.reading import Reading
-    from suffice.streaming import Room
+    from suffice.data.episodes import Episodes
+    from suffice.data.loading import Reading
+    from suffice.data.logs.binning import Binning
+    from suffice.data.logs.reading import HowToRead, Report
+    from suffice.data.streaming import Room
+    from suffice.domains.finite import FiniteModel
+    from suffice.models.model import Model
+    from suffice.planning.controller import Controller
 
 Output = Annotated[FileName, Parameter(name=["--output", "-o"])]
 # Groups of options in the help of a command, what most people need first.
@@ -159,14 +160,14 @@ DEFAULT_CHOICE = DomainChoice()
 
 def names_domain(name: str) -> bool:
     """Whether a domain is meant rather than a model file."""
-    from suffice.domains import DOMAINS
+    from suffice.domains.registry import DOMAINS
 
     return name.lower().endswith(".pomdp") or (name in DOMAINS and not Path(name).exists())
 
 
 def names_domain_or_model(name: str) -> bool:
     """The same where anything else is a model file: a misspelt domain is none that `suffice learn` could make."""
-    from suffice.domains import DOMAINS
+    from suffice.domains.registry import DOMAINS
 
     found = names_domain(name)
     if not found and not Path(name).suffix and not Path(name).exists() and (meant := closest(name, DOMAINS)):
@@ -184,7 +185,7 @@ def domain_of(
     name: str, options: DomainChoice, usual_horizon: int | None = None
 ) -> tuple[FiniteModel, Controller, int]:
     """The model of a domain or a file, its behaviour policy and the horizon."""
-    from suffice.domains import make
+    from suffice.domains.registry import make
 
     chosen = [pair(text, "--set", "OPTION=VALUE") for text in options.set]
     if twice := [option for option, _ in chosen if sum(option == other for other, _ in chosen) > 1]:
@@ -202,10 +203,10 @@ def domain_of(
 def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Controller:
     from fractions import Fraction
 
-    from suffice.controller import Controller
-    from suffice.model import Model
-    from suffice.planner import backward_induction
-    from suffice.policy_table import read_policy_table
+    from suffice.models.model import Model
+    from suffice.planning.controller import Controller
+    from suffice.planning.planner import backward_induction
+    from suffice.planning.policy_table import read_policy_table
 
     table = options.behaviour is not None and options.behaviour.lower().endswith(".csv")
     if options.epsilon is not None and (table or options.behaviour is None):
@@ -252,15 +253,15 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, Report]:
     """The episodes of a log, read as the options say, or else as that of a model was: by its columns and bins."""
-    from suffice.logs import read_as
+    from suffice.data.logs.reading import read_as
 
     return read_as(log, _how(options, _bins(options, like), options.horizon, like))
 
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: Room) -> Reading:
     """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
-    from suffice.logs import Dataset
-    from suffice.reading import read_source, read_together, room_for
+    from suffice.data.loading import read_source, read_together, room_for
+    from suffice.data.logs.datasets import Dataset
 
     bins, horizon = _bins(options, like), options.horizon
     if like is not None and horizon is None:
@@ -279,7 +280,7 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
 
 def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
     """How to bin, unless a model has its bins."""
-    from suffice.logs import parse_binning
+    from suffice.data.logs.binning import parse_binning
 
     asked = {name: parse_binning(how) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
     if like is None:
@@ -290,7 +291,9 @@ def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
 
 
 def _how(options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, like: Model | None) -> HowToRead:
-    from suffice.logs import Columns, HowToRead, read_schema
+    from suffice.data.logs.columns import Columns
+    from suffice.data.logs.reading import HowToRead
+    from suffice.data.logs.schema import read_schema
 
     named = Columns(
         episode=options.episode_column,

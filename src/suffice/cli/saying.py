@@ -10,17 +10,17 @@ from suffice.cli.printing import put, say
 from suffice.errors import visible
 
 if TYPE_CHECKING:
-    from suffice.episodes import Episodes
-    from suffice.logs import Report
-    from suffice.model import Model
-    from suffice.outlook import Outlook
+    from suffice.data.episodes import Episodes
+    from suffice.data.logs.reading import Report
+    from suffice.models.log_check import Outlook
+    from suffice.models.model import Model
 
 
 def describe(model: Model, path: str) -> dict[str, Any]:
     """What `suffice info` promises."""
     from msgspec import to_builtins
 
-    from suffice.run_notes import load_run_notes
+    from suffice.files.run_notes import load_run_notes
 
     about, notes = model.about, load_run_notes(path)
     kept = (
@@ -141,9 +141,9 @@ def print_states(model: Model) -> None:
 
     Those in which the episode is over are gathered in a line.
     """
-    from suffice.arrivals import arrivals
+    from suffice.automata.state_summary import arrivals
+    from suffice.automata.wording import brief
     from suffice.view.arrows import over
-    from suffice.wording import brief
 
     model = model.in_words
     rdp, plan = model.rdp, model.own_plan
@@ -182,7 +182,7 @@ def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
 
 def print_doubts(model: Model, most: int) -> None:
     """Some of the merges that more episodes might undo."""
-    from suffice.wording import apart
+    from suffice.automata.wording import apart
 
     found = model.in_words.undecided() if most > 0 else []
     if found:

@@ -18,8 +18,8 @@ from suffice.cli.waiting import waiting
 from suffice.errors import MissingError, SettingsError, SufficeError
 
 if TYPE_CHECKING:
-    from suffice.episodes import Episodes
-    from suffice.model import Model
+    from suffice.data.episodes import Episodes
+    from suffice.models.model import Model
 
 OptionalOutput = Annotated[FileName | None, Parameter(name=["--output", "-o"])]
 REPLAYED = 20  # episodes
@@ -66,9 +66,9 @@ def draw(
     most
         States to draw at most; the others are gathered. Default: 60, or fewer if they have more than 240 arrows.
     """
-    from suffice.export import to_dot
-    from suffice.files import replacing
-    from suffice.model import Model
+    from suffice.files.atomic import replacing
+    from suffice.models.export import to_dot
+    from suffice.models.model import Model
 
     kind = Path(output).suffix.lower()
     if kind not in (".svg", ".png", ".pdf", ".dot"):
@@ -148,9 +148,9 @@ def explore(
         raise SettingsError(f"--episodes is how many can be replayed, from 1 to 1000, not {episodes}; try {REPLAYED}")
     if log is None and words(options):
         raise SettingsError(f"{words(options)} is about a log, and none is given; add --log LOG, or leave it out")
-    from suffice.files import replacing
-    from suffice.model import Model
-    from suffice.view.explorer import page_of
+    from suffice.files.atomic import replacing
+    from suffice.models.model import Model
+    from suffice.view.explorer.page import page_of
 
     loaded, other = Model.load(model), Model.load(compare) if compare else None
     logged = _episodes_of(loaded, log, options) if log else None
@@ -170,7 +170,7 @@ def explore(
 
 
 def _episodes_of(loaded: Model, log: str, options: LogOptions) -> Episodes:
-    from suffice.offpolicy import refuse_other_features
+    from suffice.planning.off_policy import refuse_other_features
 
     with waiting(f"Reading {log}"):
         episodes, _ = read(log, options, loaded)
@@ -218,9 +218,10 @@ def report(
     """
     from msgspec import to_builtins
 
-    from suffice.files import replacing
-    from suffice.model import Model
-    from suffice.view.report import content_of, report_of
+    from suffice.files.atomic import replacing
+    from suffice.models.model import Model
+    from suffice.view.report.content import content_of
+    from suffice.view.report.report import report_of
 
     page = Path(output) if output is not None else Path(model).with_name(f"{Path(model).stem}-report.html")
     if not json:

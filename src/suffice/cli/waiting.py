@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from suffice.endings import heed
+from suffice.files.signals import heed
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task

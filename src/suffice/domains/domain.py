@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from suffice.episodes import Episodes, Value
+from suffice.data.alphabet import Value
+from suffice.data.episodes import Episodes
+from suffice.domains.finite import FiniteModel, Observation, Outcome
 from suffice.errors import SettingsError
-from suffice.finite import FiniteModel, Observation, Outcome
 
 HALF = Fraction(1, 2)
 
@@ -75,7 +76,7 @@ class Domain(ABC):
 
     def simulate(self, n: int, horizon: int, rng: np.random.Generator) -> Episodes:
         """`n` independent episodes of `horizon` actions under the behaviour policy."""
-        from suffice.simulation import simulate  # compiled; who only wants the model need not wait for it
+        from suffice.domains.simulation import simulate
 
         return simulate(self.model(horizon), n, horizon, rng)
 

@@ -11,10 +11,12 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from suffice import kernels
-from suffice.asking import Blocks, Early, Question, View, added, gather
-from suffice.episodes import Outline
-from suffice.statistics import Candidates, Int64, weights
+from suffice.data.episodes import Outline, weights
+from suffice.data.log import Blocks
+from suffice.data.queries import Early, Question, View, added
+from suffice.data.threads import gather
+from suffice.kernels import walking
+from suffice.kernels.array_types import Int64, UInt32
 
 T = TypeVar("T")
 
@@ -46,7 +48,7 @@ class Walk:
         """`first` is the place of the first episode in the whole log."""
         self._blocks, self._letters, self._threads, self._first = blocks, letters, threads, first
         self._begin = np.concatenate([[0], np.cumsum(blocks.sizes)]).tolist()
-        self._group: Candidates = np.zeros(self._begin[-1], np.uint32)
+        self._group: UInt32 = np.zeros(self._begin[-1], np.uint32)
         self._since = 0  # the step that was read last
 
     @property
@@ -59,7 +61,7 @@ class Walk:
 
         def read(i: int) -> T:
             view = self._view(i, move.t)
-            kernels.advance(view.group, move.join, move.candidate_of, self._letters, view.at(move.t))
+            walking.advance(view.group, move.join, move.candidate_of, self._letters, view.at(move.t))
             return question(view)
 
         answer = self._each(read, question.together)
@@ -89,7 +91,7 @@ class BlockEngine:
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """See `Engine`."""
         if self._following is not None:
-            return np.asarray(kernels.add_rows(self._following, join, n_states))
+            return np.asarray(walking.add_rows(self._following, join, n_states))
         return self._walkers.ask(_Letters(t, join, n_states, self._letters))
 
     def advance(
@@ -128,7 +130,7 @@ class _Letters(NamedTuple):
     def __call__(self, view: View) -> Int64:
         """See `Question`."""
         counted = (view.group, self.join, view.at(self.t), weights(view.episodes), self.n_states, self.n_letters)
-        return np.asarray(kernels.cross_count(*counted))
+        return np.asarray(walking.cross_count(*counted))
 
     def together(self, answers: list[Int64]) -> Int64:
         """See `Question`."""

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from suffice import kernels
-from suffice.asking import Begun, Early, Helpers, Nothing, Question, View, added, helpers
-from suffice.episodes import Episodes
-from suffice.statistics import Candidates, Int64, Meetings, weights
+from suffice.data.episodes import Episodes, weights
+from suffice.data.queries import Early, Meetings, Nothing, Question, View, added
+from suffice.data.threads import Begun, Helpers, helpers
+from suffice.kernels import walking
+from suffice.kernels.array_types import Int64, UInt32
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class _Shard:
     def __init__(self, episodes: Episodes, first: int) -> None:
         self._episodes, self._first = episodes, first
         self._weight = weights(episodes)
-        self._group: Candidates = np.zeros(episodes.n, np.uint32)
+        self._group: UInt32 = np.zeros(episodes.n, np.uint32)
         self._met: Meetings | None = None  # of each group, if small
         self._plan: Any = None
         self._prepared: Any = None  # the episodes for the last plan
@@ -51,11 +52,11 @@ class _Shard:
         """
         word, letters = self._episodes.word, len(self._episodes.letters)
         if n_groups * letters > SMALL:
-            kernels.advance(self._group, of_group, next_group, letters, word[t])
+            walking.advance(self._group, of_group, next_group, letters, word[t])
             self._met = None
             return self.answer(question), None
         tables = np.zeros((2, n_groups, letters), np.int64)
-        kernels.advance_and_meet(
+        walking.advance_and_meet(
             self._group, of_group, next_group, word[t], word[t + 1], word[-1], self._weight, tables
         )
         self._met = Meetings(*tables)
@@ -64,11 +65,11 @@ class _Shard:
     def letters(self, t: int, of_group: Int64, n: int) -> Int64:
         """[n, X] how often each of what groups stand for meets each letter at step t."""
         word, letters = self._episodes.word[t], len(self._episodes.letters)
-        return np.asarray(kernels.cross_count(self._group, of_group, word, self._weight, n, letters))
+        return np.asarray(walking.cross_count(self._group, of_group, word, self._weight, n, letters))
 
     def join(self, of_group: Int64, n: int) -> None:
         """Let groups become what they stand for."""
-        kernels.relabel(self._group, of_group)
+        walking.relabel(self._group, of_group)
         self._met = self._met and self._met.joined(of_group, n)
 
     def answer(self, question: Question[T]) -> T:
@@ -116,7 +117,7 @@ class LocalEngine:
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """See `Engine`."""
         if self._following is not None:
-            return np.asarray(kernels.add_rows(self._following, join, n_states))
+            return np.asarray(walking.add_rows(self._following, join, n_states))
         of_group = self._standing_for(join)
         return self._begin(lambda shard: shard.letters(t, of_group, n_states), added).finish()
 
@@ -142,7 +143,7 @@ class LocalEngine:
             letter = self._letter_of_symbol[ahead.symbols]
             self._of_group = candidate_of[join[ahead.candidates] * self._letters + letter]
             of_groups, following = ahead.begun.finish()
-            self._following = np.asarray(kernels.add_rows(following, self._of_group, n_candidates))
+            self._following = np.asarray(walking.add_rows(following, self._of_group, n_candidates))
             known = ahead.early(n_candidates)
             foreseen = type(known) is type(question) and known == question
             answer = known.joined(of_groups, self._of_group, n_candidates) if foreseen else self.ask(question)

@@ -14,14 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.asking import Nothing, Question, View, digest
+from suffice.data.alphabet import smallest_uint
+from suffice.data.log import digest
+from suffice.data.logs.pieces import Extent, Pieces
+from suffice.data.logs.reading import HowToRead
+from suffice.data.queries import Nothing, Question, View
+from suffice.data.stored import Stored, Vocabulary
+from suffice.data.streaming import Found, read_part
 from suffice.engines.blocks import Move, Walk
-from suffice.episodes import Codes, smallest_uint
 from suffice.errors import EngineError
-from suffice.logs import HowToRead
-from suffice.logs.pieces import Extent, Pieces
-from suffice.stored import Stored, Vocabulary
-from suffice.streaming import Found, read_part
+from suffice.kernels.array_types import Codes
 
 Shared = Any  # what many workers are told, in whatever form it travels
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from suffice.domains import Domain, make
+from suffice.domains.domain import Domain
+from suffice.domains.registry import make
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

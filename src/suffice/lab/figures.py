@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from suffice.differences import compare
-from suffice.domains import make
-from suffice.exact import minimal_rdp
+from suffice.automata.compare import compare
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.registry import make
 from suffice.lab.reproducing import write_page
 from suffice.lab.study import Page
-from suffice.solution import regorl
+from suffice.planning.regorl import regorl
 from suffice.view.automaton import draw_automaton
 
 SEED: Final = 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from suffice.domains import make
+from suffice.automata.rdp import RDP
+from suffice.domains.exact.stationary import stationary_rdp
+from suffice.domains.exact.truth import Truth, truth_of
+from suffice.domains.finite import FiniteModel
+from suffice.domains.registry import make
 from suffice.errors import SufficeError
-from suffice.exact import Truth, stationary_rdp, truth_of
-from suffice.finite import FiniteModel
 from suffice.lab.experiment import Experiment
-from suffice.rdp import RDP
 
 Options = tuple[tuple[str, str], ...]
 

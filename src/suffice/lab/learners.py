@@ -14,22 +14,23 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from suffice.bounds import BOUNDS
-from suffice.episodes import Episodes, Mask
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.episodes import Episodes
 from suffice.errors import MissingError, SettingsError
+from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
+from suffice.evidence.bounds import BOUNDS
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.languages import Family
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.evidence.statistic import Statistic
+from suffice.kernels.array_types import Mask
 from suffice.lab.measuring import Took, measured
 from suffice.lab.peers import alergia, flexfringe
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau, with_end
-from suffice.languages import Family
-from suffice.learner import Learned, Settings, adact_h
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import learn_layers
-from suffice.statistics import Statistic
-from suffice.statistics.adaptive import ADAPTIVE, AdaptiveLanguages
-from suffice.statistics.language_counts import LanguageCounts
-from suffice.statistics.prefix_sketch import PrefixSketches
-from suffice.statistics.prefix_tree import PrefixCounts
-from suffice.tying import tie
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.layers import learn_layers
+from suffice.learning.stationary.learner import tie
 
 WARM_UP = 10_000  # episodes that compile everything a run uses
 MOST_EPS = 2.0  # that ALERGIA takes

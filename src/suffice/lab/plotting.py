@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from suffice.estimates import Estimate
+from suffice.evidence.estimates import Estimate
 from suffice.lab.experiment import Result
 from suffice.view.style import drawing
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from suffice.errors import SufficeError
-from suffice.files import replacing
+from suffice.files.atomic import replacing
 from suffice.lab.experiment import Result, distinct
 from suffice.lab.running import Means, run_all
 from suffice.lab.store import BUNDLE, load_bundle, save_bundle

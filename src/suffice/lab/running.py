@@ -85,7 +85,7 @@ class _Nursery:
         self._means = means
         self._context = get_context("forkserver")
         # a process imports again what the script that was started does; of ours that is the command line
-        started = [name for name in ("suffice.cli",) if name in sys.modules]
+        started = [name for name in ("suffice.cli.main",) if name in sys.modules]
         self._context.set_forkserver_preload(["suffice.lab.warm", *started])
         self._start_server()
         self._lock = Lock()

@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.controller import Controller
-from suffice.episodes import Mask
-from suffice.exact import evaluate
-from suffice.exact.values import Evaluation
-from suffice.finite import FiniteModel
-from suffice.planner import plan_on
-from suffice.rdp import RDP, UNSEEN
-from suffice.solution import layered
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.domains.exact.values import Evaluation, evaluate
+from suffice.domains.finite import FiniteModel
+from suffice.kernels.array_types import Mask
+from suffice.planning.controller import Controller
+from suffice.planning.planner import plan_on
+from suffice.planning.regorl import layered
 
 
 class Likeness(NamedTuple):

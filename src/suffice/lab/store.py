@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from suffice.errors import SufficeError
-from suffice.files import replacing
+from suffice.files.atomic import replacing
 from suffice.lab.experiment import Result
 
 RUNS = "runs"  # the folder of single results

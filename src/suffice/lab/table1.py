@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from suffice.estimates import Estimate
+from suffice.evidence.estimates import Estimate
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1, Printed, Row

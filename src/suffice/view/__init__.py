@@ -1,7 +1,18 @@
-"""Pictures of automata: where things go is computed apart from how they are drawn, so that every picture may use it."""
+from typing import Any
 
-from suffice.view.automaton import draw_automaton
-from suffice.view.layout import Layout, lay_out
-from suffice.view.saving import save_figure, save_picture
+# Documented as `suffice.view.save_figure` and so on; imported when first used.
+_HOMES = {
+    "Layout": "layout",
+    "draw_automaton": "automaton",
+    "lay_out": "layout",
+    "save_figure": "saving",
+    "save_picture": "saving",
+}
 
-__all__ = ["Layout", "draw_automaton", "lay_out", "save_figure", "save_picture"]
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.episodes import PAD
-from suffice.rdp import RDP, UNSEEN
-
-Int64 = NDArray[np.int64]
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import PAD
+from suffice.kernels.array_types import Int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from suffice.episodes import PAD
+from suffice.automata.rdp import BEHAVE, RDP
+from suffice.data.alphabet import PAD
 from suffice.errors import SettingsError, visible
-from suffice.planner import BEHAVE, Plan
-from suffice.rdp import RDP
+from suffice.planning.planner import Plan
 from suffice.view.arrows import Arrow
 from suffice.view.curves import Curve, lead
 from suffice.view.fewest_words import Usage, fewest_words

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float = NDArray[np.float64]
+from suffice.kernels.array_types import Float
 
 REACH, SLOPE = 0.4, 0.35  # how far a curve's handles reach, and how much of the way up or down they take along
 BOW = 0.22  # of an arrow that does not lead to the right, as a part of its length

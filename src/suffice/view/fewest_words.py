@@ -12,8 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
-from suffice.episodes import DUMMY, PAD, STOP
-from suffice.rdp import RDP
+from suffice.automata.rdp import RDP
+from suffice.data.alphabet import DUMMY, PAD, STOP
 from suffice.view.labels import (
     ANY,
     Key,

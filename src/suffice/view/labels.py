@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from suffice.episodes import DUMMY, PAD, STOP
-from suffice.rdp import RDP, UNSEEN
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import DUMMY, PAD, STOP
 from suffice.view.arrows import Arrow
 
 MOST_LINES = 3  # of one label

@@ -15,10 +15,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.rdp import RDP, UNSEEN
-
-Int64 = NDArray[np.int64]
-Float = NDArray[np.float64]
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.kernels.array_types import Float, Int64
 
 SWEEPS = 5  # there and back; what helps shows in the first few
 EXCHANGES = 20  # rounds

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.kernels.array_types import Float
 from suffice.view.arrows import Arrow
-from suffice.view.curves import Curve, Float, along, beyond, find_room
+from suffice.view.curves import Curve, along, beyond, find_room
 from suffice.view.layout import Layout
 from suffice.view.routing import route
 

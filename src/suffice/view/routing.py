@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suffice.view.curves import Curve, Float, lead, loop
+from suffice.kernels.array_types import Float
+from suffice.view.curves import Curve, lead, loop
 
 BOWS = (1.0, -1.0, 0.5, -0.5, 1.7, -1.7, 2.6, -2.6, 3.6, -3.6)  # the first of equals is taken
 TURNS = tuple(math.pi * turn / 4 for turn in (0, 4, -1, 1, 3, -3))  # of loops: above, below, aslant

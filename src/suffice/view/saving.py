@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suffice.errors import SettingsError
-from suffice.files import replacing
+from suffice.files.atomic import replacing
 from suffice.view.style import drawing
 
 if TYPE_CHECKING:

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD
-from suffice.planner import BEHAVE, Plan
-from suffice.rdp import RDP
+from suffice.automata.rdp import BEHAVE, RDP
+from suffice.data.alphabet import PAD
+from suffice.kernels.array_types import Float, Int64
+from suffice.planning.planner import Plan
 from suffice.view.arrows import Arrow, arrows_of, over
 from suffice.view.layout import Layout, arrange, columns_of
-
-Int64 = NDArray[np.int64]
-Float = NDArray[np.float64]
 
 GATHERED = -1  # instead of a state
 FEWEST, USUAL, MOST_ARROWS = 4, 60, 240  # nodes, and arrows among them that are not yet hair

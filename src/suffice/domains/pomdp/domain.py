@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from suffice.domains.domain import Domain
+from suffice.domains.finite import MAX_OUTCOMES, FiniteModel, Observation, Outcome
 from suffice.domains.pomdp.reading import Pomdp, read_pomdp
 from suffice.errors import ModelError
-from suffice.finite import MAX_OUTCOMES, FiniteModel, Observation, Outcome
 
 NOTHING_YET: Observation = ("start",)
 

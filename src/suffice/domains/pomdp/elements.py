@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from suffice.data.alphabet import Value
 from suffice.domains.pomdp.statements import PREAMBLE, RESERVED, Statement, is_count, is_name, shown
-from suffice.episodes import Value
 from suffice.errors import did_you_mean
 
 MAX_ELEMENTS = 100_000  # states, actions or observations

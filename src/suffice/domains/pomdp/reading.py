@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from suffice.data.alphabet import Value
 from suffice.domains.pomdp.elements import Elements
 from suffice.domains.pomdp.statements import (
     PREAMBLE,
@@ -25,7 +26,6 @@ from suffice.domains.pomdp.statements import (
     text_of,
 )
 from suffice.domains.pomdp.tables import MAX_WORK, Rewards, Row, Rows, SharedRow, TooMuchWorkError
-from suffice.episodes import Value
 from suffice.errors import did_you_mean
 
 MAX_CELLS = 1 << 22  # states times actions

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from suffice.errors import ModelError, SufficeError, did_you_mean
-from suffice.files import name_beside
+from suffice.files.atomic import name_beside
 
 PREAMBLE: Final = ("discount", "values", "states", "actions", "observations")
 KEYWORDS: Final = (*PREAMBLE, "start", "T", "O", "R")

@@ -23,12 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.automata.rdp import RDP
+from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.domains.finite import ENDED, MANY_STATES, FiniteModel, Outcomes
 from suffice.domains.pomdp.naming import Names, decimal, distribution
-from suffice.episodes import DUMMY, PAD, STOP, Alphabet
 from suffice.errors import ModelError
-from suffice.finite import ENDED, MANY_STATES, FiniteModel, Outcomes
-from suffice.model import Model
-from suffice.rdp import RDP
+from suffice.models.model import Model
 
 BEGIN, END, NOT_SEEN = "begin", "end", "unseen"
 

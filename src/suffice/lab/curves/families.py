@@ -7,16 +7,16 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from suffice.domains.exact.distances import closest_in, futures, letters_as_log
 from suffice.errors import SufficeError
-from suffice.exact.distances import closest_in, futures, letters_as_log
+from suffice.evidence.adaptive import ADAPTIVE
+from suffice.evidence.languages import Family, patterns_of
 from suffice.lab.curves.reading import NOTHING, REFUSED, done, found, gained, joined, middle, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import BLUE, SKY, Band, legend_below, panels
 from suffice.lab.study import Page, Study, brief, table
-from suffice.languages import Family, patterns_of
-from suffice.statistics.adaptive import ADAPTIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from suffice.bounds import BOUNDS
+from suffice.evidence.bounds import BOUNDS
 from suffice.lab.curves.places import Place
 from suffice.lab.curves.reading import Rate, grouped, paragraph, present
 from suffice.lab.curves.recovery import BOUND_COLOURS

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from suffice.bounds import BOUNDS
-from suffice.exact import Needed
+from suffice.domains.exact.truth import Needed
+from suffice.evidence.bounds import BOUNDS
 from suffice.lab.curves import recovery, theorem
 from suffice.lab.curves.places import PLACES, SMALL, Place, exact, needed
 from suffice.lab.curves.reading import paragraph, present

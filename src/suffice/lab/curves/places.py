@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-from suffice.exact import Distinguishability, Minimal, by_languages
+from suffice.domains.exact.minimal import Minimal
+from suffice.domains.exact.truth import Distinguishability, by_languages
+from suffice.evidence.languages import Family
 from suffice.lab.experiment import Experiment, Result, options_of
 from suffice.lab.knowing import Options, about, known
 from suffice.lab.paper import TABLE_1
-from suffice.languages import Family
 
 
 class Place(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from suffice.bounds import BOUNDS
+from suffice.evidence.bounds import BOUNDS
 from suffice.lab.curves.reading import gained, paragraph, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.paper import TABLE_1, Row

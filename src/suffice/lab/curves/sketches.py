@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from suffice.episodes import MAX_EPISODES
-from suffice.exact.distances import letters_as_log
+from suffice.data.episodes import MAX_EPISODES
+from suffice.domains.exact.distances import letters_as_log
+from suffice.evidence.prefix_sketch import BYTES_PER_SUFFIX, SketchPlan
+from suffice.evidence.prefix_tree import PrefixPlan
+from suffice.evidence.sketch import BYTES_PER_CELL
 from suffice.lab.curves.reading import NOTHING, by_learner, grouped, middle, present
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1
 from suffice.lab.plotting import legend_below, line, look_of, named, panels
 from suffice.lab.study import Page, Study, brief, table
-from suffice.sketch import BYTES_PER_CELL
-from suffice.statistics.prefix_sketch import BYTES_PER_SUFFIX, SketchPlan
-from suffice.statistics.prefix_tree import PrefixPlan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

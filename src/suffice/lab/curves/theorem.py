@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from suffice.bounds import PAPER
-from suffice.exact import Minimal
-from suffice.exact.distances import closest_in, futures, letters_as_log
-from suffice.exact.samples import candidates
+from suffice.domains.exact.distances import closest_in, futures, letters_as_log
+from suffice.domains.exact.minimal import Minimal
+from suffice.domains.exact.samples import candidates
+from suffice.evidence.bounds import PAPER
+from suffice.evidence.languages import Family
 from suffice.lab.curves.places import SMALL, Place, exact, needed
 from suffice.lab.curves.reading import Rate
 from suffice.lab.experiment import Experiment, Result, options_of
 from suffice.lab.study import brief, table
-from suffice.languages import Family
 
 FAMILY: Final = "conjunctions"
 DELTA: Final = 1e-4  # small enough for 1 − 4AOQδ to say something

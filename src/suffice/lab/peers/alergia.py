@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.episodes import DUMMY, Episodes
+from suffice.automata.rdp import UNSEEN
+from suffice.data.alphabet import DUMMY
+from suffice.data.episodes import Episodes
 from suffice.errors import MissingError
 from suffice.lab.measuring import measured
 from suffice.lab.peers.machines import Machine, traces
-from suffice.rdp import UNSEEN
 
 ABSENT: Final = "AALpy is not installed: pip install 'suffice[baselines]'"
 FIRST_ACTION: Final = 2  # the code of the first logged action

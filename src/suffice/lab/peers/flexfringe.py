@@ -12,11 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from suffice.episodes import Episodes, Int64
+from suffice.automata.rdp import UNSEEN
+from suffice.data.episodes import Episodes
 from suffice.errors import MissingError
+from suffice.kernels.array_types import Int64
 from suffice.lab.measuring import ProgramError, Took, measured_command
 from suffice.lab.peers.machines import Machine, traces
-from suffice.rdp import UNSEEN
 
 ROOT: Final = -1  # its number in what FlexFringe writes
 LIKELIHOOD_RATIO: Final = (

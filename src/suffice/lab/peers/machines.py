@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.episodes import PAD, STOP, Episodes, Int64
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import PAD, STOP
+from suffice.data.episodes import Episodes, weights
+from suffice.kernels.array_types import Int32, Int64
 from suffice.lab.measuring import Took
-from suffice.rdp import RDP, UNSEEN, Int32
-from suffice.statistics import weights
-from suffice.tying.labels import completed
+from suffice.learning.stationary.labels import completed
 
 END = 1  # the number of the end in an RDP made here; 0 is the start
 

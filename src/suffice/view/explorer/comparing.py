@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from suffice.differences import compare
-from suffice.rdp import RDP, UNSEEN, show
+from suffice.automata.compare import compare
+from suffice.automata.histories import show
+from suffice.automata.rdp import RDP, UNSEEN
 
 
 def comparison_data(first: RDP, second: RDP) -> dict[str, Any]:

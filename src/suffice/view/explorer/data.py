@@ -12,21 +12,20 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.arrivals import arrivals
-from suffice.doubts import Doubt
-from suffice.episodes import PAD, Int64
-from suffice.model import Model
-from suffice.planner import BEHAVE, Plan, action_values, behaviour_values, fold_places
-from suffice.rdp import RDP, History, show
-from suffice.reasons import reasons
+from suffice.automata.histories import History, show
+from suffice.automata.rdp import BEHAVE, RDP
+from suffice.automata.state_summary import arrivals
+from suffice.data.alphabet import PAD
+from suffice.kernels.array_types import Float, Int64
+from suffice.learning.borderline import Doubt
+from suffice.models.explanations import reasons
+from suffice.models.model import Model
+from suffice.planning.planner import Plan, action_values, behaviour_values, fold_places
 from suffice.view.arrows import Arrow, arrows_of, over
 from suffice.view.explorer.places import Places, find_places
 from suffice.view.fewest_words import Usage, fewest_words
 from suffice.view.labels import Line
-
-Float = NDArray[np.float64]
 
 MOST_REASONS = 4  # why a state is one of its own: against so many of its neighbours
 MOST_DOUBTS = 3  # at a state

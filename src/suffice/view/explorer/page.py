@@ -15,13 +15,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from suffice.episodes import Episodes
-from suffice.model import Model
+from suffice.automata.wording import Wording
+from suffice.data.episodes import Episodes
+from suffice.models.model import Model
 from suffice.view.explorer.comparing import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
 from suffice.view.html import text
-from suffice.wording import Wording
 
 EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order

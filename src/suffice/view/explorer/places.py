@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.rdp import RDP
+from suffice.automata.rdp import RDP
+from suffice.kernels.array_types import Float
 from suffice.view.arrows import Arrow
 from suffice.view.labels import Line
 from suffice.view.layout import Layout, lay_out
 from suffice.view.placing import RADIUS, place, spread
-
-Float = NDArray[np.float64]
 
 PIXELS = 104.0  # for an inch of a picture
 LETTER, LEADING, AIR = 6.7, 16.0, 8.0  # pixels: as wide as most letters, as high as lines, and around a label

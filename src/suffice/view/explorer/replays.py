@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Codes, Episodes, Int64
-from suffice.model import Model
-from suffice.planner import BEHAVE
-from suffice.rdp import RDP, UNSEEN
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.data.alphabet import PAD
+from suffice.data.episodes import Episodes
+from suffice.kernels.array_types import Codes, Int64
+from suffice.models.model import Model
 from suffice.view.explorer.data import plan_of
 
 LOGGED, BEHAVED, PLANNED = "logged", "behaved", "planned"  # where an episode comes from

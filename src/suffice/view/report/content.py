@@ -8,13 +8,15 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from suffice.about import About, Planned
-from suffice.arrivals import arrivals
-from suffice.episodes import in_order
-from suffice.estimates import Estimate
-from suffice.model import Model
-from suffice.offpolicy import Judged
-from suffice.planner import BEHAVE, behaviour_values
+from suffice.automata.rdp import BEHAVE
+from suffice.automata.state_summary import arrivals
+from suffice.automata.wording import apart
+from suffice.data.alphabet import in_order
+from suffice.evidence.estimates import Estimate
+from suffice.models.header import About, Planned
+from suffice.models.model import Model
+from suffice.planning.off_policy import Judged
+from suffice.planning.planner import behaviour_values
 from suffice.view.arrows import over
 from suffice.view.report.structure import (
     Advice,
@@ -30,7 +32,6 @@ from suffice.view.report.structure import (
 )
 from suffice.view.report.survey import Gap, Survey, lasting, tries
 from suffice.view.report.words import Names, cautions, command_of, promises, unnoticed, values_of, warnings
-from suffice.wording import apart
 
 MOST_STATES, MOST_CHANGES, MOST_DOUBTS, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
 FOLLOW, KEEP, NO_PLAN = "Follow the plan", "Keep to what the log did, for now", "There is no plan"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import StringIO
 
 from suffice.errors import SufficeError
-from suffice.model import Model
+from suffice.models.model import Model
 from suffice.view.automaton import draw_automaton
 from suffice.view.html import Html, join, tag
 from suffice.view.report.structure import Worth

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.episodes import PAD, Int64
-from suffice.model import Model
-from suffice.planner import BEHAVE, action_errors, action_values
-from suffice.rdp import RDP
+from suffice.automata.rdp import BEHAVE, RDP
+from suffice.data.alphabet import PAD
+from suffice.kernels.array_types import Int64
+from suffice.models.model import Model
+from suffice.planning.planner import action_errors, action_values
 from suffice.view.arrows import over
-
-Float = NDArray[np.float64]
 
 SURE = 2.0  # standard errors
 

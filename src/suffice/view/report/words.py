@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from suffice.about import E_VALUES, About
-from suffice.arrivals import Arrival, arrivals
-from suffice.bounds import FISHER_EXACT
-from suffice.episodes import Value
-from suffice.learner import Settings
-from suffice.model import Model
-from suffice.planner import USUAL
-from suffice.solution import Split
-from suffice.wording import brief, ranges
+from suffice.automata.state_summary import Arrival, arrivals
+from suffice.automata.wording import brief, ranges
+from suffice.data.alphabet import Value
+from suffice.evidence.bounds import FISHER_EXACT
+from suffice.learning.adact_h import Settings
+from suffice.models.header import E_VALUES, About
+from suffice.models.model import Model
+from suffice.planning.planner import USUAL
+from suffice.planning.regorl import Split
 
 MOST_VALUES = 12  # that are listed one by one
 COARSE = 0.1  # a difference of frequencies that should not go unnoticed

@@ -1,0 +1,89 @@
+"""A declared alphabet: what a log may contain, written down before the data are seen.
+
+    {"actions": ["left", "right"],
+     "observations": {"columns": ["colour", "size"], "values": [["red", 1], ["blue", 2]]},
+     "rewards": [0, 1]}
+
+`values` lists whole observations, one value per column. A log column has one kind of value, so numbers and text may
+not share one; integral floats are integers, as in a log.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from suffice.data.alphabet import Alphabet, Value
+from suffice.data.logs.values import plain
+from suffice.errors import LogError
+from suffice.files import json_text
+from suffice.files.atomic import name_beside, replacing
+
+
+class _Observations(msgspec.Struct, forbid_unknown_fields=True):
+    columns: list[str]
+    values: list[list[Value]]
+
+
+class _Schema(msgspec.Struct, forbid_unknown_fields=True):
+    actions: list[Value]
+    observations: _Observations
+    rewards: list[float]
+
+
+def read_schema(path: str | Path) -> Alphabet:
+    """The alphabet a JSON file declares.
+
+    >>> suffice.write_schema(episodes.alphabet, "schema.json")
+    >>> suffice.read_schema("schema.json") == episodes.alphabet
+    True
+    """
+    try:
+        return _checked(json_text.read(Path(path), _Schema))
+    except OSError as error:
+        raise LogError(f"{path}: the schema cannot be read ({error.strerror}){name_beside(path)}") from error
+    except ValueError as error:
+        raise LogError(f"{path}: {error}") from error
+
+
+def _checked(schema: _Schema) -> Alphabet:
+    columns, values = schema.observations.columns, schema.observations.values
+    if not columns or len(set(columns)) < len(columns):
+        raise ValueError("`$.observations.columns` must name at least one column, and none twice")
+    for i, value in enumerate(values):
+        if len(value) != len(columns):
+            raise ValueError(f"`$.observations.values[{i}]` has {len(value)} values for {len(columns)} columns")
+    by_column = [
+        _of_one_kind(f"$.observations.values[:][{j}]", [value[j] for value in values]) for j in range(len(columns))
+    ]
+    return Alphabet(
+        actions=tuple(_of_one_kind("$.actions", schema.actions)),
+        features=tuple(columns),
+        observations=tuple(zip(*by_column, strict=True)),
+        rewards=tuple(schema.rewards),
+    )
+
+
+def _of_one_kind(place: str, values: list[Value]) -> list[Value]:
+    if not values:
+        raise ValueError(f"`{place}` is empty; list at least one value")
+    if len({isinstance(value, str) for value in values}) > 1:
+        raise ValueError(f"`{place}` mixes numbers and text; a log column holds one kind: write the numbers as text")
+    if "" in values:
+        raise ValueError(f"`{place}` has an empty text, which in a log is a missing value; give it a name")
+    return [plain(value) for value in values]
+
+
+def write_schema(alphabet: Alphabet, path: str | Path) -> None:
+    """Write an alphabet so that `read_schema` gives it back; the file appears whole or not at all.
+
+    >>> suffice.write_schema(episodes.alphabet, "schema.json")
+    >>> again, _ = suffice.read_log("more.parquet", schema=suffice.read_schema("schema.json"))
+    >>> again.alphabet == episodes.alphabet
+    True
+    """
+    observations = _Observations(list(alphabet.features), [list(value) for value in alphabet.observations])
+    schema = _Schema(list(alphabet.actions), observations, list(alphabet.rewards))
+    with replacing(Path(path)) as temporary:
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(schema), indent=1) + b"\n")

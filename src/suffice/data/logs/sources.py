@@ -1,0 +1,200 @@
+"""Whatever holds episodes, as a table: files, tables and arrays in memory, datasets of other libraries.
+
+No library is imported for it. A table is what gives an Arrow stream (pandas, polars, pyarrow) or Arrow tables (Hugging
+Face datasets); a dataset is what has `episodes` (d3rlpy) or iterates them (Minari), each with observations, actions and
+rewards; arrays come by name, or as a list of episodes that are lists of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from suffice.data.logs.arrays import first_line, table_of_arrays, table_of_rows
+from suffice.data.logs.columns import ENDS, KNOWN
+from suffice.data.logs.files import open_file
+from suffice.data.logs.steps import column_name, leaves, named, table_of_steps
+from suffice.data.logs.tables import Table
+from suffice.data.logs.values import flag
+from suffice.errors import LogError, MissingError
+
+MINARI = "minari:"  # before the id of a dataset, where a file could stand
+PARTS = {"observation": ("observations", "observation", "obs"), "action": KNOWN["action"], "reward": KNOWN["reward"]}
+
+
+def open_table(source: object, text: Collection[str] = ()) -> Table:
+    """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
+    table = _open(source, text)
+    if not table.types:
+        table.refuse("there are no columns in it; a log has episode, step, observations, action and reward")
+    if table.rows == 0:
+        table.refuse("there are columns but no rows; a log has one row per decision")
+    return table
+
+
+def _open(source: Any, text: Collection[str]) -> Table:
+    if isinstance(source, str | Path):
+        if str(source).startswith(MINARI):
+            return _of_dataset(_load_minari(str(source)[len(MINARI) :]), str(source))
+        return open_file(Path(source), text)
+    name = f"the {type(source).__name__}"
+    if hasattr(source, "__arrow_c_stream__"):
+        with _asking(name):
+            return Table.of(pa.RecordBatchReader.from_stream(source).read_all(), name)
+    if hasattr(source, "with_format"):
+        return _of_hugging_face(source, name)
+    if hasattr(source, "collect"):
+        raise LogError(f"{name} is not worked out yet; give what its collect() returns")
+    if hasattr(source, "iterate_episodes") or hasattr(source, "episodes"):
+        return _of_dataset(source, name)
+    if isinstance(source, Mapping):
+        return Table.of(table_of_arrays(source, name), name)
+    if isinstance(source, Sequence) and not isinstance(source, bytes | bytearray | memoryview):
+        return _of_list(source, name)
+    raise LogError(
+        f"{name} is nothing that episodes can be read from; give a file, a table of pandas, polars or pyarrow, a "
+        "dataset, arrays by name, or a list of episodes, each a list of (observation, action, reward)"
+    )
+
+
+@contextmanager
+def _asking(name: str) -> Iterator[None]:
+    """What the objects of other libraries raise has no type in common."""
+    try:
+        yield
+    except LogError:
+        raise
+    except Exception as error:
+        raise LogError(f"{name} cannot be read ({first_line(error)}); convert it, or write it to a file") from error
+
+
+def _of_hugging_face(dataset: Any, name: str) -> Table:
+    """With the rows that were selected, in their order."""
+    if isinstance(dataset, Mapping):
+        raise LogError(f"{name} has several tables ({', '.join(map(str, dataset))}); give one of them")
+    if not hasattr(dataset, "__len__"):
+        raise LogError(f"{name} comes a row at a time; give all its rows, as list() has them")
+    with _asking(name):
+        return Table.of(dataset.with_format("arrow")[:], name)
+
+
+def _load_minari(name: str) -> Any:
+    try:
+        import minari
+    except ImportError as error:
+        raise MissingError("Minari datasets need Minari: pip install 'suffice[minari]'") from error
+    try:
+        return minari.load_dataset(name)
+    except (OSError, ValueError, KeyError) as error:
+        here = ", ".join(sorted(minari.list_local_datasets())) or "none"
+        raise LogError(
+            f"{MINARI}{name}: no such dataset on this machine (there are: {here}); minari download {name}"
+        ) from error
+
+
+# ---------------------------------------------------------------- episodes
+
+
+def _of_dataset(dataset: Any, source: str) -> Table:
+    """Episodes that are objects with arrays in them."""
+    with _asking(source):
+        return _of_objects(
+            list(dataset.iterate_episodes() if hasattr(dataset, "iterate_episodes") else dataset.episodes), source
+        )
+
+
+def _of_objects(episodes: Sequence[Any], source: str) -> Table:
+    parts = [_steps_of_object(episode, f"{source}: episode {i}", i) for i, episode in enumerate(episodes)]
+    kept = [part for part in parts if len(part["step"])]
+    if not kept:
+        raise LogError(f"{source}: there are no episodes with a step in them")
+    notes = (f"{empty:,} episodes without a step were left out",) if (empty := len(parts) - len(kept)) else ()
+    return replace(Table.of(_joined(kept, source), source), notes=notes)
+
+
+def _steps_of_object(episode: Any, place: str, number: int) -> dict[str, Any]:
+    """The columns of one episode: n steps, of which what is seen after the last is left out."""
+    found: dict[str, Any] = {}
+    for role, names in PARTS.items():
+        if (values := _first(episode, names)) is None:
+            raise LogError(f"{place} has no {names[0]}; an episode has observations, actions and rewards")
+        found[role] = values
+    rewards = _array(found["reward"], f"{place}, rewards").reshape(-1)
+    n = len(rewards)
+    steps: dict[str, Any] = {"episode": np.full(n, number), "step": np.arange(n)}
+    for role in ("observation", "action"):
+        for path, values in leaves(named(role, found[role]), _side_by_side(found[role])):
+            name = column_name(path)
+            array = _array(values, f"{place}, {name}")
+            if array.ndim == 0 or len(array) not in (n, n + 1):
+                raise LogError(f"{place} has {n} rewards, but {np.size(array)} values of {name}; give each step one")
+            steps[name] = array[:n, 0] if array.ndim == 2 and array.shape[1] == 1 else array[:n]
+    steps["reward"] = rewards
+    for role in ENDS:
+        if (marks := _first(episode, KNOWN[role])) is not None:
+            steps[role] = _marks(marks, n, f"{place}, {role}")
+    return steps
+
+
+def _first(episode: Any, names: Sequence[str]) -> Any:
+    return next((value for name in names if (value := getattr(episode, name, None)) is not None), None)
+
+
+def _array(values: Any, place: str) -> Any:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise LogError(f"{place}: not of one length or kind; give every step as many values") from error
+
+
+def _marks(marks: Any, n: int, place: str) -> Any:
+    """A mark for each step, or one for the episode, which then is its last step's."""
+    array = _array(marks, place).reshape(-1)
+    if len(array) == n:
+        return array
+    if len(array) != 1:
+        raise LogError(f"{place}: {len(array)} marks for {n} steps; give one for each, or one for the episode")
+    try:
+        return (np.arange(n) == n - 1) & flag(array[0].item())
+    except ValueError as error:
+        raise LogError(f"{place}: {error}") from error
+
+
+def _side_by_side(values: Any) -> Any:
+    """The arrays of a Tuple space stay apart; any other tuple is one array."""
+    return list(values) if isinstance(values, tuple) and not all(map(np.ndim, values)) else values
+
+
+def _joined(parts: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
+    """All episodes one after the other; they must have the same columns."""
+    names, columns = list(parts[0]), {}
+    for part in parts:
+        if list(part) != names:
+            who = f"episode {part['episode'][0]} has {', '.join(part)}"
+            raise LogError(f"{source}: {who}, but the first one {', '.join(names)}; give all the same")
+    for name in names:
+        shapes = {(part[name].shape[1:], part[name].dtype.kind in "SUO") for part in parts}
+        if len(shapes) > 1:
+            raise LogError(f"{source}: column {name!r} has not the same shape and kind in all episodes; convert it")
+        columns[name] = np.concatenate([part[name] for part in parts])
+    return table_of_arrays(columns, source)
+
+
+def _of_list(items: Sequence[Any], source: str) -> Table:
+    """Rows or whole episodes by name, or episodes that are lists of steps."""
+    if not items:
+        raise LogError(f"{source}: there are no episodes in it")
+    if all(isinstance(item, Mapping) for item in items):
+        return Table.of(table_of_rows(items, source), source)
+    if all(any(hasattr(item, name) for name in PARTS["reward"]) for item in items):
+        with _asking(source):
+            return _of_objects(items, source)
+    if any(items) and all(isinstance(i, list | tuple) and all(isinstance(s, Mapping) for s in i) for i in items):
+        return Table.of(table_of_rows([{"steps": item} for item in items], source), source)
+    return Table.of(table_of_steps(items, source), source)

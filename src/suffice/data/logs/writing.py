@@ -1,0 +1,127 @@
+"""From Episodes to a log, so that reading it gives the same Episodes back.
+
+What a log cannot say has to be said again when it is read: a horizon that no episode reaches, a declared alphabet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from suffice.data.alphabet import PAD, STOP, Value, in_order
+from suffice.data.episodes import Episodes
+from suffice.data.logs.columns import KNOWN
+from suffice.data.logs.files import format_of, parse_csv
+from suffice.data.logs.values import plain
+from suffice.errors import LogError
+from suffice.files.atomic import replacing
+from suffice.kernels.array_types import Int64
+
+# Names that reading would take for something else: those of our own columns, and of what we do not write.
+ROLES = ("episode", "step", "action", "reward", *(name for role in list(KNOWN)[4:] for name in KNOWN[role]))
+BLOCK_ROWS = 1 << 20  # of a row group, which never divides an episode
+
+
+def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None:
+    """Write a log, Parquet, Arrow or CSV by suffix, with ids 0..N−1; the file appears whole or not at all.
+
+    Episodes may come some at a time, all with the same alphabet: then only those are in memory.
+
+    >>> suffice.write_log(episodes, "same.csv")
+    >>> suffice.read_log("same.csv")[0]
+    <Episodes: 300 of up to 5 decisions, 20 distinct steps>
+    """
+    path = Path(path)
+    if (kind := format_of(path)) == "json":
+        raise LogError(f"{path}: logs are read but not written as JSON; name it .parquet, .arrow or .csv")
+    with replacing(path) as temporary:
+        compression = "gzip" if path.name.lower().endswith(".gz") else None
+        with pa.output_stream(str(temporary), compression=compression) as sink, ExitStack() as stack:
+            writer = None
+            for table in _tables([episodes] if isinstance(episodes, Episodes) else episodes, kind):
+                writer = writer or stack.enter_context(_writer(sink, table.schema, kind))
+                writer.write_table(table)
+
+
+def _tables(parts: Iterable[Episodes], kind: str) -> Iterator[pa.Table]:
+    """The rows of all parts, a row group at a time."""
+    first = 0
+    for episodes in parts:
+        lengths, columns = _lengths(episodes), _value_columns(episodes, kind)
+        block = max(1, BLOCK_ROWS // episodes.horizon)
+        for start in range(0, episodes.n, block):
+            yield _rows(episodes, lengths, columns, slice(start, start + block), first)
+        first += episodes.n
+
+
+def _writer(sink: Any, schema: pa.Schema, kind: str) -> Any:
+    if kind == "csv":
+        return pacsv.CSVWriter(sink, schema)
+    if kind == "arrow":
+        return pa.ipc.new_file(sink, schema)
+    counted = dict.fromkeys(("episode", "step"), "DELTA_BINARY_PACKED")  # they grow, so that differences are small
+    values = [name for name in schema.names if name not in counted]
+    return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=values, column_encoding=counted)
+
+
+def _lengths(episodes: Episodes) -> Int64:
+    """[N] decisions of each episode: the step of its first o_⊥."""
+    stops = episodes.letters[:, 1] == STOP
+    length = np.full(episodes.n, -1, dtype=np.int64)
+    for t in reversed(range(episodes.horizon + 1)):
+        length[stops[episodes.word[t]]] = t
+    if length.min() < 1:
+        raise LogError("an episode without a decision, or without o_⊥ at its end, has no place in a log; remove it")
+    return length
+
+
+def _value_columns(episodes: Episodes, kind: str) -> dict[str, pa.Array]:
+    """What each letter says in each column; what it says for a special symbol is never written."""
+    alphabet, (action, observation, reward) = episodes.alphabet, episodes.letters.T.astype(np.int64)
+    if clash := [name for name in alphabet.features if name in ROLES]:
+        raise LogError(f"an observation cannot be called {clash[0]!r} in a log; rename it")
+    columns = {}
+    for j, name in enumerate(alphabet.features):
+        values = _as_column(name, [features[j] for features in alphabet.observations], kind)
+        columns[name] = values.take(pa.array(np.maximum(observation - STOP - 1, 0)))
+    columns["action"] = _as_column("action", alphabet.actions, kind).take(pa.array(np.maximum(action - PAD - 1, 0)))
+    columns["reward"] = pa.array(alphabet.rewards, pa.float64()).take(pa.array(reward))
+    return columns
+
+
+def _as_column(name: str, values: Sequence[Value], kind: str) -> pa.Array:
+    """The values in one type, if they can be told apart again when they are read."""
+    distinct = in_order(values)
+    try:
+        written = pa.table({name: pa.array(distinct)})
+        if kind == "csv":
+            buffer = pa.BufferOutputStream()
+            pacsv.write_csv(written, buffer)
+            written = parse_csv(lambda: pa.BufferReader(buffer.getvalue()))
+        if tuple(plain(value) for value in written.column(0).to_pylist()) == distinct:
+            return pa.array(values)
+    except (pa.ArrowException, OverflowError, ValueError):
+        pass
+    if kind == "csv":
+        raise LogError(f"column {name!r} would not be read back from a CSV as it is; write a .parquet file")
+    raise LogError(f"column {name!r} mixes values that no one type holds; write its numbers as text")
+
+
+def _rows(episodes: Episodes, lengths: Int64, columns: dict[str, pa.Array], part: slice, first: int) -> pa.Table:
+    """The decisions of some episodes, one after the other; the first of all has this id."""
+    length, word = lengths[part], episodes.word[:, part]
+    episode = np.repeat(np.arange(len(length)), length)
+    step = np.arange(len(episode)) - np.repeat(np.cumsum(length) - length, length)
+    here, after = pa.array(word[step, episode]), pa.array(word[step + 1, episode])
+    table = {"episode": pa.array(episode + (first + part.start)), "step": pa.array(step)}
+    table |= {name: values.take(after if name in ROLES else here) for name, values in columns.items()}
+    if episodes.weight is not None:
+        table["weight"] = pa.array(episodes.weight[part][episode])
+    return pa.table(table)

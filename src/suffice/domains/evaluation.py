@@ -1,0 +1,72 @@
+"""What a policy brings when it is tried: mean return, return per step, success rate, with their standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.automata.rdp import RDP
+from suffice.data.alphabet import PAD
+from suffice.data.episodes import Episodes
+from suffice.domains.finite import FiniteModel
+from suffice.domains.simulation import stream
+from suffice.errors import SettingsError
+from suffice.evidence.estimates import Estimate
+from suffice.kernels.array_types import Float
+from suffice.planning.controller import Controller
+
+
+class Tried(NamedTuple):
+    """What became of some episodes."""
+
+    mean_return: Estimate
+    return_per_step: Estimate  # the mean return over the mean number of decisions
+    success_rate: Estimate  # how often there was any positive reward
+    episodes: int
+    unseen: float  # share of the decisions that were made after a history no log had
+
+
+def roll_out(
+    model: FiniteModel,
+    controller: Controller,
+    horizon: int,
+    n: int,
+    rng: np.random.Generator,
+    rdp: RDP | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Tried:
+    """Try a policy in a domain; with an automaton, also count the histories that it had never seen."""
+    if n < 1:
+        raise SettingsError(f"{n} episodes tell nothing; try 1 or more")
+    parts, lost, decisions = [], 0, 0
+    for episodes in stream(model, n, horizon, rng, controller):
+        parts.append(_per_episode(episodes))
+        decisions += int(parts[-1][1].sum())
+        if rdp is not None:
+            lost += int(np.count_nonzero(rdp.unseen_decisions(episodes)))
+        progress(sum(len(part[0]) for part in parts), n)
+    returns, steps, won = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return summary(returns, steps, won, lost / max(decisions, 1))
+
+
+def summary(returns: Float, steps: Float, won: Float, unseen: float) -> Tried:
+    """From the return, the number of decisions and the success of each episode."""
+    mean, length = Estimate.mean(returns), float(steps.mean())
+    rate = mean.value / length
+    deviation = Estimate.mean(returns - rate * steps)  # of a ratio of means, to first order
+    per_step = Estimate(rate, deviation.error / length)
+    return Tried(mean, per_step, Estimate.mean(won), len(returns), unseen)
+
+
+def _per_episode(episodes: Episodes) -> tuple[Float, Float, Float]:
+    """Return, decisions and success of each episode."""
+    reward = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
+    acts = episodes.letters[:, 0] != PAD
+    returns, steps, won = np.zeros(episodes.n), np.zeros(episodes.n), np.zeros(episodes.n)
+    for word in episodes.word[1:]:
+        returns += reward[word]
+        steps += acts[word]
+        won = np.maximum(won, reward[word] > 0)
+    return returns, steps, won

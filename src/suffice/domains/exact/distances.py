@@ -1,0 +1,262 @@
+"""How different the futures of two states are: the distinguishability μ₀ of a minimal RDP.
+
+μ₀ is the least distance between two states of one layer, over a family of languages, over prefixes (L∞^p), or summed
+over prefixes (L₁^p). A family of single patterns needs, for each pattern, only the probability that it is met next,
+ahead, or last: one backward pass. Other families follow the distribution of whole membership rows, as the learner
+does. Prefixes are compared pair by pair; a pair is left as soon as it is known not to be the closest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.data.episodes import Episodes
+from suffice.domains.exact.minimal import Minimal
+from suffice.errors import SettingsError
+from suffice.evidence.bounds import FISHER_EXACT
+from suffice.evidence.language_counts import LanguageCounts, describe_simple
+from suffice.evidence.languages import Family, Patterns, Words
+from suffice.evidence.word_counts import BackwardAutomaton, Level
+from suffice.kernels.array_types import Array
+
+MEMORY = 2 << 30  # bytes for the membership rows of a family
+CLOSE = 1e-12  # doubles: closer probabilities are equal, and pairs this near to the closest are computed again exactly
+MAX_FRONTIER = 300_000  # prefixes of two states that are followed together
+
+Letter = tuple[int, int, int]
+Moves = dict[Letter, tuple[Any, int]]  # probability and target
+
+
+@dataclass(frozen=True, slots=True)
+class Closest:
+    """The two states that are hardest to tell apart, and what tells them apart best."""
+
+    distance: Any  # μ₀; a fraction where arithmetic is rational
+    layer: int
+    states: tuple[int, int]  # places in the layer
+    event: str  # the language or prefix that attains it; empty if none does
+    probabilities: tuple[Any, Any] | None  # of the event
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Futures:
+    """The languages of a family in one layer: their probabilities from each state."""
+
+    layer: int
+    size: int  # |X|
+    probabilities: Array  # [Q_t, E] one column for each language that can be told from the others
+    describe: Callable[[int], str]
+
+
+def letters_as_log(minimal: Minimal) -> Episodes:
+    """The letters, as a log would have them that saw everything: what families are made from."""
+    letters = minimal.letters().astype(np.int32)
+    follows = np.zeros(len(letters), bool)
+    for arrows in minimal.arrows[1:]:
+        follows[letter_of(letters, arrows.action, arrows.observation, arrows.reward)] = True
+    return Episodes(minimal.alphabet, letters, np.zeros((minimal.horizon + 1, 1), np.uint32), follows)
+
+
+def letter_of(letters: Any, action: Any, observation: Any, reward: Any) -> NDArray[np.intp]:
+    """The places of steps among the letters."""
+    place = {step: x for x, step in enumerate(map(tuple, letters.tolist()))}
+    steps = zip(action.tolist(), observation.tolist(), reward.tolist(), strict=True)
+    return np.array([place[step] for step in steps], np.intp)
+
+
+def futures(minimal: Minimal, family: Family) -> Iterator[Futures]:
+    """The languages of a family, layer by layer from the last to the first that has something to compare."""
+    if minimal.telling:
+        raise SettingsError(minimal.telling.sentence)
+    log = letters_as_log(minimal)
+    patterns = LanguageCounts(family).plan(log.outline, FISHER_EXACT, MEMORY).patterns  # refuses what will not fit
+    letters = [letter_of(log.letters, a.action, a.observation, a.reward) for a in minimal.arrows]
+    return (_simple if family.is_simple else _general)(minimal, family, patterns, letters)
+
+
+def _simple(minimal: Minimal, family: Family, patterns: Patterns, letters: list[NDArray[np.intp]]) -> Iterator[Futures]:
+    """j = k = 1: patterns ahead, at the next step, at the last."""
+    ahead = last = np.zeros((1, patterns.count), object if minimal.rational else float)
+    for t in range(minimal.horizon, 0, -1):
+        arrows, length = minimal.arrows[t], minimal.horizon - t + 1
+        hit = patterns.member[letters[t]].astype(bool)
+        p, starts = arrows.probability[:, None], arrows.starts()
+        following = np.add.reduceat(p * hit, starts)
+        ahead = np.add.reduceat(p * np.where(hit, 1, ahead[arrows.target]), starts)
+        last = following if length == 1 else np.add.reduceat(p * last[arrows.target], starts)
+        columns = following if length == 1 else np.concatenate([ahead, following, last], axis=1)
+        yield Futures(t, family.size(patterns.formal, length), columns, describe_simple(patterns, length))
+
+
+def _general(
+    minimal: Minimal, family: Family, patterns: Patterns, letters: list[NDArray[np.intp]]
+) -> Iterator[Futures]:
+    """Any j and k: the distribution of each state's membership rows, which a letter carries one step back."""
+    words = Words(patterns.count, min(family.j, minimal.horizon))
+    automaton = BackwardAutomaton(patterns.member, words, MEMORY)
+    rows: list[dict[int, Any]] = [{0: 1}]  # of each state of the layer after: row → probability
+    for t in range(minimal.horizon, 0, -1):
+        arrows, length = minimal.arrows[t], minimal.horizon - t + 1
+        carried = [(e, row) for e, target in enumerate(arrows.target.tolist()) for row in rows[target]]
+        edge, old = (np.array(column) for column in zip(*carried, strict=True))
+        new = automaton.before(letters[t][edge], old.astype(np.uint32))
+        earlier: list[dict[int, Any]] = [{} for _ in range(minimal.layers[t])]
+        for (e, row), became in zip(carried, new.tolist(), strict=True):
+            mine = earlier[int(arrows.source[e])]
+            mine[became] = mine.get(became, 0) + arrows.probability[e] * rows[int(arrows.target[e])][row]
+        rows = earlier
+        used = sorted({row for mine in rows for row in mine})
+        share = np.array([[float(mine.get(row, 0)) for row in used] for mine in rows])
+        columns = words.languages(length)
+        level = Level.reaching(automaton.rows[used][:, columns], columns, family.k, MEMORY)
+        probabilities = np.stack([level.weigh(np.arange(len(used)), mine) for mine in share])
+
+        describe = partial(level.describe, word=partial(words.describe, name=patterns.name))
+        yield Futures(t, family.size(patterns.formal, length), probabilities, describe)
+
+
+def closest_in(found: Futures) -> Closest | None:
+    """The two states of a layer that the languages tell apart worst; None if there is only one."""
+    exact = found.probabilities
+    if len(exact) < 2:
+        return None
+    table = exact.astype(float)
+    gaps = np.full((len(table), len(table)), np.inf)
+    for q in range(1, len(table)):
+        gaps[q, :q] = np.abs(table[q] - table[:q]).max(axis=1, initial=0.0)
+    best: Closest | None = None
+    for q, p in np.argwhere(gaps <= gaps.min() + CLOSE):
+        differences = np.abs(exact[q] - exact[p])
+        if exact.dtype != object:
+            differences[differences <= CLOSE] = 0.0
+        event = int(np.argmax(differences)) if len(differences) else -1
+        distance = differences[event] if event >= 0 else 0
+        if best is None or distance < best.distance:
+            said = (found.describe(event), (exact[p][event], exact[q][event])) if distance else ("", None)
+            best = Closest(distance, found.layer, (int(p), int(q)), *said)
+    return best
+
+
+# ---------------------------------------------------------------- prefixes
+
+
+class _Pairs:
+    """The futures of two states of a layer, letter by letter."""
+
+    def __init__(self, minimal: Minimal) -> None:
+        if minimal.telling:
+            raise SettingsError(minimal.telling.sentence)
+        self._minimal = minimal
+        self.moves: list[list[Moves]] = []
+        for arrows, n in zip(minimal.arrows, minimal.layers, strict=False):
+            layer: list[Moves] = [{} for _ in range(n)]
+            for (q, a, o, r, target), p in zip(arrows.rows(), arrows.probability, strict=True):
+                layer[q][a, o, r] = (p, target)
+            self.moves.append(layer)
+
+    def pairs(self, t: int) -> list[tuple[int, int]]:
+        """The pairs of states of a layer, those first that look most alike at the next step."""
+
+        def gap(pair: tuple[int, int]) -> float:
+            first, second = (self.moves[t][q] for q in pair)
+            return sum(abs(_chance(first, x) - _chance(second, x)) for x in first.keys() | second.keys())
+
+        return sorted(combinations(range(self._minimal.layers[t]), 2), key=lambda pair: (gap(pair), pair))
+
+    def both(self, t: int, q1: int, q2: int) -> Iterator[tuple[Letter, Any, Any, int, int]]:
+        """The letters that either may meet: probabilities and successors, −1 where there is none."""
+        first, second = self.moves[t][q1], self.moves[t][q2]
+        for letter in sorted(first.keys() | second.keys()):
+            (p1, c1), (p2, c2) = first.get(letter, (0, -1)), second.get(letter, (0, -1))
+            yield letter, p1, p2, c1, c2
+
+    def largest(self, t: int, q1: int, q2: int, enough: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The prefix on which two states differ most, or one on which they differ by `enough`: (difference, prefix and
+        both probabilities). Below a prefix nothing differs by more than the larger probability, nor by more than the
+        prefix itself where both are in the same state or one has no such prefix.
+        """
+        most, witness = 0, ((), 0, 0)
+        stack: list[tuple[int, int, int, Any, Any, tuple[Any, ...]]] = [(t, q1, q2, 1, 1, ())]
+        known: set[tuple[int, int, int, Any, Any]] = set()  # what goes on the same way need be followed only once
+        while stack and (enough is None or most < enough):
+            u, c1, c2, w1, w2, prefix = stack.pop()
+            for letter, p1, p2, d1, d2 in self.both(u, c1, c2):
+                v1, v2, longer = w1 * p1, w2 * p2, (*prefix, letter)
+                if abs(v1 - v2) > most:
+                    most, witness = abs(v1 - v2), (longer, v1, v2)
+                key = (u + 1, d1, d2, v1, v2)
+                undecided = u < self._minimal.horizon and d1 != d2 and min(d1, d2) >= 0 and max(v1, v2) > most
+                if undecided and key not in known:
+                    known.add(key)
+                    stack.append((*key, longer))
+        return most, witness
+
+    def summed(self, t: int, q1: int, q2: int, enough: Any) -> Any:
+        """Σ over prefixes of all lengths of the difference, or at least `enough`."""
+        frontier: dict[tuple[int, int, Any, Any], int] = {(q1, q2, 1, 1): 1}
+        total = settled = 0  # what differs for good: prefixes of one state alone, or that reach the same state
+        for u in range(t, self._minimal.horizon + 1):
+            following: dict[tuple[int, int, Any, Any], int] = {}
+            here = settled
+            for (c1, c2, w1, w2), times in frontier.items():
+                for _, p1, p2, d1, d2 in self.both(u, c1, c2):
+                    v1, v2 = w1 * p1, w2 * p2
+                    here += times * abs(v1 - v2)
+                    if d1 == d2 or min(d1, d2) < 0:
+                        settled += times * abs(v1 - v2)
+                    else:
+                        key = (d1, d2, v1, v2)
+                        following[key] = following.get(key, 0) + times
+            total, frontier = total + here, following
+            if enough is not None and total >= enough:
+                break
+            if len(frontier) > MAX_FRONTIER:
+                raise SettingsError(f"over {MAX_FRONTIER:,} futures of two states differ; choose a shorter horizon")
+        return total
+
+
+def _chance(moves: Moves, letter: Letter) -> float:
+    return float(moves[letter][0]) if letter in moves else 0.0
+
+
+def closest_by_prefixes(minimal: Minimal) -> list[Closest]:
+    """The closest states of each layer under L∞^p, and the prefix on which they differ most."""
+    walk, found = _Pairs(minimal), []
+    for t in range(1, minimal.horizon + 1):
+        best: Closest | None = None
+        for pair in walk.pairs(t):
+            most, (prefix, w1, w2) = walk.largest(t, *pair, best and best.distance)
+            if best is None or most < best.distance:
+                best = Closest(most, t, pair, _read(minimal, prefix), (w1, w2))
+        found += [best] if best else []
+    return found
+
+
+def closest_by_sum(minimal: Minimal) -> list[Closest]:
+    """The closest states of each layer under L₁^p."""
+    walk, found = _Pairs(minimal), []
+    for t in range(1, minimal.horizon + 1):
+        best: Closest | None = None
+        for pair in walk.pairs(t):
+            total = walk.summed(t, *pair, best and best.distance)
+            if best is None or total < best.distance:
+                best = Closest(total, t, pair, "", None)
+        found += [best] if best else []
+    return found
+
+
+def _read(minimal: Minimal, prefix: tuple[Letter, ...]) -> str:
+    alphabet = minimal.alphabet
+    steps = []
+    for a, o, r in prefix:
+        seen = alphabet.observation(o)
+        shown = "end" if seen is None else ", ".join(map(str, seen))
+        steps.append(f"{alphabet.action(a)} → ({shown}), {alphabet.rewards[r]:g}")
+    return "the next steps are " + "; ".join(steps)

@@ -1,0 +1,140 @@
+"""Everything there is to know about a domain before any data: what `suffice exact` says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.domains.exact.distances import (
+    Closest,
+    closest_by_prefixes,
+    closest_by_sum,
+    closest_in,
+    futures,
+    letters_as_log,
+)
+from suffice.domains.exact.minimal import TOLERANCE, Minimal, minimal_rdp
+from suffice.domains.exact.samples import candidates, coverage, likely, sufficient
+from suffice.domains.exact.values import Evaluation, best_plan, concentrability, evaluate
+from suffice.domains.finite import FiniteModel
+from suffice.evidence.bounds import BOUNDS, PAPER, Bound
+from suffice.evidence.languages import Family
+from suffice.planning.controller import Controller
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """The minimal RDP and what policies are worth.
+
+    >>> truth = suffice.truth_of(suffice.make("corridor").model(5), 5)
+    >>> truth.optimal_value, truth.behaviour.mean_return
+    (Fraction(5, 1), Fraction(5, 2))
+    """
+
+    minimal: Minimal
+    optimal_value: Any  # over all policies
+    covered_value: Any  # over those that only do what the behaviour does
+    behaviour: Evaluation
+    concentrability: Any  # of the best plan; infinite where the behaviour never does what that takes
+
+
+def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None) -> Truth:
+    """The exact truth about a model under a behaviour policy, the usual one unless another is given.
+
+    >>> suffice.truth_of(suffice.make("t-maze").model(5), 5).concentrability
+    Fraction(1024, 1)
+    """
+    policy = policy or model.usual
+    minimal = minimal_rdp(model, horizon, policy)
+    plan = best_plan(minimal)
+    optimal = plan.value
+    if any(0 in row for row in policy.chances):
+        optimal = best_plan(minimal_rdp(model, horizon, Controller.uniform(model.alphabet))).value
+    behaviour = evaluate(model, policy, horizon)
+    reached = math.isclose(plan.value, optimal, rel_tol=TOLERANCE, abs_tol=TOLERANCE)  # one of them may be a double
+    covered = concentrability(minimal, plan) if reached else math.inf
+    return Truth(minimal, optimal, plan.value, behaviour, covered)
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Episodes to learn the minimal RDP exactly, by one test."""
+
+    sufficient: float  # proved; infinite where some states cannot be told apart
+    likely: float | None  # where about half of all runs succeed; None: not worked out for this statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Distinguishability:
+    """How well a statistic can tell states apart."""
+
+    statistic: str
+    closest: Closest | None  # None: no layer has two states
+    needed: dict[str, Needed]  # by bound
+
+    @property
+    def likely_known(self) -> bool:
+        """Whether the likely number of episodes was worked out."""
+        return any(needed.likely is not None for needed in self.needed.values())
+
+    @property
+    def value(self) -> Any:
+        """μ₀; 1 where there is nothing to tell apart."""
+        return 1 if self.closest is None else self.closest.distance
+
+
+def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguishability:
+    """μ₀ under a family of languages, and the episodes each bound needs with it."""
+    layers = {found.layer: found for found in futures(minimal, family)}
+    closest = [near for found in layers.values() if (near := closest_in(found))]
+    met, seen = candidates(minimal), coverage(minimal)
+    told_apart = [likely(met[t], found, delta) for t, found in layers.items()]
+
+    proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
+    needed = {
+        name: Needed(proved.episodes(bound), max((seen, *(episodes[name] for episodes in told_apart))))
+        for name, bound in BOUNDS.items()
+    }
+    return Distinguishability(str(family), _least(closest), needed)
+
+
+def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Distinguishability]:
+    """μ₀ under prefixes (L∞^p), with exact counts and with a sketch."""
+    closest = closest_by_prefixes(minimal)
+    ln_steps = sum(math.log(len(codes)) for codes in letters_as_log(minimal).suffix_alphabet())  # ln ARO
+    lengths = {t: minimal.horizon - t + 1 for t in range(1, minimal.horizon + 1)}
+    sizes = {t: math.log(2) + length * ln_steps for t, length in lengths.items()}
+    proved = _Sufficient(minimal, closest, sizes, delta)
+    exact = {bound.name: Needed(proved.episodes(bound), None) for bound in BOUNDS.values()}
+    sketch = {PAPER.name: Needed(proved.episodes(PAPER, sketch=True), None)}
+    least = _least(closest)
+    return Distinguishability("prefixes", least, exact), Distinguishability("sketch", least, sketch)
+
+
+def by_sum(minimal: Minimal) -> Distinguishability:
+    """μ₀ under the sum over prefixes (L₁^p), which no test here uses."""
+    return Distinguishability("L1", _least(closest_by_sum(minimal)), {})
+
+
+def _least(closest: Iterable[Closest]) -> Closest | None:
+    return min(closest, key=lambda c: (c.distance, c.layer, c.states), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sufficient:
+    """What provably suffices to tell the states of every layer apart, and to have seen all there is."""
+
+    minimal: Minimal
+    closest: list[Closest]  # of each layer with two states or more
+    ln_sizes: dict[int, float]  # ln |X| by layer
+    delta: float
+
+    def episodes(self, bound: Bound, sketch: bool = False) -> float:
+        met = candidates(self.minimal)
+        told_apart = (
+            sufficient(bound, c.distance, met[c.layer][-1].share, self.ln_sizes[c.layer], self.delta, sketch)
+            for c in self.closest
+        )
+        return max((coverage(self.minimal, self.delta), *told_apart))

@@ -1,0 +1,113 @@
+"""Between the numbers of an environment and the words of a model.
+
+A `DomainEnv` numbers what it does and shows, a model has the words; whatever else has an `alphabet` and spaces that
+number it is taken likewise. Any other environment is thought to do and show what was logged: an action as `spaces`
+writes it, of a Dict observation the entries called like the model's features, of all else every value, one after the
+other.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Dict, Discrete, MultiDiscrete, Space
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
+
+from suffice.automata.state_tracker import flat_values, has_features, read_features
+from suffice.data.alphabet import Alphabet, Value, in_order
+from suffice.domains.gym.spaces import action_of, refuse_varying, word_of
+from suffice.errors import ModelError
+
+Env = gymnasium.Env[Any, Any]
+Envs = VectorEnv[Any, Any, Any]
+
+
+class _Numbered:
+    """An environment whose spaces number the words of an alphabet."""
+
+    def __init__(self, alphabet: Alphabet, known: Alphabet) -> None:
+        self._actions = alphabet.actions
+        columns = zip(alphabet.features, zip(*alphabet.observations, strict=True), strict=True)
+        values = {feature: (place, in_order(column)) for place, (feature, column) in enumerate(columns)}
+        self.fits = set(known.actions) <= set(alphabet.actions) and set(known.features) <= set(values)
+        self._values = [values[feature] for feature in known.features] if self.fits else []
+
+    def action(self, word: Value) -> Any:
+        return self._actions.index(word)
+
+    def word(self, action: Any) -> Value:
+        return self._actions[int(action)]
+
+    def features(self, observation: Any) -> tuple[Value, ...]:
+        places = np.atleast_1d(observation)
+        return tuple(values[places[place]] for place, values in self._values)
+
+
+class _Logged:
+    """An environment that does and shows what was logged."""
+
+    def __init__(self, actions: Space[Any], observations: Space[Any], known: Alphabet) -> None:
+        self._names, self._actions, self._by_name = known.features, actions, isinstance(observations, Dict)
+        refuse_varying(actions, observations)
+        sample = deepcopy(observations).sample()  # of a copy, because sampling draws
+        if self._by_name:  # of another name is another thing, even if there are as many
+            readable = has_features(sample, known.features)
+        else:
+            readable = len(flat_values(sample)) == len(known.features)
+        self.fits = readable and all(map(self._does, known.actions))
+
+    def _does(self, word: Value) -> bool:
+        try:
+            self.action(word)
+        except ValueError:
+            return False
+        return True
+
+    def action(self, word: Value) -> Any:
+        return action_of(self._actions, word)
+
+    def word(self, action: Any) -> Value:
+        return word_of(self._actions, action)
+
+    def features(self, observation: Any) -> tuple[Value, ...]:
+        return read_features(observation, self._names, {}) if self._by_name else tuple(flat_values(observation))
+
+
+Words = _Numbered | _Logged
+
+
+def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: Alphabet) -> Words:
+    """Between a model and the spaces of an environment, which may number an alphabet."""
+    numbered = isinstance(alphabet, Alphabet) and _spaces(alphabet) == (actions, observations)
+    words: Words = _Numbered(alphabet, known) if numbered else _Logged(actions, observations, known)
+    if not words.fits:
+        theirs = _told(alphabet) if numbered else f"actions {actions} and observations {observations}"
+        told = f"the model has {_told(known)}, the environment {theirs}; take a model learned from its episodes"
+        raise ModelError(" ".join(told.split()))  # some spaces need several lines
+    return words
+
+
+def _spaces(alphabet: Alphabet) -> tuple[Space[Any], Space[Any]]:
+    """As `DomainEnv` makes them."""
+    sizes = [len(set(column)) for column in zip(*alphabet.observations, strict=True)]
+    return Discrete(len(alphabet.actions)), Discrete(sizes[0]) if len(sizes) == 1 else MultiDiscrete(sizes)
+
+
+def _told(alphabet: Alphabet) -> str:
+    return f"actions {', '.join(map(str, alphabet.actions))} and features {', '.join(alphabet.features)}"
+
+
+def words_of(env: Env, known: Alphabet) -> Words:
+    return _words(env.action_space, env.observation_space, getattr(env.unwrapped, "alphabet", None), known)
+
+
+def words_of_each(envs: Envs, known: Alphabet) -> list[Words]:
+    """One for each sub-environment; those of other vector environments than Gymnasium's own cannot be asked."""
+    inner, alphabets = envs.unwrapped, [None] * envs.num_envs
+    # asking a sub-environment in another process for what it does not have ends that process
+    if isinstance(inner, SyncVectorEnv | AsyncVectorEnv) and all(inner.call("has_wrapper_attr", "alphabet")):
+        alphabets = list(inner.get_attr("alphabet"))
+    return [_words(envs.single_action_space, envs.single_observation_space, known_as, known) for known_as in alphabets]

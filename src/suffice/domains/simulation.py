@@ -1,0 +1,84 @@
+"""Episodes of a finite model under a policy: many at once, step by step, in chunks that need little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from suffice.data.alphabet import DUMMY, PAD, STOP, smallest_uint
+from suffice.data.episodes import Episodes
+from suffice.domains.finite import FiniteModel, Outcomes
+from suffice.errors import SettingsError
+from suffice.kernels import rollout
+from suffice.kernels.array_types import Codes, Float
+from suffice.planning.controller import Controller
+
+CHUNK_STEPS = 1 << 20  # rolled out together; part of what a seed stands for
+
+Steps = tuple[Codes, Codes, Codes]  # action, observation and reward codes, each [H+1, N]
+
+
+def simulate(
+    model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
+) -> Episodes:
+    """`n` independent episodes of `horizon` actions, under the usual policy unless another is given.
+
+    >>> suffice.simulate(suffice.make("t-maze").model(5), 1000, 5, np.random.default_rng(0))
+    <Episodes: 1,000 of up to 5 decisions, 14 distinct steps>
+    """
+    chunks = list(_Roller(model, policy or model.usual, horizon).chunks(n, rng))
+    action, observation, reward = (np.concatenate(part, axis=1) for part in zip(*chunks, strict=True))
+    return Episodes.from_steps(model.alphabet, action, observation, reward)
+
+
+def stream(
+    model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
+) -> Iterator[Episodes]:
+    """The same episodes, some at a time."""
+    for steps in _Roller(model, policy or model.usual, horizon).chunks(n, rng):
+        yield Episodes.from_steps(model.alphabet, *steps)
+
+
+class _Roller:
+    """The tables of a model and a policy as running sums."""
+
+    def __init__(self, model: FiniteModel, policy: Controller, horizon: int) -> None:
+        model.refuse_beyond(horizon)
+        if policy.alphabet != model.alphabet:
+            raise SettingsError("the policy is for another alphabet than the model's")
+        self._model, self._policy, self._horizon = model, policy, horizon
+        sums = np.cumsum(policy.table, axis=1)
+        self._chance = np.where(sums < sums[:, -1:], sums, 1.0)  # what rounding left goes to the last possible action
+        self._cumulative = _running_sums(model.after)
+
+    def chunks(self, n: int, rng: np.random.Generator) -> Iterator[Steps]:
+        if n < 1:
+            raise SettingsError("there are no episodes to simulate; ask for 1 or more")
+        size = max(1, CHUNK_STEPS // self._horizon)
+        for begin in range(0, n, size):
+            yield self._roll(min(size, n - begin), rng)
+
+    def _roll(self, n: int, rng: np.random.Generator) -> Steps:
+        alphabet, first, after = self._model.alphabet, self._model.first, self._model.after
+        sizes = alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards)
+        action, observation, reward = (np.empty((self._horizon + 1, n), smallest_uint(size)) for size in sizes)
+        nothing = alphabet.rewards.index(0.0)
+        drawn = np.searchsorted(_running_sums(first), rng.random(n), side="right").clip(max=len(first.state) - 1)
+        state, memory = first.state[drawn], self._policy.first[first.observation[drawn]]
+        action[0], observation[0], reward[0] = DUMMY, first.observation[drawn], nothing
+        rules = PAD + 1, self._chance, self._policy.after  # the logged actions follow the special ones
+        tables = after.begin, self._cumulative, after.state, after.observation, after.reward
+        for t in range(1, self._horizon + 1):
+            action[t], observation[t], reward[t] = PAD, STOP, nothing
+            luck = rng.random((2, n))
+            rollout.roll(*rules, *tables, luck, state, memory, action[t], observation[t], reward[t])
+        observation[-1] = STOP
+        return action, observation, reward
+
+
+def _running_sums(outcomes: Outcomes) -> Float:
+    """Within each row."""
+    p = np.array([float(probability) for probability in outcomes.probability])
+    return np.concatenate([np.cumsum(p[begin:end]) for begin, end in pairwise(outcomes.begin)])

@@ -1,0 +1,181 @@
+"""A log whose parts are held by many workers, and what the one who asks them must know.
+
+Each worker answers for its part, with whole numbers or sums that do not depend on their order, and the answers add up:
+the same to the bit for any number of workers and any division of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from suffice.data.log import Elsewhere
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Extent, Pieces
+from suffice.data.logs.reading import HowToRead, Report
+from suffice.data.queries import Question
+from suffice.data.stored import Common
+from suffice.data.streaming import Found, Room, on_all, padded, settled_how
+from suffice.engines.blocks import BlockEngine, Move
+from suffice.engines.worker import Agreed, Behind, Notes, Shared, Some, Task, narrowed
+from suffice.kernels.array_types import Mask
+
+T = TypeVar("T")
+Told = Callable[[float, int], None]
+
+
+class Crew(Protocol):
+    """Workers, one for each part of a log."""
+
+    watch: Callable[[int, int], None]  # is told how much is done of what all of them are doing
+
+    def share(self, thing: Any) -> Shared:
+        """Put something where all workers find it."""
+
+    def each(self, call: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
+        """Let workers do something, each with its own arguments; those with None are left out."""
+
+    def number(self) -> int:
+        """One that was not given before."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scattered(Elsewhere):
+    """See `Elsewhere`."""
+
+    crew: Crew
+    held: tuple[int, ...]  # episodes of each part
+    agreed: tuple[Shared, ...]  # by part
+    ascending: bool
+    has_weights: bool
+    sizes: tuple[int, ...]  # of each part, the episodes that are meant,
+    some: tuple[Shared, ...]  # which these are,
+    number: int  # and by what they are known again
+    chosen: Mask | None = None  # [Σ held] the same, if not all are meant
+
+    @property
+    def weighted(self) -> bool:
+        """See `Elsewhere`."""
+        return self.has_weights
+
+    def ask(self, question: Question[T]) -> T:
+        """See `Elsewhere`."""
+        return self.gather(question, -1, 0, ())
+
+    def running(self) -> AbstractContextManager[BlockEngine]:
+        """See `Elsewhere`."""
+        return nullcontext(BlockEngine(_Walk(self), self))
+
+    def among(self, chosen: Mask) -> Scattered:
+        """See `Elsewhere`."""
+        if self.chosen is not None:  # of those that had been chosen before
+            of_all = self.chosen.copy()
+            of_all[of_all] = chosen
+            chosen = of_all
+        parts = np.split(chosen, np.cumsum(self.held)[:-1])
+        sizes = tuple(int(np.count_nonzero(part)) for part in parts)
+        some = _some(self.crew, sizes, [np.packbits(part) for part in parts])
+        number, n = self.crew.number(), sum(sizes)
+        return replace(self, n=n, total=n, sizes=sizes, some=some, number=number, chosen=chosen)
+
+    def watched(self, progress: Told) -> Told:
+        """See `Elsewhere`; between layers it shows how much of one the workers have done."""
+        at = [0.0, 1, 0.0]  # layers done, of how many, and the share of the next that has been seen
+
+        def layers(done: float, of: int) -> None:
+            at[:] = done, of, 0.0
+            progress(done, of)
+
+        def within(done: int, of: int) -> None:
+            at[2] = max(at[2], min(done / max(of, 1), 0.99))
+            progress(at[0] + at[2], int(at[1]))
+
+        self.crew.watch = within
+        return layers
+
+    def gather(self, question: Question[T], run: int, taken: int, moves: tuple[Shared, ...]) -> T:
+        """The answer of all parts, where their episodes have walked so far; `moves` are all steps of the run."""
+        asked = self.crew.share(question)
+
+        def task(part: int, since: int) -> tuple[Task]:
+            return (Task(self.agreed[part], self.some[part], self.number, asked, run, since, moves[since:]),)
+
+        filled = [size > 0 for size in self.sizes]
+        told = [task(part, taken) if full else None for part, full in enumerate(filled)]
+        answers = self.crew.each("answer", told)
+        behind = [isinstance(answer, Behind) for answer in answers]
+        if any(behind):
+            again = self.crew.each("answer", [task(part, 0) if late else None for part, late in enumerate(behind)])
+            answers = [new if late else old for old, new, late in zip(answers, again, behind, strict=True)]
+        return question.together([answer for answer, full in zip(answers, filled, strict=True) if full])
+
+
+class _Walk:
+    """See `Walkers`; the steps are remembered, for workers that must catch up."""
+
+    def __init__(self, log: Scattered) -> None:
+        self._log, self._run = log, log.crew.number()
+        self._moves: tuple[Shared, ...] = ()
+
+    def step(self, move: Move, question: Question[T]) -> T:
+        """See `Walkers`."""
+        self._moves = (*self._moves, self._log.crew.share(narrowed(move)))
+        return self._log.gather(question, self._run, len(self._moves) - 1, self._moves)
+
+    def ask(self, question: Question[T]) -> T:
+        """See `Walkers`."""
+        return self._log.gather(question, self._run, len(self._moves), self._moves)
+
+
+def cut_evenly(dataset: Dataset, workers: int) -> list[tuple[int, int]]:
+    """Units begin..end−1 of each part: about as much as the others have, and never none."""
+    edges, units = np.cumsum([0, *(unit.values for unit in dataset.units)]), len(dataset.units)
+    if workers >= units:
+        return [(i, i + 1) for i in range(units)] or [(0, 0)]
+    targets = edges[-1] * np.arange(1, workers) / workers
+    nearest = [int(np.abs(edges - target).argmin()) for target in targets]
+    return list(pairwise(sorted({0, units, *nearest})))
+
+
+def read_scattered(
+    dataset: Dataset, how: HowToRead, room: Room, pieces: Pieces, crew: Crew, parts: int
+) -> tuple[Scattered, Report]:
+    """A log in parts, each read by its own worker."""
+    crew.watch = room.progress
+    extents: list[Extent] = crew.each("extent", [(False,)] * parts)
+    if not (Extent.in_order(extents) and all(extent.ascending for extent in extents)):
+        extents = crew.each("extent", [(True,)] * parts)
+    extent = Extent.together(extents, dataset.name)
+    how = settled_how(pieces, how, extent, room.memory)
+    rows = padded(pieces, how, extent).rows
+    answers: list[tuple[Notes | None, Found]] = crew.each("read", [(how, rows)] * parts)
+    found = reduce(Found.beside, [part for _, part in answers])
+    first = found.first(extent.episodes)
+    kept = [notes for notes, _ in answers if notes is not None]
+    common = Common.of([notes.vocabulary for notes in kept])
+    places = iter(common.places)
+    agreed = tuple(
+        crew.share(None if notes is None else Agreed(how, rows, notes.digest, common.vocabulary, next(places)))
+        for notes, _ in answers
+    )
+    held = tuple(0 if notes is None else notes.n for notes, _ in answers)
+    log = Scattered(
+        *common.vocabulary, kept[0].declared, how.horizon or 0, sum(held), sum(notes.total for notes in kept),
+        crew, held, agreed, extent.ascending, kept[0].weighted, held, _some(crew, held, None), crew.number(),
+    )  # fmt: skip
+    return log, on_all(first, found, log, pieces, how)
+
+
+def _some(crew: Crew, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:
+    """Which episodes are meant, by part."""
+    first, found = 0, []
+    for part, size in enumerate(sizes):
+        found.append(crew.share(Some(first, np.zeros(0, np.uint8) if bits is None else bits[part])))
+        first += size
+    return tuple(found)

@@ -1,0 +1,128 @@
+"""Numbers that come with their uncertainty, and sums without rounding.
+
+Floats add up differently in another order, so a mean over parts of a log would depend on how it was divided. Every
+float is a whole number of 2^−1074, though, and whole numbers add up to the same in any order: `exact_sum` and `Moments`
+are exact, those of a log are the sums of those of its parts, and rounding comes once, at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.errors import SufficeError
+from suffice.kernels import summing
+from suffice.kernels.array_types import Float, Int64
+
+HALF = 26  # bits; a float's significand is stored in twice as many
+TIMES = (1 << 20) - 1  # weights are taken this many bits at a time,
+BLOCK = 1 << 16  # and numbers this many at a time: 26 + 20 + 16 bits are those of a whole number
+
+
+def exact_sum(numbers: Float, weight: Int64 | None = None) -> Fraction:
+    """Σ w·x without rounding, so that neither order nor parts matter; weights are not negative."""
+    units = 0
+    for part, times in _blocks(numbers, weight):
+        bits = np.ascontiguousarray(part, np.float64).view(np.int64)
+        if times is None:
+            units += _units(bits, None)
+            continue
+        for shift in range(0, int(times.max()).bit_length(), TIMES.bit_length()):
+            units += _units(bits, (times >> shift) & TIMES) << shift
+    return Fraction(units, 1 << 1074)
+
+
+def _blocks(numbers: Float, weight: Int64 | None) -> Iterator[tuple[Float, Int64 | None]]:
+    for start in range(0, len(numbers), BLOCK):
+        block = slice(start, start + BLOCK)
+        yield numbers[block], None if weight is None else weight[block]
+
+
+def _units(bits: Int64, times: Int64 | None) -> int:
+    """Σ times·x in units of 2^−1074, from the bits of a block of numbers.
+
+    Numbers of one sign and exponent add up as their significands do; the leading 1, not stored, is added by count.
+    """
+    sums = summing.significands(bits, np.zeros(0, np.int64) if times is None else times, HALF)
+    total = 0
+    for one in np.flatnonzero(sums[0]).tolist():
+        negative, exponent = divmod(one, 1 << 11)
+        if exponent == 0x7FF:
+            raise SufficeError("numbers that are infinite or missing have no sum; are all rewards and chances finite?")
+        n, upper, lower = (int(column[one]) for column in sums)
+        significand = (upper << HALF) + lower + ((n << 52) if exponent else 0)
+        total += (-significand if negative else significand) << max(exponent - 1, 0)
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """How many numbers, their sum and that of their squares, all exact; they add up over parts."""
+
+    n: int
+    total: Fraction
+    squares: Fraction
+
+    @classmethod
+    def of(cls, sample: Float, weight: Int64 | None = None) -> Moments:
+        """Of numbers, each standing for as many as its weight says."""
+        sample = np.asarray(sample, np.float64)
+        n = len(sample) if weight is None else int(weight.sum())
+        squares = (_exact_squares(part, times) for part, times in _blocks(sample, weight))
+        return cls(n, exact_sum(sample, weight), sum(squares, Fraction()))
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
+
+    def estimate(self) -> Estimate:
+        """The mean and its standard error."""
+        mean = self.total / self.n
+        if self.n < 2:
+            return Estimate(float(mean), math.inf)
+        return Estimate(float(mean), _root((self.squares / self.n - mean**2) / (self.n - 1)))
+
+
+def _exact_squares(sample: Float, weight: Int64 | None) -> Fraction:
+    """Σ w·x² without rounding: a square is a float and what rounding took from it, another float."""
+    square, rest = np.empty_like(sample), np.empty_like(sample)
+    if not summing.squares(sample, square, rest):
+        each = (Fraction(x) ** 2 for x in sample.tolist())
+        return sum(each if weight is None else (w * x for w, x in zip(weight.tolist(), each, strict=True)), Fraction())
+    return exact_sum(square, weight) + (exact_sum(rest, weight) if rest.any() else 0)
+
+
+def _root(square: Fraction) -> float:
+    """√, also of what is too large or too small for a float."""
+    shift = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(square / Fraction(4) ** shift), shift)
+
+
+class Estimate(NamedTuple):
+    """A mean and its standard error."""
+
+    value: float
+    error: float
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Two-sided, for large samples."""
+        wide = self._off((1 + confidence) / 2)
+        return self.value - wide, self.value + wide
+
+    def lower(self, delta: float) -> float:
+        """One-sided: below it with probability δ, for large samples."""
+        return self.value + self._off(delta)
+
+    def _off(self, chance: float) -> float:
+        errors = NormalDist().inv_cdf(chance)
+        return errors * self.error if errors else 0.0  # no errors are none, be they infinite
+
+    @classmethod
+    def mean(cls, sample: Float, weight: Int64 | None = None) -> Estimate:
+        """Of independent numbers, each standing for as many as its weight says."""
+        return Moments.of(sample, weight).estimate()

@@ -1,0 +1,217 @@
+"""Counting language membership without ever simulating a language per episode.
+
+Where j = k = 1 three facts decide every language: the next letter, the set of patterns met ahead, the last letter. The
+set is a bit per pattern, 64 patterns to a machine word, gathered backwards and kept of every fourth step; a layer's
+counting adds the letters until then, sorts the words by candidate and adds them up lane by lane. Memory: 2 bytes per
+step for every 64 patterns.
+
+Words of several patterns and Boolean levels are counted in `word_counts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.data.episodes import Episodes, Outline, weights
+from suffice.data.queries import Meetings, added
+from suffice.evidence.bounds import Bound
+from suffice.evidence.languages import BEYOND, CONJUNCTIONS, Family, FamilyTooLargeError, Patterns, Words, patterns_of
+from suffice.evidence.rows import RowLayer
+from suffice.evidence.statistic import Asker
+from suffice.evidence.word_counts import BackwardAutomaton, WordPart, WordShard, word_layer
+from suffice.kernels import patterns as patterns_kernels
+from suffice.kernels import walking
+from suffice.kernels.array_types import Codes, Int64, UInt8, UInt32
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCounts:
+    """The statistic of the paper's contribution: how often suffixes lie in each language of a family.
+
+    >>> few = suffice.LanguageCounts(suffice.Family(1, 1, 1))  # the paper's, too small for this log
+    >>> suffice.learn(episodes, settings=suffice.Settings(few)).rdp
+    <RDP: 7 states in layers 1 1 1 1 1 1 1>
+    """
+
+    family: Family = CONJUNCTIONS
+
+    @property
+    def name(self) -> str:
+        """See `Statistic`."""
+        return "languages"
+
+    def plan(self, log: Outline, bound: Bound, memory: int) -> LanguagePlan:
+        """See `Statistic`."""
+        # G_1 is part of every G_i and quick to make: what it already rules out need not be built
+        shallow = replace(self.family, i=1)
+        for family in dict.fromkeys((shallow, self.family)):
+            plan = LanguagePlan(family, patterns_of(family, log), log.horizon, memory)
+            plan.refuse_if_too_large(log.n, self.family)
+        return plan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LanguagePlan:
+    """The patterns of a family on one log."""
+
+    family: Family
+    patterns: Patterns
+    horizon: int
+    memory: int
+    estimates = False
+    again = False
+
+    @property
+    def rows(self) -> bool:
+        """See `Plan`."""
+        return self.family.is_simple
+
+    @property
+    def divides(self) -> bool:
+        """See `Plan`; adding up rows of words takes longer than counting them."""
+        return self.family.is_simple
+
+    def size(self, length: int, delta: float) -> int:
+        """See `Plan`."""
+        return self.family.size(self.patterns.formal, length)
+
+    @property
+    def words(self) -> Words:
+        """The words of the family; unused where j = k = 1."""
+        return Words(self.patterns.count, min(self.family.j, self.horizon))
+
+    def least_bytes(self, episodes: int) -> int:
+        """Memory that counting takes at least, however many episodes are prepared at a time."""
+        return _least_bytes(self.family, self.patterns.count, self.horizon, episodes)
+
+    def prepared_bytes(self, episodes: int) -> int:
+        """See `Plan`."""
+        a_row = bytes_of_bits(self.patterns.count, self.horizon) if self.family.is_simple else 4 * (self.horizon + 2)
+        return a_row * episodes
+
+    def refuse_if_too_large(self, episodes: int, asked: Family) -> None:
+        """Say beforehand that the family asked for, of which this one is a part, will not fit."""
+        if self.least_bytes(episodes) <= self.memory:
+            return
+        i, j, k = self.family.i, self.family.j, self.family.k
+        smaller = [Family(i, j, k - 1)] if k > 1 else [Family(i, n, 1) for n in range(j - 1, 0, -1)]
+        fits = [f for f in smaller if _least_bytes(f, self.patterns.count, self.horizon, episodes) <= self.memory]
+        hint, least = "--family 1,1,1", "" if asked == self.family else "at least "
+        if fits:
+            hint = f"--family {fits[0]} (|X| = {_brief(fits[0].size(self.patterns.formal, self.horizon))})"
+        raise FamilyTooLargeError(
+            f"family {asked} has |X| = {least}{_brief(self.size(self.horizon, 1.0))} languages on this log, which does "
+            f"not fit into {self.memory / 1e9:.1f} GB; try {hint}, or raise --memory"
+        )
+
+    def shard(self, episodes: Episodes) -> SimpleShard | WordShard:
+        """See `Plan`."""
+        if self.family.is_simple:
+            return SimpleShard(self.patterns, episodes)
+        return WordShard(self.automaton(), episodes)
+
+    def automaton(self) -> BackwardAutomaton:
+        """What numbers the suffixes of a shard where words are spelt out; shards may share it, one after the other."""
+        return BackwardAutomaton(self.patterns.member, self.words, self.memory)
+
+    def together(self, parts: list[Any]) -> Any:
+        """See `Plan`."""
+        return added(parts) if self.family.is_simple else WordPart.together(parts)
+
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> RowLayer:
+        """See `Plan`."""
+        length = self.horizon - t + 1
+        if self.family.is_simple:
+            describe = describe_simple(self.patterns, length)
+            return RowLayer(lambda c: part[c], sizes, np.ones(part.shape[1]), describe)
+        return word_layer(self.patterns, self.words, self.family.k, length, part, sizes, self.memory)
+
+
+def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> int:
+    """Two rows of counts, and the bits of a thousand episodes, or where words are spelt out their rows."""
+    rows, few = 16 * family.size(patterns, horizon), min(episodes, 1000)
+    if family.is_simple:
+        return rows + bytes_of_bits(patterns, horizon) * few
+    return rows + few * Words(patterns, min(family.j, horizon)).columns
+
+
+def bytes_of_bits(patterns: int, horizon: int) -> int:
+    """What an episode's patterns ahead take."""
+    return 8 * -(-patterns // 64) * (horizon // SPACING + 1)
+
+
+def _brief(size: int) -> str:
+    return f"{size:,}" if size < 10**15 else f"10^{len(str(size)) - 1}" if size < BEYOND else "over 10^300"
+
+
+# ---------------------------------------------------------------- j = k = 1
+
+
+class SimpleShard:
+    """Next letter, set of patterns ahead, last letter."""
+
+    def __init__(self, patterns: Patterns, episodes: Episodes) -> None:
+        self._member = patterns.member.astype(np.int64)
+        self._hits = _packed(patterns.member)
+        self._weight = weights(episodes)
+        self._word = episodes.word
+        self._later: list[NDArray[np.uint64]] = [NOTHING]  # [W, N] patterns that the last 0, S, 2 S... steps meet
+        for first in range(episodes.horizon + 1 - SPACING, 0, -SPACING):
+            met = np.empty((self._hits.shape[1], episodes.n), np.uint64)
+            patterns_kernels.patterns_met(self._word[first : first + SPACING], self._hits, self._later[-1], met)
+            self._later.append(met)
+
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> Int64:
+        """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
+        following, last = met or (None, None)
+        following_in = self._count_letter(self._word[t], candidate, n_candidates, following)
+        if t == len(self._word) - 1:
+            return following_in
+        last_in = self._count_letter(self._word[-1], candidate, n_candidates, last)
+        known = (len(self._word) - t) // SPACING
+        soon = self._word[t : len(self._word) - SPACING * known]
+        return np.concatenate(
+            [self._count_met(soon, self._later[known], candidate, n_candidates), following_in, last_in], axis=1
+        )
+
+    def _count_met(self, word: Codes, later: NDArray[np.uint64], candidate: UInt32, n_candidates: int) -> Int64:
+        counted = self._hits, later, self._weight, n_candidates, self._member.shape[1]
+        return np.asarray(patterns_kernels.count_patterns(candidate, word, *counted))
+
+    def _count_letter(self, word: Codes, candidate: UInt32, n_candidates: int, counted: Int64 | None = None) -> Int64:
+        """Patterns of one letter: by a histogram over letters where that is small, else by bits like the others."""
+        letters, columns = self._member.shape
+        if n_candidates * letters * columns > HISTOGRAM * len(candidate):
+            return self._count_met(word[None], NOTHING, candidate, n_candidates)
+        if counted is None:
+            itself = np.arange(n_candidates)
+            counted = walking.cross_count(candidate, itself, word, self._weight, n_candidates, letters)
+        return np.asarray(patterns_kernels.letters_in_patterns(counted, self._member))
+
+
+SPACING = 4  # steps: what suffixes meet is kept of every fourth, and gathered from there
+NOTHING = np.zeros((0, 0), np.uint64)
+HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is the cheaper way
+
+
+def _packed(member: UInt8) -> NDArray[np.uint64]:
+    """Membership bits as machine words, [X, W]: pattern g is bit g mod 64 of word g div 64."""
+    padded = np.zeros((len(member), -(-member.shape[1] // 64) * 64), np.uint8)
+    padded[:, : member.shape[1]] = member
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def describe_simple(patterns: Patterns, length: int) -> Callable[[int], str]:
+    """What the columns of `SimpleShard.count` ask, in words."""
+
+    def describe(event: int) -> str:
+        where, g = divmod(event, patterns.count)
+        when = (f"within {length} steps", "at the next step", "at the last step")[where if length > 1 else 2]
+        return f"{when}, {patterns.name(g)}"
+
+    return describe

@@ -1,0 +1,317 @@
+"""Language families X_{i,j,k}: which questions about the future are asked (theory.md §3).
+
+A *pattern* is a set of letters: G_1 fixes one component of a step, G_i closes G_{i−1} under pairwise unions and
+intersections. A *word* `S_1 G_1 … S_n G_n S_{n+1}`, n ≤ j, with each gap S either Γ* or λ, is a language of suffixes;
+the levels k > 1 add unions and intersections of languages. `conjunctions` is the default: every combination of an
+action, a feature or whole observation, and a reward, because "north *and* reward 4" tells apart what neither does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.data.alphabet import PAD, STOP, Alphabet, Value
+from suffice.data.episodes import Outline
+from suffice.errors import SettingsError, did_you_mean
+from suffice.kernels.array_types import Codes, Mask, UInt8
+
+BEYOND = 10**300  # sizes are not told apart from here on: nothing that large is ever counted
+MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets of Γ
+
+
+class FamilyTooLargeError(SettingsError):
+    """A language family that does not fit into the memory there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """X_{i,j,k}, or conjunctions (then j = k = 1).
+
+    >>> suffice.Family.parse("1,1,1")
+    Family(i=1, j=1, k=1, conjunctions=False)
+    >>> str(suffice.CONJUNCTIONS)
+    'conjunctions'
+    """
+
+    i: int = 1
+    j: int = 1
+    k: int = 1
+    conjunctions: bool = False
+
+    def __post_init__(self) -> None:
+        if min(self.i, self.j, self.k) < 1:
+            raise SettingsError(f"a language family needs I, J, K of at least 1, not {self}; try 1,1,1 or conjunctions")
+
+    @classmethod
+    def parse(cls, text: str) -> Family:
+        """A family from "conjunctions" or "I,J,K"."""
+        if text == "conjunctions":
+            return CONJUNCTIONS
+        try:
+            i, j, k = (int(part) for part in text.split(","))
+        except ValueError:
+            meant = did_you_mean(text, ("conjunctions", "adaptive")) or ";"
+            raise SettingsError(
+                f"'{text}' is no language family{meant} give I,J,K such as 1,1,1, conjunctions, or adaptive"
+            ) from None
+        return cls(i, j, k)
+
+    def __str__(self) -> str:
+        return "conjunctions" if self.conjunctions else f"{self.i},{self.j},{self.k}"
+
+    @property
+    def is_simple(self) -> bool:
+        """j = k = 1: next letter, set of letters ahead and last letter decide every language."""
+        return self.j == 1 and self.k == 1
+
+    def size(self, patterns: int, length: int) -> int:
+        """|X| for suffixes of a length: Σ_n |G|^n · (2^{n+1} − 1, or 1 where n = ℓ), squared k − 1 times."""
+        size: int = sum(
+            patterns**n * (2 ** (n + 1) - 1 if n < length else 1) for n in range(1, min(self.j, length) + 1)
+        )
+        for _ in range(self.k - 1):
+            if not 1 < size < BEYOND:
+                break
+            size = size * size
+        return min(size, BEYOND)
+
+
+CONJUNCTIONS = Family(conjunctions=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """The patterns of a family on one log: how many there are on Γ, and those that its letters tell apart."""
+
+    formal: int  # |G|, distinct as subsets of Γ = A × O × R
+    member: UInt8  # [X, G'] which letters are in each pattern, one pattern for each distinct column
+    name: Callable[[int], str]  # what a column asks, in words
+
+    @property
+    def count(self) -> int:
+        """G'."""
+        return int(self.member.shape[1])
+
+    def __reduce__(self) -> tuple[type[Patterns], tuple[int, UInt8, Callable[[int], str]]]:
+        """What travels to other processes is what they count by; names are for who asked."""
+        return Patterns, (self.formal, self.member, str)
+
+
+def patterns_of(family: Family, episodes: Outline) -> Patterns:
+    """The patterns G_i, or the conjunctions, over what occurs after step 0 of a log (or was declared)."""
+    if not episodes.follows.any():  # episodes of a single observation
+        return Patterns(0, np.zeros((len(episodes.letters), 0), np.uint8), str)
+    action, observation, reward = episodes.suffix_alphabet()
+    _refuse_if_too_many(family, _forms(family, episodes.alphabet, (action, observation, reward)), episodes)
+    options = _options(episodes.alphabet, action, observation, reward)
+    rectangles = _conjunctions(options) if family.conjunctions else _single_components(options)
+    occurs = episodes.follows
+    places = [
+        np.searchsorted(codes, column)
+        for codes, column in zip((action, observation, reward), episodes.letters.T, strict=True)
+    ]
+    if family.i == 1:
+        member = np.stack([_on_letters(rectangle, places, occurs) for rectangle in rectangles], axis=1)
+        return _distinct_on_log(len(rectangles), member, lambda g: rectangles[g].text)
+    closure = _Closure(rectangles, (len(action), len(observation), len(reward)))
+    for level in range(2, family.i + 1):
+        closure.deepen(family, level)
+    flat = np.zeros(len(occurs), dtype=np.int64)
+    flat[occurs] = np.ravel_multi_index([p[occurs] for p in places], closure.shape)
+    return _distinct_on_log(len(closure.subsets), (closure.subsets[:, flat] & occurs).T, closure.name)
+
+
+# ---------------------------------------------------------------- G_1 and conjunctions: products of components
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rectangle:
+    """A pattern A' × O' × R', and what it says; the empty text stands for "any"."""
+
+    parts: tuple[Mask, Mask, Mask]
+    text: str
+
+    @property
+    def key(self) -> tuple[bytes, ...]:
+        return tuple(part.tobytes() for part in self.parts)
+
+
+_Option = tuple[Mask, str]
+
+
+def _options(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[list[_Option], ...]:
+    """What can be asked of each component: actions; o_⊥ and features, then whole observations; rewards."""
+    actions = [(action == a, f"action = {'pad' if a == PAD else alphabet.action(int(a))}") for a in action]
+    rewards = [(reward == r, f"reward = {alphabet.rewards[r]:g}") for r in reward]
+    features = [(observation == STOP, "the episode is over")] if STOP in observation else []
+    seen = [alphabet.observation(int(o)) for o in observation]
+    for f, name in enumerate(alphabet.features):
+        number: dict[Value, int] = {}
+        of = np.array([-1 if o is None else number.setdefault(o[f], len(number)) for o in seen])
+        features += [(of == i, f"{name} = {_show(value)}") for value, i in number.items()]
+    wholes = [
+        (observation == code, f"observation = ({', '.join(_show(v) for v in o)})")
+        for code, o in zip(observation, seen, strict=True)
+        if o is not None
+    ]
+    return actions, features, wholes, rewards
+
+
+def _show(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _distinct(rectangles: Iterable[_Rectangle]) -> list[_Rectangle]:
+    """One of each extension, the first named."""
+    return list({r.key: r for r in reversed(list(rectangles))}.values())[::-1]
+
+
+def _any(options: list[_Option]) -> _Option:
+    return np.ones_like(options[0][0]), ""
+
+
+def _single_components(options: tuple[list[_Option], ...]) -> list[_Rectangle]:
+    """G_1: action = a, reward = r, feature = v, o = o_⊥."""
+    actions, features, _, rewards = options
+    any_a, any_o, any_r = _any(actions), _any(features), _any(rewards)
+    found = [_Rectangle((a, any_o[0], any_r[0]), text) for a, text in actions]
+    found += [_Rectangle((any_a[0], o, any_r[0]), text) for o, text in features]
+    found += [_Rectangle((any_a[0], any_o[0], r), text) for r, text in rewards]
+    return _distinct(found)
+
+
+def _conjunctions(options: tuple[list[_Option], ...]) -> list[_Rectangle]:
+    """(action | any) × (feature = v | whole observation | any) × (reward | any) without any-any-any; simplest first."""
+    actions, features, wholes, rewards = options
+    components = [[_any(o), *o] for o in (actions, features + wholes, rewards)]
+    forms = [tuple(form) for form in product(*components) if any(text for _, text in form)]
+    forms.sort(key=lambda form: sum(bool(text) for _, text in form))
+    return _distinct(
+        _Rectangle((form[0][0], form[1][0], form[2][0]), " and ".join(text for _, text in form if text))
+        for form in forms
+    )
+
+
+def _on_letters(rectangle: _Rectangle, places: list[NDArray[np.intp]], occurs: Mask) -> Mask:
+    inside = occurs.copy()
+    for part, place in zip(rectangle.parts, places, strict=True):
+        inside[occurs] &= part[place[occurs]]
+    return inside
+
+
+# ---------------------------------------------------------------- G_i: Boolean closure on explicit subsets of Γ
+
+
+class _Closure:
+    """G_i as explicit subsets of Γ, each remembering how it was made."""
+
+    def __init__(self, rectangles: list[_Rectangle], shape: tuple[int, int, int]) -> None:
+        self.shape = shape
+        products = [np.einsum("a,o,r->aor", *(p.astype(np.uint8) for p in r.parts)).ravel() for r in rectangles]
+        self.subsets: Mask = np.stack(products).astype(bool)
+        self._texts = [r.text for r in rectangles]
+        self._made: list[tuple[str, int, int]] = [("", g, g) for g in range(len(rectangles))]
+
+    def deepen(self, family: Family, level: int) -> None:
+        """G_i = G_{i−1} and its pairwise unions and intersections, one of each extension, without the empty one."""
+        n = len(self.subsets)
+        if n * n * self.subsets.shape[1] > MAX_PATTERN_BYTES:
+            raise FamilyTooLargeError(
+                f"family {family}: level {level} has up to {n * n:,} patterns on {self.subsets.shape[1]:,} letters, "
+                f"which does not fit; try --family {level - 1},{family.j},{family.k} ({n:,} patterns) or conjunctions"
+            )
+        u, v = np.triu_indices(n, 1)
+        grown = np.concatenate([self.subsets, self.subsets[u] | self.subsets[v], self.subsets[u] & self.subsets[v]])
+        pairs = list(zip(u.tolist(), v.tolist(), strict=True))
+        made = self._made + [("or", *pair) for pair in pairs] + [("and", *pair) for pair in pairs]
+        keep = [g for g in first_of_each(grown) if grown[g].any()]
+        # names refer to positions of the level below, which come first and are all kept
+        self.subsets, self._made = grown[keep], [made[g] for g in keep]
+
+    def name(self, g: int) -> str:
+        op, u, v = self._made[g]
+        return self._texts[u] if not op else f"({self.name(u)} {op} {self.name(v)})"
+
+
+def first_of_each(rows: NDArray[np.generic]) -> NDArray[np.intp]:
+    """Positions of the first of each distinct row, in order."""
+    packed = np.ascontiguousarray(np.packbits(rows.astype(bool), axis=1))
+    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _distinct_on_log(formal: int, member: Mask, name: Callable[[int], str]) -> Patterns:
+    keep = first_of_each(member.T)
+    return Patterns(formal, member[:, keep].astype(np.uint8), lambda g: name(int(keep[g])))
+
+
+def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]) -> int:
+    """How many patterns are looked at, coinciding ones included."""
+    action, observation, reward = (len(c) for c in codes)
+    features = sum(len({o[f] for o in alphabet.observations}) for f in range(len(alphabet.features)))
+    if family.conjunctions:
+        return (action + 1) * (features + observation + 1) * (reward + 1)
+    return action + features + 1 + reward
+
+
+def _refuse_if_too_many(family: Family, forms: int, episodes: Outline) -> None:
+    """Before they are made: each is a set of letters."""
+    letters = int(episodes.follows.sum())
+    if forms * letters > MAX_PATTERN_BYTES:
+        smaller = (
+            "--family 1,1,1, or bin the observations" if family.conjunctions else "to bin the observations (--bin)"
+        )
+        raise FamilyTooLargeError(
+            f"family {family} has up to {forms:,} patterns on {letters:,} distinct steps, which does not fit; "
+            f"try {smaller}"
+        )
+
+
+# ---------------------------------------------------------------- words: which columns are languages at a length
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """All words of up to j patterns, in the order in which `kernels.member_row` keeps them."""
+
+    patterns: int
+    j: int
+
+    @property
+    def columns(self) -> int:
+        """Bits per suffix: 2 for the empty words λ and Γ*, then 2^{n+1} |G|^n for each n."""
+        return 2 + sum(int(2 ** (n + 1) * self.patterns**n) for n in range(1, self.j + 1))
+
+    def languages(self, length: int) -> NDArray[np.int64]:
+        """Columns that are the languages of X_{i,j,1} at this length: all gap choices where n < ℓ but λ…λ, which is
+        empty; one of them where n = ℓ, when all are the same language.
+        """
+        start, tight = 2, np.array([True, False])
+        chosen = []
+        for n in range(1, min(self.j, length) + 1):
+            inner = np.tile(tight, self.patterns)
+            tight = np.concatenate([inner, np.zeros_like(inner)])  # λ first, then Γ*
+            chosen.append(start + np.flatnonzero(tight if n == length else ~tight))
+            start += len(tight)
+        return np.concatenate(chosen) if chosen else np.zeros(0, dtype=np.int64)
+
+    def describe(self, column: int, name: Callable[[int], str]) -> str:
+        """A word in English: "at some point action = N, directly followed by reward = 4"."""
+        n, start, size = 0, 0, 2
+        while column >= start + size:
+            n, start, size = n + 1, start + size, 2 * self.patterns * size
+        index, phrases = column - start, []
+        for position in range(n):
+            size //= 2 * self.patterns
+            gap, rest = divmod(index, self.patterns * size)
+            g, index = divmod(rest, size)
+            phrases.append(_GAPS[position > 0][gap] + " " + name(g))
+        return ", ".join(phrases) + ("" if index else ", and then nothing")
+
+
+_GAPS = (("at the next step", "at some point"), ("directly followed by", "later"))

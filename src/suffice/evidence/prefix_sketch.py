@@ -1,0 +1,247 @@
+"""Prefix counts in Count-Min-Sketches: memory per state that hardly grows with the data (theory.md §5, Theorem 1).
+
+One sketch per prefix length, so that its total is the sample size, with δ_c = δ/(8(ARO)^ℓ) and ε = √(ln(2/δ_c)/2n); all
+of a layer share seeds and a width fit for its largest possible sample, so they add up. A small sample is smaller as
+the list of its distinct suffixes, and stays one until its sketch would be the smaller.
+
+With the paper's bound, the distance is the largest difference of estimated frequencies over prefixes heavier than ε,
+below which a sketch says nothing. With the other bounds every cell is an event fixed before the data: suffixes whose
+prefix of length u hashes there; then |X| = ℓ·d·w and samples are compared cell by cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.data.episodes import Episodes, Outline
+from suffice.errors import SettingsError
+from suffice.evidence.bounds import Bound
+from suffice.evidence.judging import judge
+from suffice.evidence.prefix_tree import PrefixPart, PrefixPlan, PrefixShard, PrefixTree, refuse_if_too_large
+from suffice.evidence.rows import RowLayer
+from suffice.evidence.sketch import CountMinSketch, Shape
+from suffice.evidence.statistic import Asker, Judgement
+from suffice.kernels import sketches as sketches_kernels
+from suffice.kernels.array_types import Codes, Float, Int64
+
+BYTES_PER_SUFFIX = 12  # leaf and cumulative count
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixSketches:
+    """A Count-Min-Sketch of prefixes for each candidate and state.
+
+    >>> suffice.learn(episodes, settings=suffice.Settings(suffice.PrefixSketches(seed=1))).about.bound
+    'paper'
+    """
+
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """See `Statistic`."""
+        return "sketch"
+
+    def plan(self, log: Outline, bound: Bound, memory: int) -> SketchPlan:
+        """See `Statistic`."""
+        refuse_if_too_large(log, memory)
+        return SketchPlan(log, self.seed, cells_are_events=not bound.allows_estimates)
+
+
+class SketchPlan:
+    """Hash seeds, and the shape of a layer's sketches."""
+
+    divides = False
+    again = False
+    rows = False
+
+    def __init__(self, log: Outline, seed: int, cells_are_events: bool) -> None:
+        self.estimates = not cells_are_events
+        self._prefixes = PrefixPlan(log)
+        self._total = log.total
+        self._seed = seed
+        rng = np.random.default_rng(seed)
+        self._base = np.uint64(rng.integers(1 << 32, (1 << 61) - 1, dtype=np.uint64))
+
+    def shape(self, length: int, delta: float) -> Shape:
+        """d and w for a layer, from δ_c = δ/(8(ARO)^ℓ) and ε = √(ln(2/δ_c)/2n)."""
+        return Shape.for_accuracy(self._epsilon(length, delta), self._ln_delta_c(length, delta), self._seed)
+
+    def _ln_delta_c(self, length: int, delta: float) -> float:
+        return math.log(delta) - math.log(4) - math.log(self._prefixes.size(length, delta))
+
+    def _epsilon(self, length: int, delta: float) -> float:
+        return math.sqrt((math.log(2) - self._ln_delta_c(length, delta)) / (2 * self._total))
+
+    def size(self, length: int, delta: float) -> int:
+        """|X|: prefixes, or where cells are the events their number."""
+        if self.estimates:
+            return self._prefixes.size(length, delta)
+        shape = self.shape(length, delta)
+        return length * shape.depth * shape.width
+
+    def shard(self, episodes: Episodes) -> PrefixShard:
+        """See `Plan`."""
+        return self._prefixes.shard(episodes)
+
+    def prepared_bytes(self, episodes: int) -> int:
+        """See `Plan`."""
+        return self._prefixes.prepared_bytes(episodes)
+
+    def together(self, parts: list[PrefixPart]) -> PrefixPart:
+        """See `Plan`."""
+        return self._prefixes.together(parts)
+
+    def layer(
+        self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: Asker | None = None
+    ) -> RowLayer | SketchLayer:
+        """See `Plan`."""
+        tree = PrefixTree.of(part, len(sizes))
+        length = len(tree.word)
+        sketcher = Sketcher(tree, self.shape(length, delta), self._base, self._epsilon(length, delta))
+        if self.estimates:
+            return SketchLayer(sketcher, sizes, self._prefixes.read)
+        events = np.ones(length * sketcher.shape.depth * sketcher.shape.width)
+        return RowLayer(lambda c: sketcher.cells(*tree.leaves(c)).ravel(), sizes, events, sketcher.describe_cell)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sketcher:
+    """Turns lists of suffixes into sketches of their prefixes."""
+
+    tree: PrefixTree
+    shape: Shape
+    base: np.uint64  # of the polynomial hash of prefixes
+    epsilon: float
+
+    @property
+    def cell_bytes(self) -> int:
+        """Memory of one sample's sketches of all lengths."""
+        return len(self.tree.word) * self.shape.cell_bytes
+
+    def cells(self, nodes: NDArray[np.uint32], counts: Int64) -> Int64:
+        """Sketches of all prefix lengths, [ℓ, d, w]."""
+        cells = np.zeros((len(self.tree.word), self.shape.depth, self.shape.width), np.int64)
+        self.pour(cells, nodes, counts)
+        return cells
+
+    def pour(self, cells: Int64, nodes: NDArray[np.uint32], counts: Int64) -> None:
+        """Add suffixes, given by leaf and count, to sketches."""
+        sketches = [CountMinSketch.over(table, self.shape.seed) for table in cells]
+        for begin in range(0, len(nodes), _CHUNK):
+            some = nodes[begin : begin + _CHUNK]
+            keys = np.empty((len(cells), len(some)), np.uint64)
+            sketches_kernels.hash_prefixes(
+                self.tree.word, self.tree.example[self.tree.first_leaf[some]], self.base, keys
+            )
+            for sketch, row in zip(sketches, keys, strict=True):
+                sketch.add(row, counts[begin : begin + _CHUNK])
+
+    def estimate(self, row: _Row, node: int, length: int) -> int:
+        """How often a sample begins with a prefix: the least estimate over its own prefixes."""
+        nodes, cumulative, cells = row
+        if not len(cells):
+            low, high = np.searchsorted(nodes, [node, self.tree.end[node]])
+            return int(cumulative[high] - cumulative[low])
+        keys = np.empty((len(cells), 1), np.uint64)
+        example = self.tree.example[self.tree.first_leaf[[node]]]
+        sketches_kernels.hash_prefixes(self.tree.word, example, self.base, keys)
+        tables = zip(cells[:length], keys, strict=False)
+        return min(int(CountMinSketch.over(table, self.shape.seed).query(key)[0]) for table, key in tables)
+
+    def describe_cell(self, event: int) -> str:
+        """What a cell counts."""
+        length, rest = divmod(event, self.shape.depth * self.shape.width)
+        row, cell = divmod(rest, self.shape.width)
+        return f"the next {length + 1} steps are among those of sketch cell {row},{cell}"
+
+
+_CHUNK = 1 << 16  # suffixes hashed at a time
+
+_Row = tuple[NDArray[np.uint32], Int64, Int64]  # leaves, cumulative counts, cells; one of the forms is empty
+_NO_CELLS = np.zeros((0, 1, 1), np.int64)
+_EMPTY: _Row = (np.zeros(0, np.uint32), np.zeros(1, np.int64), _NO_CELLS)
+
+
+class SketchLayer:
+    """Candidates and states as sketches of their prefixes, or while that is smaller as lists of suffixes."""
+
+    events = 0.0  # Tarone's correction does not apply to estimates
+
+    def __init__(self, sketcher: Sketcher, sizes: Int64, read: Callable[[Codes], str]) -> None:
+        self._sketcher, self._sizes, self._read = sketcher, sizes, read
+        self._row, self._current = _EMPTY, -1
+        self._states: list[_Row] = []
+        self._state_sizes: list[int] = []
+
+    def _candidate(self, c: int) -> _Row:
+        if c != self._current:
+            nodes, counts = self._sketcher.tree.leaves(c)
+            order = np.argsort(nodes)
+            self._row, self._current = self._settle(nodes[order], counts[order]), c
+        return self._row
+
+    def _settle(self, nodes: NDArray[np.uint32], counts: Int64) -> _Row:
+        """A list of suffixes, or its sketch once that is the smaller."""
+        if BYTES_PER_SUFFIX * len(nodes) > self._sketcher.cell_bytes:
+            return nodes[:0], np.zeros(1, np.int64), self._sketcher.cells(nodes, counts)
+        return nodes, np.concatenate([[0], np.cumsum(counts)]), _NO_CELLS
+
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
+        """See `Layer`."""
+        return judge(self, kind, c, low, high, delta)
+
+    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
+        """See `Comparable`; an event is a node and a length of prefix on its edge."""
+        s, tree, row = self._sketcher, self._sketcher.tree, self._candidate(c)
+        best, event = np.zeros(len(self._states)), np.full(len(self._states), -1, np.int64)
+        shape = (tree.end, tree.parent, tree.depth, tree.first_leaf)
+        hashing = (tree.word, tree.example, s.base, s.shape.multipliers(), s.epsilon)
+        least = math.inf
+        for q, (other, size) in enumerate(zip(self._states, self._state_sizes, strict=True)):
+            best[q], node, length = sketches_kernels.compare_sketch(
+                row, self._sizes[c], other, size, shape, *hashing, low[q], high[q], least
+            )
+            least = min(least, best[q]) if best[q] < low[q] else least
+            if node >= 0:
+                event[q] = node * (len(tree.word) + 1) + length
+        return best, event
+
+    def testable(self, c: int, q: int, delta: float) -> int:
+        """See `Comparable`; never asked, since Fisher's test takes the cells for its events."""
+        raise SettingsError("estimated counts have no exact test")
+
+    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+        """See `Layer`; these are estimates."""
+        node, length = divmod(event, len(self._sketcher.tree.word) + 1)
+        k1, k2 = (self._sketcher.estimate(row, node, length) for row in (self._candidate(c), self._states[q]))
+        return float(k1 / self._sizes[c]), float(k2 / self._state_sizes[q])
+
+    def describe(self, event: int) -> str:
+        """See `Layer`."""
+        node, length = divmod(event, len(self._sketcher.tree.word) + 1)
+        return self._read(self._sketcher.tree.prefix(node, length))
+
+    def promote(self, c: int) -> None:
+        """See `Layer`."""
+        nodes, cumulative, cells = self._candidate(c)
+        self._states.append((nodes, cumulative, cells.copy()))
+        self._state_sizes.append(int(self._sizes[c]))
+
+    def absorb(self, c: int, q: int) -> None:
+        """See `Layer`."""
+        self._state_sizes[q] += int(self._sizes[c])
+        nodes, cumulative, cells = self._states[q]
+        more, counts = self._sketcher.tree.leaves(c)
+        if len(cells):
+            self._sketcher.pour(cells, more, counts)
+            return
+        merged, place = np.unique(np.concatenate([nodes, more]), return_inverse=True)
+        total = np.zeros(len(merged), np.int64)
+        np.add.at(total, place, np.concatenate([np.diff(cumulative), counts]))
+        self._states[q] = self._settle(merged, total)

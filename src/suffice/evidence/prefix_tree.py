@@ -1,0 +1,252 @@
+"""Exact prefix counts, L∞^p, without enumerating (ARO)^ℓ prefixes (theory.md §5).
+
+The suffixes of a layer, sorted, form a compact tree whose nodes are the distinct sets "suffixes that begin with e": at
+most two per episode. Counts only shrink along a path, so a subtree is bounded by its root and one preorder scan finds
+the largest difference, skipping what cannot matter. Memory: 4 bytes per step for the sorted orders, and while a layer
+is at work some 30 bytes per episode for the tree and one count per node and state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.data.alphabet import PAD, STOP
+from suffice.data.episodes import Episodes, Outline, weights
+from suffice.data.queries import Meetings
+from suffice.errors import SettingsError
+from suffice.evidence.bounds import Bound
+from suffice.evidence.judging import judge
+from suffice.evidence.statistic import Asker, Judgement
+from suffice.kernels import comparing, trees, walking
+from suffice.kernels.array_types import Codes, Float, Int64, UInt32
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixCounts:
+    """How often suffixes begin with each prefix.
+
+    >>> suffice.learn(episodes, settings=suffice.Settings(suffice.PrefixCounts())).rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
+    """
+
+    @property
+    def name(self) -> str:
+        """See `Statistic`."""
+        return "prefixes"
+
+    def plan(self, log: Outline, bound: Bound, memory: int) -> PrefixPlan:
+        """See `Statistic`."""
+        refuse_if_too_large(log, memory)
+        return PrefixPlan(log)
+
+
+def refuse_if_too_large(log: Outline, memory: int) -> None:
+    """Say beforehand that orders and one tree will not fit."""
+    if log.n > MOST_LEAVES:
+        raise SettingsError(
+            f"{log.n:,} episodes are more than the {MOST_LEAVES:,} whose prefixes have numbers; use --metric "
+            "languages, or count equal episodes once, with a column of weights"
+        )
+    needed = (4 * (log.horizon + 2) + BYTES_PER_LEAF) * log.n
+    if needed > memory:
+        raise SettingsError(
+            f"sorting the suffixes of {log.n:,} episodes needs {needed / 1e9:.1f} GB, more than the "
+            f"{memory / 1e9:.1f} GB allowed; use --metric languages, or raise --memory"
+        )
+
+
+MOST_LEAVES = 1 << 30  # a tree has at most twice as many nodes, whose numbers are of 32 bits
+BYTES_PER_LEAF = 64  # tree, tally and one row of counts, if all suffixes differ
+
+
+class PrefixPlan:
+    """The number of letters, and how they read."""
+
+    divides = False  # a tree is as large as its data: shards would only have to be merged again
+    estimates = False
+    again = False
+    rows = False
+
+    def __init__(self, log: Outline) -> None:
+        self.letters, self._log = len(log.letters), log
+        self._gamma = int(np.prod([len(codes) for codes in log.suffix_alphabet()], dtype=object))
+
+    def prepared_bytes(self, episodes: int) -> int:
+        """See `Plan`."""
+        return 4 * (self._log.horizon + 2) * episodes
+
+    def size(self, length: int, delta: float) -> int:
+        """|X| = 2(ARO)^ℓ, which reproduces the paper's constant."""
+        return int(2 * self._gamma**length)
+
+    def shard(self, episodes: Episodes) -> PrefixShard:
+        """See `Plan`."""
+        return PrefixShard(episodes, self.letters)
+
+    def together(self, parts: list[PrefixPart]) -> PrefixPart:
+        """See `Plan`."""
+        return PrefixPart.together(parts, self.letters)
+
+    def layer(self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: Asker | None = None) -> TreeLayer:
+        """See `Plan`."""
+        return TreeLayer(PrefixTree.of(part, len(sizes)), sizes, self.read)
+
+    def read(self, prefix: Codes) -> str:
+        """A prefix in words."""
+        return "next " + ", ".join(self._read_letter(int(x)) for x in prefix)
+
+    def _read_letter(self, letter: int) -> str:
+        alphabet = self._log.alphabet
+        a, o, r = (int(code) for code in self._log.letters[letter])
+        if a == PAD:
+            return "nothing more"
+        seen = "the end" if o == STOP else "(" + ", ".join(str(v) for v in alphabet.observations[o - 1]) + ")"
+        return f"{alphabet.action(a)} → {seen} / {alphabet.rewards[r]:g}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrefixPart:
+    """Suffixes themselves, and their lexicographic order."""
+
+    candidate: UInt32  # [N]
+    word: Codes  # [ℓ, N]
+    weight: Int64
+    order: NDArray[np.uint32]  # [N]
+
+    @classmethod
+    def together(cls, parts: list[PrefixPart], letters: int) -> PrefixPart:
+        """All their suffixes; those of one candidate that are alike stand as one, with their number."""
+        word = np.concatenate([part.word for part in parts], axis=1)
+        candidate = np.concatenate([part.candidate for part in parts])
+        weight = np.concatenate(
+            [part.weight if len(part.weight) else np.ones(len(part.candidate), np.int64) for part in parts]
+        )
+        order = suffix_orders(word, letters)[0]
+        leaf, _, common = trees.leaves_of(word, order)
+        start, value, count = walking.tally(candidate, leaf, weight, int(candidate.max()) + 1, len(common))
+        example = np.zeros(len(common), np.int64)
+        example[leaf] = np.arange(len(leaf))
+        word = np.ascontiguousarray(word[:, example[value]])
+        of = np.repeat(np.arange(len(start) - 1, dtype=np.uint32), np.diff(start))
+        return cls(of, word, count, suffix_orders(word, letters)[0])
+
+
+class PrefixShard:
+    """Episodes with the sorted order of their suffixes from every step."""
+
+    def __init__(self, episodes: Episodes, letters: int) -> None:
+        self._word, self._weight = episodes.word, weights(episodes)
+        self._orders = suffix_orders(episodes.word, letters)
+
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> PrefixPart:
+        """See `Shard`."""
+        return PrefixPart(candidate, self._word[t:], self._weight, self._orders[t])
+
+
+def suffix_orders(word: Codes, letters: int) -> NDArray[np.uint32]:
+    """Row t: the episodes sorted by their suffix from step t; each follows from the next by one counting sort."""
+    orders = np.empty((word.shape[0] + 1, word.shape[1]), np.uint32)
+    orders[-1] = np.arange(word.shape[1], dtype=np.uint32)
+    for t in range(word.shape[0] - 1, -1, -1):
+        trees.sort_by_letter(word[t], orders[t + 1], letters, orders[t])
+    return orders
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrefixTree:
+    """The compact tree of a layer's suffixes, nodes in preorder, and each candidate's leaves with their counts."""
+
+    word: Codes  # [ℓ, N]
+    example: NDArray[np.uint32]  # [leaves] an episode that has the suffix
+    end: NDArray[np.int32]  # [V] the subtree of v is v..end[v]−1
+    parent: NDArray[np.int32]  # [V]
+    depth: NDArray[np.int32]  # [V]
+    first_leaf: NDArray[np.uint32]  # [V]
+    start: Int64  # [C+1] where each candidate's leaves begin
+    leaf: NDArray[np.uint32]  # node of a leaf
+    count: Int64  # suffixes of the candidate there
+
+    @classmethod
+    def of(cls, part: PrefixPart, candidates: int) -> PrefixTree:
+        """The tree of all suffixes together."""
+        leaf, example, common = trees.leaves_of(part.word, part.order)
+        end, parent, depth, first_leaf, node = trees.prefix_tree(common, part.word.shape[0])
+        start, value, count = walking.tally(part.candidate, leaf, part.weight, candidates, len(common))
+        return cls(part.word, example, end, parent, depth, first_leaf, start, node[value], count)
+
+    def leaves(self, c: int) -> tuple[NDArray[np.uint32], Int64]:
+        """Nodes and counts of candidate c's distinct suffixes."""
+        mine = slice(self.start[c], self.start[c + 1])
+        return self.leaf[mine], self.count[mine]
+
+    def prefix(self, node: int, length: int | None = None) -> Codes:
+        """A prefix on the edge to a node, the shortest unless told: all begin exactly the suffixes below it."""
+        length = int(self.depth[self.parent[node]]) + 1 if length is None else length
+        return self.word[:length, self.example[self.first_leaf[node]]]
+
+
+class TreeLayer:
+    """Candidates and states as counts over the nodes of one tree."""
+
+    def __init__(self, tree: PrefixTree, sizes: Int64, read: Callable[[Codes], str]) -> None:
+        self._tree, self._sizes, self._read = tree, sizes, read
+        # a count never exceeds the episodes of the layer
+        self._dtype = np.dtype(np.int32 if sizes.sum() < 2**31 else np.int64)
+        self._row = np.zeros(len(tree.end), self._dtype)
+        self._current = -1
+        self._states: list[NDArray[np.integer]] = []
+        self._state_sizes: list[int] = []
+        self.events = float(len(tree.end))
+
+    def _candidate(self, c: int) -> NDArray[np.integer]:
+        if c != self._current:
+            if self._current >= 0:
+                trees.add_paths(*self._tree.leaves(self._current), self._tree.parent, self._row, -1)
+            trees.add_paths(*self._tree.leaves(c), self._tree.parent, self._row, 1)
+            self._current = c
+        return self._row
+
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
+        """See `Layer`."""
+        return judge(self, kind, c, low, high, delta)
+
+    def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
+        """See `Comparable`."""
+        best, event, least = np.zeros(len(self._states)), np.zeros(len(self._states), np.int64), math.inf
+        row, n = self._candidate(c), self._sizes[c]
+        for q, (other, size) in enumerate(zip(self._states, self._state_sizes, strict=True)):
+            best[q], event[q] = comparing.compare_trees(
+                kind, row, n, other, size, self._tree.end, low[q], high[q], least
+            )
+            least = min(least, best[q]) if best[q] < low[q] else least
+        return best, event
+
+    def testable(self, c: int, q: int, delta: float) -> int:
+        """See `Comparable`; one event for each node, since the prefixes of one edge begin the same suffixes."""
+        row, other, sizes = self._candidate(c), self._states[q], (self._sizes[c], self._state_sizes[q])
+        most = comparing.attainable_in_tree(row, sizes[0], other, sizes[1], self._tree.end, math.log(delta))
+        return int(comparing.tarone(most, np.ones(len(most)), math.log(delta)))
+
+    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+        """See `Layer`."""
+        k1, k2 = self._candidate(c)[event], self._states[q][event]
+        return float(k1 / self._sizes[c]), float(k2 / self._state_sizes[q])
+
+    def describe(self, event: int) -> str:
+        """See `Layer`."""
+        return self._read(self._tree.prefix(event))
+
+    def promote(self, c: int) -> None:
+        """See `Layer`."""
+        self._states.append(self._candidate(c).copy())
+        self._state_sizes.append(int(self._sizes[c]))
+
+    def absorb(self, c: int, q: int) -> None:
+        """See `Layer`."""
+        trees.add_paths(*self._tree.leaves(c), self._tree.parent, self._states[q], 1)
+        self._state_sizes[q] += int(self._sizes[c])

@@ -1,0 +1,99 @@
+"""A layer whose events are columns: one row of counts per candidate and state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.evidence.statistic import Judgement
+from suffice.kernels import comparing, distinct
+from suffice.kernels.array_types import Float, Int64, Mask
+
+
+class Told(NamedTuple):
+    """How a candidate compares with some of the states, one by one; distinct where evidence reaches the threshold."""
+
+    evidence: Float  # [Q] exact where they are not distinct
+    event: Int64  # [Q] that shows it
+    threshold: Float  # [Q] or another value that decides as it would
+
+
+class RowLayer:
+    """Candidates and states as rows of counts over the same events."""
+
+    def __init__(
+        self,
+        row_of: Callable[[int], Int64],  # candidate → [E]
+        sizes: Int64,  # [C]
+        multiplicity: Float,  # [E] how many languages each event stands for
+        describe: Callable[[int], str],
+    ) -> None:
+        self._row_of = row_of
+        self._sizes = sizes
+        self._multiplicity = multiplicity
+        self.describe = cache(describe)
+        self.events = float(multiplicity.sum())
+        self._row = np.zeros(0, np.int64)
+        self._current = -1
+        self._n_states = 0
+        self._states = np.zeros((0, len(multiplicity)), np.int64)  # [capacity, E]
+        self._state_sizes = np.zeros_like(sizes)
+        self._best, self._event = np.zeros(len(sizes)), np.zeros(len(sizes), np.int64)
+        self._room = self._make_room()
+
+    def _candidate(self, c: int) -> Int64:
+        if c != self._current:
+            self._row, self._current = self._row_of(c), c
+        return self._row
+
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
+        """See `Layer`."""
+        row, n = self._candidate(c), self._sizes[c]
+        return Judgement(
+            *comparing.judge_rows(kind, row, n, *self._room, low, high, self._multiplicity, math.log(delta))
+        )
+
+    def tell_apart(self, kind: int, c: int, asked: Mask, low: Float, high: Float, delta: float) -> Told:
+        """Compare candidate c with those of the states that are asked about, [Q]; thresholds as in `judge`."""
+        row, n, (states, sizes, _, event) = self._candidate(c), self._sizes[c], self._room
+        told = Told(np.zeros(len(asked)), event.copy(), high.copy())
+        distinct.tell_apart(
+            kind, row, n, states, sizes, asked, low, high, self._multiplicity, math.log(delta), event, *told
+        )
+        return told
+
+    def tarone_threshold(self, c: int, q: int, delta: float) -> float:
+        """ln(κ/δ) for candidate c and state q."""
+        row, n, (states, sizes, _, _) = self._candidate(c), self._sizes[c], self._room
+        return float(comparing.tarone_threshold(row, n, states[q], sizes[q], self._multiplicity, math.log(delta)))
+
+    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+        """See `Layer`."""
+        k1, k2 = self._candidate(c)[event], self._states[q, event]
+        return float(k1 / self._sizes[c]), float(k2 / self._state_sizes[q])
+
+    def promote(self, c: int) -> None:
+        """See `Layer`."""
+        q = self._n_states
+        if q == len(self._states):
+            grown = np.zeros((max(4, 2 * q), self._states.shape[1]), np.int64)
+            grown[:q] = self._states
+            self._states = grown
+        self._states[q] = self._candidate(c)
+        self._state_sizes[q] = self._sizes[c]
+        self._n_states += 1
+        self._room = self._make_room()
+
+    def _make_room(self) -> tuple[Int64, Int64, Float, Int64]:
+        """States and their sizes, and room for distances and events; a search begins at the event found last."""
+        n = self._n_states
+        return self._states[:n], self._state_sizes[:n], self._best[:n], self._event[:n]
+
+    def absorb(self, c: int, q: int) -> None:
+        """See `Layer`."""
+        self._states[q] += self._candidate(c)
+        self._state_sizes[q] += self._sizes[c]

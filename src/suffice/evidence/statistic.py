@@ -1,0 +1,143 @@
+"""What is counted about the future of a candidate: the one seam inside the learner (theory.md §2).
+
+AdaCT-H needs three things of a sample of suffixes: its size, a distance to another, and the union. Each statistic gives
+them as rows of additive counts, so partial counts of shards add up:
+
+    Statistic --plan--> Plan --shard--> Shard --count--> part --together--> part --layer--> Layer
+
+A `Plan` is what is fixed before counting, a `Shard` some of the episodes prepared for it, a `Layer` the candidates of
+one time step, ready to be compared, promoted and absorbed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from suffice.data.episodes import Episodes, Outline
+from suffice.data.queries import Meetings, Question, View
+from suffice.evidence.bounds import Bound
+from suffice.kernels import walking
+from suffice.kernels.array_types import Float, Int64, UInt32
+
+PREPARED = 32 << 20  # bytes of episodes that are prepared for counting, and not kept
+
+
+class Judgement(NamedTuple):
+    """How a candidate compares with the states of its layer."""
+
+    nearest: int  # among the states it is not distinct from, or if there is none among all; the oldest of equals
+    alone: bool  # distinct from all
+    distance: float
+    threshold: float
+    event: int  # on which they differ most; −1: none
+    widest: float | None = None  # where several families were asked, the threshold of the largest
+
+
+class Layer(Protocol):
+    """The candidates of one layer and the states promoted among them so far."""
+
+    def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
+        """Compare candidate c with every state. Thresholds lie between `low` and `high` [Q], which are equal but for
+        Fisher's test, where Tarone's correction decides between them.
+        """
+
+    @property
+    def events(self) -> float:
+        """How many events there are: no more than that are testable."""
+
+    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+        """How often the event occurs among the suffixes of candidate c and of state q."""
+
+    def describe(self, event: int) -> str:
+        """The event in words."""
+
+    def promote(self, c: int) -> None:
+        """Candidate c becomes the next state."""
+
+    def absorb(self, c: int, q: int) -> None:
+        """The suffixes of candidate c join those of state q."""
+
+
+class Shard(Protocol):
+    """Some of the episodes, prepared for counting."""
+
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> Any:
+        """The additive part of this shard: suffixes from step t by candidate.
+
+        What candidates meet is given if it happens to be known.
+        """
+
+
+class Asker(Protocol):
+    """Whoever puts questions to the episodes where they are now."""
+
+    def ask(self, question: Question[Any]) -> Any:
+        """The answer of all episodes."""
+
+
+class Plan(Protocol):
+    """What is fixed before counting."""
+
+    estimates: bool  # whether counts are estimates, as Theorem 1 allows for
+    again: bool  # whether a layer may ask for more counts
+
+    @property
+    def divides(self) -> bool:
+        """Whether counting shards in parallel pays."""
+
+    @property
+    def rows(self) -> bool:
+        """Whether a part is a table of counts, [C, E]: then what is counted apart can be added up later."""
+
+    def size(self, length: int, delta: float) -> int:
+        """|X| for suffixes of a length; δ matters only where it decides what is counted."""
+
+    def prepared_bytes(self, episodes: int) -> int:
+        """Memory of so many prepared episodes."""
+
+    def shard(self, episodes: Episodes) -> Shard:
+        """Prepare some of the episodes."""
+
+    def together(self, parts: list[Any]) -> Any:
+        """Add the parts of several shards up."""
+
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> Layer:
+        """The candidates, ready to be compared; the asker is there for what was not counted yet."""
+
+
+class Statistic(Protocol):
+    """A way of looking at futures: languages, prefixes, or a sketch of prefixes."""
+
+    @property
+    def name(self) -> str:
+        """As the command line calls it."""
+
+    def plan(self, log: Outline, bound: Bound, memory: int) -> Plan:
+        """Fix what depends on the whole log; `memory` is a limit in bytes."""
+
+
+class Counted(NamedTuple):
+    """How often the suffixes from step t of each candidate are what a plan looks at."""
+
+    plan: Plan
+    t: int
+    n_candidates: int
+
+    def __call__(self, view: View) -> Any:
+        """See `Question`."""
+        few = max(1, PREPARED // self.plan.prepared_bytes(1))
+        return self.together([self._count(part) for part in view.slices(few)])
+
+    def _count(self, view: View) -> Any:
+        shard: Shard = view.prepare(self.plan, view.episodes)
+        return shard.count(self.t - view.since, view.group, self.n_candidates, view.met)
+
+    def together(self, answers: list[Any]) -> Any:
+        """See `Question`."""
+        return answers[0] if len(answers) == 1 else self.plan.together(answers)
+
+    def joined(self, answer: Int64, of_group: Int64, n: int) -> Int64:
+        """See `Early`; of plans whose parts are rows."""
+        return np.asarray(walking.add_rows(answer, of_group, n))

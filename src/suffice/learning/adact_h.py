@@ -1,0 +1,305 @@
+"""AdaCT-H: from logged episodes to the layered automaton (paper, Appendix A; order as in theory.md §2).
+
+Layer by layer, every pair of a state and a symbol `ao` is a candidate, with the suffixes that follow it. Candidates in
+descending size either join the nearest state of the new layer that they are not distinct from, or become states of
+their own. Every decision is returned with the evidence for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import STOP
+from suffice.data.episodes import Outline
+from suffice.data.log import Log
+from suffice.data.queries import Early, Nothing
+from suffice.engines.engine import Engine, running
+from suffice.errors import SettingsError
+from suffice.evidence.adaptive import AdaptivePlan
+from suffice.evidence.adaptive_layer import AdaptiveLayer
+from suffice.evidence.bounds import FISHER_EXACT, PAPER, Bound
+from suffice.evidence.guarantees import Promise
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.statistic import Counted, Plan, Statistic
+from suffice.files.checkpoints import NOWHERE, Part
+from suffice.kernels.array_types import Int64
+from suffice.learning.decisions import Decision
+from suffice.learning.layer_checkpoint import KeptLayer
+from suffice.learning.merging import Candidates, Merger, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests.
+
+    >>> frequent = suffice.Settings(bound=suffice.PAPER, cut=0.3)  # rarer candidates found no states
+    >>> suffice.learn(episodes, settings=frequent).rdp
+    <RDP: 8 states in layers 1 1 2 1 1 1 1>
+    """
+
+    statistic: Statistic = field(default_factory=LanguageCounts)
+    bound: Bound | None = None  # None: the sharpest valid one that is fast for the statistic
+    delta: float = 1e-3
+    confidence: float | None = None
+    cut: float = 0.0  # AdaCT-H-A: candidates with a smaller share of the episodes found no states
+    threads: int = 1
+    memory: int = 0  # bytes that tables may take; 0: half of what the machine has
+    strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
+
+    def __post_init__(self) -> None:
+        if self.bound is not None and not isinstance(self.bound, Bound):
+            raise SettingsError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
+        if not 0 < self.delta < 1:
+            raise SettingsError(f"delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
+        if self.confidence is not None and not 0 < self.confidence < 1:
+            raise SettingsError(f"confidence is a probability between 0 and 1, not {self.confidence:g}; try 0.95")
+        if not 0 <= self.cut < 1:
+            raise SettingsError(f"cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
+        if self.threads < 1:
+            raise SettingsError(f"threads must be at least 1, not {self.threads}")
+        if self.memory == 0:
+            object.__setattr__(self, "memory", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+
+    @property
+    def chosen_bound(self) -> Bound:
+        """See docs/decisions/0002: fisher, but the paper's for sketches, whose estimates only it allows for."""
+        return self.bound or (PAPER if self.statistic.name == "sketch" else FISHER_EXACT)
+
+    def delta_at(self, horizon: int, candidates: int) -> float:
+        """δ of one test in a layer with so many candidates."""
+        return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
+
+
+class Report(Protocol):
+    """What an adaptive comparison took."""
+
+    @property
+    def ladder(self) -> tuple[object, ...]:
+        """From small to large."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The largest rung that each layer needed, −1 if none."""
+
+    @property
+    def left_out(self) -> tuple[object, ...]:
+        """Rungs that were too large to ask."""
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Learned:
+    """The automaton, and everything one may want to know about how it came about.
+
+    >>> learned = suffice.adact_h(episodes)
+    >>> learned
+    <Learned: <RDP: 11 states in layers 1 1 2 2 2 2 1>, 20 decisions>
+    >>> learned.candidates
+    (2, 2, 4, 4, 4, 4)
+    """
+
+    rdp: RDP
+    decisions: tuple[Decision, ...]
+    promise: Promise
+    candidates: tuple[int, ...]  # layers 1..H+1
+    languages: tuple[int, ...]  # |X| in layers 1..H+1
+    deltas: tuple[float, ...]  # δ of each test in layers 1..H+1
+    forced_share: float  # of the candidates' data, what joined a state only because it was rare
+    settings: Settings
+    second_look: bool = False  # the decisions are those of `refining`
+    needed: Report | None = None  # of an adaptive comparison, what it took
+
+    def __repr__(self) -> str:
+        return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"
+
+
+def adact_h(
+    episodes: Log,
+    settings: Settings | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    *,
+    ended_apart: bool = False,
+    kept: Part = NOWHERE,
+) -> Learned:
+    """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A.
+
+    With `ended_apart` histories that have ended are one state of each layer, without a test; the paper compares them
+    like all others.
+
+    Other ways of comparing futures are objects: `Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"])`,
+    `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer, and what it came to
+    is `kept`, so that a run that was ended goes on from there.
+
+    >>> suffice.adact_h(episodes).rdp
+    <RDP: 11 states in layers 1 1 2 2 2 2 1>
+    >>> suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)).rdp
+    <RDP: 8 states in layers 1 1 2 1 1 1 1>
+    """
+    settings = settings or Settings()
+    outline = episodes.outline
+    plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)
+    threads = settings.threads if plan.divides else 1
+    with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n), plan.rows) as engine:
+        return _Run(outline, settings, plan, engine, ended_apart).learn(progress, kept)
+
+
+def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Verdict]:
+    """What becomes of each candidate, in their order.
+
+    Histories that have ended share their future, which no running one has: they are one state, and need no test.
+    """
+    verdicts: list[Verdict] = []
+    places: list[int] = []  # in the layer, of the states that the merger has made
+    over: int | None = None
+    for c in candidates.order.tolist():
+        n_states = len(places) + (over is not None)
+        if ended[c]:
+            verdicts.append(Verdict(n_states, True) if over is None else Verdict(over, nearest=over, distance=0.0))
+            over = n_states if over is None else over
+            continue
+        verdict = merger.place(c)
+        if verdict.promoted:
+            places.append(n_states)
+        nearest = None if verdict.nearest is None else places[verdict.nearest]
+        verdicts.append(verdict._replace(target=places[verdict.target], nearest=nearest))
+    return verdicts
+
+
+class _Run:
+    """One run over the layers: what has been built so far."""
+
+    def __init__(self, log: Outline, settings: Settings, plan: Plan, engine: Engine, ended_apart: bool) -> None:
+        self._log, self._settings, self._plan, self._engine = log, settings, plan, engine
+        self._ended_apart = ended_apart
+        self._symbols, self._of_letter = log.symbols()
+        self._tau: list[Int64] = []  # per layer [Q_t, Y], places in the next layer
+        self._counts: list[Int64] = []  # per layer [Q_t, X]
+        self._decisions: list[Decision] = []
+        self._candidates: list[int] = []
+        self._languages: list[int] = []
+        self._needed: list[int] = []  # per layer, the largest rung of an adaptive family
+        self._deltas: list[float] = []
+
+    def learn(self, progress: Callable[[int, int], None], kept: Part) -> Learned:
+        horizon = self._log.horizon
+        join, n_states = np.zeros(1, np.int64), 1
+        for t in range(horizon + 1):
+            self._refuse_if_too_large(n_states)
+            counts = self._engine.letters(t, join, n_states)
+            candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
+            n = len(candidates.sizes)
+            layer = KeptLayer.recall(kept, t, candidates)
+            if layer is None:
+                counted = Counted(self._plan, t + 1, n)
+                part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._early(t + 2))
+                layer = self._merge(t + 1, candidates, part)
+                layer.keep(kept, t)
+            else:
+                self._engine.advance(t, join, candidates.of_letter, n, Nothing())
+                with kept.doubting(t):
+                    self._go_on_from(layer)
+            self._note(layer)
+            join = layer.join(candidates)
+            n_states = int(join.max()) + 1
+            tau = np.full((len(counts), len(self._symbols)), UNSEEN, np.int64)
+            tau[candidates.states, candidates.symbols] = join
+            self._tau.append(tau)
+            self._counts.append(counts)
+            progress(t + 1, horizon + 1)
+        return self._result()
+
+    def _early(self, t: int) -> Callable[[int], Early[Any]] | None:
+        """What will be asked of candidates of layer t, if that is nothing before the layer is reached."""
+        if self._plan.again:
+            return None
+        return partial(Counted, self._plan, t) if self._plan.rows else lambda n: Nothing()
+
+    def _refuse_if_too_large(self, n_states: int) -> None:
+        """Counts and transitions of states are dense tables."""
+        letters = len(self._log.letters)
+        n_states += sum(map(len, self._tau))
+        if 24 * n_states * letters > self._settings.memory:
+            raise SettingsError(
+                f"there are {n_states:,} states so far and {letters:,} distinct steps in the log, which does not fit "
+                f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
+            )
+
+    def _merge(self, t: int, candidates: Candidates, part: Any) -> KeptLayer:
+        """The place in layer t of the state that each candidate becomes or joins, and why."""
+        settings, sizes = self._settings, candidates.sizes
+        length = self._log.horizon - t + 1
+        delta = settings.delta_at(self._log.horizon, len(sizes))
+        size, needed = self._plan.size(length, delta) if length else 0, -1
+        if length == 0:  # nothing follows, so nothing differs: one final state
+            verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
+        else:
+            layer = self._plan.layer(t, part, sizes, delta, self._engine)
+            merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
+            ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
+            verdicts = _placed(merger, candidates, ended)
+            needed, size = (layer.needed, layer.size) if isinstance(layer, AdaptiveLayer) else (needed, size)
+        columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
+        figures = {"languages": [str(size)], "needed": [str(needed)]}
+        if isinstance(self._plan, AdaptivePlan):
+            figures |= self._plan.asked_so_far()
+        return KeptLayer(tuple(map(Decision, repeat(t), *columns, verdicts)), figures)
+
+    def _go_on_from(self, layer: KeptLayer) -> None:
+        """Be as if the layer had just been worked out."""
+        (size,), (needed,) = ([int(n) for n in layer.figures[name]] for name in ("languages", "needed"))
+        rungs = 0
+        if isinstance(self._plan, AdaptivePlan):
+            self._plan.go_on_from(layer.figures)
+            rungs = len(self._plan.ladder)
+        if size < 0 or not -1 <= needed < rungs:
+            raise ValueError("it counts languages that there are not")
+
+    def _note(self, layer: KeptLayer) -> None:
+        n = len(layer.decisions)
+        self._candidates.append(n)
+        self._deltas.append(self._settings.delta_at(self._log.horizon, n))
+        self._languages += map(int, layer.figures["languages"])
+        self._needed += map(int, layer.figures["needed"])
+        self._decisions += layer.decisions
+
+    def _result(self) -> Learned:
+        log = self._log
+        rdp = RDP.of_layers(log.alphabet, log.letters, self._symbols, self._tau, self._counts)
+        forced = sum(d.n for d in self._decisions if d.verdict.forced)
+        return Learned(
+            rdp=rdp,
+            decisions=tuple(self._decisions),
+            promise=self._promise(rdp.n_states),
+            candidates=tuple(self._candidates),
+            languages=tuple(self._languages),
+            deltas=tuple(self._deltas),
+            forced_share=forced / (log.total * max(1, log.horizon)),
+            settings=self._settings,
+            needed=self._plan.needed(tuple(self._needed)) if isinstance(self._plan, AdaptivePlan) else None,
+        )
+
+    def _promise(self, n_states: int) -> Promise:
+        tested = [d for d in self._decisions if d.verdict.threshold is not None]
+        merged = sorted((d.verdict.detectable or 0.0, d.n) for d in tested if not d.verdict.promoted)
+        reach = np.cumsum([n for _, n in merged])
+        actions, observations, _ = self._log.suffix_alphabet()
+        most = max(self._deltas)
+        return Promise(
+            split=sum(self._deltas[d.layer - 1] for d in tested),
+            tests=len(tested),
+            detectable=merged[int(np.searchsorted(reach, reach[-1] / 2))][0] if merged else None,
+            detectable_worst=merged[-1][0] if merged else None,
+            paper=1 - 4 * len(actions) * len(observations) * n_states * most,
+        )

@@ -1,0 +1,49 @@
+"""Merges that were close to splits: what the learner could not decide, and how many episodes would decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.automata.histories import History
+from suffice.automata.rdp import RDP
+from suffice.kernels.comparing import DIFFERENCE
+from suffice.learning.decisions import Decision
+
+CLOSE = 0.5  # of the threshold: what equal futures rarely reach
+
+
+class Doubt(NamedTuple):
+    """Two histories that count as one for lack of evidence."""
+
+    layer: int
+    histories: tuple[History, History]  # typical for the candidate and for the state that it joined
+    witness: str  # what differs most
+    episodes: float  # with so many the difference would be significant, if it is real
+
+
+def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, kind: int) -> list[Doubt]:
+    """The undecided merges, those of most episodes first.
+
+    The evidence of likelihoods and p-values grows with the episodes; a difference of frequencies does not, but its
+    threshold falls with their square root.
+    """
+    close = [d for d in decisions if _closeness(d) >= CLOSE]
+    histories, offsets = rdp.typical_histories(), rdp.offsets() if not rdp.stationary else np.zeros(2, np.int64)
+    power = 2 if kind == DIFFERENCE else 1
+    found = []
+    for d in sorted(close, key=lambda d: -d.n):
+        candidate = (*histories[offsets[max(d.layer - 1, 0)] + d.state], rdp.symbol(d.symbol))
+        joined = histories[offsets[d.layer] + d.verdict.target]
+        found.append(Doubt(d.layer, (candidate, joined), d.verdict.witness, episodes / _closeness(d) ** power))
+    return found
+
+
+def _closeness(decision: Decision) -> float:
+    """Evidence over threshold of a merge."""
+    verdict = decision.verdict
+    if verdict.promoted or verdict.forced or not verdict.threshold or not verdict.distance:
+        return 0.0
+    return min(verdict.distance / verdict.threshold, 1.0)

@@ -1,0 +1,61 @@
+"""What became of every candidate and why, as records and as columns of a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.files.archives import Shape
+from suffice.kernels.array_types import Array
+from suffice.learning.merging import Verdict
+
+
+class Decision(NamedTuple):
+    """What became of one candidate, and why.
+
+    >>> [(decision.layer, decision.n) for decision in model.decisions if decision.verdict.promoted][:4]
+    [(1, 153), (2, 157), (2, 143), (3, 84)]
+    """
+
+    layer: int  # t+1: the layer the candidate would belong to
+    state: int  # place in layer t of the state it comes from
+    symbol: int  # and the symbol that leads on
+    n: int  # |Z|
+    verdict: Verdict
+
+
+_PLACES = ("layer", "state", "symbol", "n")
+_VERDICT = ("target", "promoted", "forced", "nearest", "distance", "threshold", "detectable")
+_MEASURES = ("distance", "threshold", "detectable")
+
+
+def shapes_of_decisions(n: int | str) -> dict[str, tuple[str, Shape]]:
+    """What an archive must have of so many."""
+    return {f"decision_{name}": ("f8" if name in _MEASURES else "i8", (n,)) for name in (*_PLACES, *_VERDICT)}
+
+
+def columns_of(decisions: Sequence[Decision]) -> dict[str, Array]:
+    """Decisions as columns; −1 and NaN stand for none."""
+    places = {f"decision_{name}": np.array([getattr(d, name) for d in decisions], np.int64) for name in _PLACES}
+    for name in _VERDICT:
+        kind, none = (np.float64, math.nan) if name in _MEASURES else (np.int64, -1)
+        values = [getattr(d.verdict, name) for d in decisions]
+        places[f"decision_{name}"] = np.array([none if v is None else v for v in values], kind)
+    return places
+
+
+def decisions_of(arrays: Mapping[str, Array], witnesses: Sequence[str]) -> tuple[Decision, ...]:
+    """The same the other way round."""
+    columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_VERDICT)} | {"witness": witnesses}
+    decisions = []
+    for i in range(len(witnesses)):
+        row = {name: column[i] for name, column in columns.items()}
+        row |= {name: None for name in _MEASURES if math.isnan(row[name])}
+        row |= {"promoted": bool(row["promoted"]), "forced": bool(row["forced"])}
+        row["nearest"] = None if row["nearest"] < 0 else row["nearest"]
+        verdict = Verdict(**{name: row[name] for name in (*_VERDICT, "witness")})
+        decisions.append(Decision(**{name: row[name] for name in _PLACES}, verdict=verdict))
+    return tuple(decisions)

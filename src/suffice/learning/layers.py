@@ -1,0 +1,35 @@
+"""Learn a layered automaton: AdaCT-H, then a second look along the automaton."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from suffice.data.log import Log
+from suffice.files.checkpoints import NOWHERE, Part
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.refinement import refine
+
+
+def learn_layers(
+    episodes: Log,
+    settings: Settings,
+    second_look: bool = True,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
+) -> Learned:
+    """The layered automaton, if wanted after a second look."""
+    first, second = kept.part("first"), kept.part("second")
+    if not second_look:
+        return adact_h(episodes, settings, progress, kept=first)
+    half, other = (lambda done, of: progress(done, 2 * of)), (lambda done, of: progress(of + done, 2 * of))
+    learned = adact_h(episodes, _for_one_look(settings), half, ended_apart=True, kept=first)
+    refined = refine(learned, episodes, other, second)
+    return replace(refined, settings=settings)
+
+
+def _for_one_look(settings: Settings) -> Settings:
+    """Two looks share what a confidence leaves to chance."""
+    if settings.confidence is None:
+        return settings
+    return replace(settings, confidence=1 - (1 - settings.confidence) / 2)

@@ -1,0 +1,312 @@
+"""What two futures are compared by: the outcome of an action at a step, given a label of what happened before.
+
+Labels come from an automaton that is not yet the right one: at first the last observation, then what the last round
+learned. Near the start they may come from all that has happened since: those labels are certain to be right, but ever
+fewer steps share one. `kernels.weigh` takes the mean over both, so neither has to be chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.automata.histories import show_symbol
+from suffice.automata.rdp import UNSEEN
+from suffice.data.alphabet import PAD, STOP, smallest_uint
+from suffice.data.episodes import Episodes, weights
+from suffice.errors import SettingsError
+from suffice.kernels import evidence as evidence_kernels
+from suffice.kernels import stationary
+from suffice.kernels.array_types import Codes, Int32, Int64
+from suffice.kernels.evidence import DEPTH
+from suffice.learning.refinement import EQUAL
+
+ALL = 1 << 62
+LARGEST = 1 << 20  # entries of a table that counts how often an observation came
+BYTES_PER_CELL = 40  # of a node of the tree and a letter: three cells, whether it was seen, and room to work
+CHOICE = 0  # the kind of events that are choices
+NEW = -1  # instead of an event: one that a label had never seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """A log as pointers read it: episode by episode, the last step by its action and reward alone.
+
+    Its observation is o_⊥ whether the episode ended there or the log was cut: nothing that a comparison may use. So
+    every step is three events, each given those before it: which action was chosen, what it paid, what it showed. They
+    are numbered: what is shown by the letter, then the pairs of an action and a reward, then the choices.
+    """
+
+    episodes: Episodes
+    symbols: Codes  # [Y, 2]
+    word: Codes  # [N, H+1] letters; those of the last step have numbers of their own
+    symbol_of: Int32  # [X]
+    action_of: Int32  # [X] what the outcome is an outcome of, the last step's apart; UNSEEN: of nothing that was chosen
+    events: Int32  # [3, X] choice, reward and observation; UNSEEN for none
+    kind_of: Int32  # [V] the kind of each event: those that exclude each other
+    weight: Int64
+
+    @classmethod
+    def of(cls, episodes: Episodes) -> Steps:
+        symbols, symbol_of = episodes.symbols()
+        letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
+        pairs, pair_of = np.unique(letters[:, 0] * np.int64(n_rewards) + letters[:, 2], return_inverse=True)
+        n, wide = len(letters), len(letters) + len(pairs)
+        word = np.empty((episodes.n, episodes.horizon + 1), smallest_uint(wide))
+        word[:] = episodes.word.T
+        word[:, -1] = n + pair_of[episodes.word[-1]]
+        by_pair = pairs // n_rewards
+        action = np.concatenate([letters[:, 0], n_actions + by_pair])
+        pair = np.concatenate([pair_of, np.arange(len(pairs))])
+        shown = np.concatenate([np.arange(n), np.full(len(pairs), UNSEEN)])
+        events = np.stack([wide + len(pairs) + action % n_actions, wide + pair, shown])
+        nothing = action % n_actions <= PAD
+        events[:, nothing], action[nothing] = UNSEEN, UNSEEN
+        kinds = np.concatenate([n_actions + 1 + pair, 1 + by_pair, np.zeros(n_actions, np.int64)])
+        padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)])
+        symbol_of, action_of, events, kind_of = (part.astype(np.int32) for part in (padded, action, events, kinds))
+        return cls(episodes, symbols, word, symbol_of, action_of, events, kind_of, weights(episodes))
+
+    @property
+    def horizon(self) -> int:
+        """H."""
+        return int(self.word.shape[1]) - 1
+
+    def tables(self, seen: NDArray[np.bool_]) -> _Tables:
+        """For nodes that saw these letters [nodes, X]."""
+        met = np.zeros((len(seen), len(self.kind_of)), bool)
+        nodes, letters = np.nonzero(seen)
+        for event in self.events:
+            counted = event[letters] != UNSEEN
+            met[nodes[counted], event[letters[counted]]] = True
+        return _Tables(met, self.kind_of)
+
+    def total(self, columns: Int64) -> int:
+        """How many episodes they stand for."""
+        return int(self.weight[columns].sum()) if len(self.weight) else len(columns)
+
+    def ends(self) -> NDArray[np.bool_]:
+        """[Y] the symbols after which an episode is over."""
+        return np.asarray(self.symbols[:, 1] == STOP)
+
+    def transitions(self, path: Int32, most: int = ALL) -> Iterator[tuple[int, int, Int64, Int64]]:
+        """What episodes in these states [N, H+1] took: state, symbol, episode and step of at most so many visits."""
+        keys = path[:, :-1] * np.int64(len(self.symbols)) + self.symbol_of[self.word[:, :-1]]
+        for key, places in grouped(keys.ravel(), most):
+            yield *divmod(key, len(self.symbols)), places // self.horizon, places % self.horizon
+
+    def describe(self, event: int) -> str:
+        """A choice, a reward or an observation in words."""
+        alphabet, letters = self.episodes.alphabet, self.episodes.letters
+        of_pairs, of_choices = len(self.symbol_of), 2 * len(self.symbol_of) - len(letters)
+        if event == NEW:
+            return "something new"
+        if event >= of_choices:
+            return f"{alphabet.action(event - of_choices)} is chosen"
+        a, o, r = (int(code) for code in letters[self._letter_of(event)])
+        paid = f"with reward {alphabet.rewards[r]:g}"
+        if event >= of_pairs:
+            return f"{alphabet.action(a)} {paid}"
+        return f"{show_symbol((alphabet.action(a), alphabet.observation(o)))} {paid}"
+
+    def _letter_of(self, event: int) -> int:
+        """A letter that has the event."""
+        return int(np.flatnonzero((self.events == event).any(axis=0))[0])
+
+
+def last_observation(steps: Steps) -> Int32:
+    """[O+1, Y] the automaton that remembers no more than that; 0 has seen nothing."""
+    return np.tile(steps.symbols[:, 1].astype(np.int32) + 1, (steps.episodes.alphabet.n_observations + 1, 1))
+
+
+def repeated_observation(steps: Steps) -> Int32:
+    """[O·R+1, Y] the automaton that also counts how often in a row it has seen it, up to R."""
+    shown, n = steps.symbols[:, 1].astype(np.int32), steps.episodes.alphabet.n_observations
+    most = max(1, min(steps.horizon, LARGEST // (n * len(steps.symbols))))
+    seen, times = np.divmod(np.arange(n * most, dtype=np.int32), np.int32(most))  # times − 1
+    again = np.where(seen[:, None] == shown, np.minimum(times + 1, most - 1)[:, None], 0)
+    return np.concatenate([1 + shown[None] * most, 1 + shown[None] * most + again]).astype(np.int32)
+
+
+def first_reference(steps: Steps) -> Int32:
+    """What to begin with: the last observation, unless how often it came says far more.
+
+    It does where one walks a long corridor; elsewhere finer labels only mean that fewer steps share one.
+    """
+    coarse, fine = last_observation(steps), repeated_observation(steps)
+    return fine if _description(steps, fine) < _description(steps, coarse) / 2 else coarse
+
+
+def _description(steps: Steps, tau: Int32) -> float:
+    """Σ ln 1/p of all outcomes, given label and action, and ½ ln N for each frequency (BIC)."""
+    labels = stationary.trace(tau, steps.symbol_of, steps.word)
+    counts = stationary.count_letters(labels, steps.word, steps.weight, len(tau), len(steps.symbol_of))
+    total, free = 0.0, 0
+    for action in np.unique(steps.action_of[steps.action_of != UNSEEN]):
+        part = counts[:, steps.action_of == action]
+        part = part[part.any(axis=1)]
+        shares = part / part.sum(axis=1, keepdims=True)
+        total -= float((part * np.log(np.where(part > 0, shares, 1.0))).sum())
+        free += int(np.count_nonzero(part)) - len(part)
+    return total + free * math.log(max(int(counts.sum()), 2)) / 2
+
+
+def completed(tau: Int32) -> Int32:
+    """An automaton that never stops: an unseen transition leads to where the symbol leads from most states."""
+    whole = tau.copy()
+    for y, column in enumerate(tau.T):
+        known = column[column != UNSEEN]
+        usual = np.bincount(known).argmax() if len(known) else 0
+        whole[column == UNSEEN, y] = usual
+    return whole
+
+
+def grouped(keys: Int64, most: int = ALL) -> Iterator[tuple[int, Int64]]:
+    """Each key in order, with the places that have it, in order and at most so many."""
+    places, begin = stationary.group(keys, int(keys.max(initial=-1)) + 1, most)
+    for key in np.flatnonzero(np.diff(begin)).tolist():
+        yield key, places[begin[key] : begin[key + 1]]
+
+
+class _Tables:
+    """Cells for what nodes (labels) were seen to meet, one table for each node and kind of event.
+
+    The last cell of a table counts what the node had never seen of that kind.
+    """
+
+    def __init__(self, seen: NDArray[np.bool_], kind_of: Int32) -> None:
+        """`seen` [nodes, V] events; those of no kind are not counted."""
+        nodes, events = np.nonzero(seen & (kind_of != UNSEEN))
+        order = np.lexsort((events, kind_of[events], nodes))
+        nodes, events = nodes[order], events[order]
+        width = int(kind_of.max(initial=0)) + 1
+        keys, table = np.unique(nodes * width + kind_of[events], return_inverse=True)
+        sizes = np.bincount(table, minlength=len(keys)) + 1
+        self.begin = np.concatenate([[0], np.cumsum(sizes)])  # [G+1]
+        self.nodes, self.kinds = keys // width, keys % width  # [G]
+        place = np.arange(len(table)) + table  # each table before has one more cell
+        self.event_of = np.full(int(self.begin[-1]), NEW)
+        self.event_of[place] = events
+        self.table_of = np.repeat(np.arange(len(keys)), sizes)  # by cell
+        other = np.full((len(seen), width), UNSEEN, np.int32)
+        other[self.nodes, self.kinds] = self.begin[1:] - 1
+        self.cell_of = np.where(kind_of == UNSEEN, UNSEEN, other[:, kind_of]).astype(np.int32)  # [nodes, V]
+        self.cell_of[nodes, events] = place
+
+    def of_letters(self, steps: Steps) -> Int32:
+        """[3, nodes, X] where each node counts the events of a letter."""
+        cells = [np.where(event == UNSEEN, UNSEEN, self.cell_of[:, event]) for event in steps.events]
+        return np.stack(cells).astype(np.int32)
+
+    def of_cells(self, cells: Int64) -> Int64:
+        """The tables that cells belong to."""
+        return np.unique(self.table_of[cells])
+
+
+class Labelling:
+    """A reference automaton and the tree, ready for kernels."""
+
+    def __init__(self, steps: Steps, reference: Int32, memory: int = ALL) -> None:
+        """`memory` is a limit in bytes."""
+        self.reference, self._steps = reference, steps
+        self.tables = steps.tables(self._seen_by(reference))
+        tree, seen, parents = _tree(steps, memory)
+        self.tree_tables, self._parents = steps.tables(seen), parents
+        levels = np.array([_level(node, parents) for node in range(len(tree))])
+        self.group = (self.tables.kinds == CHOICE).astype(np.int64)
+        self.tree_group = levels[self.tree_tables.nodes] + DEPTH * (self.tree_tables.kinds == CHOICE)
+        first, width = int(self.tree_tables.begin[-1]), int(self.tables.begin[-1])
+        cells, tree_cells = (tables.of_letters(steps) for tables in (self.tables, self.tree_tables))
+        self.labels = stationary.Labels(reference, cells, tree, tree_cells, DEPTH, first, width)
+        self.size = first + (DEPTH + 1) * width
+
+    def _seen_by(self, reference: Int32) -> NDArray[np.bool_]:
+        steps = self._steps
+        labels = stationary.trace(reference, steps.symbol_of, steps.word)
+        met = stationary.count_letters(labels, steps.word, steps.weight, len(reference), len(steps.symbol_of))
+        return np.asarray(met > 0)
+
+    def touched(self, cells: Int64) -> tuple[Int64, Int64]:
+        """The tables of the tree and of the automaton that cells belong to."""
+        first, width = self.labels.first, self.labels.width
+        return self.tree_tables.of_cells(cells[cells < first]), self.tables.of_cells(
+            (cells[cells >= first] - first) % width
+        )
+
+    def depth_needed(self, one: Int64, other: Int64, threshold: float) -> int:
+        """How many steps beyond the next one must look to tell two rows apart by the tree; DEPTH if it does not."""
+        for depth in range(DEPTH):  # nodes are numbered by depth, and tables by node
+            tables = int(np.count_nonzero(self.tree_group % DEPTH <= depth))
+            evidence, _, _ = evidence_kernels.fold(one, other, self.tree_tables.begin[: tables + 1], EQUAL)
+            if evidence >= threshold:
+                return depth
+        return DEPTH
+
+    def describe(self, cell: int, one: Int64, other: Int64) -> str:
+        """What a cell says about two rows of counts, in words."""
+        first = self.labels.first
+        if cell < first:
+            tables, rows = self.tree_tables, (one[:first], other[:first])
+        else:
+            tables, cell = self.tables, cell - first
+            rows = tuple(row[first:].reshape(DEPTH + 1, -1).sum(axis=0) for row in (one, other))
+        g = int(np.searchsorted(tables.begin, cell, side="right")) - 1
+        node, what = int(tables.nodes[g]), self._steps.describe(int(tables.event_of[cell]))
+        where = self._path(node) if tables is self.tree_tables else "in a state that both come to later"
+        counts = [f"{row[cell]} of {row[tables.begin[g] : tables.begin[g + 1]].sum()}" for row in rows]
+        return f"{where}, {what}: {' against '.join(counts)}"
+
+    def _path(self, node: int) -> str:
+        episodes, words = self._steps.episodes, []
+        while node:
+            node, y = self._parents[node]
+            a, o = (int(code) for code in self._steps.symbols[y])
+            words.append(show_symbol((episodes.alphabet.action(a), episodes.alphabet.observation(o))))
+        return f"after {' · '.join(reversed(words))}" if words else "next"
+
+
+def _tree(steps: Steps, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
+    """What may happen within DEPTH steps: nodes [T, Y], the letters that each has seen [T, X], parent and symbol.
+
+    The last node is beyond the tree: what the steps have not seen leads there, and from there nowhere else.
+    """
+    n_symbols, n_letters = len(steps.symbols), len(steps.symbol_of)
+    parents = [(0, 0)]
+    children: list[Int32] = []  # by depth, those that are none still −1
+    seen = []
+    node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # of every step, and the first of this depth
+    for depth in range(DEPTH):
+        letters = steps.word[:, 1 + depth :]
+        if len(parents) * n_letters * BYTES_PER_CELL > memory:
+            raise SettingsError(
+                f"{n_letters:,} distinct steps follow each other in too many ways for {memory / 1e9:.1f} GB; bin the "
+                "observations, use fewer columns, or raise --memory"
+            )
+        met = np.zeros((len(parents) - level, n_letters), bool)
+        met[node - level, letters] = True
+        seen.append(met)
+        number = np.full((len(met), n_symbols), -1, np.int32)
+        children.append(number)
+        if depth == DEPTH - 1:
+            break
+        symbols = steps.symbol_of[letters[:, :-1]]
+        taken = np.zeros(number.shape, bool)
+        taken[node[:, :-1] - level, symbols] = True
+        sources, by = np.nonzero(taken)
+        number[sources, by] = np.arange(len(sources)) + len(parents)
+        node = number[node[:, :-1] - level, symbols]
+        parents, level = [*parents, *zip((sources + level).tolist(), by.tolist(), strict=True)], len(parents)
+    tree = np.concatenate([*children, np.full((1, n_symbols), -1, np.int32)])
+    beyond = np.zeros((1, n_letters), bool)
+    return np.where(tree < 0, len(tree) - 1, tree).astype(np.int32), np.concatenate([*seen, beyond]), [*parents, (0, 0)]
+
+
+def _level(node: int, parents: list[tuple[int, int]]) -> int:
+    level = 0
+    while node:
+        node, level = parents[node][0], level + 1
+    return level

@@ -1,0 +1,248 @@
+"""Automata that fold time: one set of states for all steps of an episode (theory.md §8; docs/stationary.md).
+
+Rounds of pointers (`pointers`), each with labels of the last (`labels`), until the automaton is as before; after each,
+rare transitions are settled (`settling`). A long log is first tried on a part of it, and the last round is for all; of
+a very long one, for as many episodes as fit into memory, and the others only count. These are the same wherever the
+episodes are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.episodes import Episodes, weights
+from suffice.data.log import ITSELF, Log, ask
+from suffice.data.queries import View, added
+from suffice.errors import SettingsError
+from suffice.evidence.guarantees import Promise
+from suffice.files.checkpoints import NOWHERE, Part
+from suffice.kernels import walking
+from suffice.kernels.array_types import Int32, Int64
+from suffice.learning.adact_h import Learned, Settings
+from suffice.learning.decisions import Decision
+from suffice.learning.merging import Verdict
+from suffice.learning.stationary.labels import Labelling, Steps, completed, first_reference
+from suffice.learning.stationary.pointers import END, START, Choice, Edge, Outcome, Round
+from suffice.learning.stationary.rounds import FoundRound, keep_round, recall_round
+
+ROUNDS = 8
+LADDER = ("the next step", "two steps", "three steps", "what they come to later")  # DEPTH of them, and the automaton
+MOST_STEPS = 1 << 25  # of a log; of longer ones only some episodes say what the states are, and all are counted
+SAMPLE = 1 << 12  # episodes, or up to twice as many, that say what the labels are
+
+
+@dataclass(frozen=True, slots=True)
+class Depths:
+    """How far one had to look to tell states apart: adaptive, as ladders of families are for layers."""
+
+    ladder: tuple[str, ...]
+    layers: tuple[int, ...]  # [1] the farthest
+    left_out: tuple[str, ...]
+    states: tuple[int, ...]  # by rung
+
+    @classmethod
+    def of(cls, depths: list[int]) -> Depths:
+        """From that of each state."""
+        return cls(LADDER, (max(depths, default=-1),), (), tuple(depths.count(r) for r in range(len(LADDER))))
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+        parts = [f"{name} ({n})" for name, n in zip(self.ladder, self.states, strict=True) if n]
+        return f"States were told apart by {', '.join(parts) or 'nothing'}."
+
+
+def tie(
+    episodes: Log,
+    settings: Settings | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
+) -> Learned:
+    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter.
+
+    >>> suffice.tie(episodes).rdp
+    <RDP: 8 states in one layer>
+    """
+    settings = settings or Settings()
+    if episodes.horizon < 2:
+        raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
+    stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_STEPS))
+    steps = -(-episodes.n // stride) * (episodes.horizon + 1)
+    needed = 16 * steps if isinstance(episodes, Episodes) else ITSELF + 28 * steps  # there a limit is of all there is
+    if needed > settings.memory:
+        raise SettingsError(
+            f"tying the layers of this log needs about {needed / 1e9:.1f} GB, more than the "
+            f"{settings.memory / 1e9:.1f} GB it may take; raise --memory"
+        )
+    looked_at = _every(episodes, stride)
+    stride = max(looked_at.n // SAMPLE, 1)
+    sample = Steps.of(_every(looked_at, stride))
+    found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)), kept.part("rounds"))
+    if stride > 1:
+        whole = kept.part("whole")
+        last = recall_round(whole, 0, sample, looked_at.total)
+        if last is None:
+            all_steps = Steps.of(looked_at)
+            labelling = Labelling(sample, completed(found.tau), settings.memory)
+            last = FoundRound.of(all_steps, _round(all_steps, labelling, settings, {}, again=False))
+            keep_round(whole, 0, last)
+        found = last
+    progress(ROUNDS + (stride > 1), ROUNDS + (stride > 1))
+    return _learned(episodes, settings, found)
+
+
+def _every(log: Log, stride: int) -> Episodes:
+    """Each `stride`-th episode."""
+    if isinstance(log, Episodes):
+        return log if stride == 1 else log.columns(np.arange(0, log.n, stride))
+    found: list[tuple[int, Episodes]] = ask(log, _Every(stride))
+    parts = sorted(found, key=lambda part: part[0])
+    return Episodes.beside([episodes for _, episodes in parts])
+
+
+class _Every(NamedTuple):
+    """Each `stride`-th episode of a log: by parts, each with the place of its first."""
+
+    stride: int
+
+    def __call__(self, view: View) -> list[tuple[int, Episodes]]:
+        """See `Question`."""
+        chosen = np.arange(-view.first % self.stride, view.episodes.n, self.stride)
+        return [(view.first, view.episodes.columns(chosen))]
+
+    def together(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
+        """See `Question`."""
+        return [part for answer in answers for part in answer]
+
+
+def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], kept: Part = NOWHERE) -> FoundRound:
+    """Until an automaton comes again; of those that keep coming, the one that leaves least to be kept apart."""
+    reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
+    known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
+    found: list[FoundRound] = []
+    begin = 0
+    for i in range(ROUNDS):
+        again = not settings.strict
+        this = recall_round(kept, i, steps, steps.episodes.total)
+        if this is None:
+            labelling = Labelling(steps, reference, settings.memory)
+            this = FoundRound.of(steps, _round(steps, labelling, settings, apart, again))
+            keep_round(kept, i, this)
+        found.append(this)
+        apart = found[-1].apart() if i else {}  # the last observation is too little to go by
+        progress(i + 1)
+        key = (_renumbered(found[-1].tau).tobytes(), tuple(sorted(apart.items())))
+        begin = known.setdefault(key, i)
+        if begin < i:
+            break
+        reference = completed(found[-1].tau)
+    return min(reversed(found[begin:]), key=lambda f: (len(f.apart()), len(_reached(f.tau))))
+
+
+def _round(steps: Steps, labelling: Labelling, settings: Settings, apart: dict[Edge, Edge], again: bool) -> Outcome:
+    def level(i: int) -> float:
+        """δ of the i-th test: 6/π² Σ 1/i² = 1 divides what a confidence leaves to chance."""
+        return (
+            settings.delta if settings.confidence is None else (1 - settings.confidence) * 6 / (math.pi * (i + 1)) ** 2
+        )
+
+    least = settings.cut * steps.episodes.total
+    return Round(steps, labelling, level, least, apart, settings.strict).run(again)
+
+
+def _reached(tau: Int32) -> list[int]:
+    """The states that histories lead to, breadth first; START and END are two of them."""
+    order = [START, END]
+    for q in order:
+        for target in tau[q].tolist():
+            if target != UNSEEN and target not in order:
+                order.append(target)
+    return order
+
+
+def _renumbered(tau: Int32) -> Int32:
+    """The same automaton, its states numbered as they are reached."""
+    order = _reached(tau)
+    place = np.full(len(tau) + 1, UNSEEN, np.int32)  # the last entry for UNSEEN
+    place[order] = np.arange(len(order))
+    return np.asarray(place[tau[order]])
+
+
+def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
+    """States that nothing leads to are left out; the end comes last, if there is one."""
+    tau, counts, cut = _walked(episodes, found.tau, settings.threads)
+    kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
+    place = np.full(len(tau) + 1, UNSEEN, np.int32)
+    place[kept] = np.arange(len(kept))
+    symbols, _ = episodes.symbols()
+    layers = np.array([len(kept)], np.int64)
+    moved = place[tau[kept]], counts[kept], episodes.horizon, cut[kept]
+    rdp = RDP(episodes.alphabet, episodes.letters, symbols, layers, *moved)
+    decisions = tuple(
+        Decision(0, int(place[c.state]), c.symbol, c.n, _renamed(c, tau, place))
+        for c in found.outcome.choices
+        if place[c.state] != UNSEEN and rdp.tau[place[c.state], c.symbol] != UNSEEN
+    )
+    tests = found.outcome.tests
+    return Learned(
+        rdp=rdp,
+        decisions=decisions,
+        promise=Promise(sum(tests), len(tests), None, None, 1.0, stationary=True, strict=settings.strict),
+        candidates=(len(found.outcome.choices),),
+        languages=(),
+        deltas=(max(tests, default=settings.delta),),
+        forced_share=sum(d.n for d in decisions if d.verdict.forced) / max(1, sum(d.n for d in decisions)),
+        settings=settings,
+        needed=Depths.of(found.outcome.depths),
+    )
+
+
+def _walked(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
+    """Only transitions that the log takes, and what each state met, [Q, X], before and at the last step."""
+    whole = completed(tau)
+    _, of_letter = log.symbols()
+    counts, cut = ask(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
+    counts[END] += cut[END]  # what is over is not cut: padding follows padding
+    cut[END] = 0
+    taken = np.zeros(tau.shape, bool)
+    states, letters = np.nonzero(counts)
+    taken[states, of_letter[letters]] = True
+    return np.where(taken, whole, UNSEEN).astype(np.int32), counts, cut
+
+
+class _Walked(NamedTuple):
+    """[2, Q, X] what each state of an automaton met, before the last step and there."""
+
+    after: Int32  # [Q · X] where a state and a letter lead
+    n_states: int
+    n_letters: int
+
+    def __call__(self, view: View) -> Int64:
+        """See `Question`."""
+        state, weight, same = np.zeros(view.episodes.n, np.uint32), weights(view.episodes), np.arange(self.n_states)
+        counts = np.zeros((2, self.n_states, self.n_letters), np.int64)
+        for t, word in enumerate(view.episodes.word):
+            last = t == view.episodes.horizon
+            counts[int(last)] += walking.cross_count(state, same, word, weight, self.n_states, self.n_letters)
+            if not last:
+                walking.advance(state, same, self.after, self.n_letters, word)
+        return counts
+
+    def together(self, answers: list[Int64]) -> Int64:
+        """See `Question`."""
+        return added(answers)
+
+
+def _renamed(choice: Choice, tau: Int32, place: Int32) -> Verdict:
+    """The verdict of a choice with the numbers that states have in the end; it leads to where it was settled."""
+    verdict = choice.verdict
+    nearest = None if verdict.nearest is None or place[verdict.nearest] == UNSEEN else int(place[verdict.nearest])
+    target = int(place[tau[choice.state, choice.symbol]])
+    promoted = verdict.promoted and int(place[verdict.target]) == target
+    return verdict._replace(target=target, promoted=promoted, nearest=nearest)

@@ -1,0 +1,180 @@
+"""Where rare transitions lead: to the state from which what followed them is most likely.
+
+A test cannot tell where a transition leads that was taken twice; but something has to be said, and the best is the most
+probable. Likelihoods come from all visits, walked to the end of the log along the automaton. What is probable
+beforehand is learned from the automaton too: symbols that lead to the same state from wherever both are known are
+likely to do so again; so are the actions, or the observations, that agree in the state itself (where an episode begins
+anew, no action matters); and a symbol that elsewhere leads to a state that leads back probably leads back here too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.automata.rdp import UNSEEN
+from suffice.kernels import stationary
+from suffice.kernels.array_types import Float, Int32, Int64
+from suffice.learning.refinement import TIE
+from suffice.learning.stationary.labels import ALL, Steps, completed
+from suffice.learning.stationary.pointers import SPECIAL
+
+PASSES = 5
+VISITS = 2000  # of a transition that are looked at
+FEW, SOON = 50, 20  # of them, and of the steps that follow, to leave all but a few states out
+BEST = 8  # so many remain
+ALIKE = 0.8  # of the states in which two symbols are known
+
+
+def settle(steps: Steps, tau: Int32) -> Int32:
+    """Let every transition lead to its most probable state, again and again until nothing changes."""
+    tau = tau.copy()
+    for _ in range(PASSES):
+        if not _Pass(steps, tau).run():
+            break
+    return tau
+
+
+class _Visits(NamedTuple):
+    """Of a transition: episodes, and the step after it."""
+
+    episodes: Int64
+    start: Int64
+
+
+class _Pass:
+    """One look at every transition; it changes the table that it was given."""
+
+    def __init__(self, steps: Steps, tau: Int32) -> None:
+        self._steps, self._tau, self._whole = steps, tau, completed(tau)
+        self._path = stationary.trace(self._whole, steps.symbol_of, steps.word)
+        self._ln_chance = self._chances()
+        share = np.bincount(
+            self._path.ravel(), np.repeat(steps.weight, self._path.shape[1]) if len(steps.weight) else None
+        )
+        self._share = np.pad(share / share.sum(), (0, len(tau) - len(share)))
+        self._known = (tau != UNSEEN) & ~steps.ends()
+        self._agreement = _agreement(tau, self._known)
+        self._leads = np.zeros((len(tau), len(tau)), bool)  # [Q, Q] whether some symbol leads there
+        sources, symbols = np.nonzero(self._known)
+        self._leads[sources, tau[sources, symbols]] = True
+
+    def run(self) -> int:
+        """How many transitions changed."""
+        before = self._tau.copy()
+        visits: dict[int, dict[int, _Visits]] = {}
+        for state, symbol, episodes, at in self._steps.transitions(self._path, VISITS):
+            if not self._steps.ends()[symbol]:
+                visits.setdefault(state, {})[symbol] = _Visits(episodes, at + 1)
+        for state, of_symbol in visits.items():
+            for symbol in of_symbol:
+                self._tau[state, symbol] = self._best(state, [symbol], of_symbol)
+            for group in self._alike(state, list(of_symbol)):
+                self._tau[state, group] = self._best(state, group, of_symbol)
+        return int(np.count_nonzero(self._tau != before))
+
+    def _alike(self, state: int, symbols: list[int]) -> list[list[int]]:
+        """Symbols that lead to one state here and elsewhere: each would stay wrong for the others' sake."""
+        groups: list[list[int]] = []
+        for y in symbols:
+            together = (g for g in groups if self._tau[state, g[0]] == self._tau[state, y])
+            found = next((g for g in together if self._agreement[g[0], y] >= ALIKE), None)
+            groups = groups if found else [*groups, []]
+            (found or groups[-1]).append(y)
+        return [g for g in groups if len(g) > 1]
+
+    def _best(self, state: int, symbols: list[int], of_symbol: dict[int, _Visits]) -> int:
+        """The most probable target of some symbols together; what it was before, unless another is more probable."""
+        episodes, start = (np.concatenate(part) for part in zip(*(of_symbol[y] for y in symbols), strict=True))
+        ln_prior = np.sum([self._ln_prior(state, y, symbols) for y in symbols], axis=0)
+        now = int(self._tau[state, symbols[0]])
+        states = np.arange(SPECIAL, len(self._tau))
+        if len(episodes) > FEW and len(states) > BEST:
+            rough = self._likelihoods(episodes[:FEW], start[:FEW], states, SOON) + ln_prior[states]
+            kept = np.argsort(-rough, kind="stable")[:BEST]
+            states = np.union1d(states[kept], states[states == now])
+        score = self._likelihoods(episodes, start, states) + ln_prior[states]
+        best = int(score.argmax())
+        stays = now in states and score[best] <= score[np.flatnonzero(states == now)[0]] + TIE
+        return now if stays else int(states[best])
+
+    def _likelihoods(self, episodes: Int64, start: Int64, states: Int64, within: int = ALL) -> Float:
+        steps, whole = self._steps, self._whole
+        return np.asarray(
+            stationary.likelihoods(
+                whole, steps.symbol_of, steps.word, steps.weight, episodes, start, within, self._ln_chance, states
+            )
+        )
+
+    def _chances(self) -> Float:
+        """[Q, X] ln of how frequent each letter is given its action, as if half a visit more had met all alike."""
+        steps = self._steps
+        counts = stationary.count_letters(self._path, steps.word, steps.weight, len(self._tau), len(steps.symbol_of))
+        found = np.zeros(counts.shape)
+        for action in np.unique(steps.action_of[steps.action_of != UNSEEN]):
+            letters = np.flatnonzero(steps.action_of == action)
+            part = counts[:, letters]
+            found[:, letters] = np.log((part + 0.5 / len(letters)) / (part.sum(axis=1, keepdims=True) + 0.5))
+        return found
+
+    def _ln_prior(self, state: int, symbol: int, without: list[int]) -> Float:
+        """[Q] by what other symbols of the state say, and where all are wrong by how frequent states are."""
+        known = self._known[state].copy()
+        known[without] = False
+        voters = np.flatnonzero(known)
+        trust = np.maximum(self._agreement[symbol, voters], self._local(state, symbol, voters))
+        doubt = np.ones(len(self._tau))
+        np.multiply.at(doubt, self._tau[state, voters], 1 - trust)
+        origins = np.flatnonzero(self._leads[:, state] & (np.arange(len(doubt)) != state))
+        if len(origins):
+            doubt[origins] *= 1 - self._returns(state, symbol) / len(origins)
+        prior = doubt.prod() * self._share + (1 - doubt)
+        prior[:SPECIAL] = 0
+        return np.asarray(np.log(prior / max(prior.sum(), 1e-300) + 1e-12))
+
+    def _returns(self, state: int, symbol: int) -> float:
+        """How often a symbol leads from other states to one that leads back: a step west after one east."""
+        others = np.flatnonzero(self._known[:, symbol] & (self._tau[:, symbol] != np.arange(len(self._tau))))
+        others = others[others != state]
+        back = self._leads[self._tau[others, symbol], others]
+        return float(_rate(int(back.sum()), len(others), len(self._tau)))
+
+    def _local(self, state: int, symbol: int, voters: Int64) -> Float:
+        """[V] how well each voter's action (or observation) agrees with the symbol's, elsewhere in the state."""
+        grid = self._grid(state, symbol)  # [A, O]
+        a, o = (int(code) for code in self._steps.symbols[symbol])
+        actions, observations = self._steps.symbols[voters].T
+        found = np.zeros(len(voters))
+        for same, lines, mine in ((observations == o, grid, a), (actions == a, grid.T, o)):
+            others = (actions if lines is grid else observations)[same]
+            both = (lines[others] != UNSEEN) & (lines[mine] != UNSEEN)
+            agree = both & (lines[others] == lines[mine])
+            found[same] = _rate(agree.sum(axis=1), both.sum(axis=1), len(self._tau))
+        return found
+
+    def _grid(self, state: int, symbol: int) -> Int32:
+        """[A, O] where the state's symbols lead, but for one of them."""
+        alphabet = self._steps.episodes.alphabet
+        grid = np.full((alphabet.n_actions, alphabet.n_observations), UNSEEN, np.int32)
+        known = self._known[state].copy()
+        known[symbol] = False
+        grid[self._steps.symbols[known, 0], self._steps.symbols[known, 1]] = self._tau[state, known]
+        return grid
+
+
+def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
+    """[Y, Y] how often two symbols lead from the same state to the same state."""
+    agree, both = (np.zeros((tau.shape[1], tau.shape[1])) for _ in range(2))
+    for row, seen in zip(tau, known, strict=True):
+        places = np.flatnonzero(seen)
+        cells = np.ix_(places, places)
+        both[cells] += 1
+        agree[cells] += row[places][:, None] == row[places]
+    return np.asarray(_rate(agree, both, len(tau)))
+
+
+def _rate(agree: float | Float | Int64, both: float | Float | Int64, n_states: int) -> Float:
+    """Beforehand two symbols agree by chance."""
+    return np.asarray((agree + 1 / n_states) / (both + 1))

@@ -1,0 +1,245 @@
+"""Why a state is a state of its own: what tells it from the states that are most like it.
+
+The learner gives a reason against one state, the nearest when it was promoted. Against all others one is found here, in
+the counts. Two states differ *at once* if an action is chosen, or leads to an observation and a reward, more often in
+one than in the other (likelihood-ratio test: `bounds`). Else they differ by what comes later: both are walked together,
+breadth first, to the first pair of states that differs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.automata.histories import History, show_symbol
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import PAD
+from suffice.evidence.bounds import LIKELIHOOD_RATIO
+from suffice.kernels.array_types import Float, Int64
+from suffice.learning.decisions import Decision
+from suffice.learning.merging import against
+
+LEVEL = 1e-3  # with so small a probability two equal states seem to differ
+CELLS = 1 << 20  # of a table that is worked on at a time
+BLOCK = 256  # states whose distances to all others are in memory at a time
+MOST_PAIRS = 1 << 15  # that are met on the way: beyond, differences are too far to be told in a moment
+DIGITS = 9  # of evidence and distances: what is beyond is rounding, and decides nothing
+
+
+class Reason(NamedTuple):
+    """What tells a state from another."""
+
+    state: int  # numbered over all layers, as is the other
+    other: int
+    text: str  # what differs, the state's frequency before the other's
+    first: History  # what has to happen to both before it shows, () if it shows at once
+    learned: bool  # by the learner, at the time; else found afterwards in the counts
+
+
+def reasons(rdp: RDP, decisions: Sequence[Decision], most: int = 5) -> list[list[Reason]]:
+    """For each state, against so many of those most like it in its layer, the nearest first.
+
+    The learner's own reason comes before what the counts show for the same pair. Where the counts do not show any
+    difference there is none.
+    """
+    events, learned = _Events.of(rdp), _learned(rdp, decisions)
+    near = _neighbours(rdp, events, most, learned)
+    pairs = np.array([(q, other) for q, others in enumerate(near) for other in others], np.int64).reshape(-1, 2)
+    walks = _Walks(rdp, events, pairs)
+    found: list[list[Reason]] = [[] for _ in near]
+    for q, other in pairs.tolist():
+        if (q, other) in learned:
+            found[q].append(Reason(q, other, learned[q, other], (), True))
+        if (way := walks.way(q, other)) is not None:
+            one, two, event, symbols = way
+            first = tuple(map(rdp.symbol, symbols))
+            found[q].append(Reason(q, other, events.say(event, one, two, len(first)), first, False))
+    return found
+
+
+def _learned(rdp: RDP, decisions: Sequence[Decision]) -> dict[tuple[int, int], str]:
+    """The learner's reasons by pair: of each state that was promoted, against the nearest, and the other way round."""
+    offsets = np.zeros(1, np.int64) if rdp.stationary else rdp.offsets()
+    found: dict[tuple[int, int], str] = {}
+    for d in decisions:
+        verdict = d.verdict
+        if verdict.promoted and verdict.nearest is not None and verdict.witness and verdict.nearest != verdict.target:
+            pair = int(offsets[d.layer]) + verdict.target, int(offsets[d.layer]) + verdict.nearest
+            event, _, counts = verdict.witness.rpartition(": ")
+            mine, _, theirs = counts.partition(" against ")
+            found.setdefault(pair, verdict.witness)
+            found.setdefault((pair[1], pair[0]), f"{event}: {theirs} against {mine}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Events:
+    """What may happen next in each state: an outcome of an action, given that action, or a choice."""
+
+    words: tuple[str, ...]  # [V]
+    times: Int64  # [Q, V] how often each did
+    chances: Int64  # [Q, V] and could have
+
+    @classmethod
+    def of(cls, rdp: RDP) -> _Events:
+        alphabet, taken = rdp.alphabet, np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
+        np.add.at(taken.T, rdp.letters[:, 0], rdp.counts.T)
+        outcomes = np.flatnonzero(rdp.letters[:, 0] > PAD)
+        words = [
+            f"{show_symbol((alphabet.action(a), alphabet.observation(o)))} with reward {alphabet.rewards[r]:g}"
+            for a, o, r in rdp.letters[outcomes].tolist()
+        ]
+        words += ["the episode is over", *(f"{action} is chosen" for action in alphabet.actions)]
+        choices = taken[:, PAD:]
+        visits = np.broadcast_to(taken.sum(axis=1)[:, None], choices.shape)
+        times = np.concatenate([rdp.counts[:, outcomes], choices], axis=1)
+        return cls(tuple(words), times, np.concatenate([taken[:, rdp.letters[outcomes, 0]], visits], axis=1))
+
+    def differ(self, pairs: Int64) -> Int64:
+        """[P] the event that tells most about each pair [P, 2], UNSEEN where none tells enough."""
+        enough = float(LIKELIHOOD_RATIO.threshold(1, np.ones(1, np.int64), len(self.words), LEVEL)[0])
+        alone = _information(self.times, self.chances)
+        most = np.full(len(pairs), UNSEEN, np.int64)
+        step = max(CELLS // len(self.words), 1)
+        for begin in range(0, len(pairs), step):
+            one, other = pairs[begin : begin + step].T
+            k, n = self.times[one] + self.times[other], self.chances[one] + self.chances[other]
+            evidence = np.round(alone[one] + alone[other] - _information(k, n), DIGITS)  # G
+            event = evidence.argmax(axis=1)
+            told = evidence[np.arange(len(event)), event] >= enough
+            most[begin : begin + step] = np.where(told, event, UNSEEN)
+        return most
+
+    def say(self, event: int, one: int, other: int, later: int) -> str:
+        """How often an event happens in two states that are so many steps away."""
+        counts = [(int(self.times[q, event]), int(self.chances[q, event])) for q in (one, other)]
+        frequencies = against(*(k / n for k, n in counts))
+        told = ", ".join(f"{k:,} of {n:,}" for k, n in counts)
+        when = "next" if not later else f"{later} step{'s' if later > 1 else ''} later"
+        return f"{when}, {self.words[event]}: {frequencies} ({told})"
+
+
+def _information(k: Int64, n: Int64) -> Float:
+    """n times the negative entropy of k in n: what two samples have of it more than both together is G of `bounds`."""
+
+    def times_its_logarithm(x: Int64) -> Float:
+        return np.asarray(x * np.log(np.maximum(x, 1)))
+
+    return times_its_logarithm(k) + times_its_logarithm(n - k) - times_its_logarithm(n)
+
+
+def _neighbours(rdp: RDP, events: _Events, most: int, learned: dict[tuple[int, int], str]) -> list[list[int]]:
+    """For each state those most like it in its layer, the nearest first; the learner's nearest is one of them.
+
+    The start of a stationary automaton is like none, since nothing was chosen there.
+    """
+    traits, near = _traits(rdp, events), [[] for _ in range(rdp.n_states)]  # type: Float, list[list[int]]
+    own = dict(reversed(learned))  # of several the first
+    for begin, end in [(1, rdp.n_states)] if rdp.stationary else pairwise(rdp.offsets().tolist()):
+        kept = min(most, end - begin - 1)
+        for first in range(begin, end if kept > 0 else begin, BLOCK):
+            block = traits[first : min(first + BLOCK, end)]
+            distances = _distances(block, traits[begin:end])
+            distances[np.arange(len(block)), np.arange(len(block)) + first - begin] = np.inf
+            nearest = np.argpartition(distances, kept - 1, axis=1)[:, :kept]
+            for i, row in enumerate(nearest.tolist()):
+                q, by = first + i, distances[i]
+                if q in own and own[q] - begin not in row:
+                    row[max(range(kept), key=lambda j: by[row[j]])] = own[q] - begin
+                near[q] = [begin + other for other in sorted(row, key=lambda other: by[other])]
+    return near
+
+
+def _traits(rdp: RDP, events: _Events) -> Float:
+    """[Q, 2V] the roots of how frequent each event is next, and on average after that.
+
+    As if every state had met the average once more: what was hardly tried makes no difference.
+    """
+    usual = events.times.sum(axis=0) / np.maximum(events.chances.sum(axis=0), 1)
+    here = np.sqrt((events.times + usual) / (events.chances + 1))
+    taken, ahead = rdp.taken(), np.zeros_like(here)
+    for y in np.flatnonzero(taken.any(axis=0)):
+        ahead += taken[:, y, None] * here[rdp.tau[:, y]]  # where it is unseen it was never taken
+    return np.concatenate([here, ahead / np.maximum(taken.sum(axis=1), 1)[:, None]], axis=1)
+
+
+def _distances(some: Float, others: Float) -> Float:
+    """[S, O] squared (Hellinger's, up to a factor), no two of a row equal: ties are broken by number.
+
+    Traits, at most 1, become whole numbers whose products add up to less than 2⁵³: to the same in whatever order.
+    """
+    unit = 0.5 ** ((52 - some.shape[1].bit_length()) // 2)
+    some, others = np.round(some / unit), np.round(others / unit)
+    squares = unit**2 * ((some**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * (some @ others.T))
+    return np.asarray(np.round(np.maximum(squares, 0), DIGITS) + 10.0**-DIGITS * np.arange(len(others)) / len(others))
+
+
+class _Walks:
+    """Pairs of states walked together to where they differ."""
+
+    def __init__(self, rdp: RDP, events: _Events, pairs: Int64) -> None:
+        self._tau, self._taken, self._events = rdp.tau, rdp.taken(), events
+        asked = np.unique(self._key(pairs.min(axis=1, initial=rdp.n_states), pairs.max(axis=1, initial=0)))
+        keys, event, *ways = self._explore(asked)
+        symbol = self._choose(keys, event, *ways)
+        self._known = dict(zip(keys.tolist(), zip(event.tolist(), symbol.tolist(), strict=True), strict=True))
+
+    def way(self, one: int, other: int) -> tuple[int, int, int, list[int]] | None:
+        """The nearest states in which two differ, by what event, and the symbols that lead there; None if none do."""
+        symbols: list[int] = []
+        while True:
+            event, symbol = self._known[min(one, other) * len(self._tau) + max(one, other)]
+            if event != UNSEEN:
+                return one, other, event, symbols
+            if symbol == UNSEEN:
+                return None
+            symbols.append(symbol)
+            one, other = int(self._tau[one, symbol]), int(self._tau[other, symbol])
+
+    def _key(self, one: Int64, other: Int64) -> Int64:
+        return np.asarray(np.minimum(one, other).astype(np.int64) * len(self._tau) + np.maximum(one, other))
+
+    def _explore(self, keys: Int64) -> tuple[Int64, Int64, Int64, Int64, Int64]:
+        """Breadth first, from pairs that do not differ at once to those that follow them.
+
+        All pairs met, what tells each apart at once, and all ways from one to another: pair, symbol, pair.
+        """
+        known, events, ways, most = keys, [], [], len(keys) + MOST_PAIRS
+        while len(keys):
+            one, other = np.divmod(keys, len(self._tau))
+            events.append(self._events.differ(np.stack([one, other], axis=1)))
+            alike = events[-1] == UNSEEN
+            mine, theirs = self._tau[one[alike]], self._tau[other[alike]]
+            at, symbol = np.nonzero((mine != UNSEEN) & (theirs != UNSEEN) & (mine != theirs))
+            target = self._key(mine[at, symbol], theirs[at, symbol])
+            ways.append((keys[alike][at], symbol, target))
+            keys = np.setdiff1d(target, known)[: max(most - len(known), 0)]
+            known = np.concatenate([known, keys])
+        source, symbol, target = (np.concatenate(parts) for parts in zip(*ways, strict=True)) if ways else [known] * 3
+        order, inside = np.argsort(known), np.isin(target, known)
+        event = np.concatenate([*events, known[:0]])[order]
+        return known[order], event, source[inside], symbol[inside], target[inside]
+
+    def _choose(self, keys: Int64, event: Int64, source: Int64, symbol: Int64, target: Int64) -> Int64:
+        """[P] the symbol that begins the shortest way to a difference, of several that taken most often by both."""
+        one, other = np.divmod(source, len(self._tau))
+        often = np.minimum(self._taken[one, symbol], self._taken[other, symbol])
+        begin, end = np.searchsorted(keys, source), np.searchsorted(keys, target)
+        never = len(keys) + 1
+        steps = np.where(event == UNSEEN, never, 0)
+        while True:
+            shorter = steps.copy()
+            np.minimum.at(shorter, begin, steps[end] + 1)
+            if np.array_equal(shorter, steps):
+                break
+            steps = shorter
+        shortest = np.flatnonzero((steps[begin] < never) & (steps[end] + 1 == steps[begin]))
+        best = shortest[np.lexsort((symbol[shortest], -often[shortest], begin[shortest]))]
+        found = np.full(len(keys), UNSEEN, np.int64)
+        places, first = np.unique(begin[best], return_index=True)
+        found[places] = symbol[best[first]]
+        return found

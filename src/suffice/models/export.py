@@ -1,0 +1,77 @@
+"""A model for other programs: JSON with every transition, and DOT for Graphviz."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from suffice.automata.histories import show_symbol
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.errors import visible
+from suffice.models.model import Model
+from suffice.planning.policy import policy_rows
+
+
+def to_json(model: Model) -> str:
+    """The promised JSON: states are numbered per layer, t = 0..H leads from layer t to layer t+1.
+
+    A stationary model has one layer, and no t: its policy is what it does where it is most often in each state.
+    """
+    about, plan = model.about, model.own_plan
+    exported = {
+        "horizon": model.rdp.horizon,
+        "delta": about.delta,
+        "metric": about.metric,
+        "bound": about.bound,
+        "layers": about.layers,
+        "transitions": transitions(model.rdp),
+        "policy": [] if plan is None else policy_rows(model.rdp, plan),
+    }
+    return json.dumps(exported, ensure_ascii=False, indent=1)
+
+
+def transitions(rdp: RDP) -> list[dict[str, Any]]:
+    """Every transition with its count and its rewards."""
+    layer, offsets, of_letter = rdp.layer_of(), rdp.offsets(), rdp.symbol_of_letter()
+    rows = []
+    for q, y in zip(*np.nonzero(rdp.tau != UNSEEN), strict=True):
+        t = int(layer[q])
+        seen = np.flatnonzero((of_letter == y) & (rdp.counts[q] > 0))
+        action, observation = rdp.symbol(int(y))
+        named = None if observation is None else dict(zip(rdp.alphabet.features, observation, strict=True))
+        row = {
+            "state": int(q - offsets[t]),
+            "action": action,
+            "observation": named,
+            "next": int(rdp.tau[q, y] - offsets[0 if rdp.stationary else t + 1]),
+            "count": int(rdp.counts[q, seen].sum()),
+            "rewards": [[rdp.alphabet.rewards[rdp.letters[x, 2]], int(rdp.counts[q, x])] for x in seen],
+        }
+        rows.append(row if rdp.stationary else {"t": t} | row)
+    return rows
+
+
+def to_dot(model: Model) -> str:
+    """Graphviz: layers from left to right (a cycle as it comes), one arrow for each pair of states with its symbols."""
+    rdp = model.rdp
+    offsets = rdp.offsets()
+    arrows: dict[tuple[int, int], list[str]] = {}
+    for q, y in zip(*np.nonzero(rdp.tau != UNSEEN), strict=True):
+        arrows.setdefault((int(q), int(rdp.tau[q, y])), []).append(show_symbol(rdp.symbol(int(y))))
+    lines = ["digraph rdp {", "  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];']
+    lines.append('  edge [fontname="sans-serif", fontsize=10];')
+    if rdp.stationary:
+        lines += [f'  {q} [label="{q}"];' for q in range(rdp.n_states)]
+    for t in range(0 if rdp.stationary else len(rdp.layers)):
+        names = " ".join(f'{q} [label="{t}.{q - offsets[t]}"];' for q in range(offsets[t], offsets[t + 1]))
+        lines.append(f"  {{ rank=same; {names} }}")
+    for (q, target), symbols in arrows.items():
+        label = "\\n".join(_escaped(s) for s in symbols)
+        lines.append(f'  {q} -> {target} [label="{label}"];')
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')

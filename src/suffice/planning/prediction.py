@@ -1,0 +1,263 @@
+"""What a plan is worth, as honestly as its own episodes can tell.
+
+The plan's own value believes every merge: a few histories that were merged with a good state, for lack of evidence,
+count as good as it, and a plan seeks out exactly those. Here each *candidate* (a state with the symbol that leads on)
+is valued by what its own episodes met, and by the state it was merged with only as much as one more visit would count:
+
+    U(c) = (Σ_x k_c(x) (r_x + U(q, y_x)) + m_q) / (n_c + 1),   m_q the same mean over all episodes of c's state q
+
+where x runs over the letters that followed c with the plan's action, y_x is the symbol of x, and (q, y_x) is the next
+candidate. Wrong merges then show in the prediction or, where a candidate was rarely seen, in its standard error.
+
+Where the automaton is stationary, a candidate is the same at all steps, and so are its counts: what they are off by
+adds up over the steps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.data.alphabet import PAD
+from suffice.data.episodes import weights
+from suffice.data.log import Log, ask
+from suffice.data.queries import View, added
+from suffice.evidence.estimates import Estimate
+from suffice.kernels import walking
+from suffice.kernels.array_types import Float, Int64
+from suffice.planning.planner import Plan, Scale
+
+DENSE = 1 << 20  # cells, of all steps together, up to which counts are kept in tables
+
+
+def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
+    """The mean return of a plan, by episodes with the letters of the automaton.
+
+    A stationary automaton's plan is one on its layers: see `RDP.unroll`.
+    """
+    passages = _Passages(rdp)
+    passed = passages.passed(ask(episodes, passages, threads))
+    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, passed)
+    layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
+    return prediction.estimate(layers)
+
+
+class _Passed(NamedTuple):
+    """How often an edge, a state with a symbol, was followed by a letter, as one number each, ascending."""
+
+    key: Int64  # [E]
+    times: Int64  # [E]
+
+    @classmethod
+    def of(cls, keys: list[Int64], times: list[Int64]) -> _Passed:
+        """Sums over equal keys."""
+        key, place = np.unique(np.concatenate(keys), return_inverse=True)
+        total = np.zeros(len(key), np.int64)
+        np.add.at(total, place, np.concatenate(times))
+        return cls(key, total)
+
+
+Counts = _Passed | Int64  # or a table [edges of a step and one more, X], where those of all steps are small
+
+
+class _Passages(NamedTuple):
+    """What was met at each step of the automaton, [H+1] of them, by the edge that led there.
+
+    One more edge is for episodes that were where the automaton does not know; they do not count.
+    """
+
+    rdp: RDP
+
+    def __call__(self, view: View) -> list[Counts]:
+        """See `Question`."""
+        rdp, word, weight = self.rdp, view.episodes.word, weights(view.episodes)
+        n, n_letters, of_letter = rdp.n_states, len(rdp.letters), rdp.symbol_of_letter()
+        after = np.full((n + 1, n_letters), n, np.uint32)  # the last row for histories that are unseen, and stay so
+        after[:n] = np.where(rdp.tau == UNSEEN, n, rdp.tau)[:, of_letter]
+        edge_of = np.where(after == n, n, np.arange(n + 1)[:, None]) * len(rdp.symbols) + of_letter
+        state = np.zeros(view.episodes.n, np.uint32)
+        found: list[Counts] = [walking.cross_count(state, np.zeros(1, np.int64), word[0], weight, 2, n_letters)]
+        dense = sum(len(self._edges(t)) + 1 for t in range(rdp.horizon + 1)) * n_letters <= DENSE
+        for t in range(1, rdp.horizon + 1):
+            edges = self._edges(t)
+            if dense:
+                table = np.zeros((len(edges) + 1, n_letters), np.int64)
+                along = after.ravel(), edge_of.ravel(), edges.start
+                walking.advance_along(state, *along, word[t - 1], word[t], weight, table)
+                found.append(table)
+                continue
+            taken = np.minimum(edge_of[state, word[t - 1]] - edges.start, len(edges)).astype(np.uint32)
+            state = after[state, word[t - 1]]
+            start, letter, times = walking.tally(taken, word[t], weight, len(edges) + 1, n_letters)
+            counted = slice(0, int(start[-2]))
+            key = np.repeat(np.array(edges), np.diff(start[:-1])) * n_letters + letter[counted]
+            found.append(_Passed.of([key], [times[counted]]))
+        return found
+
+    def _edges(self, t: int) -> range:
+        """Those that lead into step t."""
+        n_symbols = len(self.rdp.symbols)
+        if t == 0:
+            return range(1)
+        if self.rdp.stationary:
+            return range(self.rdp.n_states * n_symbols)
+        begin, end = self.rdp.offsets()[t - 1 : t + 1].tolist()
+        return range(begin * n_symbols, end * n_symbols)
+
+    def together(self, answers: list[list[Counts]]) -> list[Counts]:
+        """See `Question`."""
+        return answers[0] if len(answers) == 1 else [_added(list(parts)) for parts in zip(*answers, strict=True)]
+
+    def passed(self, answer: list[Counts]) -> list[_Passed]:
+        """The same without tables."""
+        return [self._spelt_out(t, counts) for t, counts in enumerate(answer)]
+
+    def _spelt_out(self, t: int, counts: Counts) -> _Passed:
+        if isinstance(counts, _Passed):
+            return counts
+        edge, letter = np.nonzero(counts[:-1])
+        return _Passed((self._edges(t).start + edge) * counts.shape[1] + letter, counts[edge, letter])
+
+
+def _added(parts: list[Any]) -> Counts:
+    if isinstance(parts[0], np.ndarray):
+        return added(parts)
+    return _Passed.of([part.key for part in parts], [part.times for part in parts])
+
+
+class _Layer(NamedTuple):
+    """What the candidates that lead into a layer met there, as far as they followed the plan."""
+
+    state: Int64  # [C] place in the layer
+    source: Int64  # [C] state and symbol that lead there, as one number
+    n: Int64  # [C] how often they followed the plan
+    candidate: Int64  # [E] of each pair of a candidate and a letter that occurred
+    letter: Int64  # [E]
+    times: Int64  # [E] how often
+
+    def sums(self, values: Float) -> Float:
+        """[C] over the letters that each candidate met; `values` [E]."""
+        return np.bincount(self.candidate, self.times * values, len(self.n)).astype(float)
+
+
+class _Prediction:
+    def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
+        self._rdp, self._actions, self._passed, self._scale = rdp, plan.actions, passed, Scale.of(rdp)
+        self._of_letter, self._offsets, self._reward = rdp.symbol_of_letter(), rdp.offsets(), self._scale.rewards(rdp)
+
+    def estimate(self, layers: list[_Layer]) -> Estimate:
+        rdp, variances = self._rdp, []
+        values = np.zeros((self._size(rdp.horizon), len(rdp.symbols)))  # U of each state of layer t with a symbol
+        for t in range(rdp.horizon, -1, -1):
+            mean, variance = self._backward(t, layers[t], values)
+            variances.append(variance)
+            if t:
+                values = np.zeros((self._size(t - 1), len(rdp.symbols)))
+                values.reshape(-1)[layers[t].source] = mean
+        spread = self._forward(layers, variances[::-1])
+        value = float(self._scale.values(float(mean[0]), float(rdp.horizon + 1)))
+        return Estimate(value, self._scale.width * math.sqrt(spread))
+
+    def _size(self, t: int) -> int:
+        """States of a layer."""
+        return int(self._rdp.layers[t])
+
+    def layer(self, t: int) -> _Layer:
+        """The candidates that lead into layer t: their state, their source, and what they met."""
+        met = self._sorted_out(self._passed[t], first=t == 0)
+        state = met.state - self._offsets[t]
+        action = self._actions[met.state][met.candidate]
+        source = met.source - self._offsets[t - 1] * len(self._rdp.symbols) if t else met.source
+        return self._following(met._replace(state=state, source=source), action)
+
+    def _sorted_out(self, passed: _Passed, first: bool, others: Int64 | None = None) -> _Layer:
+        """All that was met; `others` are keys of which the candidates are wanted too, even if they met nothing."""
+        rdp, n_letters = self._rdp, len(self._rdp.letters)
+        of_key, letter = np.divmod(passed.key, n_letters)
+        source = np.unique(of_key if others is None else np.concatenate([of_key, others]))
+        candidate = np.searchsorted(source, of_key)
+        led_to = rdp.tau[np.divmod(source, len(rdp.symbols))].astype(np.int64) if not first else np.zeros(1, np.int64)
+        n = np.bincount(candidate, passed.times, len(source)).astype(np.int64)
+        return _Layer(led_to, source, n, candidate, letter, passed.times)
+
+    def _following(self, met: _Layer, action: Int64) -> _Layer:
+        """Only what followed the plan's actions [E]."""
+        follows = (action == BEHAVE) | (self._rdp.letters[met.letter, 0] == action + PAD + 1)
+        candidate, times = met.candidate[follows], met.times[follows]
+        n = np.bincount(candidate, times, len(met.n)).astype(np.int64)
+        return _Layer(met.state, met.source, n, candidate, met.letter[follows], times)
+
+    def _backward(self, t: int, layer: _Layer, values: Float) -> tuple[Float, Float]:
+        """U of the candidates that lead into a layer, and the variance of these means."""
+        state, left = layer.state[layer.candidate], self._rdp.horizon - t + 1
+        gains = self._reward[layer.letter] + values[state, self._of_letter[layer.letter]]  # [E]
+        size = self._size(t)
+        visits = np.maximum(np.bincount(layer.state, layer.n, size), 1)
+        pooled = [np.bincount(state, layer.times * g, size) / visits for g in (gains, gains**2)]
+        mean, square = (
+            (layer.sums(g) + p[layer.state]) / (layer.n + 1) for g, p in zip((gains, gains**2), pooled, strict=True)
+        )
+        spread = np.maximum(square - mean**2, 0.0)
+        # as if one more visit had been half the range away: few visits that agree prove little
+        return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2.0) ** 2
+
+    def _forward(self, layers: list[_Layer], variances: list[Float]) -> float:
+        """The variance of the prediction: each candidate's, as often as the plan gets there."""
+        share, shares = np.ones(1), []
+        for t, layer in enumerate(layers):
+            shares.append(share)
+            if t + 1 < len(layers):
+                share = self._arriving(t, layer, share)[layers[t + 1].source]
+        return self._variance(shares, variances)
+
+    def _variance(self, shares: list[Float], variances: list[Float]) -> float:
+        """Candidates of different layers are off independently of each other."""
+        return sum(float(np.sum(share**2 * variance)) for share, variance in zip(shares, variances, strict=True))
+
+    def _arriving(self, t: int, layer: _Layer, share: Float) -> Float:
+        """[Q_t · Y] how often the plan leaves each state of layer t with each symbol."""
+        state, symbol = layer.state[layer.candidate], self._of_letter[layer.letter]
+        size, n_symbols = self._size(t), len(self._rdp.symbols)
+        visits = np.maximum(np.bincount(layer.state, layer.n, size), 1)
+        per_visit = share / (layer.n + 1)
+        borrowed = np.bincount(layer.state, per_visit, size) / visits  # what each state lends its candidates, per visit
+        flow = layer.times * (per_visit[layer.candidate] + borrowed[state])
+        return np.bincount(state * n_symbols + symbol, flow, size * n_symbols).astype(float)
+
+
+class _Tied(_Prediction):
+    """The same candidates at every step but the first."""
+
+    def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
+        super().__init__(rdp, plan, passed)
+        layered, stands = rdp.unroll()
+        self._planned = np.full((rdp.horizon + 1, rdp.n_states), BEHAVE, np.int64)  # by step and state
+        inner = slice(0, layered.n_states - 1)
+        self._planned[layered.layer_of()[inner], stands[inner]] = plan.actions[inner]
+        inside, cut = passed[1 : rdp.horizon], self._seen_as_cut(passed[1 : rdp.horizon + 1])
+        sources = np.unique(cut.key // len(rdp.letters))
+        self._first = self._sorted_out(passed[0], first=True)
+        self._later = self._sorted_out(_Passed.of([p.key for p in inside], [p.times for p in inside]), False, sources)
+        self._last = self._sorted_out(cut, first=False)
+
+    def _seen_as_cut(self, passed: list[_Passed]) -> _Passed:
+        """What the last action shows is not seen."""
+        n, cut = len(self._rdp.letters), self._rdp.when_cut()
+        return _Passed.of([p.key // n * n + cut[p.key % n] for p in passed], [p.times for p in passed])
+
+    def _size(self, t: int) -> int:
+        return self._rdp.n_states
+
+    def layer(self, t: int) -> _Layer:
+        """What followed the plan of step t, at whatever step; what the last shows is not seen."""
+        met = self._last if t == self._rdp.horizon else self._later if t else self._first
+        return self._following(met, self._planned[t, met.state[met.candidate]])
+
+    def _variance(self, shares: list[Float], variances: list[Float]) -> float:
+        """A candidate is off by the same at every step."""
+        off = [share * np.sqrt(variance) for share, variance in zip(shares, variances, strict=True)]
+        later = np.sum(off[1:], axis=0)
+        return float(np.sum(off[0] ** 2) + np.sum(later**2))

@@ -1,0 +1,275 @@
+"""RegORL: from a log to a policy in one call (theory.md §6).
+
+Learn the automaton, map every episode to (q, a, r, q'), plan on the counts. By default all episodes serve both steps,
+the automaton gets a second look (`refining`), and the plan is safe (`planner`). That wastes nothing, but automaton,
+plan and predicted value come from the same data, so that no theorem covers them together.
+
+`Split` is the paper's way: one half of the episodes for the automaton, at δ/(4AO·Q̄) for each test, the other for the
+plan at δ/2; what it will bring is predicted by plans on parts of that half, each valued by the rest. Subsampled
+planning makes the plan on independent counts, which is what the proof asks for; the proof then gives a bracket: the
+plan is worth at least `lower`, and no policy more than `upper`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.automata.rdp import RDP, Tally
+from suffice.data.log import Log, ask
+from suffice.data.queries import View
+from suffice.errors import SettingsError
+from suffice.evidence.estimates import Estimate, Moments
+from suffice.files.checkpoints import NOWHERE, Part
+from suffice.kernels import summing
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.layers import learn_layers
+from suffice.learning.stationary.learner import tie
+from suffice.planning.planner import Bracket, Plan, Planning, plan_on, prove, two_fold, unroll_plan
+from suffice.planning.prediction import predict
+
+CLOSE = 1e-6  # returns that differ by less are the same
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The paper's two halves.
+
+    >>> suffice.learn(episodes, split=suffice.Split(delta=0.1, max_states=20)).about.episodes
+    150
+    """
+
+    delta: float = 0.05  # of everything together
+    accuracy: float | None = None  # ε: how far from the best policy one is content with
+    max_states: int = 1000  # Q̄: at most so many states, all layers together
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise SettingsError(f"δ of a split is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+        if self.accuracy is not None and not self.accuracy > 0:
+            raise SettingsError(f"accuracy must be above 0, not {self.accuracy:g}")
+        if self.max_states < 1:
+            raise SettingsError(f"max_states must be at least 1, not {self.max_states}")
+
+    def per_test(self, episodes: Log) -> float:
+        """δ of each of the learner's tests, δ/(4AO·Q̄)."""
+        actions, observations, _ = episodes.suffix_alphabet()
+        return self.delta / (4 * len(actions) * len(observations) * self.max_states)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Solution:
+    """An automaton, a plan on it, and what is promised of both.
+
+    >>> solution = suffice.regorl(episodes)
+    >>> solution.prediction.value, round(solution.behaviour_value, 3)
+    (5.0, 2.503)
+    >>> print(solution.verdict)
+    Follow the plan: it will likely bring more than the log did.
+    """
+
+    learned: Learned
+    plan: Plan  # on `planned`
+    planning: Planning
+    prediction: Estimate  # what the plan will bring
+    behaviour: Estimate  # what the log itself brought
+    split: Split | None = None
+    bracket: Bracket | None = None  # of a split with subsampled planning: what is proved, if the automaton is right
+    best_return: float = math.inf  # of the log's episodes
+
+    @property
+    def planned(self) -> RDP:
+        """The automaton that the plan is of: what was learned, with its layers."""
+        return layered(self.learned.rdp)
+
+    def __repr__(self) -> str:
+        return f"<Solution: {self.learned.rdp!r}, predicted {self.prediction.value:.4g}>"
+
+    @property
+    def behaviour_value(self) -> float:
+        """The log's mean return."""
+        return self.behaviour.value
+
+    @property
+    def lower_bound(self) -> float:
+        """Likely the plan brings more; with probability about 1 − δ, if other episodes than its own tell (`Split`)."""
+        return self.prediction.lower(self.planning.delta)
+
+    @property
+    def verdict(self) -> str:
+        """Whether to follow the plan at all."""
+        blind = self.learned.promise.detectable is not None and self.learned.promise.detectable > 1
+        if blind and not self.learned.rdp.stationary:
+            return "Keep to what the log did for now: most histories are too rare to tell states apart. Log more."
+        if self.lower_bound > self.behaviour_value:
+            return "Follow the plan: it will likely bring more than the log did."
+        return "Keep to what the log did for now: the plan is not sure to bring as much. More episodes may help."
+
+    @property
+    def sentence(self) -> str:
+        """The promise of the plan, for a person."""
+        told = (
+            f"{self.verdict} The plan is predicted to bring {self.prediction.value:.4g} per episode, {self._likely} at "
+            f"least {self.lower_bound:.4g} if the automaton is right; the log brought {self.behaviour_value:.4g}."
+        )
+        if self.prediction.value > self.best_return + CLOSE:
+            told += f" No logged episode brought that much, the best {self.best_return:.4g}: be careful."
+        if self.planning.discount is not None:
+            told += f" That is for {self.learned.rdp.horizon} steps and undiscounted, though the plan is for ever."
+        if self.split is None:
+            return f"{told} Automaton, plan and prediction share the same episodes, which flatters the prediction."
+        told += (
+            " The automaton comes from one half of the episodes, the plan from the other, the prediction from episodes "
+            "that its plan did not see."
+        )
+        return f"{told} {self._proof(self.split)}"
+
+    @property
+    def _likely(self) -> str:
+        """A level only where the prediction comes from episodes that the plan did not choose its actions by."""
+        return "likely" if self.split is None else f"with about {100 * (1 - self.planning.delta):.3g} % confidence"
+
+    def _proof(self, split: Split) -> str:
+        if self.learned.rdp.n_states > split.max_states:
+            return f"No theorem holds: there are more states than the {split.max_states} of max_states; raise it."
+        if self.bracket is None:
+            return (
+                f"The paper's theorem (within ε of the best policy with probability {1 - split.delta:g}, if N is large "
+                "enough) is for plans on independent counts: --planner subsampled."
+            )
+        gap = self.bracket.upper - self.bracket.lower
+        told = (
+            f"Proved, with probability {1 - split.delta:g}, if the process has at most {split.max_states} states and "
+            f"N is large enough to tell them apart: the plan brings at least {self.bracket.lower:.4g} and is within "
+            f"{gap:.4g} of the best policy."
+        )
+        if split.accuracy is None:
+            return told
+        reached = "is proved" if gap <= split.accuracy else "is not proved; that takes more episodes"
+        return f"{told} The accuracy of {split.accuracy:g} that was asked for {reached}."
+
+
+def regorl(
+    episodes: Log,
+    settings: Settings | None = None,
+    planning: Planning | None = None,
+    *,
+    split: Split | None = None,
+    second_look: bool = True,
+    stationary: bool = False,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    kept: Part = NOWHERE,
+) -> Solution:
+    """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
+
+    With `stationary` one automaton for all steps (`tying`), and a plan for as many steps as the log has.
+
+    >>> suffice.regorl(episodes)
+    <Solution: <RDP: 11 states in layers 1 1 2 2 2 2 1>, predicted 5>
+    >>> suffice.regorl(episodes, stationary=True)
+    <Solution: <RDP: 8 states in one layer>, predicted 5>
+    """
+    settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
+    if stationary:
+        return _tied(episodes, settings, planning, split, progress, kept)
+    if split is not None:
+        first, second, _ = episodes.divide(0.5, rng)
+        level = replace(settings, delta=split.per_test(episodes), confidence=None)
+        learned = adact_h(first, level, progress, kept=kept.part("first"))
+        planning = replace(planning, delta=split.delta / 2)
+        plan, bracket, unused = _plan(learned, second, None, planning, rng)
+        rdp = learned.rdp
+        prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
+        behaviour, best = returns(episodes)
+        return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
+    learned = learn_layers(episodes, settings, second_look, progress, kept)
+    plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
+    prediction = predict(learned.rdp, plan, episodes, settings.threads)
+    behaviour, best = returns(episodes, settings.threads)
+    return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
+
+
+def layered(rdp: RDP) -> RDP:
+    """An automaton with its layers, as plans for a horizon need them."""
+    return rdp.unroll()[0] if rdp.stationary else rdp
+
+
+def _tied(
+    episodes: Log,
+    settings: Settings,
+    planning: Planning,
+    split: Split | None,
+    progress: Callable[[int, int], None],
+    kept: Part,
+) -> Solution:
+    if split is not None or planning.subsample:
+        raise SettingsError(
+            "the paper's proof is for layers: a split and subsampled plans do not go with a stationary automaton"
+        )
+    learned = tie(episodes, settings, progress, kept)
+    rdp = learned.rdp
+    forever = planning.discount is not None
+    plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
+    prediction = predict(rdp, plan, episodes, settings.threads)
+    behaviour, best = returns(episodes, settings.threads)
+    return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
+
+
+def _plan(
+    learned: Learned, episodes: Log, tally: Tally | None, planning: Planning, rng: np.random.Generator
+) -> tuple[Plan, Bracket | None, Log | None]:
+    """A plan, what is proved of it, and episodes that had no say in it but how often each state was met."""
+    rdp = learned.rdp
+    if not planning.subsample:
+        return plan_on(rdp, planning, tally or rdp.tally(episodes)), None, None
+    main, spare, _ = episodes.divide(0.5, rng)
+    drawn = two_fold(rdp.tally(main), rdp.tally(spare), planning.delta, rng)
+    plan = plan_on(rdp, planning, drawn)
+    return plan, prove(rdp, plan, drawn, planning.delta), spare
+
+
+def _cross_fitted(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator) -> Estimate:
+    """What plans are worth by episodes that they were not made on: of each half, by the other."""
+    halves = episodes.divide(0.5, rng)[:2]
+    found = [predict(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
+    return Estimate(sum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
+
+
+class _Returns(NamedTuple):
+    """What each episode brought: enough to tell the mean and its error, and the most."""
+
+    rewards: NDArray[np.float64]  # [X] of each letter
+
+    def __call__(self, view: View) -> tuple[Moments, float]:
+        """See `Question`."""
+        total = np.zeros(view.episodes.n)
+        summing.add_values(view.episodes.word, self.rewards, total)
+        return Moments.of(total, view.episodes.weight), float(total.max())
+
+    def together(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
+        """See `Question`."""
+        moments = [moment for moment, _ in answers]
+        return sum(moments[1:], moments[0]), max(most for _, most in answers)
+
+
+def returns(log: Log, threads: int = 1) -> tuple[Estimate, float]:
+    """What an episode of the log brings on average, with the standard error, and the most that one brought."""
+    rewards = np.array(log.alphabet.rewards)[log.letters[:, 2]]
+    moments, most = ask(log, _Returns(rewards), threads)
+    return moments.estimate(), most
+
+
+def log_return(log: Log) -> Estimate:
+    """What an episode of the log brings on average, with its standard error, weights counted."""
+    return returns(log)[0]
+
+
+def mean_return(log: Log) -> float:
+    """What an episode of the log brings on average."""
+    return log_return(log).value
