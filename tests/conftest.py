@@ -24,6 +24,7 @@ LONGEST = (
     "test_distances.py",
     "test_lab_running.py",
     "test_readme.py",
+    "test_golden_outputs.py",
     "test_adaptive.py",
     "test_cli_policies.py",
     "test_exact_learned.py",
