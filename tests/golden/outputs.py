@@ -114,6 +114,7 @@ CASES = {
     "draw-layers": "draw learn-layers.model -o {}.svg",
     "draw-stationary": "draw learn-stationary.model --title 'A maze' --full --labels -o {}.svg",
     "draw-most": "draw learn-layers.model --most 6 -o {}.svg",
+    "draw-binned": "draw learn-binned.model -o {}.svg",  # observations that read alike, with and without an action
     "explore-layers": "explore learn-layers.model -o {}.html",
     "explore-both": "explore learn-stationary.model --log simulate-set.parquet --episodes 5 "
     "--compare learn-auto.model -o {}.html",

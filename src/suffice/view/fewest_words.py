@@ -98,10 +98,13 @@ class _Speech:
         rewards: dict[Step, set[int]] = {}
         actions: dict[Step, set[int]] = {}
         first: dict[object, int] = {}  # observation that reads so
+        acted = {_values(rdp, o, self.features) for a, o in paid if self.said[a, o][0] != UNSAID}
         for (a, o), some in paid.items():
             action, seen = self.said[a, o]
             if seen != UNSAID:
-                seen = first.setdefault(_values(rdp, o, self.features), o)
+                values = _values(rdp, o, self.features)
+                action = a if values in acted else action  # observations that read alike name the action alike
+                seen = first.setdefault(values, o)
             rewards.setdefault((action, seen), set()).update(some)
             actions.setdefault((action, seen), set()).add(a)
         lines = []
