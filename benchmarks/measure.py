@@ -13,7 +13,7 @@ from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
 from suffice.engines.engine import running
 from suffice.evidence.statistic import Counted
-from suffice.lab.measuring import measured
+from suffice.lab.resources import measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
 
 
@@ -72,4 +72,4 @@ def counting(episodes: Episodes, settings: Settings) -> Callable[[Episodes, Sett
 def peak_bytes(episodes: Episodes, settings: Settings) -> int:
     """Peak resident memory of a run above what was resident before it (Linux)."""
     warm_up(episodes, settings)
-    return measured(lambda: adact_h(episodes, settings))[1].bytes
+    return measure(lambda: adact_h(episodes, settings))[1].bytes

@@ -27,10 +27,10 @@ from suffice.data.episodes import Episodes
 from suffice.domains.domain import Domain
 from suffice.domains.exact.stationary import END, START, Stationary, stationary_rdp
 from suffice.kernels.array_types import Int64
-from suffice.lab.measuring import measured
 from suffice.lab.peers.alergia import aalpy
 from suffice.lab.peers.flexfringe import HEURISTICS, flexfringe
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau
+from suffice.lab.resources import measure
 from suffice.learning.adact_h import Settings
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import tie
@@ -163,7 +163,7 @@ def perform(job: Job, binary: str | None) -> Result:
     episodes, truth = job.experiment.episodes(job.n, job.seed), truth_of(job.experiment)
     if job.method in ("suffice", "scaling"):
         tie(episodes.columns(slice(0, 300)))  # compiles
-        learned, took = measured(lambda: tie(episodes))
+        learned, took = measure(lambda: tie(episodes))
         rdp = learned.rdp
         machine = Machine(rdp.tau[:, rdp.symbol_of_letter()].astype(np.int64), took, closed=False)
     elif job.method == "AALpy":

@@ -11,16 +11,16 @@ pytest.importorskip("matplotlib", reason="pictures are optional")
 
 from suffice.evidence.languages import Family
 from suffice.lab.curves import levels, needs, recovery, theorem
+from suffice.lab.curves.cases import SMALL, Case, is_exact, needed
 from suffice.lab.curves.levels import LEVELS
 from suffice.lab.curves.needs import NEEDS, Observed, halfway
-from suffice.lab.curves.places import SMALL, Place, exact, needed
-from suffice.lab.curves.reading import Rate, gained, paragraph, present, recovered
 from suffice.lab.curves.recovery import RECOVERY, enough_from
+from suffice.lab.curves.summaries import Rate, gained, paragraph, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.knowing import about
 from suffice.lab.study import Study, brief
+from suffice.lab.truth import ground_truth
 
-CORRIDOR = Place("corridor", 5)  # Q_min = 11, V* = 5, the behaviour's return 2.5
+CORRIDOR = Case("corridor", 5)  # Q_min = 11, V* = 5, the behaviour's return 2.5
 STUDIES = (RECOVERY, NEEDS, LEVELS)
 
 
@@ -87,9 +87,9 @@ def test_shares() -> None:
     )
     assert gained(run) == 0.25
     assert recovered(run) == pytest.approx(8 / 11)
-    folded = about("t-maze", (), 5).stationary
+    folded = ground_truth("t-maze", (), 5).stationary
     assert folded is not None
-    tied = Result(experiment=Place("t-maze", 5).experiment("stationary", 100, 101, 1e-3), recovered=6)
+    tied = Result(experiment=Case("t-maze", 5).experiment("stationary", 100, 101, 1e-3), recovered=6)
     assert recovered(tied) == 6 / folded.n_states == 0.5  # of 12, where the layered automaton has 20
 
 
@@ -128,8 +128,8 @@ def exactly(e: Experiment, yes: bool) -> Result:
 
 def test_exact() -> None:
     e = CORRIDOR.experiment("conjunctions/fisher", 100, 101, 1e-3)
-    assert exact(exactly(e, True)) and not exact(exactly(e, False))
-    assert not exact(Result(experiment=e, recovered=11, splits=1, merges=0))
+    assert is_exact(exactly(e, True)) and not is_exact(exactly(e, False))
+    assert not is_exact(Result(experiment=e, recovered=11, splits=1, merges=0))
 
 
 def test_needs_puts_observations_beside_theory() -> None:

@@ -36,13 +36,13 @@ from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.lab import learners, store
 from suffice.lab.experiment import Experiment, Result, distinct, options_of
-from suffice.lab.knowing import about
 from suffice.lab.learners import find
-from suffice.lab.measuring import Took, measured, measured_command
 from suffice.lab.paper import TABLE_1
 from suffice.lab.peers.flexfringe import HEURISTICS
 from suffice.lab.peers.machines import Machine, traces
+from suffice.lab.resources import ResourceUse, measure, measure_command
 from suffice.lab.scoring import likeness, value_of
+from suffice.lab.truth import ground_truth
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import tie
@@ -262,7 +262,7 @@ def test_likeness_is_what_histories_say(
     domain: str, options: tuple[tuple[str, str], ...], horizon: int, learner: str, delta: float, n: int, kinds: str
 ) -> None:
     learned = learners.learner_of(learner, delta)(a_log(domain, horizon, n, options)).rdp
-    true = about(domain, options, horizon).like(learned)
+    true = ground_truth(domain, options, horizon).like(learned)
     assert true is not None
     found = likeness(learned, true)
     assert found[:3] == by_definition(learned, true, 5) and found.true == true.n_states
@@ -305,7 +305,7 @@ def test_likeness_by_hand(learned: RDP, expected: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("row", TABLE_1[:4], ids=lambda row: row.name)
 def test_the_truth_is_exactly_like_itself(row: Any) -> None:
-    known = about(row.name, (), row.horizon)
+    known = ground_truth(row.name, (), row.horizon)
     for true in (known.layered, known.stationary):
         assert true is not None
         assert likeness(true, true) == (true.n_states, 0, 0, true.n_states) and likeness(true, true).exact
@@ -416,7 +416,7 @@ def true_machine(domain: str, options: tuple[tuple[str, str], ...], horizon: int
     for q, *step, target in true.arrows.rows():
         if tuple(step) in letter:
             delta[q, letter[tuple(step)]] = target
-    return Machine(delta, Took(1.0, 1), False), log
+    return Machine(delta, ResourceUse(1.0, 1), False), log
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
@@ -438,7 +438,7 @@ def test_a_perfect_peer_is_scored_as_perfect(
         learners.alergia, "aalpy", lambda episodes, eps, closed, general: machine._replace(closed=closed)
     )
     found = find("aalpy/auto/closed" if closed else "aalpy/auto", log, 0.05, None)
-    rdp, known = found.rdp, about(domain, options, horizon)
+    rdp, known = found.rdp, ground_truth(domain, options, horizon)
     assert rdp.stationary and rdp.horizon == horizon and rdp.cut is not None and log.weight is not None
     happened = np.zeros((horizon + 1, len(log.letters)), np.int64)
     for t, word in enumerate(log.word):
@@ -486,24 +486,24 @@ def busy(seconds: float) -> str:
 
 
 def test_memory_that_a_call_needs_is_seen() -> None:
-    kept, took = measured(lambda: np.ones(50 * MB, np.uint8))
+    kept, took = measure(lambda: np.ones(50 * MB, np.uint8))
     assert len(kept) == 50 * MB and 49 * MB < took.bytes < 60 * MB
-    size, took = measured(lambda: len(b"x" * 50 * MB))  # given back before the end
+    size, took = measure(lambda: len(b"x" * 50 * MB))  # given back before the end
     assert size == 50 * MB and 49 * MB < took.bytes < 60 * MB
-    assert measured(lambda: None)[1].bytes < 5 * MB
+    assert measure(lambda: None)[1].bytes < 5 * MB
 
 
 def test_cpu_time_of_a_call_is_seen_and_sleep_is_not() -> None:
-    returned, took = measured(lambda: busy(0.1))
+    returned, took = measure(lambda: busy(0.1))
     assert returned == "done" and 0.1 <= took.seconds < 0.3
-    assert measured(lambda: time.sleep(0.1))[1].seconds < 0.05
+    assert measure(lambda: time.sleep(0.1))[1].seconds < 0.05
 
 
 def test_what_a_program_takes_is_its_own(tmp_path: Path) -> None:
     """Not that of the process which starts it."""
     ballast = np.ones(200 * MB, np.uint8)
     code = "import time\nb'x' * 50_000_000\nwhile time.process_time() < 0.2: pass\nopen('here', 'w').close()"
-    took = measured_command([sys.executable, "-I", "-S", "-c", code], tmp_path)
+    took = measure_command([sys.executable, "-I", "-S", "-c", code], tmp_path)
     assert 50 * MB < took.bytes < 150 * MB < len(ballast)
     assert 0.2 <= took.seconds < 1
     assert (tmp_path / "here").exists()
@@ -511,8 +511,8 @@ def test_what_a_program_takes_is_its_own(tmp_path: Path) -> None:
 
 def test_programs_that_fail_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SufficeError, match=r"^sh failed: too bad$"):
-        measured_command(["/bin/sh", "-c", "echo too bad >&2; exit 3"], tmp_path)
+        measure_command(["/bin/sh", "-c", "echo too bad >&2; exit 3"], tmp_path)
     with pytest.raises(SufficeError, match=r"^sh failed: without a word$"):
-        measured_command(["/bin/sh", "-c", "kill -9 $$"], tmp_path)
+        measure_command(["/bin/sh", "-c", "kill -9 $$"], tmp_path)
     with pytest.raises(SufficeError, match=r"^there failed: .*No such file"):
-        measured_command(["/not/there"], tmp_path)
+        measure_command(["/not/there"], tmp_path)

@@ -17,8 +17,8 @@ from suffice.errors import SufficeError
 from suffice.lab import learners, store
 from suffice.lab.experiment import Experiment, Result
 from suffice.lab.peers.flexfringe import find_flexfringe
-from suffice.lab.performing import perform
-from suffice.lab.running import DIED, Means, run_all
+from suffice.lab.run_experiment import run_experiment
+from suffice.lab.runner import DIED, RunSettings, run_all
 
 OTHERS_PROGRAM = "flexfringe/likelihood-ratio"  # runs whatever is given
 
@@ -38,7 +38,7 @@ SLOW = an_experiment(learner=OTHERS_PROGRAM)
 
 @cache
 def expected() -> dict[str, Result]:
-    return {e.id: what(perform(e)) for e in QUICK}
+    return {e.id: what(run_experiment(e)) for e in QUICK}
 
 
 def what(result: Result) -> Result:
@@ -91,7 +91,7 @@ def gone(pid: int) -> bool:
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_runs_give_what_experiments_give(tmp_path: Path, jobs: int) -> None:
     told: list[tuple[int, int]] = []
-    results = run_all([*QUICK, *QUICK], tmp_path, Means(jobs), lambda done, of: told.append((done, of)))
+    results = run_all([*QUICK, *QUICK], tmp_path, RunSettings(jobs), lambda done, of: told.append((done, of)))
     assert {name: what(result) for name, result in results.items()} == expected()
     assert all(result.bytes > 0 for result in results.values())
     assert results[QUICK[-1].id].seconds > 0  # the others take less than a tick of some clocks
@@ -101,31 +101,31 @@ def test_runs_give_what_experiments_give(tmp_path: Path, jobs: int) -> None:
 
 def test_what_is_there_is_not_run_again(tmp_path: Path) -> None:
     """But what is not, and whatever else is in the folder does not matter."""
-    first = run_all(QUICK[:2], tmp_path, Means(2))
+    first = run_all(QUICK[:2], tmp_path, RunSettings(2))
     before = files(tmp_path)
     told: list[tuple[int, int]] = []
-    assert run_all(QUICK[1::-1], tmp_path, Means(2), lambda done, of: told.append((done, of))) == first
+    assert run_all(QUICK[1::-1], tmp_path, RunSettings(2), lambda done, of: told.append((done, of))) == first
     assert files(tmp_path) == before and told == [(2, 2)]
     store.save_bundle(first.values(), tmp_path / "all.jsonl.gz")
     for file in (tmp_path / store.RUNS).iterdir():
         file.unlink()
-    assert run_all(QUICK[1:3], tmp_path, Means(2)).keys() == {e.id for e in QUICK[1:3]}
+    assert run_all(QUICK[1:3], tmp_path, RunSettings(2)).keys() == {e.id for e in QUICK[1:3]}
     assert files(tmp_path).keys() == {QUICK[2].id}
 
 
 def test_over_time_a_run_ends_with_all_that_it_started(tmp_path: Path) -> None:
-    means = Means(2, seconds=2.0, flexfringe=sleeper(tmp_path))
-    results = run_all([SLOW, QUICK[0]], tmp_path, means)
+    settings = RunSettings(2, seconds=2.0, flexfringe=sleeper(tmp_path))
+    results = run_all([SLOW, QUICK[0]], tmp_path, settings)
     assert results[SLOW.id] == Result(experiment=SLOW, stopped="over 2 s", limit=2.0) and not results[SLOW.id].failed
     assert not results[QUICK[0].id].stopped and len(pids(tmp_path)) == 2
     assert all(gone(pid) for pid in pids(tmp_path))
     place = Path((tmp_path / "place").read_text().strip())
     assert place.is_relative_to(tempfile.gettempdir()) and not place.exists()
     # once is enough, but more time may help
-    assert run_all([SLOW, QUICK[0]], tmp_path, means) == results == store.load(tmp_path)
-    assert run_all([SLOW], tmp_path, replace(means, seconds=0.5)) == {SLOW.id: results[SLOW.id]}
+    assert run_all([SLOW, QUICK[0]], tmp_path, settings) == results == store.load(tmp_path)
+    assert run_all([SLOW], tmp_path, replace(settings, seconds=0.5)) == {SLOW.id: results[SLOW.id]}
     assert len(pids(tmp_path)) == 2
-    again = run_all([SLOW, QUICK[0]], tmp_path, replace(means, seconds=2.1))
+    again = run_all([SLOW, QUICK[0]], tmp_path, replace(settings, seconds=2.1))
     assert again[SLOW.id].limit == 2.1 and again[QUICK[0].id] == results[QUICK[0].id]
     assert len(pids(tmp_path)) == 4 and all(gone(pid) for pid in pids(tmp_path))
     assert store.load(tmp_path) == again
@@ -133,7 +133,7 @@ def test_over_time_a_run_ends_with_all_that_it_started(tmp_path: Path) -> None:
 
 def test_a_run_over_the_memory_limit_says_so(tmp_path: Path) -> None:
     large = an_experiment(episodes=2_000_000)
-    results = run_all([large, QUICK[0]], tmp_path, Means(1, seconds=60, bytes=1 << 29))
+    results = run_all([large, QUICK[0]], tmp_path, RunSettings(1, seconds=60, bytes=1 << 29))
     assert results[large.id] == Result(experiment=large, stopped="over 0.5 GiB", limit=60)
     assert store.load(tmp_path) == results
 
@@ -141,18 +141,18 @@ def test_a_run_over_the_memory_limit_says_so(tmp_path: Path) -> None:
 def test_without_its_program_a_learner_is_left_out(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     wanted = [SLOW, an_experiment(learner=f"{OTHERS_PROGRAM}/closed"), QUICK[0]]
-    results = run_all(wanted, tmp_path, Means(1), lambda done, of: told.append((done, of)))
+    results = run_all(wanted, tmp_path, RunSettings(1), lambda done, of: told.append((done, of)))
     assert results.keys() == files(tmp_path).keys() == {QUICK[0].id}
     assert told == [(0, 1), (1, 1)]
     stopped = Result(experiment=wanted[0], stopped="over 5 s", limit=5)
     store.save(stopped, tmp_path)  # it is worth another try, but not here
-    assert run_all(wanted, tmp_path, Means(1)) == {**results, wanted[0].id: stopped}
+    assert run_all(wanted, tmp_path, RunSettings(1)) == {**results, wanted[0].id: stopped}
 
 
 def test_without_its_library_a_learner_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refusal would be kept, and in the way once it is installed."""
     monkeypatch.setattr(learners, "find_spec", lambda name: None)
-    assert run_all([an_experiment(learner="aalpy/auto")], tmp_path, Means(1)) == {} == files(tmp_path)
+    assert run_all([an_experiment(learner="aalpy/auto")], tmp_path, RunSettings(1)) == {} == files(tmp_path)
 
 
 def test_a_program_that_is_named_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,23 +177,23 @@ def test_refusals_are_results(tmp_path: Path) -> None:
         an_experiment(learner="best"): "refused: best is no learner",
         an_experiment(options=(("colour", "red"),)): "refused: unknown option of t-maze: 'colour'",
     }
-    means = Means(2)
-    results = run_all(refused, tmp_path, means)
+    settings = RunSettings(2)
+    results = run_all(refused, tmp_path, settings)
     for experiment, words in refused.items():
         result = results[experiment.id]
-        assert re.match(words, result.stopped) and result.limit == means.seconds and not result.failed
+        assert re.match(words, result.stopped) and result.limit == settings.seconds and not result.failed
     assert store.load(tmp_path) == results
     before = files(tmp_path)
-    assert run_all(refused, tmp_path, means) == results and files(tmp_path) == before
+    assert run_all(refused, tmp_path, settings) == results and files(tmp_path) == before
 
 
 def test_a_run_that_dies_is_told_of_but_not_kept(tmp_path: Path) -> None:
     """The program ends everything in its group: the run too, but not those beside it, nor the server."""
-    means = Means(2, flexfringe=program(tmp_path, "kill -9 0"))
-    results = run_all([SLOW, *QUICK[:2]], tmp_path, means)
+    settings = RunSettings(2, flexfringe=program(tmp_path, "kill -9 0"))
+    results = run_all([SLOW, *QUICK[:2]], tmp_path, settings)
     assert results[SLOW.id] == Result(experiment=SLOW, stopped=DIED) and results[SLOW.id].failed
     assert files(tmp_path).keys() == {e.id for e in QUICK[:2]}
-    assert run_all([SLOW], tmp_path, means)[SLOW.id].failed and len(pids(tmp_path)) == 2
+    assert run_all([SLOW], tmp_path, settings)[SLOW.id].failed and len(pids(tmp_path)) == 2
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_run_that_dies_is_told_of_but_not_kept(tmp_path: Path) -> None:
     ],
 )
 def test_another_programs_faults_are_worth_another_try(tmp_path: Path, script: str, words: str) -> None:
-    result = run_all([SLOW], tmp_path, Means(1, flexfringe=program(tmp_path, script)))[SLOW.id]
+    result = run_all([SLOW], tmp_path, RunSettings(1, flexfringe=program(tmp_path, script)))[SLOW.id]
     assert result.failed and result.stopped.startswith(words) and not files(tmp_path)
 
 
@@ -221,11 +221,11 @@ def test_an_interrupted_list_goes_on_where_it_was(tmp_path: Path) -> None:
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_all([SLOW, *QUICK], tmp_path, Means(2, seconds=30, flexfringe=binary), interrupt)
+        run_all([SLOW, *QUICK], tmp_path, RunSettings(2, seconds=30, flexfringe=binary), interrupt)
     assert time.monotonic() - start < 20
     assert len(pids(tmp_path)) == 2 and all(gone(pid) for pid in pids(tmp_path))
     kept = files(tmp_path)
     assert len(kept) == 2 and kept.keys() < {e.id for e in QUICK}
-    results = run_all([SLOW, *QUICK], tmp_path, Means(2))
+    results = run_all([SLOW, *QUICK], tmp_path, RunSettings(2))
     assert results.keys() == files(tmp_path).keys() == {e.id for e in QUICK}
     assert not any(result.stopped for result in results.values()) and kept.items() < files(tmp_path).items()

@@ -23,7 +23,6 @@ from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.kernels.array_types import Int64
-from suffice.lab.measuring import Took
 from suffice.lab.peers.alergia import aalpy
 from suffice.lab.peers.flexfringe import (
     HEURISTICS,
@@ -34,6 +33,7 @@ from suffice.lab.peers.flexfringe import (
     write_abbadingo,
 )
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau, traces
+from suffice.lab.resources import ResourceUse
 from suffice.lab.scoring import value_of
 
 MAZE, HORIZON = TMaze(length=2, cue_visible=True), 8
@@ -52,7 +52,7 @@ def truth() -> Stationary:
 
 
 def machine(delta: Int64) -> Machine:
-    return Machine(delta, Took(1.0, 1), closed=False)
+    return Machine(delta, ResourceUse(1.0, 1), closed=False)
 
 
 @cache
@@ -89,7 +89,7 @@ CLOSED = (("likelihood-ratio", 7), ("alergia", 7), ("css", 7))
 
 
 def read_closed(text: str) -> Machine:
-    return Machine(read_flexfringe(text, len(episodes().letters)), Took(1.0, 1), closed=True)
+    return Machine(read_flexfringe(text, len(episodes().letters)), ResourceUse(1.0, 1), closed=True)
 
 
 @pytest.mark.parametrize(("heuristic", "states"), CLOSED)

@@ -18,8 +18,8 @@ from suffice.domains.registry import make
 from suffice.errors import SufficeError
 from suffice.lab import figures, table1
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.reproducing import run_studies
-from suffice.lab.running import Means
+from suffice.lab.reproduce import run_studies
+from suffice.lab.runner import RunSettings
 from suffice.lab.store import load_bundle, save
 from suffice.lab.study import Page, Study
 from suffice.view.style import drawing
@@ -41,7 +41,7 @@ def count(results: Results) -> Page:
 
 def test_a_study_becomes_a_page_its_pictures_and_its_results(tmp_path: Path) -> None:
     study = Study("few", "A few", few, count)
-    results, files = run_studies("few", (study,), tmp_path, Means(1))
+    results, files = run_studies("few", (study,), tmp_path, RunSettings(1))
     assert [file.name for file in files] == ["few.md", "empty.svg", "empty.png", "few.jsonl.gz"]
     assert (tmp_path / "few.md").read_text() == "2 results\n\n![nothing](empty.svg)\n"
     assert sorted(r.experiment.seed for r in load_bundle(files[-1])) == [1, 2] and len(results) == 2
@@ -49,7 +49,7 @@ def test_a_study_becomes_a_page_its_pictures_and_its_results(tmp_path: Path) -> 
     before = {file: file.read_bytes() for file in files}
     for single in (tmp_path / "runs").iterdir():
         single.unlink()
-    run_studies("few", (study,), tmp_path, Means(1))  # from the results kept together, and nothing is run
+    run_studies("few", (study,), tmp_path, RunSettings(1))  # from the results kept together, and nothing is run
     assert {file: file.read_bytes() for file in files} == before and not list((tmp_path / "runs").iterdir())
 
 
@@ -125,8 +125,8 @@ def test_without_matplotlib_curves_are_refused_before_they_are_run(
 
 def test_a_quick_run_does_not_lose_what_took_hours(tmp_path: Path) -> None:
     study = Study("few", "A few", few, count)
-    run_studies("few", (study,), tmp_path, Means(1))
-    run_studies("few", (study,), tmp_path, Means(1), quick=True)
+    run_studies("few", (study,), tmp_path, RunSettings(1))
+    run_studies("few", (study,), tmp_path, RunSettings(1), quick=True)
     assert len(load_bundle(tmp_path / "few.jsonl.gz")) == 2
     assert (tmp_path / "few.md").read_text().startswith("1 results")
 

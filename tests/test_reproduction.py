@@ -20,14 +20,14 @@ from suffice.domains.registry import make
 from suffice.evidence.languages import Family
 from suffice.lab import table1
 from suffice.lab.curves import theorem
-from suffice.lab.curves.places import exact
+from suffice.lab.curves.cases import is_exact
 from suffice.lab.curves.studies import CURVES
 from suffice.lab.experiment import Result, Results
-from suffice.lab.knowing import about, known
 from suffice.lab.paper import TABLE_1, Row
-from suffice.lab.reproducing import analyse
+from suffice.lab.reproduce import analyse
 from suffice.lab.store import load_bundle
 from suffice.lab.study import Study
+from suffice.lab.truth import ground_truth, truth_for
 from suffice.planning.controller import Controller
 from suffice.planning.planner import GREEDY, plan_on
 
@@ -71,7 +71,7 @@ def test_the_papers_test_never_splits() -> None:
     ended = [run for run in runs if not run.stopped]
     assert len(ended) > 1000
     for run in ended:
-        assert run.splits == 0 and run.states <= known(run.experiment).layered.n_states
+        assert run.splits == 0 and run.states <= truth_for(run.experiment).layered.n_states
 
 
 def test_the_sketch_finishes_where_the_paper_gave_up() -> None:
@@ -143,7 +143,7 @@ def test_flexfringe_is_often_optimal() -> None:
     method = table1.Method("", tuple(FLEXFRINGE))
     shares = [
         fmean(run.mean_return for run in method.best(committed("table1"), row, 100_000))
-        / float(about(row.name, (), row.horizon).truth.optimal_value)
+        / float(ground_truth(row.name, (), row.horizon).truth.optimal_value)
         for row in TABLE_1
     ]
     assert sum(share > 0.999 for share in shares) >= 3
@@ -157,7 +157,7 @@ def test_aalpy_is_bold_in_the_maze() -> None:
 
 def test_folding_time_is_optimal_everywhere() -> None:
     for row in TABLE_1:
-        best = float(about(row.name, (), row.horizon).truth.optimal_value)
+        best = float(ground_truth(row.name, (), row.horizon).truth.optimal_value)
         assert all(run.mean_return == pytest.approx(best, rel=1e-3) for run in runs_of("stationary", row.name, 100_000))
 
 
@@ -170,14 +170,14 @@ def test_how_careful_the_papers_test_is() -> None:
 
 
 def maze() -> Minimal:
-    return about("t-maze", (), 5).truth.minimal
+    return ground_truth("t-maze", (), 5).truth.minimal
 
 
 def test_where_the_theorem_fails() -> None:
     place = theorem.TESTED[-1]
     assert place.options == (("enemy", "0.55"),) and place.horizon == 3
     runs = [committed("curves")[e.id] for e in theorem.trials(place)]
-    assert len(runs) == 20 and not any(exact(run) for run in runs)
+    assert len(runs) == 20 and not any(is_exact(run) for run in runs)
     assert f"{theorem.promised(place.minimal, theorem.DELTA):.2f}" == "0.95"
 
 
@@ -202,7 +202,7 @@ def test_where_x111_is_blind() -> None:
 def test_what_r_must_mean() -> None:
     best = []
     for row in TABLE_1:
-        model, rdp = make(row.name).model(row.horizon), about(row.name, (), row.horizon).layered
+        model, rdp = make(row.name).model(row.horizon), ground_truth(row.name, (), row.horizon).layered
         best.append(
             evaluate(model, Controller.on_automaton(rdp, model.alphabet, plan_on(rdp, GREEDY).actions), row.horizon)
         )
@@ -215,6 +215,6 @@ def test_what_r_must_mean() -> None:
 
 
 def test_where_the_guarantee_says_something() -> None:
-    minimal = [about(row.name, (), row.horizon).truth.minimal for row in TABLE_1]
+    minimal = [ground_truth(row.name, (), row.horizon).truth.minimal for row in TABLE_1]
     needed = [1 / (4 * len(m.alphabet.actions) * len(m.alphabet.observations) * m.n_states) for m in minimal]
     says("δ below", [f"{delta:.2g}" if delta > 1e-4 else f"{delta:.6f}" for delta in needed])

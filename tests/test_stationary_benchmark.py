@@ -27,8 +27,8 @@ from stationary_runs import (
 from suffice.automata.rdp import UNSEEN
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.values import best_plan
-from suffice.lab.measuring import Took
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau
+from suffice.lab.resources import ResourceUse
 from suffice.planning.controller import Controller
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -90,7 +90,7 @@ def test_the_truth_as_a_peer_gains_everything() -> None:
     for q, *step, target in truth.automaton.arrows.rows():
         if tuple(step) in letter:
             delta[q, letter[tuple(step)]] = target
-    rdp = as_rdp(as_tau(Machine(delta, Took(1.0, 1), closed=False), log), log)
+    rdp = as_rdp(as_tau(Machine(delta, ResourceUse(1.0, 1), closed=False), log), log)
     assert share(rdp, truth, MAZE.horizon) == pytest.approx(1)
     assert rdp.counts.sum() == log.total * MAZE.horizon
 

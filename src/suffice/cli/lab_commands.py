@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from suffice.lab.experiment import Result
-    from suffice.lab.running import Means
+    from suffice.lab.runner import RunSettings
 
 
 @app.command
@@ -68,8 +68,8 @@ def reproduce(
     """
     from suffice.lab.learners import missing
     from suffice.lab.peers.flexfringe import find_flexfringe
-    from suffice.lab.reproducing import folder_of
-    from suffice.lab.running import Means
+    from suffice.lab.reproduce import folder_of
+    from suffice.lab.runner import RunSettings
     from suffice.view.style import refuse_without_matplotlib
 
     if jobs is not None and jobs < 1:
@@ -85,9 +85,9 @@ def reproduce(
     if what != "figures":
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
             complain(f"{absent}. Until then it is left out.")
-    means = Means(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
+    settings = RunSettings(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
     with if_interrupted(is_kept_in(output)):
-        runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, means, quick)
+        runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, settings, quick)
     stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
     died = sum(run.failed for run in runs)
     if json:
@@ -111,11 +111,11 @@ def _draw(folder: Path, quick: bool) -> tuple[list[Result], list[Path]]:
         return [], draw_figures(folder, quick)
 
 
-def _run(what: str, folder: Path, means: Means, quick: bool) -> tuple[list[Result], list[Path]]:
+def _run(what: str, folder: Path, settings: RunSettings, quick: bool) -> tuple[list[Result], list[Path]]:
     from suffice.lab.curves.studies import CURVES
-    from suffice.lab.reproducing import run_studies
+    from suffice.lab.reproduce import run_studies
     from suffice.lab.table1 import TABLE1
 
     studies = (TABLE1,) if what == "table1" else CURVES
     with progress_bar("Running experiments", "runs") as progress:
-        return run_studies(what, studies, folder, means, quick, progress)
+        return run_studies(what, studies, folder, settings, quick, progress)

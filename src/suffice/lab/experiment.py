@@ -1,4 +1,4 @@
-"""What is run, and what comes out, as data."""
+"""Experiments and their results, as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.domains.registry import make
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A learner on the episodes of a domain."""
+    """One run: a learner on simulated episodes of a domain."""
 
     domain: str
     options: tuple[tuple[str, str], ...] = ()  # of the domain, by name
@@ -24,7 +24,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def id(self) -> str:
-        """A name that depends on nothing but what is run: readable, and a digest that makes it unique."""
+        """A readable, unique name that depends only on the fields."""
         digest = hashlib.blake2b(msgspec.json.encode(self, order="deterministic"), digest_size=6).hexdigest()
         options = [f"{name}={value}" for name, value in self.options]
         words = [self.domain, *options, f"h{self.horizon}", f"n{self.episodes}", f"s{self.seed}", self.learner]

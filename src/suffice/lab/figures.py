@@ -10,7 +10,7 @@ import numpy as np
 from suffice.automata.compare import compare
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
-from suffice.lab.reproducing import write_page
+from suffice.lab.reproduce import write_page
 from suffice.lab.study import Page
 from suffice.planning.regorl import regorl
 from suffice.view.automaton import draw_automaton

@@ -25,9 +25,9 @@ from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.evidence.statistic import Statistic
 from suffice.kernels.array_types import Mask
-from suffice.lab.measuring import Took, measured
 from suffice.lab.peers import alergia, flexfringe
 from suffice.lab.peers.machines import Machine, as_rdp, as_tau, with_end
+from suffice.lab.resources import ResourceUse, measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import tie
@@ -43,7 +43,7 @@ class Found(NamedTuple):
 
     rdp: RDP
     states: int  # as the learner counts them
-    took: Took
+    took: ResourceUse
     tests: int = 0
     promised: float | None = None
     sure: Mask | None = None  # [Q, Y] transitions that are no guess; None: all of them
@@ -73,7 +73,7 @@ def find(name: str, episodes: Episodes, delta: float, binary: str | None) -> Fou
         return _of_peer(flexfringe.flexfringe(episodes, binary, flexfringe.HEURISTICS[setting], closed), episodes)
     learner = learner_of(name, delta)
     learner(episodes.columns(slice(0, WARM_UP)))
-    learned, took = measured(lambda: learner(episodes))
+    learned, took = measure(lambda: learner(episodes))
     took = took._replace(bytes=took.bytes + episodes.word.nbytes)
     promise = learned.promise
     tests, split = promise.tests + promise.second_tests, promise.split + promise.second_split

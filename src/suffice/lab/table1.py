@@ -11,10 +11,10 @@ import numpy as np
 
 from suffice.evidence.estimates import Estimate
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1, Printed, Row
 from suffice.lab.peers import alergia, flexfringe
 from suffice.lab.study import Page, Study, brief, cell, table
+from suffice.lab.truth import ground_truth
 
 SEEDS: Final = (11, 12, 13, 14, 15)
 PEER_SEEDS: Final = SEEDS[:3]  # they take long
@@ -144,7 +144,7 @@ def _notes(results: Results) -> str:
 def summary(results: Results, n: int = SIZES[-1]) -> str:
     """The table of the README: states, return and seconds of the best in each line."""
     head = [f"{n:,} episodes", *(row.title for row in TABLE_1)]
-    known = [about(row.name, (), row.horizon) for row in TABLE_1]
+    known = [ground_truth(row.name, (), row.horizon) for row in TABLE_1]
     truth = [f"{k.truth.minimal.n_states} · {float(k.truth.optimal_value):.3g}" for k in known]
     lines = [["minimal automaton · best return", *truth]]
     for title, of in PRINTED:
@@ -163,7 +163,7 @@ def _brief(runs: Sequence[Result]) -> str:
 
 
 def _truth(row: Row) -> str:
-    known = about(row.name, (), row.horizon)
+    known = ground_truth(row.name, (), row.horizon)
     truth, folded = known.truth, known.stationary
     values = f"V* = {float(truth.optimal_value):.4g}, the behaviour's {float(truth.behaviour.mean_return):.4g}"
     tied = f" ({folded.n_states} for all times alike)" if folded else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from suffice.lab.curves.reading import NOTHING, by_learner, exponent, geometric, grouped, joined, middle, present
+from suffice.lab.curves.summaries import NOTHING, by_learner, exponent, geometric, grouped, joined, middle, present
 from suffice.lab.experiment import Experiment, Result, Results, options_of
 from suffice.lab.plotting import guide, legend_below, line, look_of, named, panels
 from suffice.lab.study import Page, Study, brief, table

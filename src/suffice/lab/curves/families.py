@@ -11,12 +11,12 @@ from suffice.domains.exact.distances import closest_in, futures, letters_as_log
 from suffice.errors import SufficeError
 from suffice.evidence.adaptive import ADAPTIVE
 from suffice.evidence.languages import Family, patterns_of
-from suffice.lab.curves.reading import NOTHING, REFUSED, done, found, gained, joined, middle, present, recovered
+from suffice.lab.curves.summaries import NOTHING, REFUSED, done, found, gained, joined, middle, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import BLUE, SKY, Band, legend_below, panels
 from suffice.lab.study import Page, Study, brief, table
+from suffice.lab.truth import ground_truth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def exact(domain: str, horizon: int, name: str) -> Exact:
     """As `suffice exact` says, in doubles, which are a hundred times as fast and right to twelve digits."""
     if name == ADAPTIVE:
         return Exact()
-    family, minimal = Family.parse(name), about(domain, (), horizon).truth.minimal
+    family, minimal = Family.parse(name), ground_truth(domain, (), horizon).truth.minimal
     arrows = tuple(replace(a, probability=a.probability.astype(float)) for a in minimal.arrows)
     minimal = replace(minimal, arrows=arrows, rational=False)
     try:
@@ -91,7 +91,7 @@ def analyse(results: Results) -> Page:
 
 
 def _head(row: Row) -> tuple[str, ...]:
-    minimal = about(row.name, (), row.horizon).truth.minimal
+    minimal = ground_truth(row.name, (), row.horizon).truth.minimal
     return (f"{row.title}, Q_min = {minimal.n_states}", *COMPARED)
 
 

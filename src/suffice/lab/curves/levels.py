@@ -7,9 +7,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from suffice.evidence.bounds import BOUNDS
-from suffice.lab.curves.places import Place
-from suffice.lab.curves.reading import Rate, grouped, paragraph, present
+from suffice.lab.curves.cases import Case
 from suffice.lab.curves.recovery import BOUND_COLOURS
+from suffice.lab.curves.summaries import Rate, grouped, paragraph, present
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.plotting import BLACK, RED, SKY, curve, legend_below, look_of, named, panels
 from suffice.lab.study import Page, Study, table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DELTAS: Final = (0.3, 0.1, 0.03, 0.01, 0.001, 0.0001)
 QUICK_DELTAS: Final = (0.3, 0.03, 0.001)
 SEEDS: Final = tuple(range(201, 221))
-SIZES: Final = {Place("corridor", 5): 300, Place("t-maze", 5): 30_000, Place("cheese", 6): 10_000}
+SIZES: Final = {Case("corridor", 5): 300, Case("t-maze", 5): 30_000, Case("cheese", 6): 10_000}
 QUICK_PLACES: Final = tuple(SIZES)[:2]
 LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "stationary")
 
@@ -29,12 +29,12 @@ LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "st
 def experiments(quick: bool) -> list[Experiment]:
     """All learners on the same logs."""
     deltas, seeds = (QUICK_DELTAS, SEEDS[:8]) if quick else (DELTAS, SEEDS)
-    places = QUICK_PLACES if quick else tuple(SIZES)
+    cases = QUICK_PLACES if quick else tuple(SIZES)
     return [
-        place.experiment(learner, SIZES[place], seed, delta)
+        case.experiment(learner, SIZES[case], seed, delta)
         for seed in seeds
         for delta in deltas
-        for place in places
+        for case in cases
         for learner in LEARNERS
     ]
 
@@ -68,15 +68,15 @@ def level(runs: Sequence[Result]) -> Level:
     return Level(rate(split), rate(surely_false), promised, fmean(run.merges or 0 for run in runs))
 
 
-Key = tuple[Place, str, float]
+Key = tuple[Case, str, float]
 
 
 def levels(runs: Sequence[Result]) -> dict[Key, Level]:
-    """By place, learner and δ."""
+    """By case, learner and δ."""
     groups: dict[Key, list[Result]] = {}
     for run in runs:
         e = run.experiment
-        groups.setdefault((Place.of(e), e.learner, e.delta), []).append(run)
+        groups.setdefault((Case.of(e), e.learner, e.delta), []).append(run)
     return {key: level(group) for key, group in groups.items()}
 
 
@@ -84,18 +84,18 @@ def analyse(results: Results) -> Page:
     """Rates beside promises, in pictures and a table."""
     there = present(results, experiments(False))
     found = levels(there.runs)
-    places = [place for place in SIZES if any(key[0] == place for key in found)]
+    cases = [case for case in SIZES if any(key[0] == case for key in found)]
     figures: tuple[tuple[str, Figure], ...] = ()
-    if places:
-        figures = ("levels_splits", _splits(found, places)), ("levels_merges", _merges(there.runs, places))
+    if cases:
+        figures = ("levels_splits", _splits(found, cases)), ("levels_merges", _merges(there.runs, cases))
     kept = sum(one.false.low <= one.promised for one in found.values())
     most = max((one.splits.high - one.splits.low for one in found.values()), default=1.0)
     cells = {key: f"{one.splits.share:.2f} / {one.false.share:.2f} ≤ {one.promised:.2g}" for key, one in found.items()}
     rows = [
-        [f"{place.domain}, δ = {delta:g}", *(cells.get((place, learner, delta), "not run") for learner in LEARNERS)]
-        for place in places
+        [f"{case.domain}, δ = {delta:g}", *(cells.get((case, learner, delta), "not run") for learner in LEARNERS)]
+        for case in cases
         for delta in DELTAS
-        if any((place, learner, delta) in cells for learner in LEARNERS)
+        if any((case, learner, delta) in cells for learner in LEARNERS)
     ]
     text = [
         f"## {LEVELS.title}\n",
@@ -130,8 +130,8 @@ _ALT: Final = {"levels_splits": "rates of false splits and promises", "levels_me
 _THIN: Final[dict[str, Any]] = {"linewidth": 1, "elinewidth": 0.8, "markersize": 2.5}
 
 
-def _title(place: Place) -> str:
-    return f"{place.domain}, N = {SIZES[place]:,}"
+def _title(case: Case) -> str:
+    return f"{case.domain}, N = {SIZES[case]:,}"
 
 
 def _levels_axis(ax: Axes) -> None:
@@ -140,19 +140,19 @@ def _levels_axis(ax: Axes) -> None:
     ax.set_xticks([1e-4, 1e-3, 1e-2, 1e-1])
 
 
-def _splits(found: Mapping[Key, Level], places: Sequence[Place]) -> Figure:
+def _splits(found: Mapping[Key, Level], cases: Sequence[Case]) -> Figure:
     """A row of plots for each domain, a column for each learner."""
-    figure, axes = panels(len(places), len(LEARNERS), wide=1.75, high=1.75)
-    for place, line in zip(places, axes, strict=True):
+    figure, axes = panels(len(cases), len(LEARNERS), wide=1.75, high=1.75)
+    for case, line in zip(cases, axes, strict=True):
         for learner, ax in zip(LEARNERS, line, strict=True):
-            at = sorted(delta for p, l, delta in found if (p, l) == (place, learner))
-            here = [found[place, learner, delta] for delta in at]
+            at = sorted(delta for p, l, delta in found if (p, l) == (case, learner))
+            here = [found[case, learner, delta] for delta in at]
             ax.plot(at, [one.promised for one in here], color=BLACK, linewidth=1, linestyle=":", label="promised")
             _rates(ax, at, here)
             _levels_axis(ax)
             ax.set_ylim(-0.05, 1.05)
-            ax.tick_params(labelleft=learner == LEARNERS[0], labelbottom=place == places[-1])
-        line[0].set_ylabel(_title(place), fontsize=9)
+            ax.tick_params(labelleft=learner == LEARNERS[0], labelbottom=case == cases[-1])
+        line[0].set_ylabel(_title(case), fontsize=9)
     for learner, ax in zip(LEARNERS, axes[0], strict=True):
         ax.set_title(named(learner).replace("conjunctions ", "conjunctions\n").replace(" --", "\n--"), fontsize=9)
     axes[-1][2].set_xlabel("δ of a test", fontsize=10)
@@ -170,12 +170,12 @@ def _rates(ax: Axes, at: Sequence[float], here: Sequence[Level]) -> None:
     ax.errorbar(at, [rate.share for rate in false], bars, fmt="o--", color=RED, **_THIN, label="surely false")
 
 
-def _merges(runs: Sequence[Result], places: Sequence[Place]) -> Figure:
+def _merges(runs: Sequence[Result], cases: Sequence[Case]) -> Figure:
     """A column for each domain: how many runs have a mixture, and how many mixtures they have."""
-    figure, axes = panels(2, len(places), wide=3.2, high=2.4)
-    for place, column in zip(places, zip(*axes, strict=True), strict=True):
+    figure, axes = panels(2, len(cases), wide=3.2, high=2.4)
+    for case, column in zip(cases, zip(*axes, strict=True), strict=True):
         for learner in LEARNERS:
-            mine = [run for run in runs if (Place.of(run.experiment), run.experiment.learner) == (place, learner)]
+            mine = [run for run in runs if (Case.of(run.experiment), run.experiment.learner) == (case, learner)]
             look = look_of(learner)
             if bound := learner.partition("/")[2]:
                 look |= {"color": BOUND_COLOURS[bound]}
@@ -186,11 +186,11 @@ def _merges(runs: Sequence[Result], places: Sequence[Place]) -> Figure:
             _levels_axis(ax)
         column[0].set_ylim(-0.05, 1.05)
         column[1].set_ylim(bottom=-0.04 * column[1].get_ylim()[1])  # so that a line at 0 is seen
-        column[0].set_title(_title(place), fontsize=10)
+        column[0].set_title(_title(case), fontsize=10)
         column[1].set_xlabel("δ of a test", fontsize=10)
     axes[0][0].set_ylabel("runs with a false merge", fontsize=9)
     axes[1][0].set_ylabel("states that are mixtures", fontsize=9)
-    legend_below(figure, axes, len(places))
+    legend_below(figure, axes, len(cases))
     return figure
 
 

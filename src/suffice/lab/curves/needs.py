@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from suffice.domains.exact.truth import Needed
 from suffice.evidence.bounds import BOUNDS
 from suffice.lab.curves import recovery, theorem
-from suffice.lab.curves.places import PLACES, SMALL, Place, exact, needed
-from suffice.lab.curves.reading import paragraph, present
+from suffice.lab.curves.cases import CASES, SMALL, Case, is_exact, needed
+from suffice.lab.curves.summaries import paragraph, present
 from suffice.lab.experiment import Experiment, Result, Results, distinct
 from suffice.lab.plotting import named, panels
 from suffice.lab.study import Page, Study, brief, table
@@ -32,7 +32,7 @@ def experiments(quick: bool) -> list[Experiment]:
     shared = [experiment for experiment in recovery.experiments(quick) if experiment.learner in learners]
     sizes, seeds = (SIZES[:6], SEEDS[:2]) if quick else (SIZES, SEEDS)
     more = [p.experiment(f"conjunctions/{b}", n, s, DELTA) for n in sizes for s in seeds for p in SMALL for b in BOUNDS]
-    tried = [experiment for place in theorem.TESTED for experiment in theorem.trials(place)[: 4 if quick else None]]
+    tried = [experiment for case in theorem.TESTED for experiment in theorem.trials(case)[: 4 if quick else None]]
     return distinct([*shared, *more, *tried])
 
 
@@ -60,9 +60,9 @@ def halfway(shares: Mapping[int, float]) -> Observed | None:
 
 
 class Point(NamedTuple):
-    """What theory says about a test in a place, and what came of it."""
+    """What theory says about a test in a case, and what came of it."""
 
-    place: Place
+    case: Case
     family: str
     bound: str
     theory: Needed
@@ -80,22 +80,20 @@ class Point(NamedTuple):
 
 
 def points(runs: Sequence[Result]) -> list[Point]:
-    """Of places and families that were run and can tell all states apart; only runs at the usual δ count."""
-    groups: dict[tuple[Place, str], dict[int, list[bool]]] = {}
+    """Of cases and families that were run and can tell all states apart; only runs at the usual δ count."""
+    groups: dict[tuple[Case, str], dict[int, list[bool]]] = {}
     for run in runs:
         e = run.experiment
         if e.delta == DELTA:
-            groups.setdefault((Place.of(e), e.learner), {}).setdefault(e.episodes, []).append(exact(run))
+            groups.setdefault((Case.of(e), e.learner), {}).setdefault(e.episodes, []).append(is_exact(run))
     return [
-        Point(place, family, bound, theory, halfway({n: sum(group) / len(group) for n, group in found.items()}))
-        for place in PLACES
+        Point(case, family, bound, theory, halfway({n: sum(group) / len(group) for n, group in found.items()}))
+        for case in CASES
         for family in FAMILIES
-        if any(
-            (place, f"{family}/{bound}") in groups for bound in BOUNDS
-        )  # theory takes a second where states are many
-        for bound, theory in needed(place, family, DELTA).needed.items()
+        if any((case, f"{family}/{bound}") in groups for bound in BOUNDS)  # theory takes a second where states are many
+        for bound, theory in needed(case, family, DELTA).needed.items()
         if math.isfinite(theory.sufficient)
-        for found in [groups.get((place, f"{family}/{bound}"), {})]
+        for found in [groups.get((case, f"{family}/{bound}"), {})]
     ]
 
 
@@ -105,7 +103,7 @@ def analyse(results: Results) -> Page:
     found = points(there.runs)
     lines: dict[str, list[str]] = {}
     for point in found:
-        lines.setdefault(f"{point.place.title}: {named(point.family)}", []).append(point.cell)
+        lines.setdefault(f"{point.case.title}: {named(point.family)}", []).append(point.cell)
     reached = any(point.seen and point.likely <= FAR * SIZES[-1] for point in found)
     figures = (("needs_likely", _figure(found)),) if reached else ()
     ratios = [point.seen.n / point.likely for point in found if point.seen and not point.seen.sign]
@@ -150,7 +148,7 @@ def analyse(results: Results) -> Page:
     return Page("\n".join(text), figures)
 
 
-_MARKS: Final = dict(zip(PLACES, "osD^vP*X", strict=True))
+_MARKS: Final = dict(zip(CASES, "osD^vP*X", strict=True))
 
 
 def _figure(found: Sequence[Point]) -> Figure:
@@ -163,27 +161,27 @@ def _figure(found: Sequence[Point]) -> Figure:
     ax.plot(ends, ends, color="#aaaaaa", linewidth=0.8, zorder=1)
     for point, likely, seen in drawn:
         fill = "none" if seen.sign else recovery.BOUND_COLOURS[point.bound]
-        ax.plot([likely], [seen.n], markerfacecolor=fill, alpha=0.85, **_look(point.bound, point.place))
+        ax.plot([likely], [seen.n], markerfacecolor=fill, alpha=0.85, **_look(point.bound, point.case))
     ax.set(xscale="log", yscale="log", xlim=ends, ylim=(ends[0], 2 * max(seen.n for *_, seen in drawn)))
     ax.set_xlabel("episodes that are likely to do, by theory", fontsize=10)
     ax.set_ylabel("episodes at which half of the runs were exact", fontsize=10)
     ax.minorticks_off()
-    _explain(figure, ax, [place for place in PLACES if any(point.place == place for point, *_ in drawn)])
+    _explain(figure, ax, [case for case in CASES if any(point.case == case for point, *_ in drawn)])
     return figure
 
 
-def _look(bound: str | None, place: Place | None) -> dict[str, Any]:
+def _look(bound: str | None, case: Case | None) -> dict[str, Any]:
     colour = recovery.BOUND_COLOURS[bound] if bound else "#555555"
-    return {"color": colour, "marker": _MARKS[place] if place else "o", "markersize": 7, "linestyle": "none"}
+    return {"color": colour, "marker": _MARKS[case] if case else "o", "markersize": 7, "linestyle": "none"}
 
 
-def _explain(figure: Figure, ax: Axes, places: Sequence[Place]) -> None:
-    """Colours are bounds, marks are places."""
+def _explain(figure: Figure, ax: Axes, cases: Sequence[Case]) -> None:
+    """Colours are bounds, marks are cases."""
     for bound in BOUNDS:
         ax.plot([], [], label=bound.replace("-", " "), **_look(bound, None))
     ax.plot([], [], label="beyond the sizes run", markerfacecolor="none", **_look(None, None))
-    for place in places:
-        ax.plot([], [], label=place.title, **_look(None, place))
+    for case in cases:
+        ax.plot([], [], label=case.title, **_look(None, case))
     figure.legend(loc="outside right center", frameon=False, fontsize=9)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from suffice.lab.curves.reading import by_learner, gained, grouped, joined, middle, present
+from suffice.lab.curves.summaries import by_learner, gained, grouped, joined, middle, present
 from suffice.lab.experiment import Experiment, Result, Results, options_of
-from suffice.lab.knowing import Options, about
 from suffice.lab.plotting import curve, legend_below, line, look_of, named, panels
 from suffice.lab.study import Page, Study, table
+from suffice.lab.truth import Options, ground_truth
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +83,7 @@ def analyse(results: Results) -> Page:
 
 def _true(options: Options) -> list[int]:
     """The sizes of the minimal automata: with layers, and for all times alike, if there is one."""
-    known = about("t-maze", options, HORIZON)
+    known = ground_truth("t-maze", options, HORIZON)
     return [known.layered.n_states, *([known.stationary.n_states] if known.stationary else [])]
 
 

@@ -15,12 +15,12 @@ from suffice.domains.exact.distances import letters_as_log
 from suffice.evidence.prefix_sketch import BYTES_PER_SUFFIX, SketchPlan
 from suffice.evidence.prefix_tree import PrefixPlan
 from suffice.evidence.sketch import BYTES_PER_CELL
-from suffice.lab.curves.reading import NOTHING, by_learner, grouped, middle, present
+from suffice.lab.curves.summaries import NOTHING, by_learner, grouped, middle, present
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.knowing import about
 from suffice.lab.paper import TABLE_1
 from suffice.lab.plotting import legend_below, line, look_of, named, panels
 from suffice.lab.study import Page, Study, brief, table
+from suffice.lab.truth import ground_truth
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ class Sizes(NamedTuple):
 @cache
 def sizes(domain: str, horizon: int, n: int) -> Sizes:
     """By theory.md §5, with the library's own constants."""
-    log = letters_as_log(about(domain, (), horizon).truth.minimal)
+    log = letters_as_log(ground_truth(domain, (), horizon).truth.minimal)
     many = replace(log, weight=np.array([n], np.int64)).outline
     prefixes = PrefixPlan(many).size(horizon, DELTA) // 2
     shape = SketchPlan(many, 0, cells_are_events=False).shape(horizon, DELTA)

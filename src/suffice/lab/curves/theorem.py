@@ -11,8 +11,8 @@ from suffice.domains.exact.minimal import Minimal
 from suffice.domains.exact.samples import candidates
 from suffice.evidence.bounds import PAPER
 from suffice.evidence.languages import Family
-from suffice.lab.curves.places import SMALL, Place, exact, needed
-from suffice.lab.curves.reading import Rate
+from suffice.lab.curves.cases import SMALL, Case, is_exact, needed
+from suffice.lab.curves.summaries import Rate
 from suffice.lab.experiment import Experiment, Result, options_of
 from suffice.lab.study import brief, table
 
@@ -21,7 +21,7 @@ DELTA: Final = 1e-4  # small enough for 1 − 4AOQδ to say something
 SEEDS: Final = tuple(range(301, 321))
 MOST: Final = 1e6  # episodes
 # In the last one few candidates are rare, but a guard is nearly as often in one row as in the other: μ₀ is small.
-TESTED: Final = (*SMALL, Place("corridor", 3, options_of({"enemy": "0.55"})))
+TESTED: Final = (*SMALL, Case("corridor", 3, options_of({"enemy": "0.55"})))
 HEAD: Final = ("domain", "N₁ of the theorem", "sufficient", "ratio", "promised", "exact at N₁")
 
 
@@ -47,28 +47,28 @@ def promised(minimal: Minimal, delta: float) -> float:
     return max(0.0, 1 - 4 * len(actions) * len(observations) * minimal.n_states * delta)
 
 
-def trials(place: Place) -> list[Experiment]:
+def trials(case: Case) -> list[Experiment]:
     """The paper's test on as many episodes as its theorem asks for, rounded up to two digits; none if too many."""
-    n = asked(place.minimal, Family.parse(FAMILY), DELTA)
+    n = asked(case.minimal, Family.parse(FAMILY), DELTA)
     if n > MOST:
         return []
     unit = 10 ** (math.floor(math.log10(n)) - 1)
-    return [place.experiment(f"{FAMILY}/{PAPER.name}", math.ceil(n / unit) * unit, seed, DELTA) for seed in SEEDS]
+    return [case.experiment(f"{FAMILY}/{PAPER.name}", math.ceil(n / unit) * unit, seed, DELTA) for seed in SEEDS]
 
 
 def compared(runs: Sequence[Result]) -> str:
     """A table: what the theorem asks for and promises, what suffices, and what came of it."""
-    return table(HEAD, [_row(runs, place) for place in TESTED])
+    return table(HEAD, [_row(runs, case) for case in TESTED])
 
 
-def _row(runs: Sequence[Result], place: Place) -> list[str]:
-    n = asked(place.minimal, Family.parse(FAMILY), DELTA)
-    enough = needed(place, FAMILY, DELTA).needed[PAPER.name].sufficient
-    tried = set(trials(place))
-    hits = [exact(run) for run in runs if run.experiment in tried]
+def _row(runs: Sequence[Result], case: Case) -> list[str]:
+    n = asked(case.minimal, Family.parse(FAMILY), DELTA)
+    enough = needed(case, FAMILY, DELTA).needed[PAPER.name].sufficient
+    tried = set(trials(case))
+    hits = [is_exact(run) for run in runs if run.experiment in tried]
     found = "not run" if n <= MOST else "too many to run"
     if hits:
         rate = Rate.of(sum(hits), len(hits))
         found = f"{sum(hits)} of {len(hits)} ({rate.low:.2f} to {rate.high:.2f})"
-    promise = f"{promised(place.minimal, DELTA):.2f}"
-    return [place.title, brief(n), brief(enough), brief(enough / n), promise, found]
+    promise = f"{promised(case.minimal, DELTA):.2f}"
+    return [case.title, brief(n), brief(enough), brief(enough / n), promise, found]

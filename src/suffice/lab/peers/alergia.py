@@ -13,8 +13,8 @@ from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import DUMMY
 from suffice.data.episodes import Episodes
 from suffice.errors import MissingError
-from suffice.lab.measuring import measured
 from suffice.lab.peers.machines import Machine, traces
+from suffice.lab.resources import measure
 
 ABSENT: Final = "AALpy is not installed: pip install 'suffice[baselines]'"
 FIRST_ACTION: Final = 2  # the code of the first logged action
@@ -40,7 +40,7 @@ def aalpy(episodes: Episodes, eps: float | str, closed: bool = False, general: b
     gc.disable()  # the collector finds nothing in a growing prefix tree and doubles the peer's time
     try:
         with warnings.catch_warnings(action="ignore"):  # that an automaton lacks some inputs
-            machine, took = measured(lambda: learn(data, automaton_type="smm", eps=eps))
+            machine, took = measure(lambda: learn(data, automaton_type="smm", eps=eps))
     finally:
         if collecting:
             gc.enable()

@@ -16,8 +16,8 @@ from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
 from suffice.errors import MissingError
 from suffice.kernels.array_types import Int64
-from suffice.lab.measuring import ProgramError, Took, measured_command
 from suffice.lab.peers.machines import Machine, traces
+from suffice.lab.resources import ProgramError, ResourceUse, measure_command
 
 ROOT: Final = -1  # its number in what FlexFringe writes
 LIKELIHOOD_RATIO: Final = (
@@ -66,18 +66,18 @@ def flexfringe(episodes: Episodes, binary: str, settings: Sequence[str], closed:
     return Machine(read_flexfringe(text, len(episodes.letters)), took, closed)
 
 
-def learned_json(episodes: Episodes, binary: str, settings: Sequence[str], closed: bool) -> tuple[str, Took]:
+def learned_json(episodes: Episodes, binary: str, settings: Sequence[str], closed: bool) -> tuple[str, ResourceUse]:
     """What it writes, and what it took: reading the log and writing the answer are part of that."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_abbadingo(episodes, folder / "log.dat", closed)
-        idle = measured_command([binary, "--help"], folder).bytes
+        idle = measure_command([binary, "--help"], folder).bytes
         command = [binary, "log.dat", "--outputfile", "learned", "--output", "json", *settings]
-        seconds, peak = measured_command(command, folder)
+        seconds, peak = measure_command(command, folder)
         answer = folder / "learned.final.json"
         if not answer.exists():
             raise ProgramError(f"{Path(binary).name} wrote no {answer.name}")
-        return answer.read_text(), Took(seconds, max(peak - idle, 0))
+        return answer.read_text(), ResourceUse(seconds, max(peak - idle, 0))
 
 
 def write_abbadingo(episodes: Episodes, path: Path, closed: bool) -> None:

@@ -10,7 +10,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP
 from suffice.data.episodes import Episodes, weights
 from suffice.kernels.array_types import Int32, Int64
-from suffice.lab.measuring import Took
+from suffice.lab.resources import ResourceUse
 from suffice.learning.stationary.labels import completed
 
 END = 1  # the number of the end in an RDP made here; 0 is the start
@@ -20,7 +20,7 @@ class Machine(NamedTuple):
     """What a peer learned."""
 
     delta: Int64  # [states, X] where each letter leads, or UNSEEN; the start is 0
-    took: Took
+    took: ResourceUse
     closed: bool  # whether its traces had a termination symbol
 
     @property

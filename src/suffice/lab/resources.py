@@ -1,4 +1,4 @@
-"""What a run takes: CPU seconds and the peak of memory (Linux)."""
+"""Measure CPU time and peak memory of a call or of another program (Linux)."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ T = TypeVar("T")
 
 
 class ProgramError(SufficeError):
-    """Another program did not do what it should: not for good, perhaps."""
+    """Another program failed; running it again may succeed."""
 
 
-class Took(NamedTuple):
-    """What a run took."""
+class ResourceUse(NamedTuple):
+    """CPU time and peak memory of a run."""
 
     seconds: float  # of CPU time
     bytes: int  # peak of memory above what there was before, or above an idle process
 
 
-def measured(run: Callable[[], T]) -> tuple[T, Took]:
-    """What a call returns, and what it took."""
+def measure(run: Callable[[], T]) -> tuple[T, ResourceUse]:
+    """Return what a call returns, and the resources it used."""
     gc.collect()
     _give_back_what_was_freed()
     before = _resident("VmRSS")
@@ -51,11 +51,11 @@ def measured(run: Callable[[], T]) -> tuple[T, Took]:
     start = time.process_time()
     returned = run()
     seconds = time.process_time() - start
-    return returned, Took(seconds, max(_resident("VmHWM") - before, 0))
+    return returned, ResourceUse(seconds, max(_resident("VmHWM") - before, 0))
 
 
-def measured_command(command: Sequence[str], folder: Path) -> Took:
-    """What another program took, run in a folder."""
+def measure_command(command: Sequence[str], folder: Path) -> ResourceUse:
+    """Run another program in a folder and return the resources it used."""
     with tempfile.NamedTemporaryFile("r") as usage:
         starter = [sys.executable, "-I", "-S", "-c", STARTER, usage.name, *command]
         done = subprocess.run(starter, cwd=folder, capture_output=True, text=True)
@@ -63,7 +63,7 @@ def measured_command(command: Sequence[str], folder: Path) -> Took:
             said = " ".join((done.stderr or done.stdout).split())
             raise ProgramError(f"{Path(command[0]).name} failed: {said[-200:] or 'without a word'}")
         seconds, peak = Path(usage.name).read_text().split()
-    return Took(float(seconds), int(peak))
+    return ResourceUse(float(seconds), int(peak))
 
 
 def _give_back_what_was_freed() -> None:

@@ -1,4 +1,4 @@
-"""`suffice reproduce`: run what is missing, analyse what there is, write pages, pictures and results."""
+"""Run the experiments of studies, and write their pages, pictures and results (`suffice reproduce`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from suffice.errors import SufficeError
 from suffice.files.atomic import replacing
 from suffice.lab.experiment import Result, distinct
-from suffice.lab.running import Means, run_all
+from suffice.lab.runner import RunSettings, run_all
 from suffice.lab.store import BUNDLE, load_bundle, save_bundle
 from suffice.lab.study import Page, Study
 from suffice.view.saving import save_figure
@@ -37,13 +37,13 @@ def run_studies(
     name: str,
     studies: Sequence[Study],
     folder: Path,
-    means: Means,
+    settings: RunSettings,
     quick: bool = False,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[list[Result], list[Path]]:
     """All results, and the files that were written: the page, its pictures, and the results in one file."""
     wanted = distinct(experiment for study in studies for experiment in study.experiments(quick))
-    results = run_all(wanted, folder, means, progress)
+    results = run_all(wanted, folder, settings, progress)
     kept = {id: result for id, result in results.items() if not result.failed}
     bundle = folder / f"{name}{BUNDLE}"
     before = {old.experiment.id: old for old in load_bundle(bundle)} if bundle.exists() else {}

@@ -1,4 +1,4 @@
-"""What studies do with their results: find them, say which are missing, sum them up."""
+"""Select, group and summarise the results of a study."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from suffice.lab.experiment import Experiment, Result, Results
-from suffice.lab.knowing import known
 from suffice.lab.plotting import NORMAL, named
+from suffice.lab.truth import truth_for
 
 REFUSED: Final = "refused"
 NOTHING: Final = "–"
@@ -80,14 +80,14 @@ def middle(runs: Iterable[Result], of: Callable[[Result], float]) -> float:
 
 def gained(run: Result) -> float:
     """The share of what can be gained over the behaviour: 0 is its mean return, 1 the optimum; below 0 is worse."""
-    truth = known(run.experiment).truth
+    truth = truth_for(run.experiment).truth
     base, best = float(truth.behaviour.mean_return), float(truth.optimal_value)
     return (run.mean_return - base) / (best - base)
 
 
 def recovered(run: Result) -> float:
     """The share of true states that exactly one learned state stands for, of the minimal automaton of the same kind."""
-    truth = known(run.experiment)
+    truth = truth_for(run.experiment)
     folded = truth.stationary if run.experiment.learner == "stationary" else None
     return (run.recovered or 0) / (folded or truth.layered).n_states
 

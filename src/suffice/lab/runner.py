@@ -1,7 +1,8 @@
-"""Many experiments: each in a process of its own, each result a file, so that a stopped run goes on where it was.
+"""Run many experiments in parallel, each in its own process with limits on time and memory.
 
-Processes are forked from a server that has everything loaded and compiled (`warm`), which makes a run of milliseconds
-cost little more; each has its own memory, to be measured, and ends with all it started when its time is over.
+Every result is saved as soon as it is known, so an interrupted run can be resumed. Processes are forked from a server
+that has imported and compiled everything (`preload`), which keeps the overhead of a short run small; a process that
+exceeds its time limit is killed with all processes it started.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from threading import Lock
 from suffice.errors import SufficeError
 from suffice.lab.experiment import Experiment, Result, distinct
 from suffice.lab.learners import missing
-from suffice.lab.measuring import ProgramError
-from suffice.lab.performing import perform
+from suffice.lab.resources import ProgramError
+from suffice.lab.run_experiment import run_experiment
 from suffice.lab.store import load, save
 
 MINUTES_OF_THE_PAPER = 30
@@ -33,8 +34,8 @@ GRACE = 60  # seconds of CPU time beyond its limit after which a run ends by its
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """With what to run."""
+class RunSettings:
+    """Resources for running experiments."""
 
     jobs: int  # processes at a time
     seconds: float = 60.0 * MINUTES_OF_THE_PAPER  # by the clock on the wall, for one run
@@ -45,48 +46,48 @@ class Means:
 def run_all(
     experiments: Iterable[Experiment],
     folder: Path,
-    means: Means,
+    settings: RunSettings,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> dict[str, Result]:
     """The results of all experiments that can be run here, by id; those in the folder are not run again."""
     wanted = distinct(experiments)
     known = load(folder)
     todo = {
-        e.id: e for e in wanted if not missing(e.learner, means.flexfringe) and _worth_a_try(known.get(e.id), means)
+        e.id: e for e in wanted if not missing(e.learner, settings.flexfringe) and _must_run(known.get(e.id), settings)
     }
     results = {e.id: known[e.id] for e in wanted if e.id in known and e.id not in todo}
     of = len(results) + len(todo)
-    nursery = _Nursery(means)
-    with ThreadPoolExecutor(means.jobs) as pool:
+    workers = _Workers(settings)
+    with ThreadPoolExecutor(settings.jobs) as pool:
         try:
             progress(len(results), of)
-            for done in as_completed([pool.submit(nursery.run, experiment) for experiment in todo.values()]):
+            for done in as_completed([pool.submit(workers.run, experiment) for experiment in todo.values()]):
                 result = done.result()
                 if not result.failed:
                     save(result, folder)
                 results[result.experiment.id] = result
                 progress(len(results), of)
         except BaseException:
-            nursery.close()
+            workers.close()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return results
 
 
-def _worth_a_try(result: Result | None, means: Means) -> bool:
-    """It has not been run, or was stopped and has more time now."""
-    return result is None or (bool(result.stopped) and result.limit < means.seconds)
+def _must_run(result: Result | None, settings: RunSettings) -> bool:
+    """Whether an experiment was not run yet, or was stopped by a lower time limit."""
+    return result is None or (bool(result.stopped) and result.limit < settings.seconds)
 
 
-class _Nursery:
-    """Starts processes, and ends them when their time is over or nobody waits for them any more."""
+class _Workers:
+    """Starts processes, and kills them when they exceed their time limit or the run is interrupted."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
         self._context = get_context("forkserver")
         # a process imports again what the script that was started does; of ours that is the command line
         started = [name for name in ("suffice.cli.main",) if name in sys.modules]
-        self._context.set_forkserver_preload(["suffice.lab.warm", *started])
+        self._context.set_forkserver_preload(["suffice.lab.preload", *started])
         self._start_server()
         self._lock = Lock()
         self._alive: set[int] = set()
@@ -107,7 +108,7 @@ class _Nursery:
 
     def _run(self, experiment: Experiment, scratch: str) -> Result:
         ours, theirs = self._context.Pipe(duplex=False)
-        child = self._context.Process(target=_child, args=(experiment, self._means, theirs, scratch))
+        child = self._context.Process(target=_child, args=(experiment, self._settings, theirs, scratch))
         with self._lock:
             if self._closed:
                 return Result(experiment=experiment, stopped="interrupted")
@@ -115,9 +116,9 @@ class _Nursery:
             assert child.pid is not None
             self._alive.add(child.pid)
         theirs.close()
-        answer: Result | str = f"over {self._means.seconds:g} s"
+        answer: Result | str = f"over {self._settings.seconds:g} s"
         try:
-            if ours.poll(self._means.seconds):
+            if ours.poll(self._settings.seconds):
                 answer = ours.recv()
         except EOFError:  # as when the machine has no memory left
             answer = DIED
@@ -128,7 +129,7 @@ class _Nursery:
             child.join()
         if isinstance(answer, Result):
             return answer
-        limit = 0.0 if answer.startswith("died") else self._means.seconds
+        limit = 0.0 if answer.startswith("died") else self._settings.seconds
         return Result(experiment=experiment, stopped=answer, limit=limit)
 
     def close(self) -> None:
@@ -149,22 +150,22 @@ def _end(pid: int) -> None:
         return
 
 
-def _child(experiment: Experiment, means: Means, answer: Connection, scratch: str) -> None:
+def _child(experiment: Experiment, settings: RunSettings, answer: Connection, scratch: str) -> None:
     os.setsid()
     tempfile.tempdir = scratch
-    resource.setrlimit(resource.RLIMIT_AS, (means.bytes, means.bytes))
-    seconds = int(means.seconds) + GRACE
+    resource.setrlimit(resource.RLIMIT_AS, (settings.bytes, settings.bytes))
+    seconds = int(settings.seconds) + GRACE
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        answer.send(perform(experiment, means.flexfringe))
+        answer.send(run_experiment(experiment, settings.flexfringe))
     except Exception as error:
-        answer.send(_in_words(error, means))
+        answer.send(_failure_message(error, settings))
 
 
-def _in_words(error: Exception, means: Means) -> str:
-    """Over its memory, refused for good, or dead and worth another try."""
+def _failure_message(error: Exception, settings: RunSettings) -> str:
+    """Why an experiment has no result: over its memory, refused, or died (and is run again next time)."""
     if isinstance(error, MemoryError) or "bad_alloc" in str(error):
-        return f"over {means.bytes / (1 << 30):g} GiB"
+        return f"over {settings.bytes / (1 << 30):g} GiB"
     kind = "died" if isinstance(error, ProgramError) or not isinstance(error, SufficeError) else "refused"
     name = "" if isinstance(error, SufficeError) else f"{type(error).__name__}: "
     return " ".join(f"{kind}: {name}{error}".split())

@@ -1,4 +1,4 @@
-"""Where sample sizes are studied: domains with their options and horizons, and the runs on them that were exact."""
+"""Cases that sample sizes are studied on: domains with options and horizons."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from suffice.domains.exact.minimal import Minimal
 from suffice.domains.exact.truth import Distinguishability, by_languages
 from suffice.evidence.languages import Family
 from suffice.lab.experiment import Experiment, Result, options_of
-from suffice.lab.knowing import Options, about, known
 from suffice.lab.paper import TABLE_1
+from suffice.lab.truth import Options, ground_truth, truth_for
 
 
-class Place(NamedTuple):
+class Case(NamedTuple):
     """A domain with its options and horizon."""
 
     domain: str
@@ -21,7 +21,7 @@ class Place(NamedTuple):
     options: Options = ()
 
     @classmethod
-    def of(cls, experiment: Experiment) -> Place:
+    def of(cls, experiment: Experiment) -> Case:
         """That of an experiment."""
         return cls(experiment.domain, experiment.horizon, experiment.options)
 
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     @property
     def minimal(self) -> Minimal:
         """The truth about it."""
-        return about(self.domain, self.options, self.horizon).truth.minimal
+        return ground_truth(self.domain, self.options, self.horizon).truth.minimal
 
     def experiment(self, learner: str, n: int, seed: int, delta: float) -> Experiment:
         """A run."""
@@ -48,21 +48,21 @@ class Place(NamedTuple):
         )
 
 
-_PAPER: Final = tuple(Place(row.name, row.horizon) for row in TABLE_1)
+_PAPER: Final = tuple(Case(row.name, row.horizon) for row in TABLE_1)
 SMALL: Final = (  # cheap enough for many runs, and within reach of theory
-    *(place for place in _PAPER if place.domain in ("corridor", "t-maze")),
-    *(Place("t-maze", 5, options_of({"actions": actions})) for actions in ("east", "forward")),
-    Place("rotating-mab", 5),
+    *(case for case in _PAPER if case.domain in ("corridor", "t-maze")),
+    *(Case("t-maze", 5, options_of({"actions": actions})) for actions in ("east", "forward")),
+    Case("rotating-mab", 5),
 )
-PLACES: Final = (*_PAPER, *(place for place in SMALL if place not in _PAPER))
+CASES: Final = (*_PAPER, *(case for case in SMALL if case not in _PAPER))
 
 
 @cache
-def needed(place: Place, family: str, delta: float) -> Distinguishability:
-    """How well a family tells the states of a place apart, and the episodes it needs by theory."""
-    return by_languages(place.minimal, Family.parse(family), delta)
+def needed(case: Case, family: str, delta: float) -> Distinguishability:
+    """How well a family tells the states of a case apart, and the episodes it needs by theory."""
+    return by_languages(case.minimal, Family.parse(family), delta)
 
 
-def exact(run: Result) -> bool:
+def is_exact(run: Result) -> bool:
     """Whether a run found the minimal automaton: each true state once, and nothing else."""
-    return run.recovered == known(run.experiment).truth.minimal.n_states and not run.splits and not run.merges
+    return run.recovered == truth_for(run.experiment).truth.minimal.n_states and not run.splits and not run.merges

@@ -1,20 +1,20 @@
-"""One experiment, from data to result."""
+"""Run one experiment: simulate, learn, plan, and compare with the ground truth."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from suffice.lab.experiment import Experiment, Result
-from suffice.lab.knowing import known
 from suffice.lab.learners import find
 from suffice.lab.scoring import likeness, value_of
+from suffice.lab.truth import truth_for
 
-DIGITS = 6  # of what is stored: more than a table shows, less than a file wants
+DIGITS = 6  # decimals of stored values
 
 
-def perform(experiment: Experiment, binary: str | None = None) -> Result:
-    """Simulate, learn, plan, score; `binary` is FlexFringe's."""
-    truth = known(experiment)
+def run_experiment(experiment: Experiment, binary: str | None = None) -> Result:
+    """Run an experiment in this process; `binary` is the path of FlexFringe."""
+    truth = truth_for(experiment)
     rng = np.random.default_rng(experiment.seed)
     episodes = experiment.made().simulate(experiment.episodes, experiment.horizon, rng)
     found = find(experiment.learner, episodes, experiment.delta, binary)

@@ -1,0 +1,47 @@
+"""Ground truth of a domain, computed exactly: what results of experiments are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from suffice.automata.rdp import RDP
+from suffice.domains.exact.stationary import stationary_rdp
+from suffice.domains.exact.truth import Truth, truth_of
+from suffice.domains.finite import FiniteModel
+from suffice.domains.registry import make
+from suffice.errors import SufficeError
+from suffice.lab.experiment import Experiment
+
+Options = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroundTruth:
+    """A domain's model, its minimal automata, and the values of its optimal and behaviour policies."""
+
+    model: FiniteModel
+    truth: Truth
+    layered: RDP  # the minimal layered automaton
+    stationary: RDP | None  # the minimal cyclic automaton; None if no finite one exists
+
+    def like(self, rdp: RDP) -> RDP | None:
+        """The minimal automaton of the same kind, layered or cyclic."""
+        return self.stationary if rdp.stationary else self.layered
+
+
+def truth_for(experiment: Experiment) -> GroundTruth:
+    """Ground truth of an experiment's domain."""
+    return ground_truth(experiment.domain, experiment.options, experiment.horizon)
+
+
+@cache
+def ground_truth(domain: str, options: Options, horizon: int) -> GroundTruth:
+    """Ground truth of a domain by name, options and horizon; cached per process."""
+    model = make(domain, dict(options)).model(horizon)
+    truth = truth_of(model, horizon)
+    try:
+        for_all_times = stationary_rdp(model).rdp(horizon)
+    except SufficeError:  # no finite automaton serves all horizons
+        for_all_times = None
+    return GroundTruth(model, truth, truth.minimal.rdp(), for_all_times)
