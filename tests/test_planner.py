@@ -17,7 +17,8 @@ from log_files import decode
 from oracle import planning as oracle
 from oracle import random_episodes
 from samples import from_values, to_values
-from suffice.automata.rdp import BEHAVE, RDP, Tally
+from suffice.automata.rdp import BEHAVE, RDP
+from suffice.automata.tally import Tally
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.minimal import minimal_rdp

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from suffice.automata.rdp import RDP, UNSEEN, Tally
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.automata.tally import Tally
 from suffice.data.alphabet import DUMMY, PAD
 
 Move = tuple[int, Fraction, int | None]  # how often, the reward, and the state it leads to

@@ -6,44 +6,34 @@ functions θ the automaton keeps what they are estimated from: how often each st
 A *stationary* automaton has a single layer, and its transitions may lead back. Its counts leave the last step of the
 log out, where every episode is cut: it is counted by itself, since it still tells rewards. If episodes ended before,
 the state they ended in comes last, and stays.
+
+Callers need not know the kind: `unroll` gives layers of either, `layer_at` and `states_at` what there is at a step,
+`limit` and `final` where a layered automaton ends, and `labels`, `addresses` and `shares` what to call a state and
+how often it is visited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
-from math import gcd
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.automata.histories import History, Symbol
-from suffice.data.alphabet import PAD, STOP, Alphabet, Value
-from suffice.data.episodes import Episodes, weights
+from suffice.automata.minimise import merge_equivalent
+from suffice.automata.tally import Tally, TallyQuery, steps_walked
+from suffice.automata.unroll import unroll
+from suffice.automata.vocabulary import UNSEEN as UNSEEN
+from suffice.automata.vocabulary import Vocabulary
+from suffice.data.alphabet import PAD, Alphabet, Value
+from suffice.data.episodes import Episodes
 from suffice.data.log import Log, ask
-from suffice.data.queries import View, added
 from suffice.errors import ModelError
-from suffice.kernels import walking
-from suffice.kernels.array_types import Codes, Int32, Int64
+from suffice.kernels.array_types import Codes, Float, Int32, Int64
 
-UNSEEN = -1
 MOST_COUNTED = 1 << 62  # all counts together: their sums do not overflow
-MOST_UNROLLED = 1 << 29  # cells of the tables that unrolling makes: four gigabytes each
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
-    """How often episodes were in each state of an automaton, and what they met there."""
-
-    counts: Int64  # [Q, X] by letter
-    lost: Int64  # [Q, A] by action: what followed is no transition of the automaton
-
-    def visits(self) -> Int64:
-        """[Q]."""
-        return np.asarray(self.counts.sum(axis=1) + self.lost.sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -118,7 +108,7 @@ class RDP:
         sources, symbols = np.nonzero(self.tau != UNSEEN)
         targets = self.tau[sources, symbols]
         outside = bool(np.any((targets < 0) | (targets >= len(layer))))
-        if outside or (not self.stationary and np.any(layer[targets] != layer[sources] + 1)):
+        if outside or np.any(layer[targets] != layer[sources] + self.layer_at(1)):
             following = "one of its states" if self.stationary else "a state of the next layer"
             raise ModelError(f"a transition of an RDP must lead to {following}")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
@@ -141,6 +131,16 @@ class RDP:
         return len(self.layers) - 2 if self.steps is None else self.steps
 
     @property
+    def limit(self) -> int | None:
+        """The most decisions that an episode may have, None if any number."""
+        return None if self.stationary else self.horizon
+
+    @property
+    def final(self) -> int | None:
+        """The state that follows the last step; a stationary automaton has none."""
+        return None if self.stationary else self.n_states - 1
+
+    @property
     def n_states(self) -> int:
         """Q, all layers together."""
         return int(self.layers.sum())
@@ -153,16 +153,44 @@ class RDP:
         """[Q] the layer of each state."""
         return np.repeat(np.arange(len(self.layers)), self.layers)
 
+    def layer_at(self, step: int) -> int:
+        """The layer of a step; a stationary automaton has a single one."""
+        return 0 if self.stationary else step
+
+    def states_at(self, step: int) -> slice:
+        """The states of a step."""
+        begin, end = self.offsets()[self.layer_at(step) :][:2].tolist()
+        return slice(begin, end)
+
+    def addresses(self) -> list[dict[str, int]]:
+        """[Q] the layer `t` of each state and its place there, `state`; without `t` if there is a single layer."""
+        layer = self.layer_of()
+        places = (np.arange(self.n_states) - self.offsets()[layer]).tolist()
+        if self.stationary:
+            return [{"state": place} for place in places]
+        return [{"t": t, "state": place} for t, place in zip(layer.tolist(), places, strict=True)]
+
+    def labels(self) -> list[str]:
+        """[Q] a short name of each state: layer and place, "3.1", or its number if there is a single layer."""
+        return [".".join(map(str, address.values())) for address in self.addresses()]
+
+    def shares(self) -> Float:
+        """[Q] how much of the log visits a state: the share of the episodes or, if stationary, of all steps."""
+        visits = self.counts.sum(axis=1)
+        return np.asarray(visits / (visits.sum() if self.stationary else visits[0]))
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Its letters and symbols."""
+        return Vocabulary(self.alphabet, self.letters, self.symbols)
+
     def symbol(self, y: int) -> Symbol:
         """A symbol as it was logged."""
-        a, o = (int(code) for code in self.symbols[y])
-        return self.alphabet.action(a), self.alphabet.observation(o)
+        return self.vocabulary.symbol(y)
 
     def symbol_of_letter(self) -> NDArray[np.intp]:
         """[X] the symbol of each letter."""
-        wide = self.alphabet.n_observations
-        keys, pairs = (a[:, 0].astype(np.int64) * wide + a[:, 1] for a in (self.symbols, self.letters))
-        return np.searchsorted(keys, pairs)
+        return self.vocabulary.symbol_of_letter()
 
     def outputs(self, q: int, action: Value | None) -> list[tuple[tuple[Value, ...] | None, float, int]]:
         """θ(q, a) as counts: which observation and reward followed the action, and how often."""
@@ -192,7 +220,7 @@ class RDP:
         arrived = np.zeros((self.n_states, len(self.symbols)), np.int64)
         sources, symbols = np.nonzero(self.tau != UNSEEN)
         np.add.at(arrived, (self.tau[sources, symbols], symbols), self.taken()[sources, symbols])
-        offsets = self.offsets() if self.stationary else self.offsets()[1:]  # of the layers that are led to
+        offsets = self.offsets()[self.layer_at(1) :]  # of the layers that are led to
         like = np.full((len(offsets) - 1, len(self.symbols)), UNSEEN, np.int32)
         for t, (begin, end) in enumerate(pairwise(offsets)):
             layer = arrived[begin:end]
@@ -218,8 +246,7 @@ class RDP:
 
     def run(self, history: History) -> int:
         """τ̄: the state after a history of (action, observation) pairs, UNSEEN if the log never took it."""
-        index = {self.symbol(y): y for y in range(len(self.symbols))}
-        q = 0
+        index, q = self.vocabulary.index(), 0
         for symbol in history:
             y = index.get(symbol, UNSEEN)
             q = int(self.tau[q, y]) if y != UNSEEN else UNSEEN
@@ -235,21 +262,11 @@ class RDP:
         # an extra row and column to stay unseen in: UNSEEN is the last of each
         tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
         tau[:-1, :-1] = self.tau
-        symbol, states = self.symbols_in(episodes), np.zeros((self.steps_in(episodes) + 1, episodes.n), np.int32)
+        symbol, steps = self.vocabulary.symbols_in(episodes), steps_walked(episodes.horizon, self.limit)
+        states = np.zeros((steps + 1, episodes.n), np.int32)
         for t, word in enumerate(episodes.word[: len(states) - 1]):
             states[t + 1] = tau[states[t], symbol[word]]
         return states
-
-    def steps_in(self, episodes: Episodes) -> int:
-        """Of a log, that the automaton may take."""
-        return episodes.horizon if self.stationary else min(len(episodes.word), self.horizon + 1)
-
-    def symbols_in(self, episodes: Episodes) -> Int64:
-        """[X] the symbol here of each letter of a log, UNSEEN where this automaton has none."""
-        index = {self.symbol(y): y for y in range(len(self.symbols))}
-        alphabet = episodes.alphabet
-        seen = [(alphabet.action(a), alphabet.observation(o)) for a, o, _ in episodes.letters.tolist()]
-        return np.array([index.get(symbol, UNSEEN) for symbol in seen], np.int64)
 
     def unseen_decisions(self, episodes: Episodes) -> NDArray[np.bool_]:
         """[H, N] which decisions of other episodes came after a history that the automaton has not seen."""
@@ -264,117 +281,29 @@ class RDP:
 
     def tally(self, episodes: Log) -> Tally:
         """Of any episodes, with their weights."""
-        return ask(episodes, _Tallied(self))
-
-    def codes_in(self, episodes: Episodes) -> tuple[Int64, Int64]:
-        """The letter and the action code here of each letter of a log, UNSEEN where this alphabet has none."""
-
-        def words(alphabet: Alphabet, letters: Codes) -> list[tuple[object, object, float]]:
-            return [(alphabet.action(a), alphabet.observation(o), alphabet.rewards[r]) for a, o, r in letters.tolist()]
-
-        theirs = words(episodes.alphabet, episodes.letters)
-        letters = {word: x for x, word in enumerate(words(self.alphabet, self.letters))}
-        actions: dict[object, int] = {self.alphabet.action(code): code for code in range(self.alphabet.n_actions)}
-        return (
-            np.array([letters.get(word, UNSEEN) for word in theirs]),
-            np.array([actions.get(word[0], UNSEEN) for word in theirs]),
-        )
+        return ask(episodes, TallyQuery(self.vocabulary, self.tau, self.limit))
 
     def unroll(self, most: int | None = None) -> tuple[RDP, Int64]:
-        """A stationary automaton as a layered one over its horizon, and the state that each state of it stands for.
+        """The automaton with a layer for each step of its horizon, and the state that each of its states stands for.
 
-        It is refused if it has more states than `most`, or than there is room for.
-
-        Counts are those of the states, whatever the step. What the last action shows is not seen any more: its outcomes
-        differ by their rewards alone, as in the log.
+        A layered automaton is this itself. It is refused if it has more states than `most`, or than there is room for.
         """
-        room = MOST_UNROLLED // max(len(self.letters), len(self.symbols))
-        most = room if most is None else min(most, room)
-        stands, states = [np.zeros(1, np.int64)], 2  # the first and the final one
-        for _ in range(self.horizon):
-            targets = self.tau[stands[-1]]
-            stands.append(np.unique(targets[targets != UNSEEN]).astype(np.int64))
-            states += max(len(stands[-1]), 1)
-            if states > most:
-                raise ModelError(f"over {self.horizon:,} steps this automaton has more than {most:,} states")
-        cut, tau = self._cut_counts(), []
-        for now, then in pairwise(stands):
-            place = np.searchsorted(then, self.tau[now])
-            tau.append(np.where(self.tau[now] == UNSEEN, UNSEEN, place))
-        last = np.zeros((len(stands[-1]), len(self.symbols)), np.int64)
-        np.add.at(last.T, self.symbol_of_letter(), cut[stands[-1]].T)
-        tau.append(np.where(last > 0, 0, UNSEEN))
-        counts = [*(self.counts[now] for now in stands[:-1]), cut[stands[-1]]]
-        layered = RDP.of_layers(self.alphabet, self.letters, self.symbols, tau, counts)
-        return layered, np.concatenate([*stands, [self.n_states - 1]])  # the final state stands for none
+        if not self.stationary:
+            return self, np.arange(self.n_states)
+        found = unroll(self.vocabulary, self.tau, self.counts, self.cut, self.horizon, most)
+        layered = RDP.of_layers(self.alphabet, self.letters, self.symbols, found.tau, found.counts)
+        return layered, np.concatenate([*found.origin, [self.n_states - 1]])  # the final state stands for none
 
-    def _cut_counts(self) -> Int64:
-        """[Q, X] with o_⊥ in place of what was seen, and what was met at the last step itself."""
-        counts = np.zeros_like(self.counts)
-        np.add.at(counts.T, self.when_cut(), self.counts.T)
-        return counts if self.cut is None else counts + self.cut
-
-    def when_cut(self) -> Int64:
-        """[X] each letter with o_⊥ in place of what was seen, where the log has such a letter."""
-        number = {tuple(letter): x for x, letter in enumerate(self.letters.tolist())}
-        return np.array([number.get((a, STOP, r), x) for x, (a, _, r) in enumerate(self.letters.tolist())])
+    def layered(self) -> RDP:
+        """The automaton with a layer for each step, as plans for a horizon need it."""
+        return self.unroll()[0]
 
     def minimise(self) -> RDP:
-        """The smallest automaton with the same outputs: merge states of a layer whose counts are, action by action,
-        proportional, and whose successors are merged; from the last layer backwards.
-        """
+        """The smallest layered automaton with the same outputs."""
         if self.stationary:
             raise ModelError("only layered automata are minimised; unroll a stationary one first")
-        of_letter = self.symbol_of_letter()
-        offsets = self.offsets()
-        merged = np.zeros(self.n_states, np.int32)  # place in the smaller layer
-        layers = np.ones_like(self.layers)
-        for t in range(self.horizon, -1, -1):
-            found: dict[tuple[object, ...], int] = {}
-            for q in range(offsets[t], offsets[t + 1]):
-                merged[q] = found.setdefault(self._behaviour(q, of_letter, merged), len(found))
-            layers[t] = len(found)
-        place = merged + np.concatenate([[0], np.cumsum(layers)])[self.layer_of()]
-        tau = np.full((int(layers.sum()), len(self.symbols)), UNSEEN, np.int32)
-        sources, symbols = np.nonzero(self.tau != UNSEEN)
-        tau[place[sources], symbols] = place[self.tau[sources, symbols]]
-        counts = np.zeros((len(tau), len(self.letters)), np.int64)
-        np.add.at(counts, place, self.counts)
-        return RDP(self.alphabet, self.letters, self.symbols, layers, tau, counts)
-
-    def _behaviour(self, q: int, of_letter: NDArray[np.intp], merged: Int32) -> tuple[object, ...]:
-        """θ(q, ·) in lowest terms with the successor of each letter."""
-        seen = np.flatnonzero(self.counts[q])
-        by_action: dict[int, list[tuple[int, int, int]]] = {}
-        for x in seen:
-            successor = int(merged[self.tau[q, of_letter[x]]])
-            by_action.setdefault(int(self.letters[x, 0]), []).append((int(x), int(self.counts[q, x]), successor))
-        shares: list[object] = []
-        for rows in by_action.values():
-            unit = reduce(gcd, (k for _, k, _ in rows))
-            shares.append(tuple((x, k // unit, s) for x, k, s in rows))
-        return tuple(shares)
-
-
-class _Tallied(NamedTuple):
-    """What the states of an automaton met, as `Tally` has it."""
-
-    rdp: RDP
-
-    def __call__(self, view: View) -> Tally:
-        """See `Question`."""
-        rdp, episodes = self.rdp, view.episodes
-        codes = rdp.symbols_in(episodes), *rdp.codes_in(episodes)
-        counts = np.zeros(rdp.counts.shape, np.int64)  # large, and of which little may be touched
-        lost = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
-        state = np.zeros(episodes.n, np.int32)
-        for word in episodes.word[: rdp.steps_in(episodes)]:
-            walking.tally_along(state, rdp.tau, *codes, word, weights(episodes), counts, lost)
-        return Tally(counts, lost)
-
-    def together(self, answers: list[Tally]) -> Tally:
-        """See `Question`."""
-        return Tally(added([answer.counts for answer in answers]), added([answer.lost for answer in answers]))
+        smaller = merge_equivalent(self.vocabulary, self.layers, self.tau, self.counts)
+        return RDP(self.alphabet, self.letters, self.symbols, *smaller)
 
 
 BEHAVE = -1  # instead of an action: choose as the log did

@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.automata.rdp import BEHAVE, RDP, Tally
+from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_tracker import Memory
+from suffice.automata.tally import Tally
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
 from suffice.errors import LogError

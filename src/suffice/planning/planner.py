@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.automata.rdp import BEHAVE, RDP, UNSEEN, Tally
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.automata.tally import Tally
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import MOST_DRAWN
 from suffice.errors import LogError, SettingsError

@@ -245,7 +245,7 @@ class _Tied(_Prediction):
 
     def _seen_as_cut(self, passed: list[_Passed]) -> _Passed:
         """What the last action shows is not seen."""
-        n, cut = len(self._rdp.letters), self._rdp.when_cut()
+        n, cut = len(self._rdp.letters), self._rdp.vocabulary.when_cut()
         return _Passed.of([p.key // n * n + cut[p.key % n] for p in passed], [p.times for p in passed])
 
     def _size(self, t: int) -> int:

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.automata.rdp import RDP, Tally
+from suffice.automata.rdp import RDP
+from suffice.automata.tally import Tally
 from suffice.data.log import Log, ask
 from suffice.data.queries import View
 from suffice.errors import SettingsError
