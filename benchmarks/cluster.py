@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import suffice
+from suffice.data.encoding.columns import Columns
 from suffice.data.loading import read_data
-from suffice.data.logs.columns import Columns
 from suffice.data.streaming import Room
 from suffice.engines.ray import Ray, RayCrew
 from suffice.models.api import Choices, learn_model

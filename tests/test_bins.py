@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 from log_files import decode, write
-from suffice.data.logs.binning import Bins, EqualWidth, parse_binning
+from suffice.data.encoding.binning import Bins, EqualWidth, parse_binning
 from suffice.data.logs.reading import read_log
 from suffice.domains.gym.automaton_state import AutomatonState
 from suffice.errors import SufficeError

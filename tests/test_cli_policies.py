@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from suffice.automata.rdp import BEHAVE
+from suffice.data.encoding.columns import Columns
 from suffice.data.episodes import Episodes
-from suffice.data.logs.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.values import Evaluation, best_plan, evaluate

@@ -31,9 +31,9 @@ from log_files import (
     write_parquet,
 )
 from suffice.data.alphabet import Alphabet
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.columns import Columns
 from suffice.data.episodes import Episodes
-from suffice.data.logs.binning import Bins
-from suffice.data.logs.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema, write_schema
 from suffice.data.logs.writing import write_log
@@ -190,7 +190,7 @@ def test_csv_text_stays_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lookup", [0, 1 << 22])
 def test_many_features_by_table_or_by_sorting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lookup: int) -> None:
-    monkeypatch.setattr("suffice.data.logs.tables.LOOKUP", lookup)
+    monkeypatch.setattr("suffice.data.encoding.tables.LOOKUP", lookup)
     rng = np.random.default_rng(0)
     features: dict[str, Any] = {f"f{j}": rng.integers(200, size=300) for j in range(6)}
     features |= {"episode": np.arange(300), "step": np.zeros(300, int), "action": np.ones(300), "reward": np.ones(300)}

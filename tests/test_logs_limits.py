@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from log_files import FIRST, refusal, write
+from suffice.data.encoding import tables
 from suffice.data.logs import arrow_files, limits
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.reading import read_log
@@ -115,7 +116,7 @@ def test_rows_of_arrow_that_take_no_byte(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
 def test_more_columns_than_anybody_looked_at(tmp_path: Path, name: str) -> None:
-    names = [*COLUMNS, *(f"c{i}" for i in range(limits.MOST_COLUMNS))]
+    names = [*COLUMNS, *(f"c{i}" for i in range(tables.MOST_COLUMNS))]
     path = tmp_path / name
     if name == "log.parquet":
         pq.write_table(pa.table({name: [0] for name in names}), path)

@@ -20,7 +20,7 @@ from log_files import (
     write_parquet,
 )
 from suffice.data.alphabet import Alphabet
-from suffice.data.logs.columns import Columns
+from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema
 from suffice.errors import SufficeError

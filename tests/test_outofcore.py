@@ -27,9 +27,9 @@ from hypothesis import strategies as st
 
 from suffice.cli.main import main
 from suffice.data.alphabet import Alphabet
+from suffice.data.encoding.binning import EqualWidth
+from suffice.data.encoding.columns import Columns
 from suffice.data.loading import read_source
-from suffice.data.logs.binning import EqualWidth
-from suffice.data.logs.columns import Columns
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces, _marks
 from suffice.data.logs.reading import HowToRead, read_as

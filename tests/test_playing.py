@@ -19,8 +19,8 @@ from gymnasium.wrappers import FlattenObservation, RecordEpisodeStatistics, Time
 from samples import from_values
 from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import plain
+from suffice.data.encoding.binning import Bins
 from suffice.data.episodes import Episodes
-from suffice.data.logs.binning import Bins
 from suffice.domains.domain import Domain
 from suffice.domains.exact.values import evaluate
 from suffice.domains.gym import requests

@@ -24,8 +24,8 @@ import pytest
 from gymnasium import spaces
 
 from log_files import write
+from suffice.data.encoding.columns import Columns
 from suffice.data.episodes import Episodes
-from suffice.data.logs.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.domains.gym.registration import register
 from suffice.errors import SufficeError

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from log_files import refusal, write
-from suffice.data.logs.columns import Columns
+from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.errors import LogError, SufficeError
 from test_sources import HUGGING, Dataset, Episode

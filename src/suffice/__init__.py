@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from suffice.automata.compare import compare
     from suffice.automata.rdp import RDP, UNSEEN
     from suffice.data.alphabet import Alphabet
+    from suffice.data.encoding.binning import Bins, EqualWidth
+    from suffice.data.encoding.columns import Columns
     from suffice.data.episodes import Episodes
-    from suffice.data.logs.binning import Bins, EqualWidth
-    from suffice.data.logs.columns import Columns
     from suffice.data.logs.reading import read_log
     from suffice.data.logs.schema import read_schema, write_schema
     from suffice.data.logs.writing import write_log
@@ -81,11 +81,11 @@ _HOMES = {
     ),
     "data.episodes": ("Episodes",),
     "data.alphabet": ("Alphabet",),
-    "data.logs.binning": (
+    "data.encoding.binning": (
         "Bins",
         "EqualWidth",
     ),
-    "data.logs.columns": ("Columns",),
+    "data.encoding.columns": ("Columns",),
     "data.logs.reading": ("read_log",),
     "data.logs.schema": (
         "read_schema",

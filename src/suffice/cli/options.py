@@ -16,9 +16,9 @@ from suffice.errors import LogError, SettingsError, closest
 from suffice.files.atomic import refuse_what_is_no_file
 
 if TYPE_CHECKING:
+    from suffice.data.encoding.binning import Binning
     from suffice.data.episodes import Episodes
     from suffice.data.loading import Reading
-    from suffice.data.logs.binning import Binning
     from suffice.data.logs.reading import HowToRead, Report
     from suffice.data.streaming import Room
     from suffice.domains.finite import FiniteModel
@@ -280,7 +280,7 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
 
 def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
     """How to bin, unless a model has its bins."""
-    from suffice.data.logs.binning import parse_binning
+    from suffice.data.encoding.binning import parse_binning
 
     asked = {name: parse_binning(how) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
     if like is None:
@@ -291,7 +291,7 @@ def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
 
 
 def _how(options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, like: Model | None) -> HowToRead:
-    from suffice.data.logs.columns import Columns
+    from suffice.data.encoding.columns import Columns
     from suffice.data.logs.reading import HowToRead
     from suffice.data.logs.schema import read_schema
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from suffice.data.encoding.binning import Binning, Bins
+from suffice.data.encoding.columns import Columns
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
-from suffice.data.logs.binning import Binning, Bins
-from suffice.data.logs.columns import Columns
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.placement import TooLargeError
 from suffice.data.logs.reading import HowToRead, Report, read_as

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from suffice.data.alphabet import Value
+from suffice.data.encoding.binning import Bins, bin_column, spread_binnings
+from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.tables import NothingKeptError, Table
 from suffice.data.episodes import MAX_EPISODES, MAX_LETTERS, MAX_STEPS, Episodes, Outline
 from suffice.data.log import ITSELF, Elsewhere
-from suffice.data.logs.binning import Bins, bin_column, spread_binnings
-from suffice.data.logs.columns import Columns
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces
 from suffice.data.logs.placement import TruncatedError
 from suffice.data.logs.reading import NOTHING_LOST, HowToRead, Lost, Report, doubtful_values, flat_table, read_table
-from suffice.data.logs.tables import NothingKeptError, Table
 from suffice.data.stored import Stored, Writer, in_turn
 from suffice.errors import LogError, SettingsError
 

@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from suffice.data.encoding.binning import Binning
+from suffice.data.encoding.columns import Columns
 from suffice.data.loading import Data, Reading, read_data
 from suffice.data.log import Elsewhere, Log, digest
-from suffice.data.logs.binning import Binning
-from suffice.data.logs.columns import Columns
 from suffice.data.streaming import Room
 from suffice.engines.ray import Ray
 from suffice.errors import SettingsError

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.alphabet import PAD
+from suffice.data.encoding.binning import Binning
+from suffice.data.encoding.columns import Columns
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, Reading, read_data
-from suffice.data.logs.binning import Binning
-from suffice.data.logs.columns import Columns
 from suffice.errors import LogError, ModelError, SettingsError
 from suffice.learning.adact_h import Settings
 from suffice.models.api import Folding, learn

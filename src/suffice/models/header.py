@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import msgspec
 
 from suffice.data.alphabet import Value
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.columns import Columns
 from suffice.data.log import Log, digest
-from suffice.data.logs.binning import Bins
-from suffice.data.logs.columns import Columns
 from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import BEYOND

@@ -17,9 +17,9 @@ import numpy as np
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.wording import Wording
 from suffice.data.alphabet import Alphabet
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.columns import Columns
 from suffice.data.log import Log
-from suffice.data.logs.binning import Bins
-from suffice.data.logs.columns import Columns
 from suffice.errors import ModelError
 from suffice.evidence.bounds import BOUNDS
 from suffice.files.archives import Kind, Shape, opened, write_archive

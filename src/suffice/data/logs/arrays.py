@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from suffice.data.logs.columns import known_as
-from suffice.data.logs.values import NOT_A_CELL
+from suffice.data.encoding.columns import known_as
+from suffice.data.encoding.values import NOT_A_CELL
 from suffice.errors import LogError
 
 DEEPEST = 16  # lists and records within one another; more would exhaust the stack before it meant anything

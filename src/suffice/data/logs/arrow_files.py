@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from suffice.data.encoding.tables import Table
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.limits import BROKEN, refuse_rows, refuse_unpacked
-from suffice.data.logs.tables import Table
 from suffice.errors import LogError
 
 MAGIC = b"ARROW1"  # what a file begins and ends with, and a stream does not

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from suffice.data.encoding.tables import Table, refuse_columns, settled
 from suffice.data.logs.arrays import first_line
-from suffice.data.logs.limits import BROKEN, refuse_columns, refuse_rows
-from suffice.data.logs.tables import Table, settled
+from suffice.data.logs.limits import BROKEN, refuse_rows
 from suffice.errors import LogError
 
 KINDS = {

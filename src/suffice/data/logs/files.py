@@ -14,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from suffice.data.encoding.tables import Table, refuse_columns
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.arrow_files import open_arrow
 from suffice.data.logs.datasets import KINDS, Dataset
 from suffice.data.logs.json_files import open_json
-from suffice.data.logs.limits import BROKEN, lines, opened, refuse_bomb, refuse_columns
-from suffice.data.logs.tables import Table
+from suffice.data.logs.limits import BROKEN, lines, opened, refuse_bomb
 from suffice.errors import LogError
 from suffice.files.atomic import name_beside
 

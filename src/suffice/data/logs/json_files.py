@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as pajson
 
+from suffice.data.encoding.tables import Table
 from suffice.data.logs.arrays import DEEPEST, ONE_KIND, first_line, kind_of, table_of_rows
 from suffice.data.logs.limits import BROKEN, LONGEST_LINE, is_packed, lines, opened
-from suffice.data.logs.tables import Table
 from suffice.errors import LogError
 from suffice.files import json_text
 

@@ -18,17 +18,9 @@ from suffice.errors import LogError
 
 ROOMY, TIGHTEST = 1 << 28, 200  # bytes that any file may unpack to, and times its own size that a larger one may
 FEW_ROWS, DENSEST = 1 << 22, 16  # rows that any file may have, and rows a byte; ours have two
-MOST_COLUMNS = 10_000
 # What files that are damaged set off in Arrow, which is written in C++ and has its exceptions translated.
 BROKEN = (pa.ArrowException, OSError, ValueError, RuntimeError, ArithmeticError, LookupError, TypeError, MemoryError)
 LONGEST_LINE = 1 << 26  # bytes: a line may be a whole episode
-
-
-def refuse_columns(source: object, columns: int) -> None:
-    """More than anybody looked at."""
-    if columns > MOST_COLUMNS:
-        told = f"{columns:,} columns, but {MOST_COLUMNS:,} are the most"
-        raise LogError(f"{source}: there are {told}; keep those that matter")
 
 
 def refuse_rows(path: Path, rows: int) -> None:

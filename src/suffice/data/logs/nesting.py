@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from suffice.data.encoding.columns import ENDS, Columns, known_as
+from suffice.data.encoding.tables import NothingKeptError, Table
 from suffice.data.logs.arrays import DEEPEST
-from suffice.data.logs.columns import ENDS, Columns, known_as
-from suffice.data.logs.tables import NothingKeptError, Table
 from suffice.kernels.array_types import Int64, Mask
 
 WIDEST = 256  # values of one cell that become columns; more are a picture, not features

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from suffice.data.logs.columns import ENDS, KNOWN, Columns
+from suffice.data.encoding.columns import ENDS, KNOWN, Columns
+from suffice.data.encoding.tables import Table
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.nesting import list_lengths, lists_of_steps
 from suffice.data.logs.reading import HowToRead, flat_table
-from suffice.data.logs.tables import Table
 from suffice.errors import LogError
 from suffice.kernels.array_types import Mask, UInt64
 

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.tables import Coded, NothingKeptError, Table, V
+from suffice.data.encoding.values import EXACT, MISSING, flag, integer
 from suffice.data.episodes import MAX_EPISODES
-from suffice.data.logs.columns import Columns
-from suffice.data.logs.tables import Coded, NothingKeptError, Table, V
-from suffice.data.logs.values import EXACT, MISSING, flag, integer
 from suffice.errors import LogError
 from suffice.kernels.array_types import Codes, Float, Int64, Mask
 

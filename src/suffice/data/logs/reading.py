@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, Value, smallest_uint
+from suffice.data.encoding.binning import Binning, Bins, bin_column, bin_rewards, spread_binnings
+from suffice.data.encoding.columns import KNOWN, Columns, find_columns, text_columns
+from suffice.data.encoding.tables import Coded, Table, V, dense
+from suffice.data.encoding.values import number, plain
 from suffice.data.episodes import MAX_LETTERS, Episodes
-from suffice.data.logs.binning import Binning, Bins, bin_column, bin_rewards, spread_binnings
-from suffice.data.logs.columns import KNOWN, Columns, find_columns, text_columns
 from suffice.data.logs.nesting import unnest
 from suffice.data.logs.placement import Layout, Rows, lay_out, place_rows, read_propensities, read_weights
 from suffice.data.logs.sources import open_table
-from suffice.data.logs.tables import Coded, Table, V, dense
-from suffice.data.logs.values import number, plain
 from suffice.errors import SettingsError
 from suffice.kernels.array_types import Codes, Float, Int64, Mask
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from suffice.data.encoding.columns import ENDS, KNOWN
+from suffice.data.encoding.tables import Table
+from suffice.data.encoding.values import flag
 from suffice.data.logs.arrays import first_line, table_of_arrays, table_of_rows
-from suffice.data.logs.columns import ENDS, KNOWN
 from suffice.data.logs.files import open_file
 from suffice.data.logs.steps import column_name, leaves, named, table_of_steps
-from suffice.data.logs.tables import Table
-from suffice.data.logs.values import flag
 from suffice.errors import LogError, MissingError
 
 MINARI = "minari:"  # before the id of a dataset, where a file could stand

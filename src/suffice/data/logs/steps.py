@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.alphabet import unboxed
+from suffice.data.encoding.columns import KNOWN
 from suffice.data.logs.arrays import DEEPEST, FLAT, table_of_arrays
-from suffice.data.logs.columns import KNOWN
 from suffice.errors import LogError
 
 STEP = ("observation", "action", "reward")

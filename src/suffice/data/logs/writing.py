@@ -16,10 +16,10 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from suffice.data.alphabet import PAD, STOP, Value, in_order
+from suffice.data.encoding.columns import KNOWN
+from suffice.data.encoding.values import plain
 from suffice.data.episodes import Episodes
-from suffice.data.logs.columns import KNOWN
 from suffice.data.logs.files import format_of, parse_csv
-from suffice.data.logs.values import plain
 from suffice.errors import LogError
 from suffice.files.atomic import replacing
 from suffice.kernels.array_types import Int64

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.data.alphabet import Value
-from suffice.data.logs.tables import Coded, Table, dense
+from suffice.data.encoding.tables import Coded, Table, dense
 from suffice.errors import SettingsError
 from suffice.kernels.array_types import Float, Int64
 

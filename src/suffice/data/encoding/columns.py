@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn
 
 from suffice.data.alphabet import Alphabet
-from suffice.data.logs.tables import Table
+from suffice.data.encoding.tables import Table
 from suffice.errors import SettingsError, closest, did_you_mean
 
 # What pandas calls the row index when it saves one: never an observation.

@@ -17,14 +17,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.alphabet import smallest_uint
-from suffice.data.logs.limits import refuse_columns
-from suffice.data.logs.values import MISSING, NOT_A_CELL
+from suffice.data.encoding.values import MISSING, NOT_A_CELL
 from suffice.errors import LogError
 from suffice.kernels.array_types import Codes, Float, Int64, Mask
 
 V = TypeVar("V")
 
 LOOKUP = 1 << 22  # a look-up table of so many cells is cheap whatever the log
+MOST_COLUMNS = 10_000
+
+
+def refuse_columns(source: object, columns: int) -> None:
+    """More than anybody looked at."""
+    if columns > MOST_COLUMNS:
+        told = f"{columns:,} columns, but {MOST_COLUMNS:,} are the most"
+        raise LogError(f"{source}: there are {told}; keep those that matter")
 
 
 class NothingKeptError(LogError):
