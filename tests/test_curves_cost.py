@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from suffice.lab.curves import cost, families, noise, reading, sketches
+from suffice.lab import scoring
+from suffice.lab.curves import cost, families, noise, sketches, summaries
 from suffice.lab.curves.cost import COST
 from suffice.lab.curves.families import FAMILIES
 from suffice.lab.curves.noise import NOISE
@@ -13,6 +14,7 @@ from suffice.lab.curves.sketches import SKETCHES
 from suffice.lab.experiment import Experiment, Result
 from suffice.lab.paper import TABLE_1
 from suffice.lab.study import Study
+from suffice.lab.truth import truth_for
 
 STUDIES = (COST, SKETCHES, FAMILIES, NOISE)
 
@@ -67,20 +69,20 @@ def test_another_studys_results_do_not_count() -> None:
 
 
 def test_an_exponent_is_that_of_the_law() -> None:
-    assert reading.exponent({x: 3 * x**1.5 for x in (10.0, 100.0, 1000.0)}) == pytest.approx(1.5)
-    assert reading.exponent({10.0: 1.0}) is None
+    assert summaries.exponent({x: 3 * x**1.5 for x in (10.0, 100.0, 1000.0)}) == pytest.approx(1.5)
+    assert summaries.exponent({10.0: 1.0}) is None
 
 
 def test_a_geometric_mean_treats_twice_and_half_alike() -> None:
-    assert reading.geometric([0.5, 2.0]) == pytest.approx(1.0)
+    assert summaries.geometric([0.5, 2.0]) == pytest.approx(1.0)
 
 
 def test_shares_are_measured_between_the_behaviour_and_the_optimum() -> None:
     e = Experiment(domain="corridor", horizon=5, episodes=10, seed=1, learner="layers")
-    truth = reading.known(e).truth
+    truth = truth_for(e).truth
     base, best = float(truth.behaviour.mean_return), float(truth.optimal_value)
     for value, share in ((base, 0.0), (best, 1.0), ((base + best) / 2, 0.5)):
-        assert reading.gained(Result(experiment=e, mean_return=value)) == pytest.approx(share)
+        assert scoring.gained(Result(experiment=e, mean_return=value)) == pytest.approx(share)
 
 
 class TestCost:

@@ -11,12 +11,13 @@ pytest.importorskip("matplotlib", reason="pictures are optional")
 
 from suffice.evidence.languages import Family
 from suffice.lab.curves import levels, needs, recovery, theorem
-from suffice.lab.curves.cases import SMALL, Case, is_exact, needed
+from suffice.lab.curves.cases import SMALL, Case, needed
 from suffice.lab.curves.levels import LEVELS
 from suffice.lab.curves.needs import NEEDS, Observed, halfway
 from suffice.lab.curves.recovery import RECOVERY, enough_from
-from suffice.lab.curves.summaries import Rate, gained, paragraph, present, recovered
+from suffice.lab.curves.summaries import Rate, paragraph, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
+from suffice.lab.scoring import gained, is_exact
 from suffice.lab.study import Study, brief
 from suffice.lab.truth import ground_truth
 

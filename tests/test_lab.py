@@ -36,12 +36,14 @@ from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.lab import learners, store
 from suffice.lab.experiment import Experiment, Result, distinct, options_of
+from suffice.lab.learner import Found
 from suffice.lab.learners import find
 from suffice.lab.paper import TABLE_1
+from suffice.lab.peers import alergia
 from suffice.lab.peers.flexfringe import HEURISTICS
 from suffice.lab.peers.machines import Machine, traces
 from suffice.lab.resources import ResourceUse, measure, measure_command
-from suffice.lab.scoring import likeness, value_of
+from suffice.lab.scoring import match_states, value_of
 from suffice.lab.truth import ground_truth
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
@@ -261,10 +263,10 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
 def test_likeness_is_what_histories_say(
     domain: str, options: tuple[tuple[str, str], ...], horizon: int, learner: str, delta: float, n: int, kinds: str
 ) -> None:
-    learned = learners.learner_of(learner, delta)(a_log(domain, horizon, n, options)).rdp
+    learned = find(learner, a_log(domain, horizon, n, options), delta).rdp
     true = ground_truth(domain, options, horizon).like(learned)
     assert true is not None
-    found = likeness(learned, true)
+    found = match_states(learned, true)
     assert found[:3] == by_definition(learned, true, 5) and found.true == true.n_states
     told = [name for name in ("splits", "merges", "exact") if getattr(found, name)]
     assert told == kinds.split()
@@ -299,8 +301,8 @@ BY_HAND = {
 
 @pytest.mark.parametrize(("learned", "expected"), BY_HAND.values(), ids=BY_HAND)
 def test_likeness_by_hand(learned: RDP, expected: tuple[int, int, int]) -> None:
-    assert likeness(learned, PARITY)[:3] == by_definition(learned, PARITY, 8) == expected
-    assert likeness(learned, PARITY).exact == (expected == (3, 0, 0))
+    assert match_states(learned, PARITY)[:3] == by_definition(learned, PARITY, 8) == expected
+    assert match_states(learned, PARITY).exact == (expected == (3, 0, 0))
 
 
 @pytest.mark.parametrize("row", TABLE_1[:4], ids=lambda row: row.name)
@@ -308,7 +310,7 @@ def test_the_truth_is_exactly_like_itself(row: Any) -> None:
     known = ground_truth(row.name, (), row.horizon)
     for true in (known.layered, known.stationary):
         assert true is not None
-        assert likeness(true, true) == (true.n_states, 0, 0, true.n_states) and likeness(true, true).exact
+        assert match_states(true, true) == (true.n_states, 0, 0, true.n_states) and match_states(true, true).exact
 
 
 @pytest.mark.parametrize("stationary", [False, True], ids=["layers", "stationary"])
@@ -347,7 +349,7 @@ def test_all_learners_of_ours_are_known_here() -> None:
 
 
 @cache
-def found_by(name: str, delta: float) -> learners.Found:
+def found_by(name: str, delta: float) -> Found:
     return find(name, a_log("t-maze", 4, 2000, SHORT), delta, None)
 
 
@@ -434,9 +436,7 @@ def test_a_perfect_peer_is_scored_as_perfect(
 ) -> None:
     """In open logs of cookies some states are met in the last step alone, and not known; guesses do not count."""
     machine, log = true_machine(domain, options, horizon)
-    monkeypatch.setattr(
-        learners.alergia, "aalpy", lambda episodes, eps, closed, general: machine._replace(closed=closed)
-    )
+    monkeypatch.setattr(alergia, "aalpy", lambda episodes, eps, closed, general: machine._replace(closed=closed))
     found = find("aalpy/auto/closed" if closed else "aalpy/auto", log, 0.05, None)
     rdp, known = found.rdp, ground_truth(domain, options, horizon)
     assert rdp.stationary and rdp.horizon == horizon and rdp.cut is not None and log.weight is not None
@@ -448,7 +448,7 @@ def test_a_perfect_peer_is_scored_as_perfect(
     assert rdp.counts.sum() + rdp.cut.sum() == log.total * (horizon + 1)
     assert float(value_of(rdp, known.model).mean_return) == pytest.approx(float(known.truth.optimal_value))
     assert known.stationary is not None
-    like = likeness(rdp, known.stationary, found.sure)
+    like = match_states(rdp, known.stationary, found.sure)
     assert (like.splits, like.merges) == (0, 0) and like.exact == (closed or domain != "cookie")
 
 

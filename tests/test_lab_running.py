@@ -14,8 +14,9 @@ import msgspec
 import pytest
 
 from suffice.errors import SufficeError
-from suffice.lab import learners, store
+from suffice.lab import store
 from suffice.lab.experiment import Experiment, Result
+from suffice.lab.peers import alergia
 from suffice.lab.peers.flexfringe import find_flexfringe
 from suffice.lab.run_experiment import run_experiment
 from suffice.lab.runner import DIED, RunSettings, run_all
@@ -151,7 +152,7 @@ def test_without_its_program_a_learner_is_left_out(tmp_path: Path) -> None:
 
 def test_without_its_library_a_learner_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A refusal would be kept, and in the way once it is installed."""
-    monkeypatch.setattr(learners, "find_spec", lambda name: None)
+    monkeypatch.setattr(alergia, "find_spec", lambda name: None)
     assert run_all([an_experiment(learner="aalpy/auto")], tmp_path, RunSettings(1)) == {} == files(tmp_path)
 
 

@@ -20,11 +20,11 @@ from suffice.domains.registry import make
 from suffice.evidence.languages import Family
 from suffice.lab import table1
 from suffice.lab.curves import theorem
-from suffice.lab.curves.cases import is_exact
 from suffice.lab.curves.studies import CURVES
 from suffice.lab.experiment import Result, Results
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.reproduce import analyse
+from suffice.lab.scoring import is_exact
 from suffice.lab.store import load_bundle
 from suffice.lab.study import Study
 from suffice.lab.truth import ground_truth, truth_for

@@ -6,7 +6,7 @@ import numpy as np
 
 from suffice.lab.experiment import Experiment, Result
 from suffice.lab.learners import find
-from suffice.lab.scoring import likeness, value_of
+from suffice.lab.scoring import match_states, value_of
 from suffice.lab.truth import truth_for
 
 DIGITS = 6  # decimals of stored values
@@ -19,16 +19,16 @@ def run_experiment(experiment: Experiment, binary: str | None = None) -> Result:
     episodes = experiment.made().simulate(experiment.episodes, experiment.horizon, rng)
     found = find(experiment.learner, episodes, experiment.delta, binary)
     value, true = value_of(found.rdp, truth.model), truth.like(found.rdp)
-    like = None if true is None else likeness(found.rdp, true, found.sure)
+    match = None if true is None else match_states(found.rdp, true, found.sure)
     return Result(
         experiment=experiment,
         states=found.states,
         mean_return=round(float(value.mean_return), DIGITS),
         return_per_step=round(float(value.return_per_step), DIGITS),
         success_rate=round(float(value.success_rate), DIGITS),
-        recovered=like and like.recovered,
-        splits=like and like.splits,
-        merges=like and like.merges,
+        recovered=match and match.recovered,
+        splits=match and match.splits,
+        merges=match and match.merges,
         tests=found.tests,
         promised=None if found.promised is None else round(found.promised, DIGITS),
         seconds=round(found.took.seconds, 4),

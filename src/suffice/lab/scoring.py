@@ -1,4 +1,4 @@
-"""A learned automaton beside the true one, and what the plan on it brings."""
+"""Score a learned automaton: how its states match the true ones, and what the plan on it is worth."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.domains.exact.values import Evaluation, evaluate
 from suffice.domains.finite import FiniteModel
 from suffice.kernels.array_types import Mask
+from suffice.lab.experiment import Result
+from suffice.lab.learners import kind_of
+from suffice.lab.truth import truth_for
 from suffice.planning.controller import Controller
 from suffice.planning.planner import plan_on
 from suffice.planning.regorl import layered
 
 
-class Likeness(NamedTuple):
-    """How learned states stand for true ones, by the histories that lead to both."""
+class StateMatch(NamedTuple):
+    """How learned states match true ones, by the histories that lead to both."""
 
     recovered: int  # true states that one learned state stands for, and it for them alone
     splits: int  # states too many: of those that stand for one true state, all but the first of each
     merges: int  # states that stand for several true ones
-    true: int
+    true: int  # states of the minimal automaton
 
     @property
     def exact(self) -> bool:
-        """Whether states stand one to one for each other."""
+        """Whether learned and true states match one to one: the only definition of an exact automaton."""
         return self.recovered == self.true and not self.splits and not self.merges
 
 
-def likeness(learned: RDP, true: RDP, sure: Mask | None = None) -> Likeness:
-    """Walk both together, by transitions that are `sure` [Q, Y] if given.
+def match_states(learned: RDP, true: RDP, sure: Mask | None = None) -> StateMatch:
+    """Match states by following both automata together, along transitions that are `sure` [Q, Y] if given.
 
-    Histories that the log did not have count neither for nor against.
+    Histories that the log does not contain are ignored.
     """
     tau = learned.tau if sure is None else np.where(sure, learned.tau, UNSEEN)
     index = {true.symbol(y): y for y in range(len(true.symbols))}
@@ -54,11 +57,30 @@ def likeness(learned: RDP, true: RDP, sure: Mask | None = None) -> Likeness:
     mixed = set().union(*(qs for qs in means.values() if len(qs) > 1))
     splits = len(pure) - len(set(pure))
     once = sum(pure.count(q) == 1 and q not in mixed for q in set(pure))
-    return Likeness(once, splits, len(means) - len(pure), true.n_states)
+    return StateMatch(once, splits, len(means) - len(pure), true.n_states)
+
+
+def true_automaton(run: Result) -> RDP | None:
+    """The minimal automaton of the kind that the run's learner looks for; None if no finite one exists."""
+    truth = truth_for(run.experiment)
+    return truth.stationary if kind_of(run.experiment.learner).cyclic else truth.layered
+
+
+def is_exact(run: Result) -> bool:
+    """Whether a run found the minimal automaton: every true state once, and no other."""
+    true = true_automaton(run)
+    if true is None or run.recovered is None:
+        return False
+    return StateMatch(run.recovered, run.splits or 0, run.merges or 0, true.n_states).exact
+
+
+def gained(run: Result) -> float:
+    """What a run's plan gains over the behaviour, as a share of what can be gained."""
+    return truth_for(run.experiment).gain(run.mean_return)
 
 
 def value_of(rdp: RDP, model: FiniteModel) -> Evaluation:
-    """What the usual plan on an automaton brings, exactly."""
+    """The exact value of the default plan on an automaton."""
     spread = layered(rdp)
     policy = Controller.on_automaton(spread, model.alphabet, plan_on(spread).actions)
     return evaluate(model, policy, rdp.horizon)

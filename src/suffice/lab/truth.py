@@ -25,6 +25,11 @@ class GroundTruth:
     layered: RDP  # the minimal layered automaton
     stationary: RDP | None  # the minimal cyclic automaton; None if no finite one exists
 
+    def gain(self, value: float) -> float:
+        """Gain of a mean return over the behaviour's, as a share of what can be gained: 1 is the optimum."""
+        base, best = float(self.truth.behaviour.mean_return), float(self.truth.optimal_value)
+        return (value - base) / (best - base)
+
     def like(self, rdp: RDP) -> RDP | None:
         """The minimal automaton of the same kind, layered or cyclic."""
         return self.stationary if rdp.stationary else self.layered

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from suffice.domains.exact.minimal import Minimal
 from suffice.domains.exact.truth import Distinguishability, by_languages
 from suffice.evidence.languages import Family
-from suffice.lab.experiment import Experiment, Result, options_of
+from suffice.lab.experiment import Experiment, options_of
 from suffice.lab.paper import TABLE_1
-from suffice.lab.truth import Options, ground_truth, truth_for
+from suffice.lab.truth import Options, ground_truth
 
 
 class Case(NamedTuple):
@@ -61,8 +61,3 @@ CASES: Final = (*_PAPER, *(case for case in SMALL if case not in _PAPER))
 def needed(case: Case, family: str, delta: float) -> Distinguishability:
     """How well a family tells the states of a case apart, and the episodes it needs by theory."""
     return by_languages(case.minimal, Family.parse(family), delta)
-
-
-def is_exact(run: Result) -> bool:
-    """Whether a run found the minimal automaton: each true state once, and nothing else."""
-    return run.recovered == truth_for(run.experiment).truth.minimal.n_states and not run.splits and not run.merges

@@ -11,10 +11,11 @@ from suffice.domains.exact.distances import closest_in, futures, letters_as_log
 from suffice.errors import SufficeError
 from suffice.evidence.adaptive import ADAPTIVE
 from suffice.evidence.languages import Family, patterns_of
-from suffice.lab.curves.summaries import NOTHING, REFUSED, done, found, gained, joined, middle, present, recovered
+from suffice.lab.curves.summaries import NOTHING, REFUSED, done, found, joined, middle, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import BLUE, SKY, Band, legend_below, panels
+from suffice.lab.scoring import gained
 from suffice.lab.study import Page, Study, brief, table
 from suffice.lab.truth import ground_truth
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from suffice.domains.exact.truth import Needed
 from suffice.evidence.bounds import BOUNDS
 from suffice.lab.curves import recovery, theorem
-from suffice.lab.curves.cases import CASES, SMALL, Case, is_exact, needed
+from suffice.lab.curves.cases import CASES, SMALL, Case, needed
 from suffice.lab.curves.summaries import paragraph, present
 from suffice.lab.experiment import Experiment, Result, Results, distinct
 from suffice.lab.plotting import named, panels
+from suffice.lab.scoring import is_exact
 from suffice.lab.study import Page, Study, brief, table
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from suffice.lab.curves.summaries import by_learner, gained, grouped, joined, middle, present
+from suffice.lab.curves.summaries import by_learner, grouped, joined, middle, present
 from suffice.lab.experiment import Experiment, Result, Results, options_of
 from suffice.lab.plotting import curve, legend_below, line, look_of, named, panels
+from suffice.lab.scoring import gained
 from suffice.lab.study import Page, Study, table
 from suffice.lab.truth import Options, ground_truth
 

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from suffice.evidence.bounds import BOUNDS
-from suffice.lab.curves.summaries import gained, paragraph, present, recovered
+from suffice.lab.curves.summaries import paragraph, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import (
@@ -24,6 +24,7 @@ from suffice.lab.plotting import (
     panels,
     shares_axes,
 )
+from suffice.lab.scoring import gained
 from suffice.lab.study import Page, Study, table
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import numpy as np
 
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.plotting import NORMAL, named
+from suffice.lab.scoring import true_automaton
 from suffice.lab.truth import truth_for
 
 REFUSED: Final = "refused"
@@ -78,18 +79,10 @@ def middle(runs: Iterable[Result], of: Callable[[Result], float]) -> float:
     return median(of(run) for run in runs)
 
 
-def gained(run: Result) -> float:
-    """The share of what can be gained over the behaviour: 0 is its mean return, 1 the optimum; below 0 is worse."""
-    truth = truth_for(run.experiment).truth
-    base, best = float(truth.behaviour.mean_return), float(truth.optimal_value)
-    return (run.mean_return - base) / (best - base)
-
-
 def recovered(run: Result) -> float:
     """The share of true states that exactly one learned state stands for, of the minimal automaton of the same kind."""
-    truth = truth_for(run.experiment)
-    folded = truth.stationary if run.experiment.learner == "stationary" else None
-    return (run.recovered or 0) / (folded or truth.layered).n_states
+    true = true_automaton(run) or truth_for(run.experiment).layered
+    return (run.recovered or 0) / true.n_states
 
 
 def exponent(points: dict[float, float]) -> float | None:

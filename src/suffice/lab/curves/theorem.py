@@ -11,9 +11,10 @@ from suffice.domains.exact.minimal import Minimal
 from suffice.domains.exact.samples import candidates
 from suffice.evidence.bounds import PAPER
 from suffice.evidence.languages import Family
-from suffice.lab.curves.cases import SMALL, Case, is_exact, needed
+from suffice.lab.curves.cases import SMALL, Case, needed
 from suffice.lab.curves.summaries import Rate
 from suffice.lab.experiment import Experiment, Result, options_of
+from suffice.lab.scoring import is_exact
 from suffice.lab.study import brief, table
 
 FAMILY: Final = "conjunctions"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import math
 import warnings
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
@@ -12,11 +14,13 @@ import numpy as np
 from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import DUMMY
 from suffice.data.episodes import Episodes
-from suffice.errors import MissingError
-from suffice.lab.peers.machines import Machine, traces
+from suffice.errors import MissingError, SettingsError
+from suffice.lab.learner import Found, LearnerKind, Task
+from suffice.lab.peers.machines import Machine, as_found, closed_setting, traces
 from suffice.lab.resources import measure
 
 ABSENT: Final = "AALpy is not installed: pip install 'suffice[baselines]'"
+MOST_EPS: Final = 2.0  # that ALERGIA takes
 FIRST_ACTION: Final = 2  # the code of the first logged action
 ON_COUNTS: Final = {"compat_on_pta_trans": False, "compat_on_pta_count": False}  # of merged states
 
@@ -56,3 +60,29 @@ def _delta(machine: Any, n_letters: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         for target, letter, _ in (row for rows in state.transitions.values() for row in rows):
             delta[q, letter] = number[id(target)]
     return delta[:, :n_letters]
+
+
+def _eps(text: str, name: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        eps = float(text)
+    except ValueError:
+        eps = math.nan
+    if not 0 < eps <= MOST_EPS:
+        raise SettingsError(f"{name} is no learner: its eps is neither auto nor a number above 0, up to {MOST_EPS:g}")
+    return eps
+
+
+def _learn(task: Task, general: bool) -> Found:
+    setting, closed = closed_setting(task.setting)
+    return as_found(aalpy(task.episodes, _eps(setting, task.name), closed, general=general), task.episodes)
+
+
+def _missing(flexfringe: str | None) -> str:
+    del flexfringe
+    return ABSENT if find_spec("aalpy") is None else ""
+
+
+AALPY: Final = LearnerKind(partial(_learn, general=False), cyclic=True, missing=_missing)
+AALPY_GSM: Final = LearnerKind(partial(_learn, general=True), cyclic=True, missing=_missing)

@@ -14,9 +14,10 @@ import numpy as np
 
 from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
-from suffice.errors import MissingError
+from suffice.errors import MissingError, SettingsError
 from suffice.kernels.array_types import Int64
-from suffice.lab.peers.machines import Machine, traces
+from suffice.lab.learner import Found, LearnerKind, Task
+from suffice.lab.peers.machines import Machine, as_found, closed_setting, traces
 from suffice.lab.resources import ProgramError, ResourceUse, measure_command
 
 ROOT: Final = -1  # its number in what FlexFringe writes
@@ -96,3 +97,19 @@ def read_flexfringe(text: str, n_letters: int) -> Int64:
     for edge in found["edges"]:
         delta[number[edge["source"]], int(edge["name"])] = number.get(edge["target"], UNSEEN)
     return delta[:, :n_letters]
+
+
+def _learn(task: Task) -> Found:
+    setting, closed = closed_setting(task.setting)
+    if setting not in HEURISTICS:
+        raise SettingsError(f"{task.name} is no learner: its heuristic is none of {', '.join(HEURISTICS)}")
+    if task.flexfringe is None:
+        raise MissingError(ABSENT)
+    return as_found(flexfringe(task.episodes, task.flexfringe, HEURISTICS[setting], closed), task.episodes)
+
+
+def _missing(flexfringe: str | None) -> str:
+    return ABSENT if flexfringe is None else ""
+
+
+FLEXFRINGE: Final = LearnerKind(_learn, cyclic=True, missing=_missing)

@@ -10,6 +10,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP
 from suffice.data.episodes import Episodes, weights
 from suffice.kernels.array_types import Int32, Int64
+from suffice.lab.learner import Found
 from suffice.lab.resources import ResourceUse
 from suffice.learning.stationary.labels import completed
 
@@ -93,3 +94,16 @@ def as_rdp(tau: Int64, episodes: Episodes) -> RDP:
     tau_taken = np.where(taken > 0, whole, UNSEEN).astype(np.int32)
     layers = np.array([len(whole)], np.int64)
     return RDP(episodes.alphabet, episodes.letters, symbols, layers, tau_taken, counts, episodes.horizon, cut)
+
+
+def closed_setting(setting: str) -> tuple[str, bool]:
+    """A setting without `/closed`, and whether it had that: traces with a termination symbol."""
+    rest = setting.removesuffix("/closed")
+    return rest, rest != setting
+
+
+def as_found(machine: Machine, episodes: Episodes) -> Found:
+    """A peer's machine as an automaton to plan on."""
+    tau = as_tau(machine, episodes)
+    sure = with_end(tau, episodes) != UNSEEN
+    return Found(as_rdp(tau, episodes), machine.n_states, machine.took, sure=sure)

@@ -1,0 +1,69 @@
+"""The learners of this project, as the laboratory runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from suffice.data.episodes import Episodes
+from suffice.errors import SettingsError
+from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
+from suffice.evidence.bounds import BOUNDS
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.languages import Family
+from suffice.evidence.prefix_sketch import PrefixSketches
+from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.evidence.statistic import Statistic
+from suffice.lab.learner import Found, LearnerKind, Task
+from suffice.lab.resources import measure
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.layers import learn_layers
+from suffice.learning.stationary.learner import tie
+
+WARM_UP: Final = 10_000  # episodes that compile everything a run uses
+
+Learn = Callable[[Episodes, Settings], Learned]
+
+
+def run_ours(learn: Learn, episodes: Episodes, settings: Settings) -> Found:
+    """Learn with compiled code, and measure it; memory includes the episodes."""
+    learn(episodes.columns(slice(0, WARM_UP)), settings)
+    learned, took = measure(lambda: learn(episodes, settings))
+    took = took._replace(bytes=took.bytes + episodes.word.nbytes)
+    promise = learned.promise
+    tests, split = promise.tests + promise.second_tests, promise.split + promise.second_split
+    return Found(learned.rdp, learned.rdp.n_states, took, tests, split)
+
+
+def adact_h_settings(name: str, delta: float) -> Settings:
+    """Settings of AdaCT-H by its name, statistic/bound."""
+    futures, _, bound = name.partition("/")
+    if bound not in BOUNDS:
+        raise SettingsError(f"{name} is no learner: its bound is none of {', '.join(BOUNDS)}")
+    return Settings(_statistic(futures), BOUNDS[bound], delta)
+
+
+def _statistic(name: str) -> Statistic:
+    others: dict[str, Statistic] = {
+        "prefixes": PrefixCounts(),
+        "sketch": PrefixSketches(0),
+        ADAPTIVE: AdaptiveLanguages(),
+    }
+    return others[name] if name in others else LanguageCounts(Family.parse(name))
+
+
+def _adact_h(task: Task) -> Found:
+    return run_ours(adact_h, task.episodes, adact_h_settings(task.name, task.delta))
+
+
+def _layers(task: Task) -> Found:
+    return run_ours(learn_layers, task.episodes, Settings(delta=task.delta))
+
+
+def _stationary(task: Task) -> Found:
+    return run_ours(tie, task.episodes, Settings(delta=task.delta))
+
+
+ADACT_H: Final = LearnerKind(_adact_h, cyclic=False)
+LAYERS: Final = LearnerKind(_layers, cyclic=False, has_settings=False)
+STATIONARY: Final = LearnerKind(_stationary, cyclic=True, has_settings=False)
