@@ -7,29 +7,32 @@ from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("support")
+
+HERE = Path(__file__).parent
 LONGEST = (
-    "test_tying.py",
-    "test_exact.py",
-    "test_cluster.py",
-    "test_learner.py",
-    "test_cli.py",
-    "test_outofcore.py",
-    "test_policies_reached.py",
-    "test_bounds.py",
-    "test_killed.py",
-    "test_explorer_browser.py",
-    "test_scattered.py",
-    "test_stationary_models.py",
-    "test_reproduction.py",
-    "test_distances.py",
-    "test_lab_running.py",
-    "test_readme.py",
-    "test_golden_outputs.py",
-    "test_adaptive.py",
-    "test_cli_policies.py",
-    "test_exact_learned.py",
-    "test_reproducing.py",
-    "test_offpolicy.py",
+    "learning/test_stationary_learner.py",
+    "domains/test_exact_truth.py",
+    "engines/test_ray.py",
+    "learning/test_adact_h.py",
+    "cli/test_main.py",
+    "data/test_streaming.py",
+    "planning/test_regorl_policies.py",
+    "evidence/test_bounds.py",
+    "faults/test_killed.py",
+    "view/test_explorer_browser.py",
+    "engines/test_distributed.py",
+    "automata/test_rdp_stationary.py",
+    "repository/test_reproduction.py",
+    "laws/test_distances.py",
+    "lab/test_runner.py",
+    "repository/test_readme.py",
+    "cli/test_golden_outputs.py",
+    "evidence/test_adaptive.py",
+    "cli/test_evaluation_commands.py",
+    "domains/test_exact_learned.py",
+    "lab/test_reproduce.py",
+    "planning/test_off_policy.py",
 )
 
 
@@ -38,8 +41,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     `make test` tells xdist to keep this order; it would go by the number of tests in a file.
     """
-    place = {name: i for i, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.path.name, len(LONGEST)))
+    place = {HERE / name: i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path, len(LONGEST)))
 
 
 @pytest.fixture

@@ -164,3 +164,22 @@ def fails_from(k: int, folder: Path, reason: int = errno.ENOSPC, once: bool = Fa
             raise OSError(reason, os.strerror(reason))
 
     return lambda: _on_change(folder, act)
+
+
+LAYERS: tuple[str, ...] = ()
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def learn(log: Path, folder: Path, options: tuple[str, ...]) -> tuple[str | Path, ...]:
+    return ("learn", log, "-o", folder / "a.model", "--checkpoint", folder / "kept", *options)
+
+
+def goes_on(log: Path, folder: Path, options: tuple[str, ...], expected: bytes) -> None:
+    """The same command again makes the same model, and nothing else is left."""
+    ran = here(*learn(log, folder, options))
+    assert ran.code == 0, ran.err
+    assert (folder / "a.model").read_bytes() == expected
+    assert left_in(folder) == ["a.model", "a.model.run.json"]

@@ -19,8 +19,7 @@ import pytest
 import suffice as product
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.forging import Contents, forge, putting, wide
-from faults.harness import KILLED, Ran, dies_before, here, started, suffice
-from faults.test_killed import LAYERS, learn, left_in
+from faults.harness import KILLED, LAYERS, Ran, dies_before, here, learn, left_in, started, suffice
 from suffice.errors import CheckpointError
 from suffice.models import api
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
-from faults.harness import Fault, fails_from, here, never_ready, suffice
-from faults.test_killed import LAYERS, goes_on, learn, left_in
+from faults.harness import LAYERS, Fault, fails_from, goes_on, here, learn, left_in, never_ready, suffice
 
 Record = Callable[[str, object], None]
 

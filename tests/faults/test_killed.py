@@ -14,13 +14,11 @@ from pathlib import Path
 import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
-from faults.harness import KILLED, Fault, dies_before, here, started, suffice
+from faults.harness import KILLED, LAYERS, Fault, dies_before, goes_on, learn, left_in, started, suffice
 from suffice.cli import learning_commands
 from suffice.learning import adact_h
 
 Record = Callable[[str, object], None]
-
-LAYERS: tuple[str, ...] = ()
 RUNS: tuple[tuple[str, ...], ...] = (
     LAYERS,
     ("--no-second-look",),
@@ -35,22 +33,6 @@ RUNS: tuple[tuple[str, ...], ...] = (
     (*IN_PIECES, "--stationary"),
     ("--planner", "none"),
 )
-
-
-def left_in(folder: Path) -> list[str]:
-    return sorted(file.name for file in folder.iterdir())
-
-
-def learn(log: Path, folder: Path, options: tuple[str, ...]) -> tuple[str | Path, ...]:
-    return ("learn", log, "-o", folder / "a.model", "--checkpoint", folder / "kept", *options)
-
-
-def goes_on(log: Path, folder: Path, options: tuple[str, ...], expected: bytes) -> None:
-    """The same command again makes the same model, and nothing else is left."""
-    ran = here(*learn(log, folder, options))
-    assert ran.code == 0, ran.err
-    assert (folder / "a.model").read_bytes() == expected
-    assert left_in(folder) == ["a.model", "a.model.run.json"]
 
 
 @pytest.mark.parametrize("options", RUNS, ids=" ".join)

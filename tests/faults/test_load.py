@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from faults.harness import here
-from faults.test_killed import left_in
-from large_models import large_model
+from faults.harness import here, left_in
 from suffice.models.model import Model
+from support.large_models import large_model
 
 Record = Callable[[str, object], None]
 

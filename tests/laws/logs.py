@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from oracle import random_episodes
-from samples import of_one_feature
 from suffice.data.alphabet import DUMMY
 from suffice.data.episodes import Episodes
+from support.samples import of_one_feature
 
 LETTERS = list(product((2, 3), (0, 1), (0, 1)))  # two actions, o_⊥ and one observation, two rewards
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from laws.logs import labels, logs, small_logs
 from oracle import random_episodes
-from samples import DELTA, KINDS, MEMORY, STATISTICS, everything, from_values, layer_at, parts_at, to_values
 from suffice.data.episodes import Episodes
 from suffice.engines import local
 from suffice.evidence import language_counts
@@ -24,6 +23,7 @@ from suffice.evidence.prefix_tree import PrefixPart, PrefixPlan
 from suffice.evidence.word_counts import WordPart
 from suffice.kernels.comparing import DIFFERENCE
 from suffice.learning.adact_h import Learned, Settings, adact_h
+from support.samples import DELTA, KINDS, MEMORY, STATISTICS, everything, from_values, layer_at, parts_at, to_values
 
 FEW = settings(deadline=None, max_examples=25)
 every_statistic = pytest.mark.parametrize("name", STATISTICS)

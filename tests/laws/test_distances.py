@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laws.logs import LETTERS, samples
-from samples import KINDS, distance, distances, languages, side_by_side
 from suffice.evidence.languages import Family, patterns_of
 from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.kernels.comparing import DIFFERENCE
+from support.samples import KINDS, distance, distances, languages, side_by_side
 
 FEW = settings(deadline=None, max_examples=40)
 FAMILIES = ["conjunctions", "1,1,1", "2,1,1", "1,2,1", "1,1,2", "2,2,1", "1,2,2", "1,1,3"]

@@ -1,0 +1,809 @@
+"""Cassandra's `.POMDP` format: every form of it, every complaint, the shipped files, and the way there and back."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import random_episodes
+from suffice.automata.rdp import RDP
+from suffice.data.logs.reading import read_log
+from suffice.data.logs.writing import write_log
+from suffice.domains.domain import Domain
+from suffice.domains.finite import FiniteModel, Outcome
+from suffice.domains.pomdp.domain import PomdpDomain
+from suffice.domains.pomdp.naming import Names, decimal, distribution
+from suffice.domains.pomdp.reading import Pomdp, read_pomdp
+from suffice.domains.pomdp.tables import Rows
+from suffice.domains.pomdp.writing import rdp_to_pomdp, to_pomdp, write_pomdp
+from suffice.domains.registry import DOMAINS
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.errors import SufficeError
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.models.model import Model
+from support.paths import ROOT
+
+EXAMPLES = ROOT / "examples" / "pomdp"
+_TEMPORARY = tempfile.TemporaryDirectory()  # one for all, because hypothesis repeats tests
+FOLDER = Path(_TEMPORARY.name)
+
+F = Fraction
+HALF, THIRD = F(1, 2), F(1, 3)
+
+HEAD = """\
+discount: 0.95
+values: reward
+states: left middle right
+actions: stay go
+observations: dark light
+"""
+T = "T: * identity\n"
+O = "O: * uniform\n"
+WHOLE = HEAD + T + O
+
+
+def read(text: str | bytes) -> Pomdp:
+    path = FOLDER / "some.POMDP"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return read_pomdp(path)
+
+
+def complaint(text: str | bytes) -> str:
+    """What is wrong with a file, without its path."""
+    with pytest.raises(SufficeError) as caught:
+        read(text)
+    told = str(caught.value)
+    assert "\n" not in told and told.startswith(f"{FOLDER}/some.POMDP:")
+    return told.removeprefix(f"{FOLDER}/some.POMDP:")
+
+
+def vector(row: Any, n: int) -> list[Fraction]:
+    return [row.get(i, F(0)) for i in range(n)]
+
+
+def start_of(text: str) -> list[Fraction]:
+    return vector(read(HEAD + text + T + O).start, 3)
+
+
+def transitions_of(text: str, action: int = 1) -> list[list[Fraction]]:
+    pomdp = read(HEAD + T + text + "\n" + O)
+    return [vector(row, 3) for row in pomdp.transitions[3 * action : 3 * action + 3]]
+
+
+def seen_of(text: str, action: int = 1) -> list[list[Fraction]]:
+    pomdp = read(HEAD + T + O + text)
+    return [vector(row, 2) for row in pomdp.seen[3 * action : 3 * action + 3]]
+
+
+def rewards_of(text: str) -> dict[tuple[int, ...], Fraction]:
+    """All rewards that are not 0."""
+    found = read(WHOLE + text).rewards
+    parts = itertools.product(range(2), range(3), range(3), range(2))
+    return {where: found.of(*where) for where in parts if found.of(*where)}
+
+
+# ---------------------------------------------------------------- the preamble
+
+
+def test_names_and_counts() -> None:
+    pomdp = read(WHOLE)
+    assert pomdp.discount == F(19, 20)
+    assert pomdp.states == ("left", "middle", "right")
+    assert (pomdp.actions, pomdp.observations) == (("stay", "go"), ("dark", "light"))
+    assert repr(pomdp) == "<Pomdp: 3 states, 2 actions, 2 observations>"
+    counted = read(re.sub("left middle right", "3", WHOLE).replace("stay go", "2").replace("dark light", "02"))
+    assert (counted.states, counted.actions, counted.observations) == ((0, 1, 2), (0, 1), (0, 1))
+
+
+@pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
+def test_the_preamble_in_any_order_and_start_before_it(order: tuple[int, ...]) -> None:
+    lines = HEAD.splitlines()
+    pomdp = read("\n".join(["start: right", *(lines[i] for i in order), T, O]))
+    assert pomdp.states == ("left", "middle", "right") and pomdp.start == {2: 1}
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda text: text.replace(": ", ":"),
+        lambda text: text.replace(":", " : "),
+        lambda text: text.replace(" ", "\n\n\t "),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: text.replace("\n", " # a comment: T O R 0.5\n  # another\n"),
+        lambda text: "\ufeff" + text,
+    ],
+)
+def test_blanks_line_ends_and_comments_only_separate(layout: Callable[[str], str]) -> None:
+    text = (
+        WHOLE + "T: go : left : middle 1.0\nT: go : left : left 0\nR: go : * : * : light -2.5\nO: go : left 0.25 0.75"
+    )
+    plain, other = read(text), read(layout(text))
+    assert (other.states, other.actions, other.observations) == (plain.states, plain.actions, plain.observations)
+    assert (other.transitions, other.seen) == (plain.transitions, plain.seen)
+    assert other.rewards.of(1, 0, 1, 1) == F(-5, 2) and other.rewards.of(1, 0, 1, 0) == 0
+
+
+def test_names_may_have_dots_dashes_and_other_alphabets() -> None:
+    pomdp = read(WHOLE.replace("left", "s0.1-a_B").replace("stay", "größer") + "R: größer : s0.1-a_B : * : * 1")
+    assert pomdp.states[0] == "s0.1-a_B" and pomdp.rewards.of(0, 0, 0, 0) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [THIRD] * 3),
+        ("start: uniform\n", [THIRD] * 3),
+        ("start:\n0.5 0.25\n0.25\n", [HALF, F(1, 4), F(1, 4)]),
+        ("start: 1 0 0\n", [1, 0, 0]),
+        ("start: middle\n", [0, 1, 0]),
+        ("start: 2\n", [0, 0, 1]),
+        ("start include: left 2\n", [HALF, 0, HALF]),
+        ("start include : right\n", [0, 0, 1]),
+        ("start include: *\n", [THIRD] * 3),
+        ("start exclude: left\n", [0, HALF, HALF]),
+        ("start\nexclude: 0 right right\n", [0, 1, 0]),
+        ("start: 0.333333 0.333333 0.333333\n", [THIRD] * 3),
+    ],
+)
+def test_start(text: str, expected: list[Fraction]) -> None:
+    assert start_of(text) == expected
+
+
+@pytest.mark.parametrize("start", ["start: 0", "start: 1", "start: 1.0", "start: only", "start: uniform", ""])
+def test_start_of_one_state(start: str) -> None:
+    head = "discount: 1 values: cost states: only actions: 1 observations: 1\n"
+    assert read(head + start + "\nT: 0 identity O: 0 1").start == {0: 1}
+
+
+# ---------------------------------------------------------------- the tables
+
+SPLIT = [HALF, F(1, 4), F(1, 4)]
+ROWS = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("T: go : left : left 0.0 T: go : left : right 1\n", [[0, 0, 1], ROWS[1], ROWS[2]]),
+        ("T: 1 : 0 : 0 0 T: 1 : 0 : 2 1.\n", [[0, 0, 1], ROWS[1], ROWS[2]]),
+        ("T: go : middle 0.5 .25 2.5e-1\n", [ROWS[0], SPLIT, ROWS[2]]),
+        ("T: go : * 0.5 0.25 25E-2\n", [SPLIT] * 3),
+        ("T: * : middle\n+0.5 + 0.25 0.25\n", [ROWS[0], SPLIT, ROWS[2]]),
+        ("T: go : right uniform\n", [ROWS[0], ROWS[1], [THIRD] * 3]),
+        ("T: go\n0 1 0 0 0 1 1 0 0\n", [[0, 1, 0], [0, 0, 1], [1, 0, 0]]),
+        ("T: *\n0 1 0\n0 0 1\n1 0 0\n", [[0, 1, 0], [0, 0, 1], [1, 0, 0]]),
+        ("T: go uniform\n", [[THIRD] * 3] * 3),
+        ("T: go uniform T: go identity\n", ROWS),
+        ("T: go uniform T: * identity T: go : * : * 0 T: go : * : left 1\n", [[1, 0, 0]] * 3),
+        ("T: go : * : * 0.333333\n", [[THIRD] * 3] * 3),
+        ("T: go : * : left 0.0 T: go : * : right 0 T: go : * : middle 1\n", [[0, 1, 0]] * 3),
+        ("T: go : left reset\n", [[THIRD] * 3, ROWS[1], ROWS[2]]),
+        ("T: go uniform T: go : left : left 1 T: go : left : 1 0 T: go : left : 2 0\n", [ROWS[0], *[[THIRD] * 3] * 2]),
+    ],
+)
+def test_transitions(text: str, expected: list[list[Fraction]]) -> None:
+    assert transitions_of(text) == expected
+    assert ("T: *" in text) or transitions_of(text, action=0) == ROWS
+
+
+def test_reset_leads_to_the_start() -> None:
+    pomdp = read(HEAD + "start include: left right\n" + T + "T: * : middle reset\n" + O)
+    assert [vector(pomdp.transitions[cell], 3) for cell in (1, 4)] == [[HALF, 0, HALF]] * 2
+    assert pomdp.transitions[1] is pomdp.transitions[4]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("O: go : left : dark 1.0 O: go : left : light 0.0\n", [[1, 0], [HALF, HALF], [HALF, HALF]]),
+        ("O: * : 2 : 0 0.2 O: * : 2 : 1 0.8\n", [[HALF, HALF], [HALF, HALF], [F(1, 5), F(4, 5)]]),
+        ("O: go : middle 0.1 0.9\n", [[HALF, HALF], [F(1, 10), F(9, 10)], [HALF, HALF]]),
+        ("O: go\n1 0\n0 1\n0.3 0.7\n", [[1, 0], [0, 1], [F(3, 10), F(7, 10)]]),
+        ("O: go : * 1 0 O: go : left uniform\n", [[HALF, HALF], [1, 0], [1, 0]]),
+        ("O: go : * : light 1 O: go : * : dark 0\n", [[0, 1]] * 3),
+    ],
+)
+def test_observations(text: str, expected: list[list[Fraction]]) -> None:
+    assert seen_of(text) == expected
+
+
+def test_identity_of_observations_where_there_are_as_many() -> None:
+    pomdp = read(HEAD.replace("dark light", "dark light loud") + T + "O: * identity")
+    assert [vector(row, 3) for row in pomdp.seen[:3]] == ROWS
+
+
+def every(**fixed: int) -> list[tuple[int, ...]]:
+    """All (a, s, s', o) that agree with some."""
+    sizes = {"a": 2, "s": 3, "t": 3, "o": 2}
+    return list(itertools.product(*([fixed[k]] if k in fixed else range(n) for k, n in sizes.items())))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {}),
+        ("R: go : left : right : light 7", {(1, 0, 2, 1): 7}),
+        ("R: 1 : 0 : 2 : 1 -7.25", {(1, 0, 2, 1): F(-29, 4)}),
+        ("R: * : * : * : * 1e1", dict.fromkeys(every(), 10)),
+        ("R: * : left : * : * +3", dict.fromkeys(every(s=0), 3)),
+        ("R: go : * : * : dark - 3", dict.fromkeys(every(a=1, o=0), -3)),
+        ("R: go : left : right 0.5 -1", {(1, 0, 2, 0): HALF, (1, 0, 2, 1): -1}),
+        ("R: go : left : * 0 2", dict.fromkeys(every(a=1, s=0, o=1), 2)),
+        ("R: stay : middle\n1 2 3 4 5 6", {(0, 1, t, o): 1 + 2 * t + o for t in range(3) for o in range(2)}),
+        ("R: * : * 0 0 0 0 0 6", dict.fromkeys(every(t=2, o=1), 6)),
+        ("R: * : * : * : * 1 R: go : * : * : * 0", dict.fromkeys(every(a=0), 1)),
+        ("R: go : * : * : * 5 R: * : * : * : * 1", dict.fromkeys(every(), 1)),
+        ("R: * : left 1 1 1 1 1 1 R: * : * : right : * 0 R: go : 0 : 2 : 0 9",
+         {**dict.fromkeys([*every(s=0, t=0), *every(s=0, t=1)], 1), (1, 0, 2, 0): 9}),
+    ],
+)  # fmt: skip
+def test_rewards(text: str, expected: dict[tuple[int, ...], Fraction]) -> None:
+    assert rewards_of(text) == expected
+
+
+def test_costs_are_negative_rewards() -> None:
+    pomdp = read(WHOLE.replace("values: reward", "values: cost") + "R: * : * : * : dark 2 R: * : * : * : light -3")
+    assert pomdp.rewards.of(0, 0, 0, 0) == -2 and pomdp.rewards.of(0, 0, 0, 1) == 3
+
+
+def test_rows_that_rounding_explains_are_normalised_exactly() -> None:
+    assert transitions_of("T: go : left 0.333333 0.333333 0.333333") == [[THIRD] * 3, ROWS[1], ROWS[2]]
+    assert transitions_of("T: go : left 0.6 0.400009 0")[0] == [F(600000, 1000009), F(400009, 1000009), 0]
+
+
+def test_entries_in_any_order() -> None:
+    assert read(HEAD + "R: * : * : * : * 1\n" + O + T).rewards.of(0, 0, 0, 0) == 1
+
+
+cells_of = st.lists(st.integers(0, 5), min_size=1, unique=True)
+columns_of = st.lists(st.integers(0, 3), min_size=1, unique=True)
+values_of = st.integers(0, 3)
+
+
+@given(st.lists(st.tuples(st.booleans(), cells_of, columns_of, values_of), max_size=30))
+def test_rows_that_are_shared_behave_like_rows_that_are_not(
+    writes: list[tuple[bool, list[int], list[int], int]],
+) -> None:
+    rows, plain = Rows(6), [[0] * 4 for _ in range(6)]
+    for line, (whole, cells, columns, value) in enumerate(writes, start=1):
+        if whole:
+            rows.put(cells, dict.fromkeys(columns, F(value)) if value else {}, line)
+        else:
+            rows.change(cells, columns, F(value), line)
+        for cell in cells:
+            kept = [0] * 4 if whole else plain[cell]
+            plain[cell] = [value if column in columns else kept[column] for column in range(4)]
+    assert [vector(row.entries, 4) for row in rows.rows] == plain
+    for row in rows.rows:
+        assert row.uses == sum(other is row for other in rows.rows) and row.total() == sum(row.entries.values())
+
+
+part_of = st.sampled_from(["*", "0", "1"])
+
+
+@given(st.lists(st.tuples(st.lists(part_of, min_size=2, max_size=4), st.integers(-9, 9)), max_size=12))
+def test_the_last_rule_that_fits_gives_the_reward(rules: list[tuple[list[str], int]]) -> None:
+    lines, plain = [], dict.fromkeys(itertools.product(range(2), repeat=4), 0)
+    for parts, value in rules:
+        table = [value + i for i in range(2 ** (4 - len(parts)))]
+        lines.append(f"R: {' : '.join(parts)} {' '.join(map(str, table))}")
+        for where in plain:
+            if all(part in ("*", str(number)) for part, number in zip(parts, where, strict=False)):
+                plain[where] = table[{4: 0, 3: where[3], 2: 2 * where[2] + where[3]}[len(parts)]]
+    head = "discount: 1 values: reward states: 2 actions: 2 observations: 2 T: * uniform O: * uniform\n"
+    found = read(head + "\n".join(lines)).rewards
+    assert {where: found.of(*where) for where in plain} == plain
+
+
+# ---------------------------------------------------------------- complaints
+
+COMPLAINTS = {
+    "": "1: the file is empty; it needs discount, values, states, actions and observations",
+    " \n# only a comment\n": "1: the file is empty; it needs discount, values, states, actions and observations",
+    "hello": "1: expected a section, found 'hello'; begin with 'discount:'",
+    "\ndiscont: 1": "2: expected a section, found 'discont'; did you mean 'discount'?",
+    "x" * 99: f"1: expected a section, found '{'x' * 40}…'; begin with 'discount:'",
+    "discount 0.9": "1: expected a colon after 'discount'; write 'discount:', or rename it if this is a name: "
+    "'discount' is a word of the format",
+    "start include left":
+    "1: expected a colon after 'start include'; write 'start include:', or rename it if this is a name: "
+    "'start' is a word of the format",
+    HEAD.replace("left", "start"): "3: expected a colon after 'start'; write 'start:', or rename it if this is a name: "
+    "'start' is a word of the format",
+    HEAD.replace("discount: 0.95\n", "") + T: "4: there is no 'discount' up to here; add a line 'discount: …'",
+    HEAD.replace("values: reward\n", ""): "4: there is no 'values' up to here; add a line 'values: …'",
+    HEAD.replace("states: left middle right\n", ""): "4: there is no 'states' up to here; add a line 'states: …'",
+    HEAD.replace("actions: stay go\n", ""): "4: there is no 'actions' up to here; add a line 'actions: …'",
+    HEAD.replace("observations: dark light\n", "") + T + "O: * uniform":
+    "4: there is no 'observations' up to here; add a line 'observations: …'",
+    HEAD.replace("observations", "observation"):
+    "5: unexpected ':' among the names of actions; did you mean 'observations'?",
+    HEAD.replace("0.95", "1.5"): "1: a discount of 1.5 is not between 0 and 1; change it",
+    HEAD.replace("0.95", "- 1"): "1: a discount of -1 is not between 0 and 1; change it",
+    HEAD.replace("0.95", "high"):
+    "1: expected a number, found 'high'; separate the parts before the numbers by colons",
+    HEAD.replace("0.95", "0.9 0.8"): "1: unexpected '0.8' after 'discount'; remove it",
+    HEAD.replace("0.95", ""): "1: discount ends where a number is expected; add it",
+    HEAD.replace("0.95", "1/2"): "1: expected a number, found '1/2'; write it as a decimal",
+    HEAD.replace("reward", "rewards"): "2: values are reward or cost, not 'rewards'; did you mean 'reward'?",
+    HEAD.replace("reward", ""): "2: values are reward or cost, not ''; write 'reward' or 'cost'",
+    HEAD.replace("reward", "cost 3"): "2: unexpected '3' after 'values'; remove it",
+    HEAD + "values: cost": "6: 'values' was given in line 2 already; remove one",
+    HEAD + "start: left\nstart: right": "7: 'start' was given in line 6 already; remove one",
+    HEAD + T + "start: left": "7: 'start' must stand before the first T, O and R; move it up",
+    HEAD.replace("left middle right", ""): "3: there are no states; name them or say how many there are",
+    HEAD.replace("left middle right", "0"):
+    "3: the number of states must be between 1 and 100,000; use a smaller model",
+    HEAD.replace("left middle right", "9" * 99):
+    "3: the number of states must be between 1 and 100,000; use a smaller model",
+    HEAD.replace("dark light", "100001"):
+    "5: the number of observations must be between 1 and 100,000; use a smaller model",
+    HEAD.replace("left middle right", "90000").replace("stay go", "90000"):
+    "3: 90,000 states with 90,000 actions are too many; use fewer",
+    HEAD.replace("stay go", "go go"): "4: there are two actions 'go'; rename one",
+    HEAD.replace("stay go", "reset go"): "4: 'reset' is a word of the format and cannot name an action; rename it",
+    HEAD.replace("stay go", "go,stay"):
+    "4: 'go,stay' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
+    HEAD.replace("stay go", "go 2"):
+    "4: '2' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
+    HEAD.replace("stay go", "-3"):
+    "4: '-3' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
+    HEAD.replace("stay go", "go" * 300):
+    f"4: '{'go' * 20}…' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
+    HEAD + "start: 0.5 0.5": "6: start needs 3 numbers here, found 2; add the others",
+    HEAD + "start: 0.5": "6: start needs 3 numbers here, found 1; add the others",
+    HEAD + "start:": "6: start needs 3 numbers here, found 0; add the others",
+    HEAD + "start:\n0.5 0.5 0\n0": "8: start needs 3 numbers here, found more; remove some",
+    HEAD + "start: 0.5 0.3\n0.1": "7: the probabilities of start add up to 0.9, not 1; correct them",
+    HEAD + "start: 3": "6: there is no state '3'; they are numbered from 0 to 2",
+    HEAD + "start: lefd": "6: unknown state 'lefd'; did you mean 'left'?",
+    HEAD + "start: left\nright": "7: there is more than one state to start in; write 'start include: …'",
+    HEAD + "start: reset": "6: 'reset' cannot stand here; write 'T: action : state reset'",
+    HEAD + "start include:": "6: start leaves no state to start in; name others",
+    HEAD + "start exclude: *": "6: start leaves no state to start in; name others",
+    HEAD + "start include: left\nup": "7: unknown state 'up'; the first is 'left'",
+    HEAD + "start: -0.5 1 0.5": "6: '-0.5' is no probability; use 0 to 1",
+    HEAD: "5: up to here there is no T for action 'stay' in state 'left'; add it",
+    HEAD + "T: stay identity\n" + O: "7: up to here there is no T for action 'go' in state 'left'; add it",
+    HEAD + T + "O: stay uniform O: go : left 1 0":
+    "7: up to here there is no O for action 'go' that leads to state 'middle'; add it",
+    WHOLE + "\nT: go : left 0.5 0.4 0":
+    "9: the probabilities of T for action 'go' in state 'left' add up to 0.9, not 1; correct them",
+    WHOLE + "T: go : left : middle 1": "8: the probabilities of T for action 'go' in state 'left' add up to 2, not 1; "
+    "correct them",
+    WHOLE + "T: go : left : left 0": "8: the probabilities of T for action 'go' in state 'left' add up to 0, not 1; "
+    "correct them",
+    WHOLE + "T: go\n1 0 0\n0 1 0\n0 0 0.99998\n# end":
+    "11: the probabilities of T for action 'go' in state 'right' add up to 0.99998, not 1; correct them",
+    WHOLE + "O: go : 1 0.5 0.6":
+    "8: the probabilities of O for action 'go' that leads to state 'middle' add up to 1.1, not 1; correct them",
+    WHOLE + "T: go : left 0 0 1.5": "8: '1.5' is no probability; use 0 to 1",
+    WHOLE + "T: go : left\n0 - 0.5 1.5": "9: '0.5' is no probability; use 0 to 1",
+    WHOLE + "T: go : left : left 2": "8: '2' is no probability; use 0 to 1",
+    WHOLE + "T: go : left 0 1": "8: T needs 3 numbers here, found 2; add the others",
+    WHOLE + "T: go : left 0 1 0 0": "8: T needs 3 numbers here, found more; remove some",
+    WHOLE + "T: go\n0 1 0\n0 1 0\n0 1": "11: T needs 9 numbers here, found 8; add the others",
+    WHOLE + "O: go 0 1": "8: O needs 6 numbers here, found 2; add the others",
+    WHOLE + "T: go : left : left": "8: T needs 1 number here, found 0; add the others",
+    WHOLE + "R: go : left 1 2 3": "8: R needs 6 numbers here, found 3; add the others",
+    WHOLE + "R: go : left : left 1": "8: R needs 2 numbers here, found 1; add the others",
+    WHOLE + "R: go : left : left : dark 1 2": "8: R needs 1 number here, found more; remove some",
+    WHOLE + "R: go 1 2": "8: R needs an action and a state; write 'R: action : state …'",
+    WHOLE + "R: go : left uniform":
+    "8: expected a number, found 'uniform'; separate the parts before the numbers by colons",
+    WHOLE + "R: go : left : left : dark : 5": "8: R has at most 4 parts; remove this colon",
+    WHOLE + "T: go : left : left : left 1": "8: T has at most 3 parts; remove this colon",
+    WHOLE + "T: go left left 1": "8: expected a number, found 'left'; separate the parts before the numbers by colons",
+    WHOLE + "T: go : left 0 1 : 0": "8: expected a number, found ':'; write it as a decimal",
+    WHOLE + "T: go : left identity": "8: 'identity' cannot stand here; write 'T: action identity'",
+    WHOLE + "T: go reset": "8: 'reset' cannot stand here; write 'T: action : state reset'",
+    WHOLE + "O: go : left reset": "8: 'reset' cannot stand here; write 'T: action : state reset'",
+    WHOLE + "O: go identity": "8: 'identity' cannot stand here; write 'T: action identity'",
+    WHOLE + "T: go cost": "8: 'cost' cannot stand here; write numbers",
+    WHOLE + "T:": "8: T ends where an action is expected; add it",
+    WHOLE + "T: go :": "8: T ends where a state is expected; add it",
+    WHOLE + "T: go : leff uniform": "8: unknown state 'leff'; did you mean 'left'?",
+    WHOLE + "T: jump uniform": "8: unknown action 'jump'; the first is 'stay'",
+    WHOLE + "O: go : left : lihgt 1": "8: unknown observation 'lihgt'; did you mean 'light'?",
+    WHOLE + "T: 2 uniform": "8: there is no action '2'; they are numbered from 0 to 1",
+    WHOLE + "T: -1 uniform": "8: unknown action '-1'; the first is 'stay'",
+    WHOLE + "T: 1.0 uniform": "8: unknown action '1.0'; the first is 'stay'",
+    WHOLE + "R: go : * : * : * 1e99999": "8: the number '1e99999' is too large or too long; use at most 300 digits",
+    WHOLE + "R: go : * : * : * 1e301": "8: the number '1e301' is too large or too long; use at most 300 digits",
+    WHOLE + "R: go : * : * : * 1" + "0" * 5000:
+    f"8: the number '1{'0' * 39}…' is too large or too long; use at most 300 digits",
+    WHOLE + "R: go : * : * : * nan":
+    "8: expected a number, found 'nan'; separate the parts before the numbers by colons",
+    WHOLE + "R: go : * : * : * 1.2.3": "8: expected a number, found '1.2.3'; write it as a decimal",
+    WHOLE + "R: go : * : * : * --1": "8: expected a number, found '--1'; write it as a decimal",
+    WHOLE + "R: go : * : * : * - -1": "8: expected a number, found '-'; write it as a decimal",
+    WHOLE + "R: go : * : * : * ٣": "8: expected a number, found '٣'; write it as a decimal",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), COMPLAINTS.items())
+def test_complaints(text: str, expected: str) -> None:
+    assert complaint(text) == expected
+
+
+@pytest.mark.parametrize(
+    "data", [HEAD.encode() + b"\n\xff\xfe", HEAD.encode() + b"\n\0", HEAD.encode("utf-16"), b"\x89PNG\r\n\x1a\n\0"]
+)
+def test_what_is_no_text_is_refused(data: bytes) -> None:
+    line, reason = complaint(data).split(": ", 1)
+    assert reason == "this is no text; save the file as plain text in UTF-8"
+    assert line == ("7" if data.startswith(b"discount") and b"\n\n" in data else "1")
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.POMDP", tmp_path, tmp_path / "none" / "none", Path("a\0b")):
+        with pytest.raises(SufficeError, match=r"the file cannot be read \(.*\); check its name"):
+            read_pomdp(path)
+
+
+def test_large_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "large.POMDP"
+    with path.open("wb") as file:
+        file.truncate(1 << 33)
+    with pytest.raises(SufficeError, match=r"large.POMDP:1: the file is larger than 64 MiB; use a smaller model"):
+        read_pomdp(path)
+
+
+@pytest.mark.parametrize(
+    "lines", [["T: 0 : * : 0 1"] * 400, ["T: * uniform", *(f"T: * : {s} : 0 0.5" for s in range(400))]]
+)
+def test_tables_that_never_end_are_refused(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.domains.pomdp.tables.MAX_WORK", 1 << 21)
+    head = "discount: 1 values: cost states: 100000 actions: 2 observations: 1\n"
+    told = complaint(head + "\n".join(lines))
+    assert re.fullmatch(r"\d+: up to here the tables need more than 16,777,216 entries; .*", told)
+
+
+def test_a_file_of_a_thousand_states() -> None:
+    n, k = 1000, 10
+    rows = [
+        f"T: {a} : {s} : {(s * 7 + a) % n} 0.5\nT: {a} : {s} : {(s + a + 1) % n} 0.5"
+        for a in range(k)
+        for s in range(n)
+    ]
+    show = [f"O: * : {s} : {s % 20} 1\nR: * : {s} : * : * {s}" for s in range(n)]
+    head = f"discount: 1 values: reward states: {n} actions: {k} observations: 20\nT: * uniform O: * uniform\n"
+    zero = "T: * : * : * 0 O: * : * : * 0\n"
+    pomdp = read(head + zero + "\n".join([*rows, *show]))
+    assert pomdp.transitions[3 * n + 5] == {38: HALF, 9: HALF}
+    assert pomdp.rewards.of(3, 5, 38, 18) == 5
+
+
+def test_uniform_tables_are_kept_once_and_no_model_is_made_of_them() -> None:
+    head = "discount: 1 values: reward states: 2000 actions: 9 observations: 2000\nT: * uniform O: * uniform"
+    pomdp = read(head)
+    assert len({id(row) for row in (*pomdp.transitions, *pomdp.seen)}) == 2
+    with pytest.raises(
+        SufficeError, match=r"some.POMDP: its states and actions have 72,000,000,000 outcomes, more than"
+    ):
+        PomdpDomain(pomdp).model()
+
+
+# ---------------------------------------------------------------- anything at all
+
+
+def survives(data: bytes) -> None:
+    try:
+        pomdp = read(data)
+    except SufficeError:
+        return
+    n, k = len(pomdp.states), len(pomdp.actions)
+    assert len(pomdp.transitions) == len(pomdp.seen) == n * k
+    if n * k < 100:
+        assert all(sum(row.values()) == 1 for row in (pomdp.start, *pomdp.transitions, *pomdp.seen))
+
+
+WORDS = (
+    "discount values states actions observations start include exclude T O R : : : : * * uniform identity reset reward "
+    "cost left right stay go dark light 0 1 2 3 0.5 1.0 0.25 -1 - + 1e-3 1e999 99999 # \n \n \n "
+)
+soup = st.lists(st.sampled_from(WORDS.split(" ")), max_size=60).map(" ".join)
+
+
+@settings(max_examples=200, deadline=5000)
+@given(st.binary(max_size=300))
+def test_any_bytes(data: bytes) -> None:
+    survives(data)
+
+
+@settings(max_examples=200, deadline=5000)
+@given(st.sampled_from(["", HEAD, WHOLE]), soup, st.text(max_size=20))
+def test_any_soup_of_words(head: str, words: str, text: str) -> None:
+    survives((head + words + text).encode("utf-8", "surrogatepass"))
+
+
+@settings(max_examples=100, deadline=5000)
+@given(st.sampled_from(sorted(EXAMPLES.glob("*"))), st.integers(0, 10**6), st.sampled_from(WORDS.split(" ")))
+def test_any_change_of_a_word(path: Path, place: int, word: str) -> None:
+    words = re.split(r"(\s+)", path.read_text())
+    words[place % len(words)] = word
+    survives("".join(words).encode())
+
+
+# ---------------------------------------------------------------- as a domain
+
+Step = tuple[Fraction, Any, Any, Fraction]  # probability, state, observation, reward
+Tree = dict[tuple[Any, ...], tuple[Fraction, Fraction]]  # history → its probability, and times its last reward
+
+
+def tree(first: Iterable[Step], step: Callable[[Any, Any], Iterable[Step]], actions: Sequence[Any], depth: int) -> Tree:
+    """Every history (o, a, o, a, o, …) up to a depth, literally."""
+    grown: Tree = {}
+    beliefs: dict[tuple[Any, ...], list[tuple[Fraction, Any]]] = {}
+
+    def grow(history: tuple[Any, ...], steps: Iterable[Step]) -> None:
+        for p, state, observation, reward in steps:
+            longer = (*history, observation)
+            probability, weighted = grown.get(longer, (F(0), F(0)))
+            grown[longer] = probability + p, weighted + p * reward
+            beliefs.setdefault(longer, []).append((p, state))
+
+    grow((), first)
+    for length in range(depth):
+        for history, belief in list(beliefs.items()):
+            if len(history) == 2 * length + 1:
+                for action in actions:
+                    for weight, state in belief:
+                        grow((*history, action), [(weight * p, *rest) for p, *rest in step(state, action)])
+    return grown
+
+
+def same(one: Tree, other: Tree, tolerance: float = 0) -> bool:
+    return one.keys() == other.keys() and all(
+        abs(a - b) <= tolerance for key in one for a, b in zip(one[key], other[key], strict=True)
+    )
+
+
+def without_first(full: Tree) -> Tree:
+    """The histories from the first action on, whatever was seen before it."""
+    summed: dict[tuple[Any, ...], list[Fraction]] = defaultdict(lambda: [F(0), F(0)])
+    for history, pair in full.items():
+        for i in range(2):
+            summed[history[1:]][i] += pair[i]
+    return {history: (p, r) for history, (p, r) in summed.items()}
+
+
+def as_text(step: Callable[[Any, Any], Iterable[Outcome]]) -> Callable[[Any, Any], list[Step]]:
+    def told(state: Any, action: Any) -> list[Step]:
+        return [(p, after, str(o[0]) if o else None, r) for p, after, o, r in step(state, action)]
+
+    return told
+
+
+@pytest.mark.parametrize(("name", "domain", "depth"), [("mini-hall", MiniHall(), 4), ("cheese", Cheese(), 4)])
+def test_shipped_files_are_the_domains(name: str, domain: Domain, depth: int) -> None:
+    file = PomdpDomain.read(EXAMPLES / f"{name}.POMDP")
+    assert sorted(map(str, file.all_actions)) == sorted(map(str, domain.all_actions))
+    ours = tree(as_text(lambda s, a: file.start())(0, 0), as_text(file.step), file.all_actions, depth)
+    theirs = tree(as_text(lambda s, a: domain.start())(0, 0), as_text(domain.step), file.all_actions, depth)
+    assert {history[0] for history in ours} == {"start"}
+    assert same(without_first(ours), without_first(theirs))
+    assert sum(p for history, (p, _) in ours.items() if len(history) == 2 * depth + 1) == len(file.all_actions) ** depth
+
+
+def test_the_shipped_tiger() -> None:
+    domain = PomdpDomain.read(EXAMPLES / "tiger.POMDP")
+    assert set(domain.step(0, "listen")) == {
+        Outcome(F(17, 20), 0, ("hear-left",), F(-1)),
+        Outcome(F(3, 20), 0, ("hear-right",), F(-1)),
+    }
+    assert set(domain.step(1, "open-right")) == {
+        Outcome(F(1, 4), s, (o,), F(-100)) for s in range(2) for o in ("hear-left", "hear-right")
+    }
+    assert {outcome.reward for outcome in domain.step(0, "open-right")} == {10}
+
+
+def test_a_domain_of_a_file(tmp_path: Path) -> None:
+    domain = PomdpDomain.read(EXAMPLES / "mini-hall.POMDP")
+    assert domain.DEFAULT_HORIZON == 10 and domain.features == ("observation",)
+    assert domain.choices(("start",)) == domain.all_actions == ("forward", "turn", "turn-back")
+    assert (domain.render(3), domain.render(None)) == ("3", "the end")
+    assert PomdpDomain.read(EXAMPLES / "tiger.POMDP").render(1) == "tiger-right"
+    assert domain.for_horizon(5) is domain
+    model = domain.model()
+    assert model.alphabet.observations == (*((str(i),) for i in range(7)), ("start",))
+    episodes = domain.simulate(50, 6, np.random.default_rng(3))
+    assert episodes.horizon == 6 and episodes.total == 50
+    for kind in ("parquet", "csv"):
+        write_log(episodes, tmp_path / f"log.{kind}")
+        assert read_log(tmp_path / f"log.{kind}")[0].digest() == episodes.digest()
+    with pytest.raises(SufficeError, match="a horizon of 0"):
+        domain.model(0)
+    with pytest.raises(SufficeError, match=r"some.POMDP: the action 'pad' stands for padding in logs; rename it"):
+        PomdpDomain(read(WHOLE.replace("stay", "pad"))).model()
+
+
+def test_numbered_actions_stay_numbers() -> None:
+    domain = PomdpDomain(read(WHOLE.replace("stay go", "2")))
+    assert domain.model().alphabet.actions == (0, 1)
+
+
+# ---------------------------------------------------------------- there and back
+
+
+def read_back(text: str, depth: int, actions: Sequence[Any]) -> Tree:
+    """The histories of a written file after its extra first step, observations as its comments explain them."""
+    legend: dict[str, Any] = {"end": None, "unseen": "unseen"}
+    for name, features in re.findall(r"^# (\w[\w-]*): (.*)$", text, re.MULTILINE):
+        legend[name] = tuple(json.loads(feature.split(" ", 1)[1]) for feature in features.split(", "))
+    assert re.search(r"^start: begin$", text, re.MULTILINE)
+    for name in itertools.chain(*re.findall(r"^(?:states|actions|observations): (.*)$", text, re.MULTILINE)):
+        assert re.fullmatch(r"[A-Za-z0-9_ -]*", name)
+    domain = PomdpDomain(read(text))
+    written = dict(zip(actions, domain.all_actions, strict=True))
+
+    def step(state: Any, action: Any) -> list[Step]:
+        return [(p, after, legend[str(o[0])], r) for p, after, o, r in domain.step(state, written[action]) if o]
+
+    ((_, begin, _, _),) = domain.start()
+    firsts = [step(begin, action) for action in actions]
+    assert all(first == firsts[0] for first in firsts) and all(r == 0 for _, _, _, r in firsts[0])
+    return tree(firsts[0], step, actions, depth)
+
+
+def of_model(model: FiniteModel, depth: int) -> Tree:
+    """The histories of a finite model, in the words of its alphabet; after the end nothing more is seen."""
+    alphabet = model.alphabet
+
+    def row(table: Any, i: int) -> list[Step]:
+        return [
+            (table.probability[k], int(table.state[k]), alphabet.observation(int(table.observation[k])),
+             model.rewards[table.reward[k]])
+            for k in range(table.begin[i], table.begin[i + 1])
+        ]  # fmt: skip
+
+    def step(state: int, action: Any) -> list[Step]:
+        at = state * len(alphabet.actions) + alphabet.actions.index(action)
+        return row(model.after, at) if state >= 0 else [(F(1), state, None, F(0))]
+
+    return tree(row(model.first, 0), step, alphabet.actions, depth)
+
+
+@pytest.mark.parametrize("name", sorted(DOMAINS))
+def test_every_domain_survives_being_written_and_read(name: str) -> None:
+    model = DOMAINS[name]().model(4)
+    depth = 2 if len(model.alphabet.observations) > 20 else 3
+    text = write_pomdp(model, 4, f"the domain\n{name}")
+    horizon = "plan 5 steps, one that brings the first observation and then 4"
+    header = f"# the domain {name}\n# The horizon is finite, so nothing is discounted: {horizon}.\n"
+    assert text.startswith(header)
+    assert same(read_back(text, depth, model.alphabet.actions), of_model(model, depth), 1e-12)
+
+
+class Odd:
+    """Thirds, rewards left to chance, and names that no file can have."""
+
+    all_actions = ("reset", "a b", "a_b", "Ä")
+    features = ("what", "how")
+    words = ("end", "start", "1.5", "")
+
+    def start(self) -> list[Outcome]:
+        return [Outcome(THIRD, (word, i), (word, i > 1)) for i, word in enumerate(self.words[:3])]
+
+    def step(self, state: Any, action: Any) -> list[Outcome]:
+        number = (self.all_actions.index(action) + state[1]) % 4
+        following = (self.words[number], number)
+        tiny = F(1, 3 * 10**20)
+        return [
+            Outcome(F(1, 7), following, (following[0], True), F(1, 3)),
+            Outcome(F(2, 7), following, (following[0], True), F(-2)),
+            Outcome(F(4, 7) - tiny, following, (following[0], False), F(10)),
+            Outcome(tiny, None, None, F(-1, 10)),
+        ]
+
+    def choices(self, observation: Any) -> tuple[str, ...]:
+        return self.all_actions
+
+
+def test_odd_names_random_rewards_and_thirds_survive() -> None:
+    model = FiniteModel.of(Odd())
+    text = write_pomdp(model, 9)
+    pomdp = read(text)
+    assert {"begin", "end"} < set(pomdp.states) and len(set(pomdp.states)) == len(pomdp.states)
+    assert set(pomdp.actions) == {"reset_2", "a_b", "a_b_2", "a"}
+    assert all(sum(row.values()) == 1 for row in pomdp.transitions)
+    assert same(read_back(text, 3, model.alphabet.actions), of_model(model, 3), 1e-12)
+
+
+def of_rdp(rdp: RDP, depth: int) -> Tree:
+    """The histories of a learned automaton, from its counts."""
+    lowest, actions = F(str(rdp.alphabet.rewards[0])), rdp.alphabet.actions
+
+    def step(state: Any, action: Any) -> list[Step]:
+        if isinstance(state, str):
+            return [(F(1), state, None if state == "end" else state, F(0))]
+        outputs = rdp.outputs(rdp.run(state), action)
+        total = sum(k for _, _, k in outputs)
+        found: list[Step] = []
+        for o, r, k in outputs:
+            following = "end" if o is None else (*state, (action, o))
+            found.append((F(k, total), following, o, F(str(r))))
+        left = rdp.horizon + 1 - len(state)
+        return found or [(F(1), "unseen", "unseen", lowest * left)]
+
+    return tree(step((), None), step, actions, depth)
+
+
+@pytest.mark.parametrize(
+    ("domain", "n", "unseen"), [(TMaze(length=1), 3000, False), (TMaze(length=2, actions="east"), 500, True)]
+)
+def test_a_learned_automaton_survives_being_written_and_read(domain: Domain, n: int, unseen: bool) -> None:
+    episodes = domain.simulate(n, 4, np.random.default_rng(5))
+    model = Model.of(adact_h(episodes, Settings()), episodes)
+    text = to_pomdp(model)
+    assert f"from {n:,} episodes (log {model.about.log_hash})" in text.splitlines()[0]
+    assert same(read_back(text, 4, model.rdp.alphabet.actions), of_rdp(model.rdp, 4), 1e-12)
+    assert ("unseen" in read(text).states) == unseen
+    assert rdp_to_pomdp(model.rdp).splitlines()[1:] == text.splitlines()[1:]
+
+
+def test_rare_and_unseen_actions_of_random_logs() -> None:
+    for seed in range(5):
+        episodes = random_episodes(np.random.default_rng(seed), 3, 3, 3, 3, 3, 40, n_features=2, early_end=0.3)
+        rdp = adact_h(episodes, Settings()).rdp
+        assert same(read_back(rdp_to_pomdp(rdp), 3, rdp.alphabet.actions), of_rdp(rdp, 3), 1e-12)
+
+
+def test_nothing_pays_less_than_what_was_never_seen() -> None:
+    """Whatever a solver does instead, it gets at least as much."""
+    episodes = TMaze(length=2, actions="east").simulate(500, 4, np.random.default_rng(5))
+    text = rdp_to_pomdp(adact_h(episodes, Settings()).rdp)
+    paid = [float(value) for value in re.findall(r"^R: N : q1-0 : unseen : \* (.*)$", text, re.MULTILINE)]
+    assert paid == [-4.0]
+
+
+# ---------------------------------------------------------------- names and numbers
+
+
+@given(st.lists(st.one_of(st.text(), st.integers(), st.tuples(st.text(), st.booleans())), max_size=20))
+def test_names_are_distinct_and_plain(values: list[Any]) -> None:
+    names = Names("s", ("end",))
+    made = [names.of(value) for value in values]
+    assert len(set(made)) == len(made) and "end" not in made and "T" not in made
+    assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) for name in made)
+
+
+def test_many_alike_names() -> None:
+    names = Names("s")
+    assert [names.of(x) for x in ("T", "T", "x-1", "x 1", "x_1", (0, 1), -2, "", "y" * 99)] == [
+        "T_2", "T_3", "x-1", "x_1", "x_1_2", "s0_1", "s-2", "s", "y" * 60,
+    ]  # fmt: skip
+    assert len({names.of("again") for _ in range(20_000)}) == 20_000
+
+
+def test_decimals() -> None:
+    given_ = [F(1), F(0), F(-5, 2), F(1, 8), F(10**20), F(1, 10**30), F(1, 3), F(-2, 3), F(1, 3 * 10**12), F(7000, 3)]
+    assert [decimal(x) for x in given_] == [
+        "1.0", "0.0", "-2.5", "0.125", "100000000000000000000.0", f"0.{'0' * 29}1", "0.33333333333333333",
+        "-0.66666666666666667", f"0.{'0' * 12}33333333333333333", "2333.33333333333333333",
+    ]  # fmt: skip
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=1, max_size=9), st.integers(0, 20))
+def test_distributions_add_up_to_exactly_1(weights: list[int], rare: int) -> None:
+    weights[0] *= 10**rare
+    exact = [F(w, sum(weights)) for w in weights]
+    written = [F(text) for text in distribution(exact)]
+    assert sum(written) == 1 and min(written) > 0
+    assert all(abs(w - p) <= F(len(exact), 10**17) for w, p in zip(written, exact, strict=True))
+    assert all(re.fullmatch(r"\d+\.\d+", text) for text in distribution(exact))

@@ -1,0 +1,270 @@
+"""Logs whose parts are held by workers that can be lost: the model is the same to the byte as one learned at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cluster_plan
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import suffice
+from suffice import (
+    AdaptiveLanguages,
+    EngineError,
+    Episodes,
+    Family,
+    LanguageCounts,
+    PrefixCounts,
+    PrefixSketches,
+    Settings,
+)
+from suffice.data.log import watched
+from suffice.data.logs import datasets
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Pieces
+from suffice.data.logs.reading import HowToRead
+from suffice.data.queries import View
+from suffice.data.streaming import Room
+from suffice.engines.blocks import Move
+from suffice.engines.distributed import cut_evenly
+from suffice.engines.worker import Agreed, Behind, Some, Task, Worker
+from suffice.evidence.word_counts import FEWEST_ROWS, BackwardAutomaton, WordShard
+from support.fake_workers import Here, scattered_log, write_files
+from support.paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return scattered_log(tmp_path_factory.mktemp("logs") / "maze")
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Episodes of different lengths, in row groups of two rows: some begin no episode."""
+    return scattered_log(tmp_path_factory.mktemp("logs") / "cheese", "cookie", n=25, rows=2, files=3)
+
+
+def model_file(log: Path, folder: Path, engine: Any = None, **choices: Any) -> bytes:
+    suffice.learn(log, engine=engine, **choices).save(folder / "learned.model")
+    return (folder / "learned.model").read_bytes()
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "layered": {},
+    "stationary": {"stationary": True},
+    "auto": {"stationary": "auto"},
+    "held out": {"hold_out": 0.25},
+    "split": {"split": suffice.Split(0.1, max_states=30)},
+    "subsampled": {
+        "split": suffice.Split(0.1, max_states=30),
+        "planning": suffice.Planning(subsample=True),
+    },
+    "words": {"settings": Settings(LanguageCounts(Family(1, 2, 1)))},
+    "adaptive": {"settings": Settings(AdaptiveLanguages((Family(1, 1, 1), Family(1, 1, 2))))},
+    "prefixes": {"settings": Settings(PrefixCounts())},
+    "sketch": {"settings": Settings(PrefixSketches(3))},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_workers_that_die_change_nothing(way: str, log: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def accident(number: int, part: int) -> str:
+        return str(rng.choice(["", "before", "after"], p=[0.6, 0.2, 0.2]))
+
+    assert model_file(log, tmp_path, Here.of(3, accident), **WAYS[way]) == model_file(log, tmp_path, **WAYS[way])
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+def test_any_partition_will_do(stationary: bool, uneven: Path, tmp_path: Path) -> None:
+    alone = model_file(uneven, tmp_path, stationary=stationary)
+    rng = np.random.default_rng(1)
+
+    def cuts(dataset: Dataset) -> list[tuple[int, int]]:
+        units = len(dataset.units)
+        inner = sorted(rng.choice(np.arange(1, units), size=int(rng.integers(0, 6)), replace=False).tolist())
+        return list(zip([0, *inner], [*inner, units], strict=True))
+
+    def every_unit(dataset: Dataset) -> list[tuple[int, int]]:
+        return [(i, i + 1) for i in range(len(dataset.units))]
+
+    for engine in (*(Here(cuts) for _ in range(2)), Here(every_unit)):
+        assert model_file(uneven, tmp_path, engine, stationary=stationary) == alone
+
+
+class Naive(Worker):
+    """What Ray makes of an actor that relies on its own memory: it begins anew, and answers."""
+
+    def answer(self, task: Task) -> Any:
+        return super().answer(task._replace(taken=0))
+
+
+def test_a_worker_that_does_not_catch_up_is_noticed_here(log: Path, tmp_path: Path) -> None:
+    def accident(number: int, part: int) -> str:
+        return "before" if (number, part) == (4, 1) else ""
+
+    alone = model_file(log, tmp_path)
+    assert model_file(log, tmp_path, Here.of(2, accident)) == alone
+    try:
+        wrong = model_file(log, tmp_path, Here.of(2, accident, Naive)) != alone
+    except (IndexError, AssertionError, ValueError):
+        wrong = True
+    assert wrong
+
+
+def test_a_worker_answers_for_where_its_episodes_should_be(log: Path) -> None:
+    """Whatever it was asked before: calls may come again, late, or of another run."""
+    dataset = Dataset.of(log)
+    assert dataset is not None
+    worker = Worker(Pieces.of(dataset, HowToRead(), 64), 0, len(dataset.units), 1)
+    notes, _ = worker.read(HowToRead(horizon=worker.extent(False).longest), 64)
+    assert notes is not None
+    letters = len(notes.vocabulary.letters)
+    agreed = Agreed(HowToRead(), 64, notes.digest, notes.vocabulary, np.arange(letters))
+    task = Task(agreed, Some(0, np.zeros(0, np.uint8)), 0, Groups())
+    apart = Move(0, np.zeros(1, int), np.arange(letters))  # by the first letter
+    further = Move(1, np.arange(letters), np.arange(letters**2))  # by the first two
+    together = Move(0, np.zeros(1, int), np.zeros(letters, int))
+    first, second = task._replace(run=1, moves=(apart,)), task._replace(run=1, taken=1, moves=(further,))
+    other = task._replace(run=2, moves=(together,))
+    assert worker.answer(second) == Behind(0)
+    one, two = worker.answer(first), worker.answer(second)
+    assert len(one) < len(two) and worker.answer(second) == two
+    assert worker.answer(first) == one and worker.answer(first) == one and worker.answer(second) == two
+    assert worker.answer(other) == [0] and worker.answer(second) == Behind(0)
+    assert worker.answer(first) == one and worker.answer(other) == [0]
+    assert worker.answer(task._replace(run=3, moves=(apart, further))) == two
+
+
+class Groups:
+    """The candidates that some episode is in."""
+
+    def __call__(self, view: View) -> list[int]:
+        return np.unique(view.group).tolist()
+
+    def together(self, answers: list[list[int]]) -> list[int]:
+        return sorted(set().union(*answers))
+
+
+def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
+    table = pa.concat_tables([pq.read_table(file) for file in sorted(log.iterdir())])
+    episode = table.column("episode").to_numpy()
+    weighted = table.append_column("weight", pa.array(1 + episode % 3))
+    down = table.set_column(0, "episode", pa.array(int(episode.max()) - episode))
+    for name, changed in (("weighted", weighted), ("down", down)):
+        (tmp_path / name).mkdir()
+        write_files(changed, tmp_path / name, 37, 2)
+        alone = model_file(tmp_path / name, tmp_path)
+        assert model_file(tmp_path / name, tmp_path, Here.of(3)) == alone
+    with pytest.raises(suffice.SettingsError, match="do not grow"):
+        suffice.learn(tmp_path / "down", engine=Here.of(3), hold_out=0.2)
+    mixed = table.take(np.random.default_rng(0).permutation(len(table)))
+    half = len(table) // 2 + 2
+    torn = pa.concat_tables([table[half:], table[:half]])  # ids grow in both halves, and one episode is in both
+    for name, changed in (("mixed", mixed), ("torn", torn)):
+        (tmp_path / name).mkdir()
+        write_files(changed, tmp_path / name, half, 1)
+        with pytest.raises(suffice.LogError, match="do not lie together"):
+            suffice.learn(tmp_path / name, engine=Here.of(2))
+
+
+def test_whether_words_fit_depends_on_their_futures_alone() -> None:
+    """Not on the order in which they come, nor on who counts which: parts may fit that together do not."""
+    cheese = suffice.make("cheese").model(5)
+    episodes = suffice.simulate(cheese, n=400, horizon=5, rng=np.random.default_rng(1))
+    plan = LanguageCounts(Family(1, 1, 2)).plan(episodes.outline, suffice.FISHER_EXACT, 1 << 30)
+    parts = [episodes.columns(slice(i, i + 40)) for i in range(0, 400, 40)]
+
+    def futures(some: Episodes, memory: int = 1 << 30) -> set[bytes] | None:
+        automaton = BackwardAutomaton(plan.patterns.member, plan.words, memory)
+        try:
+            return {row.tobytes() for row in WordShard(automaton, some).futures()}
+        except suffice.SettingsError:
+            return None
+
+    whole, of_parts = futures(episodes), [futures(part) for part in parts]
+    assert whole == set().union(*of_parts) and len(whole) > 2 * FEWEST_ROWS > max(map(len, of_parts))
+    for rows in (FEWEST_ROWS, 2 * FEWEST_ROWS, 4 * FEWEST_ROWS):
+        memory = 3 * rows * plan.words.columns - 1  # one byte too little for more than so many rows
+        fits = len(whole) + 1 <= rows
+        assert all(
+            futures(order, memory) == (whole if fits else None) for order in (episodes, Episodes.beside(parts[::-1]))
+        )
+        automaton = BackwardAutomaton(plan.patterns.member, plan.words, memory)
+        automaton.refuse_if_more(rows - 1)
+        with pytest.raises(suffice.SettingsError, match="GB"):
+            automaton.refuse_if_more(rows)
+    assert all(
+        futures(part, 3 * 2 * FEWEST_ROWS * plan.words.columns - 1) == found
+        for part, found in zip(parts, of_parts, strict=True)
+    )
+
+
+def test_a_log_that_changes_meanwhile_is_refused(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log").mkdir()
+    table = pa.concat_tables([pq.read_table(file) for file in sorted(log.iterdir())])
+    write_files(table, tmp_path / "log", 50, 1)
+
+    def accident(number: int, part: int) -> str:
+        if (number, part) != (5, 1):
+            return ""
+        flipped = table.set_column(
+            table.column_names.index("reward"), "reward", pa.array(-table.column("reward").to_numpy())
+        )
+        write_files(flipped, tmp_path / "log", 50, 1)
+        # who takes the other's place has not seen the files before
+        monkeypatch.setattr(datasets.Dataset, "_stamps", property(lambda dataset: {}))
+        return "before"
+
+    with pytest.raises(EngineError, match="has the log changed"):
+        suffice.learn(tmp_path / "log", engine=Here.of(2, accident))
+
+
+def test_the_bar_moves_on_within_a_layer_and_never_back(log: Path) -> None:
+    dataset, seen = Dataset.of(log), []
+    assert dataset is not None
+    with Here.of(2).reading() as read:
+        scattered, _ = read(dataset, HowToRead(), Room(1 << 30))
+    layers = watched(scattered, lambda done, of: seen.append((done, of)))
+    layers(2, 10)
+    for done in (5, 3, 8, 10):
+        scattered.crew.watch(done, 10)
+    layers(3, 10)
+    scattered.crew.watch(1, 10)
+    assert seen == [(2, 10), (2.5, 10), (2.5, 10), (2.8, 10), (2.99, 10), (3, 10), (3.1, 10)]
+
+
+def test_parts_are_even(uneven: Path) -> None:
+    dataset = Dataset.of(uneven)
+    assert dataset is not None
+    units = len(dataset.units)
+    for workers in (1, 2, 3, 7, units, units + 5):
+        cuts = cut_evenly(dataset, workers)
+        assert [a for a, _ in cuts] == [0, *(b for _, b in cuts[:-1])] and cuts[-1][1] == units
+        assert len(cuts) == min(workers, units)
+        sizes = [sum(unit.rows for unit in dataset.units[a:b]) for a, b in cuts]
+        assert min(sizes) > 0 and max(sizes) - min(sizes) <= 4
+
+
+@pytest.mark.parametrize("data", ["several", "csv", "episodes"])
+def test_what_workers_cannot_read_is_refused(data: str, log: Path, tmp_path: Path) -> None:
+    whole = suffice.read_log(log)[0]
+    suffice.write_log(whole, tmp_path / "log.csv")
+    chosen: dict[str, Any] = {"several": [log, tmp_path / "log.csv"], "csv": tmp_path / "log.csv", "episodes": whole}
+    with pytest.raises(suffice.SettingsError, match="Parquet"):
+        suffice.learn(chosen[data], engine=Here.of(2))
+
+
+def test_the_page_says_what_the_simulation_says() -> None:
+    page = (ROOT / "docs" / "howto" / "cluster.md").read_text(encoding="utf-8")
+    assert cluster_plan.table() in page
+    never, often = (cluster_plan.Run(cluster_plan.Log(), place, np.random.default_rng(1)) for place in PLACES)
+    assert never.go()[2] < often.go()[2] and never.lost == 0 < often.lost < often.cluster.machines
+
+
+PLACES = (cluster_plan.Cluster(), cluster_plan.Cluster(days=1 / 24))

@@ -1,0 +1,230 @@
+"""A Ray cluster of two machines: workers are killed, started again, and lost, and the model is the same to the byte."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import suffice
+from suffice import EngineError, Ray
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.pieces import Pieces
+from suffice.data.logs.reading import HowToRead
+from suffice.data.streaming import Room
+from suffice.engines import ray as engine_module
+from suffice.engines.ray import RayCrew
+from support.fake_workers import scattered_log
+
+ray = pytest.importorskip("ray")
+
+QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300, "health_check_failure_threshold": 3}
+STORE = 80_000_000  # bytes
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Any]:
+    """Two of one CPU each, the first of which is this one's."""
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        node = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
+        made = Cluster(initialize_head=True, head_node_args={**node, "_system_config": QUICK})
+        patched.setenv("RAY_ADDRESS", made.address)
+        try:
+            made.add_node(num_cpus=1, object_store_memory=STORE)
+            ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+            yield made
+        finally:
+            ray.shutdown()
+            made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return scattered_log(tmp_path_factory.mktemp("logs") / "maze")
+
+
+@pytest.fixture
+def learned(log: Path, tmp_path: Path) -> Callable[..., bytes]:
+    def file_of(engine: Ray | None = None, **choices: Any) -> bytes:
+        suffice.learn(log, engine=engine, **choices).save(tmp_path / "learned.model")
+        return (tmp_path / "learned.model").read_bytes()
+
+    return file_of
+
+
+class Meanwhile:
+    """Does something when workers are called for the n-th time to answer: before, or while they are at work."""
+
+    def __init__(
+        self, patch: pytest.MonkeyPatch, n: int, what: Callable[[RayCrew], None], during: bool = False
+    ) -> None:
+        self.done = False
+        each, wait, calls = RayCrew.each, ray.wait, count(1)
+
+        def called(crew: RayCrew, call: str, arguments: Any) -> Any:
+            if call == "answer" and next(calls) == n:
+                if during:
+                    patch.setattr(ray, "wait", lambda *refs, **how: once(crew) or wait(*refs, **how))
+                else:
+                    once(crew)
+            return each(crew, call, arguments)
+
+        def once(crew: RayCrew) -> None:
+            if not self.done:
+                self.done = True
+                what(crew)
+
+        patch.setattr(RayCrew, "each", called)
+
+
+def seen_by(actors: list[Any], look: Callable[[], Any]) -> list[Any]:
+    """What workers see where they are."""
+    return list(ray.get([actor.__ray_call__.remote(lambda _: look()) for actor in actors]))
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_any_number_of_workers(machines: Any, workers: int, learned: Callable[..., bytes]) -> None:
+    assert learned(Ray(workers)) == learned()
+
+
+def test_killed_workers(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One between two layers of the first look, one while it counts a layer of the second."""
+    alone = learned()
+    pids: list[int] = []
+
+    def kill(crew: RayCrew) -> None:
+        pids[:] = pids or seen_by(crew.actors, os.getpid)
+        os.kill(pids.pop(), signal.SIGKILL)
+
+    first = Meanwhile(monkeypatch, 4, kill)
+    second = Meanwhile(monkeypatch, 9, kill, during=True)
+    assert learned(Ray(2)) == alone and first.done and second.done
+
+
+@pytest.mark.long
+def test_a_restarted_actor(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = learned(stationary=True)
+
+    def restart(crew: RayCrew) -> None:
+        ray.kill(crew.actors[0], no_restart=False)
+
+    restarted = Meanwhile(monkeypatch, 1, restart)
+    assert learned(Ray(2), stationary=True) == alone and restarted.done
+
+
+def test_a_lost_machine(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = learned()
+    for _ in range(4):  # where Ray puts workers is its own affair: until one of them was there
+        lost = machines.add_node(num_cpus=1, object_store_memory=STORE, resources={"lost": 1})
+        machines.wait_for_nodes()
+        where: list[str] = []
+
+        def lose(crew: RayCrew, lost: Any = lost, where: list[str] = where) -> None:
+            where += seen_by(crew.actors, lambda: ray.get_runtime_context().get_node_id())
+            machines.remove_node(lost, allow_graceful=False)
+
+        with monkeypatch.context() as patch:
+            gone = Meanwhile(patch, 6, lose)
+            assert learned(Ray(3)) == alone and gone.done
+        if lost.node_id in where:
+            return
+    pytest.fail("no worker was ever on the machine that was lost")
+
+
+@pytest.mark.long
+def test_a_worker_that_keeps_dying(
+    machines: Any, learned: Callable[..., bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run ends, and goes on from its checkpoint once the worker lives."""
+    alone = learned()
+    monkeypatch.setattr(engine_module, "AGAIN", 1)
+    share = RayCrew.share
+    dying = Meanwhile(monkeypatch, 6, lambda crew: monkeypatch.setattr(RayCrew, "share", poisoned))
+
+    def poisoned(crew: RayCrew, thing: Any) -> Any:
+        return share(crew, Deadly())
+
+    with pytest.raises(EngineError, match=r"worker . of 2 died 2 times in a row"):
+        learned(Ray(2), checkpoint=tmp_path / "kept")
+    assert dying.done and any((tmp_path / "kept").iterdir())
+    monkeypatch.undo()
+    assert learned(Ray(2), checkpoint=tmp_path / "kept") == alone
+
+
+class Deadly:
+    """A question that nobody survives."""
+
+    def __reduce__(self) -> Any:
+        return os.kill, (Itself(), signal.SIGKILL)
+
+
+class Itself:
+    """Whoever reads this."""
+
+    def __reduce__(self) -> Any:
+        return os.getpid, ()
+
+
+@pytest.mark.long
+def test_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "WATCHED", 0.001)
+    dataset, seen = Dataset.of(log), []
+    assert dataset is not None
+    with Ray(1).reading() as read:
+        read(dataset, HowToRead(), Room(1 << 30, 1, lambda done, of: seen.append((done, of))))
+    assert seen and all(0 <= done <= of for done, of in seen)
+
+
+def test_complaints_of_workers(tmp_path: Path) -> None:
+    """Another version, or a machine that does not have the log."""
+    dataset = Dataset.of(scattered_log(tmp_path / "log"))
+    assert dataset is not None
+    pieces = Pieces.of(dataset, HowToRead(), 64)
+    for file in dataset.files:
+        file.rename(tmp_path / file.name)
+    for version, told in (
+        (suffice.__version__, "cannot find it; put the log where"),
+        ("0.0", "and this is 0.0; install"),
+    ):
+        answer = ray._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
+        assert isinstance(answer.error, EngineError) and told in str(answer.error)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """A cluster of its own, and nothing but JSON is printed."""
+    suffice.write_log(suffice.read_log(scattered_log(tmp_path / "log"))[0], tmp_path / "log.parquet")
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+    command = [sys.executable, "-m", "suffice", "learn", str(tmp_path / "log.parquet"), "-o", str(tmp_path / "a.model")]
+    ran = subprocess.run(
+        [*command, "--engine", "ray", "--workers", "2", "--json"], env=environment, capture_output=True, text=True
+    )
+    assert ran.returncode == 0 and ran.stderr == "" and ran.stdout.startswith("{")
+    suffice.learn(tmp_path / "log.parquet").save(tmp_path / "b.model")
+    assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()
+    refused = subprocess.run([*command, "--workers", "2"], env=environment, capture_output=True, text=True)
+    assert refused.returncode == 2 and "--engine ray" in refused.stderr
+
+
+def test_workers_that_do_not_help_are_told_of() -> None:
+    chosen, own = ray.Reader(None, Ray(1000)), ray.Reader(None, Ray())
+    assert list(chosen._doubts(36, 2)) == [
+        "36 of 1,000 workers counted, as each takes whole row groups of the log",
+        "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",
+    ]
+    assert not list(chosen._doubts(1000, 1000)) and not list(own._doubts(2, 4))
+
+
+def test_ray_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(suffice.MissingError, match=r"pip install 'suffice\[ray\]'"):
+        suffice.learn(log, engine=Ray())

@@ -1,0 +1,162 @@
+"""`suffice reproduce`: from a list of experiments to pages, pictures and results, and what the command says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.registry import make
+from suffice.errors import SufficeError
+from suffice.lab import figures, table1
+from suffice.lab.experiment import Experiment, Result, Results
+from suffice.lab.reproduce import run_studies
+from suffice.lab.runner import RunSettings
+from suffice.lab.store import load_bundle, save
+from suffice.lab.study import Page, Study
+from suffice.view.style import drawing
+from support.cli import SCRIPT, suffice
+
+
+def few(quick: bool) -> list[Experiment]:
+    seeds = (1,) if quick else (1, 2)
+    return [Experiment(domain="corridor", horizon=3, episodes=50, seed=s, learner="layers") for s in seeds]
+
+
+def count(results: Results) -> Page:
+    with drawing():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(1, 1))
+    return Page(f"{len(results)} results\n\n![nothing](empty.svg)\n", (("empty", figure),))
+
+
+def test_a_study_becomes_a_page_its_pictures_and_its_results(tmp_path: Path) -> None:
+    study = Study("few", "A few", few, count)
+    results, files = run_studies("few", (study,), tmp_path, RunSettings(1))
+    assert [file.name for file in files] == ["few.md", "empty.svg", "empty.png", "few.jsonl.gz"]
+    assert (tmp_path / "few.md").read_text() == "2 results\n\n![nothing](empty.svg)\n"
+    assert sorted(r.experiment.seed for r in load_bundle(files[-1])) == [1, 2] and len(results) == 2
+    ElementTree.parse(tmp_path / "empty.svg")
+    before = {file: file.read_bytes() for file in files}
+    for single in (tmp_path / "runs").iterdir():
+        single.unlink()
+    run_studies("few", (study,), tmp_path, RunSettings(1))  # from the results kept together, and nothing is run
+    assert {file: file.read_bytes() for file in files} == before and not list((tmp_path / "runs").iterdir())
+
+
+def test_the_figures_show_what_was_learned(tmp_path: Path) -> None:
+    ran = suffice("reproduce", "figures", "--quick", "-o", str(tmp_path / "new" / "folder"))
+    assert ran.code == 0 and "Next: read" in ran.out
+    page = (tmp_path / "new" / "folder" / "figures.md").read_text()
+    for drawn in figures.FIGURES:
+        domain = make(drawn.domain, drawn.options)
+        states = minimal_rdp(domain.model(domain.default_horizon), domain.default_horizon).n_states
+        assert f"{states} states from {drawn.quick:,} episodes, H = 5, seed 0: exactly the minimal automaton." in page
+        assert f"]({drawn.name}.svg)" in page
+        ElementTree.parse(tmp_path / "new" / "folder" / f"{drawn.name}.svg")
+        assert (tmp_path / "new" / "folder" / f"{drawn.name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def done(tmp_path: Path) -> Path:
+    """A folder in which every quick run of ours has been made, one of them without success; peers are not here."""
+    for i, e in enumerate(table1.experiments(quick=True)):
+        late = {"stopped": "over 1800 s", "limit": 1800.0} if i == 0 else {"states": 7}
+        save(Result(experiment=e, **late), tmp_path)  # type: ignore[arg-type]
+    return tmp_path
+
+
+def test_what_is_done_is_not_run_again(done: Path) -> None:
+    ran = suffice("reproduce", "table1", "--quick", "-o", str(done))
+    assert ran.code == 0 and "125 runs, 1 of them given up; each is a line of" in ran.out
+    assert f"Next: read {done / 'table1.md'}" in ran.out
+    assert "# Table 1 of the paper, again" in (done / "table1.md").read_text()
+    told = suffice("reproduce", "table1", "--quick", "-o", str(done), "--json")
+    found = json.loads(told.out)
+    assert found["runs"] == 125 and list(found["stopped"].values()) == ["over 1800 s"]
+    assert all(Path(file).exists() for file in found["files"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["table1", "--jobs", "0"], "--jobs must be at least 1"),
+        (["curves", "--time-limit", "0"], "--time-limit is a number of seconds below 1e+07, not 0; try 60"),
+        (["curves", "--time-limit", "nan"], "--time-limit is a number of seconds"),
+        (["curves", "--time-limit", "inf"], "--time-limit is a number of seconds"),
+        (["table2"], 'Did you mean "table1"?'),
+        (["table1", "--flexfringe", "/no/such"], "/no/such is no program that can be run; build it from its source"),
+    ],
+)
+def test_mistakes_get_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
+    ran = suffice("reproduce", *arguments, "-o", str(tmp_path / "out"))
+    assert ran.code == 2 and said in ran.err and ran.err.count("\n") == 1 and not ran.out
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name in ("file", "file/folder"):
+        ran = suffice("reproduce", "figures", "-o", str(tmp_path / name))
+        assert ran.code == 2 and "the folder cannot be written" in ran.err
+    assert "-o names no folder" in suffice("reproduce", "figures", "-o", "").err
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(SufficeError, match=r"runs: the folder cannot be made \(File exists\); move that file"):
+        save(Result(experiment=few(True)[0]), tmp_path)
+
+
+def test_without_matplotlib_curves_are_refused_before_they_are_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for what in ("curves", "figures"):
+        ran = suffice("reproduce", what, "--quick", "-o", str(tmp_path))
+        assert ran.code == 2 and "pip install 'suffice[plots]'" in ran.err
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_quick_run_does_not_lose_what_took_hours(tmp_path: Path) -> None:
+    study = Study("few", "A few", few, count)
+    run_studies("few", (study,), tmp_path, RunSettings(1))
+    run_studies("few", (study,), tmp_path, RunSettings(1), quick=True)
+    assert len(load_bundle(tmp_path / "few.jsonl.gz")) == 2
+    assert (tmp_path / "few.md").read_text().startswith("1 results")
+
+
+def test_runs_that_fail_are_left_out_and_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "flexfringe"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    failing = [Experiment(domain="corridor", horizon=3, episodes=50, seed=1, learner="flexfringe/css"), *few(True)]
+    monkeypatch.setattr(table1, "TABLE1", Study("table1", "Fails", lambda quick: failing, count))
+    ran = suffice("reproduce", "table1", "--flexfringe", str(program), "-o", str(tmp_path / "out"))
+    assert ran.code == 1 and "1 runs; each is a line" in ran.out
+    assert "1 runs failed and are left out" in ran.err and "flexfringe failed: without a word" in ran.err
+    assert (tmp_path / "out" / "table1.md").read_text().startswith("1 results")
+
+
+def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
+    command = [SCRIPT, "reproduce", "table1", "--quick", "--jobs", "1", "-o", str(tmp_path)]
+    clean = {key: value for key, value in os.environ.items() if key != "FLEXFRINGE"}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean)
+    try:
+        deadline = time.monotonic() + 120
+        while not list((tmp_path / "runs").glob("*.json")):
+            assert child.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode == 130 and not out
+    assert f"interrupted; what is done is kept in {tmp_path}, and the same command goes on" in err
+    assert "Traceback" not in err and not (tmp_path / "table1.md").exists()
+    assert not list(tmp_path.rglob("*.tmp"))

@@ -1,0 +1,707 @@
+"""Folding time: decisions as by hand, automata that are right, and few false splits."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from peers import is_exact
+from scipy.stats import binom
+
+from oracle import random_episodes
+from oracle import tying as oracle
+from suffice.automata.histories import show_symbol
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import DUMMY, PAD, STOP
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.exact.stationary import Stationary, stationary_rdp
+from suffice.domains.registry import make
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.errors import SufficeError
+from suffice.kernels.stationary import side_of
+from suffice.learning.adact_h import Learned, Settings
+from suffice.learning.borderline import CLOSE
+from suffice.learning.stationary.labels import Labelling, Steps, completed, last_observation
+from suffice.learning.stationary.learner import ROUNDS, _rounds, tie
+from suffice.learning.stationary.pointers import Round, _Comparison
+from suffice.learning.stationary.settling import _Pass, settle
+from support.samples import coins, everything, from_values, of_one_feature
+
+# By hand
+
+
+def random_log(seed: int) -> Episodes:
+    rng = np.random.default_rng(seed)
+    horizon, n = int(rng.integers(2, 6)), int(rng.integers(15, 45))
+    return random_episodes(rng, horizon, 2, 3, 2, 3, n, early_end=0.3 * (seed % 2), weighted=seed % 3 == 0)
+
+
+DOMAINS: list[tuple[Domain, int, int]] = [
+    (TMaze(length=2), 60, 5),
+    (TMaze(length=2, actions="forward"), 50, 6),
+    (EnemyCorridor(columns=2), 40, 5),
+]
+SOME = [1, 2, 3, 6, 9, 10, 12, *DOMAINS]
+
+
+@cache
+def log(case: Any) -> Episodes:
+    if isinstance(case, int):
+        return random_log(case)
+    domain, n, horizon = case
+    return domain.simulate(n, horizon, np.random.default_rng(0))
+
+
+@cache
+def spelled(case: Any) -> oracle.Log:
+    return oracle.Log(log(case))
+
+
+def in_symbols(tau: Any, case: Any) -> oracle.Tau:
+    """Transitions by their symbols, without those that end an episode."""
+    symbols = spelled(case).symbols
+    return {(q, symbols[y]): int(tau[q, y]) for q, y in np.argwhere(tau != UNSEEN).tolist() if symbols[y][1] != STOP}
+
+
+def in_words(episodes: Episodes, telling: Any) -> str:
+    """The witness that a person reads."""
+    (label, _, event), (k1, n1), (k2, n2) = telling
+    alphabet = episodes.alphabet
+
+    def shown(a: int, o: int) -> str:
+        return show_symbol((alphabet.action(a), alphabet.observation(o)))
+
+    where = "in a state that both come to later"
+    if isinstance(label, tuple):
+        where = f"after {' · '.join(shown(a, o) for a, o in label)}" if label else "next"
+    what = "something new"
+    if isinstance(event, int):
+        what = f"{alphabet.action(event)} is chosen"
+    elif event is not None:
+        a, *o, r = event
+        paid = f"with reward {alphabet.rewards[r]:g}"
+        what = f"{shown(a, *o)} {paid}" if o else f"{alphabet.action(a)} {paid}"
+    return f"{where}, {what}: {k1} of {n1} against {k2} of {n2}"
+
+
+LEVELS = [Settings(delta=0.3), Settings(delta=0.02), Settings(delta=0.5, cut=0.5), Settings(confidence=0.5)]
+EVERY_LEVEL = pytest.mark.parametrize("how", [*LEVELS, Settings(delta=0.5, strict=True)], ids=range(5))
+
+
+def level_of(how: Settings) -> Any:
+    """δ of each test: what a confidence leaves to chance, times 6/π² 1/i²."""
+    if how.confidence is None:
+        return lambda i: how.delta
+    return lambda i: (1 - how.confidence) * 6 / math.pi**2 / (i + 1) ** 2
+
+
+def one_round(steps: Steps, reference: Any, how: Settings, apart: Any = None, of: Steps | None = None) -> Any:
+    labelling, least = Labelling(of or steps, reference), how.cut * steps.episodes.total
+    return Round(steps, labelling, level_of(how), least, apart or {}, how.strict).run(again=not how.strict)
+
+
+def by_hand_too(
+    case: Any, found: Any, reference: oracle.Tau, how: Settings, apart: Any = None, of: Any = None
+) -> oracle.Round:
+    """The same; of states that the tree alone tells a candidate apart from, the one that was `found` is called nearest.
+
+    Which it is matters to nobody but those that are too rare to found a state.
+    """
+    known = spelled(case)
+    joined = {(c.state, known.symbols[c.symbol]): c.verdict for c in found.choices}
+
+    def which(edge: Any, states: list[int]) -> int:
+        verdict = joined[edge]
+        near = verdict.target if verdict.nearest is None else verdict.nearest
+        assert near in states
+        return near
+
+    labels = oracle.Labels(known if of is None else of, reference)
+    return oracle.Round(known, labels, level_of(how), how.cut * known.total, apart or {}, how.strict, which).run(
+        again=not how.strict
+    )
+
+
+def same_round(case: Any, found: Any, right: oracle.Round) -> None:
+    symbols = spelled(case).symbols
+    assert in_symbols(found.tau, case) == right.tau
+    assert len(found.tau) == right.n_states
+    assert found.tests == pytest.approx(right.tests)
+    for choice, by_hand in zip(found.choices, right.choices, strict=True):
+        verdict = choice.verdict
+        assert (choice.state, symbols[choice.symbol], choice.n) == (by_hand.state, by_hand.symbol, by_hand.n)
+        assert (verdict.target, verdict.promoted, verdict.forced, verdict.nearest) == (
+            by_hand.target,
+            by_hand.promoted,
+            by_hand.forced,
+            by_hand.nearest,
+        )
+        if by_hand.evidence is None:
+            assert (verdict.distance, verdict.threshold, verdict.witness) == (None, None, "")
+        else:
+            assert verdict.distance == pytest.approx(by_hand.evidence, rel=1e-9, abs=1e-9)
+            assert verdict.threshold == pytest.approx(by_hand.threshold)
+            said = {in_words(log(case), t) for t in by_hand.telling} or {""}
+            assert verdict.witness in (said if by_hand.evidence >= CLOSE * by_hand.threshold else {""})
+    named = {(q, symbols[y]): (p, symbols[z]) for (q, y), (p, z) in found.apart.items()}
+    assert named == right.apart
+
+
+@pytest.fixture
+def no_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates of any size are compared."""
+    for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
+        monkeypatch.setattr(f"{module}.FEWEST", 0)
+
+
+@EVERY_LEVEL
+@pytest.mark.parametrize("case", SOME, ids=str)
+@pytest.mark.usefixtures("no_few")
+def test_a_round_decides_as_by_hand(case: Any, how: Settings) -> None:
+    steps = Steps.of(log(case))
+    found = one_round(steps, last_observation(steps), how)
+    same_round(case, found, by_hand_too(case, found, oracle.last_observation(spelled(case)), how))
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
+        monkeypatch.setattr(f"{module}.FIRST", 6)
+    steps = Steps.of(log(case))
+    for how in (LEVELS[1], Settings(delta=0.2, strict=True)):
+        found = one_round(steps, last_observation(steps), how)
+        same_round(case, found, by_hand_too(case, found, oracle.last_observation(spelled(case)), how))
+
+
+@pytest.mark.parametrize("case", [3, 6, 10, DOMAINS[1]], ids=str)
+def test_what_the_tree_alone_says_is_what_it_says_by_hand(case: Any) -> None:
+    """Of every transition that was taken, against the state it leads to."""
+    steps, how = Steps.of(log(case)), LEVELS[1]
+    done = Round(steps, Labelling(steps, last_observation(steps)), level_of(how), 0.0, {})
+    right = by_hand_too(case, done.run(), oracle.last_observation(spelled(case)), how)
+    several = 0
+    for (state, symbol), visits in spelled(case).transitions(right.paths).items():
+        target = right.tau.get((state, symbol), oracle.END)
+        first = {e: u + 1 for e, u in reversed(visits)}
+        if target >= oracle.SPECIAL:
+            episodes = np.array(sorted(first))
+            compare = _Comparison(done, episodes, np.array([first[e] for e in sorted(first)]), joined=True)
+            (found,) = compare._screened([target], math.inf)
+            assert found == pytest.approx(right._screen(first, target), rel=1e-9, abs=1e-9)
+            several += any(0 < start - right.visits(target)[e] < oracle.DEPTH for e, start in first.items())
+    assert several, "some had been there within the tree"
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_labels_may_come_from_a_part_of_the_log(case: Any) -> None:
+    """To them some of what is counted is new."""
+    some = log(case).columns(np.arange(0, log(case).n, 4))
+    steps, part, how = Steps.of(log(case)), Steps.of(some), Settings(delta=0.3)
+    found = one_round(steps, last_observation(steps), how, of=part)
+    right = by_hand_too(case, found, oracle.last_observation(spelled(case)), how, of=oracle.Log(some))
+    same_round(case, found, right)
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_the_next_round_goes_by_the_last_and_keeps_apart_what_was_distinct(case: Any) -> None:
+    steps, by_hand, how = Steps.of(log(case)), spelled(case), Settings(delta=0.3)
+    first = one_round(steps, last_observation(steps), how)
+    named = {(q, by_hand.symbols[y]): (p, by_hand.symbols[z]) for (q, y), (p, z) in first.apart.items()}
+    whole = oracle.complete(
+        oracle.with_ends(in_symbols(first.tau, case), len(first.tau), by_hand), len(first.tau), by_hand.symbols
+    )
+    second = one_round(steps, completed(first.tau), how, first.apart)
+    same_round(case, second, by_hand_too(case, second, whole, how, named))
+
+
+@pytest.mark.usefixtures("no_few")
+def test_these_logs_show_every_kind_of_decision() -> None:
+    """First, joined, split, forced, kept apart, screened by the tree; both kinds of labels tell, and choices do."""
+    kinds: Counter[str] = Counter()
+    for case in SOME:
+        steps = Steps.of(log(case))
+        part = Steps.of(log(case).columns(np.arange(0, log(case).n, 4)))
+        for how, of in [*((how, steps) for how in LEVELS), (LEVELS[0], part)]:
+            found = one_round(steps, last_observation(steps), how, of=of)
+            kinds["apart"] += len(found.apart)
+            for *_, verdict in found.choices:
+                kinds["first" if verdict.nearest is None else "split" if verdict.promoted else "joined"] += 1
+                kinds["forced"] += verdict.forced
+                for word in ("next", "after", "later", "is chosen", "→"):
+                    kinds[word] += word in verdict.witness
+    assert all(kinds[k] >= 5 for k in ("first", "split", "joined", "forced", "next", "after", "later")), kinds
+    assert all(kinds[k] for k in ("apart", "is chosen", "→")) and kinds["→"] < kinds["split"] + kinds["forced"], kinds
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_transitions_are_settled_as_by_hand(case: Any) -> None:
+    """From what a round found, and from a random automaton, where nearly all have to change."""
+    steps, by_hand = Steps.of(log(case)), spelled(case)
+    found = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
+    mixed = found.copy()
+    inner = np.argwhere((found >= oracle.SPECIAL) & ~steps.ends())
+    mixed[tuple(inner.T)] = np.random.default_rng(0).integers(2, len(found), len(inner))
+    for tau in (found, mixed):
+        given = tau.copy()
+        settled = in_symbols(settle(steps, tau), case)
+        assert settled == oracle.settle(by_hand, in_symbols(tau, case), len(tau))
+        assert (tau == given).all(), "what was given is left alone"
+
+
+@pytest.mark.parametrize("case", [3, 6, DOMAINS[0]], ids=str)
+def test_scores_of_a_transition_are_those_by_hand(case: Any) -> None:
+    steps, by_hand = Steps.of(log(case)), spelled(case)
+    tau = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
+    fast, slow = _Pass(steps, tau), oracle.Pass(by_hand, in_symbols(tau, case), len(tau))
+    states = np.arange(len(tau))
+    for state, y, episodes, at in steps.transitions(fast._path):
+        if not steps.ends()[y]:
+            symbol, visits = by_hand.symbols[y], list(zip(episodes.tolist(), at.tolist(), strict=True))
+            assert fast._ln_prior(state, y, [y]) == pytest.approx(slow.ln_prior(state, symbol, [symbol]), rel=1e-9)
+            likelihoods = fast._likelihoods(episodes, at + 1, states)
+            assert likelihoods == pytest.approx([slow.ln_likelihood(s, visits) for s in range(len(tau))], rel=1e-9)
+
+
+def test_of_many_states_only_the_likeliest_by_a_few_visits_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("suffice.learning.stationary.settling", "oracle.tying"):
+        for name, value in (("FEW", 3), ("BEST", 2), ("VISITS", 9), ("SOON", 2)):
+            monkeypatch.setattr(f"{module}.{name}", value)
+    for case in SOME:
+        steps = Steps.of(log(case))
+        tau = one_round(steps, last_observation(steps), Settings(delta=0.5)).tau
+        slow = oracle.settle(spelled(case), in_symbols(tau, case), len(tau))
+        assert in_symbols(settle(steps, tau), case) == slow
+
+
+@pytest.mark.parametrize("how", [LEVELS[0], Settings(delta=0.5, strict=True)], ids=["usual", "strict"])
+@pytest.mark.parametrize("case", [1, 2, 6, 9, 10, *DOMAINS], ids=str)
+def test_all_rounds_end_as_by_hand(case: Any, how: Settings) -> None:
+    found = _rounds(Steps.of(log(case)), how, lambda done: None)
+    right = oracle.rounds(spelled(case), level_of(how), strict=how.strict)
+    assert in_symbols(found.tau, case) == right.tau
+    assert in_symbols(found.outcome.tau, case) == right.of.tau
+
+
+@pytest.mark.usefixtures("no_few")
+@pytest.mark.parametrize("seed", [0, 9, 18, 26])
+def test_what_is_kept_apart_is_so_from_round_to_round(seed: int) -> None:
+    """These would end otherwise if it were forgotten, or kept where a transition has been settled elsewhere."""
+    rng = np.random.default_rng(seed)
+    horizon, n = int(rng.integers(2, 5)), int(rng.integers(15, 40))
+    how: dict[str, Any] = {"early_end": 0.3 * (seed % 2), "weighted": seed % 3 == 0}
+    episodes = random_episodes(rng, horizon, 2, 2, 2, 3, n, **how)
+    known = oracle.Log(episodes)
+    tau = _rounds(Steps.of(episodes), LEVELS[0], lambda done: None).tau
+    taken = {(q, known.symbols[y]): int(tau[q, y]) for q, y in np.argwhere(tau != UNSEEN).tolist()}
+    right = oracle.rounds(known, level_of(LEVELS[0])).tau
+    assert {edge: target for edge, target in taken.items() if edge[1][1] != STOP} == right
+
+
+def test_sides_are_dealt_out_as_by_a_coin_and_for_good() -> None:
+    sides = [int(side_of(e)) for e in range(4000)]
+    assert sides == [oracle.side(e) for e in range(4000)]
+    assert 1800 < sum(sides) < 2200
+
+
+# Laws
+
+
+def heavier(seed: int) -> tuple[Episodes, Episodes]:
+    """Episodes with weights, and all of them one by one."""
+    light, rng = replace(random_log(seed), weight=None), np.random.default_rng(seed)
+    copies = np.concatenate([np.arange(light.n), rng.integers(light.n, size=2 * light.n)])
+    return replace(light, weight=np.bincount(copies, minlength=light.n)), light.columns(copies)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_where_sides_do_not_matter_a_weight_is_a_repetition(seed: int) -> None:
+    """How many episodes there are, what the tree says of them by steps, and what is probable beforehand."""
+    light, heavy = (Steps.of(episodes) for episodes in heavier(seed))
+    start = [one_round(steps, last_observation(steps), Settings(delta=0.2)).choices[0] for steps in (light, heavy)]
+    assert start[0] == start[1]
+    tau = one_round(light, last_observation(light), Settings(delta=0.2)).tau
+    priors = [_Pass(steps, tau)._ln_prior(0, 0, [0]) for steps in (light, heavy)]
+    assert priors[0] == pytest.approx(priors[1])
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_copies_of_an_episode_are_no_evidence(strict: bool) -> None:
+    """Without memory, in a few columns that stand for thousands: all of one column on one side would look like more."""
+    n, horizon = 3000, 3
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = np.concatenate([rng.integers(1, 3, (n, horizon)), rng.integers(2, 4, (n, horizon))], axis=1)
+        columns, weight = np.unique(rows, axis=0, return_counts=True)
+        action, observation = (np.full((horizon + 1, len(columns)), code) for code in (DUMMY, STOP))
+        observation[:-1], action[1:] = columns[:, :horizon].T, columns[:, horizon:].T
+        nothing = np.zeros_like(action)
+        light = Episodes.from_steps(of_one_feature(2), action, observation, nothing, weight.astype(np.int64))
+        assert tie(light, Settings(strict=strict)).rdp.n_states == 2
+
+
+def test_a_transition_that_is_not_known_leads_to_where_its_symbol_leads_from_most_states() -> None:
+    tau = np.array([[1, -1, -1], [2, 0, -1], [2, 0, -1], [-1, 1, -1], [1, 1, -1]], np.int32)
+    assert completed(tau).tolist() == [[1, 0, 0], [2, 0, 0], [2, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert tau[3, 0] == -1
+
+
+def test_the_same_log_gives_the_same_bytes_whatever_the_threads() -> None:
+    episodes = TMaze(length=3).simulate(400, 9, np.random.default_rng(3))
+    first = everything(tie(episodes))
+    assert first == everything(tie(episodes)) == everything(tie(episodes, Settings(threads=4)))
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    tie(log(1), progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (ROUNDS, ROUNDS) and [done for done, _ in told] == sorted(done for done, _ in told)
+    assert {of for _, of in told} == {ROUNDS} and len(told) >= 3
+
+
+def learned_by_decisions(found: Learned) -> None:
+    """What is said of decisions is what the automaton does."""
+    rdp = found.rdp
+    taken = rdp.taken()
+    assert rdp.stationary and rdp.layers.tolist() == [rdp.n_states]
+    ends = rdp.symbols[:, 1] == STOP
+    decided = [(d.state, d.symbol) for d in found.decisions]
+    assert len(set(decided)) == len(decided)
+    assert set(decided) <= {(q, y) for q, y in np.argwhere(rdp.tau != UNSEEN).tolist() if not ends[y]}
+    for layer, state, symbol, n, verdict in found.decisions:
+        assert layer == 0 and rdp.tau[state, symbol] == verdict.target
+        assert n > 0 and (verdict.distance is None) == (verdict.nearest is None)
+        if verdict.distance is not None and verdict.promoted:
+            assert verdict.distance >= verdict.threshold
+    assert found.promise.tests >= 0 and found.promise.stationary
+    assert found.candidates[0] >= len(found.decisions)
+    assert (taken > 0).tolist() == (rdp.tau != UNSEEN).tolist()
+
+
+@pytest.mark.parametrize("case", [*range(6), *DOMAINS], ids=str)
+def test_counts_are_of_all_steps_but_the_last(case: Any) -> None:
+    episodes = log(case)
+    found = tie(episodes, Settings(delta=0.3))
+    learned_by_decisions(found)
+    rdp, own = found.rdp, found.rdp.tally(episodes)
+    padding = (rdp.letters[:, 0] == PAD)[episodes.word[-1]]
+    at_last = int((np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight)[padding].sum())
+    own.counts[-1, rdp.letters[:, 0] == PAD] += at_last  # what is over is not cut
+    assert own.counts.tolist() == rdp.counts.tolist() and not own.lost.any()
+    assert rdp.cut is not None and rdp.cut.sum() == episodes.total - at_last
+    assert rdp.counts.sum() == episodes.total * episodes.horizon + at_last
+    assert rdp.counts[0].sum() == episodes.total, "nothing leads back to the start"
+    assert (found.rdp.run_all(episodes) != UNSEEN).all()
+
+
+# Automata that are right
+
+EXACT = [
+    ("t-maze", {"length": "4", "cue_visible": "true"}, 14, 1000),
+    ("t-maze", {"length": "5"}, 15, 2000),
+    ("t-maze", {"length": "4", "noise": "true"}, 10, 5000),
+    ("cheese", {}, 15, 1000),
+    ("mini-hall", {}, 15, 5000),
+]
+
+
+def without_end(rdp: RDP) -> Any:
+    """[Q, Y] without the state in which episodes are over, and what leads there."""
+    ends = rdp.symbols[:, 1] == STOP
+    tau = np.where(ends, UNSEEN, rdp.tau)
+    return tau[:-1] if ends.any() and (rdp.tau[:, ends] != UNSEEN).any() else tau
+
+
+def exact(rdp: RDP, truth: Stationary) -> bool:
+    return is_exact(without_end(rdp), rdp.symbols, rdp.alphabet, truth)
+
+
+def check_exact(name: str, options: dict[str, str], horizon: int, n: int, seed: int) -> None:
+    domain = make(name, options)
+    found, truth = tie(domain.simulate(n, horizon, np.random.default_rng(seed))), stationary_rdp(domain.model(horizon))
+    assert found.rdp.n_states == truth.n_states
+    assert exact(found.rdp, truth)
+    learned_by_decisions(found)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("case", EXACT, ids=str)
+def test_the_automaton_is_right(case: tuple[str, dict[str, str], int, int], seed: int) -> None:
+    check_exact(*case, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 10))
+@pytest.mark.parametrize("case", EXACT, ids=str)
+def test_the_automaton_is_right_for_ten_seeds(case: tuple[str, dict[str, str], int, int], seed: int) -> None:
+    check_exact(*case, seed)
+
+
+def test_a_long_log_is_first_tried_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then there is one more round, for all episodes, of which decisions tell."""
+    domain, told = TMaze(length=3), []  # type: Any, list[tuple[int, int]]
+    episodes = domain.simulate(3000, 9, np.random.default_rng(0))
+    monkeypatch.setattr("suffice.learning.stationary.learner.SAMPLE", 1000)
+    found = tie(episodes, progress=lambda done, of: told.append((done, of)))
+    assert exact(found.rdp, stationary_rdp(domain.model(9)))
+    assert told[-1] == (ROUNDS + 1, ROUNDS + 1)
+    assert found.rdp.counts[0].sum() == 3000
+    first = next(d for d in found.decisions if d.state == 0)
+    assert first.n == found.rdp.taken()[0, first.symbol]
+
+
+# False splits
+
+
+def false_splits(found: Learned, truth: Stationary) -> int:
+    """States whose founder leads where the founder of another led, by the true automaton."""
+    true, rdp = truth.rdp(found.rdp.horizon), found.rdp
+    histories = rdp.typical_histories()
+    founders = [(d.state, d.symbol) for d in found.decisions if d.verdict.promoted]
+    meant = Counter(true.run((*histories[q], rdp.symbol(y))) for q, y in founders)
+    assert UNSEEN not in meant
+    return sum(n - 1 for n in meant.values())
+
+
+@pytest.mark.parametrize(
+    ("domain", "n", "horizon", "repeats"),
+    [(TMaze(length=3, cue_visible=True), 400, 9, 25), (EnemyCorridor(columns=2), 300, 8, 25)],
+    ids=str,
+)
+def test_states_are_rarely_split_where_the_truth_has_one(domain: Domain, n: int, horizon: int, repeats: int) -> None:
+    """Of tests at δ a share of at most δ errs."""
+    truth, wrong, tests, right = stationary_rdp(domain.model(horizon)), 0, 0, 0
+    for seed in range(repeats):
+        found = tie(domain.simulate(n, horizon, np.random.default_rng(seed)), Settings(delta=0.05))
+        wrong, tests = wrong + false_splits(found, truth), tests + found.promise.tests
+        right += exact(found.rdp, truth)
+        assert found.promise.split == pytest.approx(0.05 * found.promise.tests)
+    assert right > repeats / 2, "the automaton is mostly found, so that this says something"
+    assert wrong <= binom.ppf(0.999, tests, 0.05)
+
+
+def test_what_has_no_memory_is_rarely_split() -> None:
+    """Fair coins: one state besides the first, whatever was seen before."""
+    wrong = tests = 0
+    for seed in range(150):
+        found = tie(coins(np.random.default_rng(seed), 5, 60), Settings(delta=0.05))
+        wrong, tests = wrong + found.rdp.n_states - 2, tests + found.promise.tests
+    assert tests >= 150 * 5
+    assert wrong <= binom.ppf(0.999, tests, 0.05)
+
+
+# Unusual logs
+
+
+def test_a_horizon_of_one_is_refused() -> None:
+    with pytest.raises(SufficeError, match="at least two decisions; leave --stationary out"):
+        tie(coins(np.random.default_rng(0), 1, 10))
+    assert tie(coins(np.random.default_rng(0), 2, 10)).rdp.horizon == 2
+
+
+def test_where_memory_is_short_that_is_said() -> None:
+    episodes = coins(np.random.default_rng(0), 5, 100)
+    needed = 16 * 6 * 100
+    with pytest.raises(SufficeError, match="raise --memory"):
+        tie(episodes, Settings(memory=needed - 1))
+    with pytest.raises(SufficeError, match="follow each other in too many ways"):
+        tie(episodes, Settings(memory=needed))
+    assert tie(episodes, Settings(memory=100 * needed)).rdp.stationary
+
+
+def test_rare_candidates_found_no_states() -> None:
+    """They join the nearest state although they are distinct from it."""
+    episodes = TMaze(length=3).simulate(300, 9, np.random.default_rng(0))
+    found = tie(episodes, Settings(delta=0.05, cut=0.1))
+    assert all(d.n >= 30 for d in found.decisions if d.verdict.promoted and d.verdict.distance is not None)
+    assert found.rdp.n_states < tie(episodes, Settings(delta=0.05)).rdp.n_states
+    forced = sum(d.n for d in found.decisions if d.verdict.forced)
+    assert forced > 0 and found.forced_share == pytest.approx(forced / sum(d.n for d in found.decisions))
+
+
+def test_with_a_confidence_tests_share_what_it_leaves_to_chance() -> None:
+    found = tie(TMaze(length=3).simulate(800, 9, np.random.default_rng(0)), Settings(confidence=0.9))
+    assert found.promise.split == pytest.approx(
+        sum(0.1 * 6 / math.pi**2 / (i + 1) ** 2 for i in range(found.promise.tests))
+    )
+    assert found.promise.split < 0.1
+    assert found.deltas == (pytest.approx(0.6 / math.pi**2),)
+    assert exact(found.rdp, stationary_rdp(TMaze(length=3).model(9)))
+
+
+def test_the_end_comes_last_and_stays() -> None:
+    for seed in (1, 3, 5):
+        episodes = random_log(seed)
+        rdp = tie(episodes, Settings(delta=0.3)).rdp
+        (pad,) = np.flatnonzero((rdp.symbols == (PAD, STOP)).all(axis=1))
+        end = rdp.n_states - 1
+        assert rdp.tau[end, pad] == end and (rdp.tau[end] != UNSEEN).sum() == 1
+        leads = np.argwhere(rdp.tau == end).tolist()
+        assert leads and all(rdp.symbols[y, 1] == STOP for _, y in leads)
+        over = rdp.run_all(episodes) == end
+        ended = np.cumsum(episodes.letters[episodes.word, 1] == STOP, axis=0)[:-1] > 0
+        assert (over[1:] == ended).all()
+
+
+def test_without_early_ends_there_is_no_end() -> None:
+    rdp = tie(coins(np.random.default_rng(0), 4, 50)).rdp
+    (stop,) = {int(o) for o in rdp.symbols[:, 1]} & {STOP}
+    assert (rdp.tau[:, rdp.symbols[:, 1] == stop] == UNSEEN).all()
+    assert rdp.n_states == 2
+
+
+def counting(lengths: list[int]) -> Episodes:
+    """Episodes of some lengths; each shows 0, then 1, then 0 again, and pays for a 1."""
+    horizon = max(lengths)
+    episodes = []
+    for n in lengths:
+        steps = [(None, (0,), 0.0), *(("a", (t % 2,), float(t % 2)) for t in range(1, n)), ("a", None, 0.0)]
+        episodes.append([*steps, *[("pad", None, 0.0)] * (horizon - n)])
+    return from_values(episodes)
+
+
+def test_every_episode_may_have_a_length_of_its_own() -> None:
+    found = tie(counting(list(range(1, 40))), Settings(delta=0.05))
+    learned_by_decisions(found)
+    rdp = found.rdp
+    assert rdp.horizon == 39 and rdp.n_states == 4, "the start, even, odd, and over"
+    seen = rdp.run(((None, (0,)), ("a", (1,)), ("a", (0,))))
+    assert seen == rdp.run(((None, (0,)),)) and seen != rdp.run(((None, (0,)), ("a", (1,))))
+
+
+def test_one_episode_has_one_state_besides_the_first_and_the_end() -> None:
+    """Whatever it shows is no evidence against that."""
+    for length in (2, 5):
+        rdp = tie(counting([length])).rdp
+        assert rdp.n_states == 2 and rdp.counts.sum() == length
+    assert tie(counting([2, 5])).rdp.n_states == 3
+
+
+def switch(rng: np.random.Generator, n: int, horizon: int, acts: Any) -> Episodes:
+    """A light that is off at first: 1 turns it on, 0 off, and it pays 1 to have it on; nothing but rewards shows it."""
+    action, observation, reward = (np.zeros((horizon + 1, n), np.int64) for _ in range(3))
+    action[0], observation[:-1], on = DUMMY, 1, np.zeros(n, np.int64)
+    for t in range(1, horizon + 1):
+        chosen = acts(rng, on, t)
+        action[t], reward[t], on = chosen + 2, on, chosen
+    return Episodes.from_steps(of_one_feature(1), action, observation, reward)
+
+
+def test_an_action_that_was_never_taken_in_a_state_is_no_transition_of_it() -> None:
+    """Who is on stays on; who is off may turn it on."""
+
+    def acts(rng: np.random.Generator, on: Any, t: int) -> Any:
+        return np.where(on == 1, 1, rng.random(len(on)) < 0.3)
+
+    found = tie(switch(np.random.default_rng(0), 400, 8, acts))
+    rdp = found.rdp
+    off = rdp.run(((None, (0,)),))
+    on = rdp.run(((None, (0,)), (1, (0,))))
+    assert rdp.n_states == 3 and off != on
+    assert rdp.run(((None, (0,)), (1, (0,)), (1, (0,)))) == on
+    assert rdp.run(((None, (0,)), (0, (0,)))) == off
+    assert rdp.run(((None, (0,)), (1, (0,)), (0, (0,)))) == UNSEEN
+    learned_by_decisions(found)
+
+
+def test_how_far_one_had_to_look_is_told() -> None:
+    """A light shows in the next reward; a cue of a maze shows only where it ends; coins show nothing."""
+
+    def acts(rng: np.random.Generator, on: Any, t: int) -> Any:
+        return rng.integers(2, size=len(on))
+
+    light = tie(switch(np.random.default_rng(0), 400, 8, acts)).needed
+    assert light is not None and light.layers == (0,) and light.sentence.endswith("the next step (1).")
+    maze = tie(TMaze(length=6).simulate(2000, 14, np.random.default_rng(0))).needed
+    assert maze is not None and maze.layers == (3,) and "what they come to later (" in maze.sentence
+    nothing = tie(coins(np.random.default_rng(0), 5, 60)).needed
+    assert nothing is not None and nothing.layers == (-1,) and nothing.sentence.endswith("by nothing.")
+
+
+def test_what_an_expert_chooses_tells_states_apart() -> None:
+    """The first sight says what the expert will do all along; nothing else differs."""
+    rng = np.random.default_rng(0)
+    n, horizon = 200, 6
+    sight = rng.integers(2, size=n)
+    action = np.tile(sight + 2, (horizon + 1, 1))
+    observation = np.full((horizon + 1, n), 3)
+    action[0], observation[0], observation[-1] = DUMMY, sight + 1, STOP
+    episodes = Episodes.from_steps(of_one_feature(3), action, observation, np.zeros_like(action))
+    found = tie(episodes)
+    rdp = found.rdp
+    assert rdp.n_states == 3
+    for a in (0, 1):
+        here = rdp.run(((None, (a,)),))
+        assert here == rdp.run(((None, (a,)), (a, (2,)))) != rdp.run(((None, (1 - a,)),))
+    assert any("is chosen" in d.verdict.witness for d in found.decisions if d.verdict.promoted)
+
+
+def test_a_coin_that_rewards_show_alone_is_no_memory_of_symbols() -> None:
+    """The first reward says what all others will be, but histories have none: one state pays both."""
+    rng = np.random.default_rng(0)
+    n, horizon = 300, 6
+    action = np.full((horizon + 1, n), 2)
+    observation = np.ones_like(action)
+    action[0], observation[-1] = DUMMY, STOP
+    reward = np.tile(rng.integers(2, size=n), (horizon + 1, 1))
+    reward[0] = 0
+    found = tie(Episodes.from_steps(of_one_feature(1), action, observation, reward))
+    learned_by_decisions(found)
+    here = found.rdp.run(((None, (0,)), (0, (0,))))
+    assert {r for _, r, _ in found.rdp.outputs(here, 0)} == {0.0, 1.0}
+
+
+def number_of(steps: Steps, event: Any) -> int:
+    """Choices, pairs of an action and a reward, and letters as they are numbered."""
+    letters = steps.episodes.letters.tolist()
+    if isinstance(event, int):
+        return int(steps.events[0, next(x for x, letter in enumerate(letters) if letter[0] == event)])
+    if len(event) == 2:
+        return int(steps.events[1, next(x for x, (a, _, r) in enumerate(letters) if (a, r) == event)])
+    return int(steps.events[2, letters.index(list(event))])
+
+
+def test_a_label_counts_what_it_never_saw_by_itself() -> None:
+    """The last cell of a table, and nothing where even the action is new."""
+    steps = Steps.of(log(3))
+    assert steps.describe(-1) == "something new"
+    labelling = Labelling(steps, last_observation(steps))
+    tables, by_hand = labelling.tables, oracle.Labels(spelled(3), oracle.last_observation(spelled(3)))
+    for m, kind in [table for table in by_hand.tables if isinstance(table[0], int)]:
+        event = next(event for event in by_hand.tables[m, kind] if event is not None)
+        number = number_of(steps, event)
+        (g,) = np.flatnonzero((tables.nodes == m) & (tables.kinds == steps.kind_of[number]))
+        assert tables.begin[g + 1] - tables.begin[g] == len(by_hand.tables[m, kind])
+        assert tables.event_of[tables.begin[g + 1] - 1] == -1
+    in_reference = sum(isinstance(label, int) for label, _ in by_hand.tables)
+    assert len(tables.nodes) == in_reference
+    assert len(labelling.tree_tables.nodes) == len(by_hand.tables) - in_reference
+
+
+def test_the_end_of_the_log_says_what_an_action_paid_and_no_more() -> None:
+    """Whether its observation is o_⊥ for an end or for the cut is not known."""
+    episodes = Cheese().simulate(30, 5, np.random.default_rng(0))
+    steps = Steps.of(episodes)
+    for e, x in enumerate(steps.word[:, -1].tolist()):
+        a, _, r = episodes.letters[episodes.word[-1, e]].tolist()
+        choice, paid, shown = steps.events[:, x].tolist()
+        assert shown == UNSEEN and x >= len(episodes.letters)
+        if a != PAD:
+            action = episodes.alphabet.action(a)
+            assert steps.describe(choice) == f"{action} is chosen"
+            assert steps.describe(paid) == f"{action} with reward {episodes.alphabet.rewards[r]:g}"
+    assert (steps.word[:, :-1] == episodes.word[:-1].T).all()
+
+
+def test_a_round_without_candidates_left_leaves_every_pointer_at_the_end() -> None:
+    steps = Steps.of(log(6))
+    done = Round(steps, Labelling(steps, last_observation(steps)), lambda i: 0.3, 0.0, {})
+    done.run()
+    assert (done._at == steps.horizon).all() and not done._twice.any(), "scratch is clean"

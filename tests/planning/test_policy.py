@@ -1,0 +1,677 @@
+"""What a policy remembers and does: on histories that the log has, on others, and on nonsense."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import suffice
+from laws.logs import logs
+from oracle import random_episodes
+from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.automata.state_tracker import Memory, has_features, read_features
+from suffice.data.alphabet import Alphabet
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.errors import LogError, SufficeError
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.models.export import to_json
+from suffice.models.model import Model
+from suffice.planning.controller import Controller
+from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+from suffice.planning.policy import Advice, Policy
+from suffice.planning.regorl import regorl
+from support.log_files import decode, write
+
+Arrow = tuple[int, Any, Any, float, int, int]  # state, action, observation, reward, how often, next state
+
+
+def automaton(layers: list[int], arrows: list[Arrow]) -> RDP:
+    """An automaton of one feature, from everything that it has seen."""
+    alphabet = Alphabet(
+        tuple({a for _, a, *_ in arrows} - {None, "pad"}),
+        ("seen",),
+        tuple({(o,) for _, _, o, *_ in arrows if o is not None}),
+        tuple({r for *_, r, _, _ in arrows}),
+    )
+    actions = {None: 0, "pad": 1} | {a: i + 2 for i, a in enumerate(alphabet.actions)}
+    observations = {None: 0} | {o[0]: i + 1 for i, o in enumerate(alphabet.observations)}
+    coded = [(q, (actions[a], observations[o], alphabet.rewards.index(r)), k, p) for q, a, o, r, k, p in arrows]
+    letters = sorted({letter for _, letter, _, _ in coded})
+    symbols = sorted({letter[:2] for letter in letters})
+    tau = np.full((sum(layers), len(symbols)), UNSEEN, np.int32)
+    counts = np.zeros((sum(layers), len(letters)), np.int64)
+    for q, letter, k, p in coded:
+        tau[q, symbols.index(letter[:2])] = p
+        counts[q, letters.index(letter)] = k
+    return RDP(alphabet, np.array(letters), np.array(symbols), np.array(layers), tau, counts)
+
+
+# States 1 and 2 of layer 1, 3 to 5 of layer 2, 6 and 7 of layer 3, and the end. State 7 is over already.
+SMALL = automaton(
+    [1, 2, 3, 2, 1],
+    [
+        (0, None, "x", 0.0, 60, 1),
+        (0, None, "y", 0.0, 40, 2),
+        (1, "l", "x", 0.0, 30, 3),
+        (1, "r", "x", 0.0, 30, 4),
+        (2, "l", "y", 0.0, 5, 5),
+        (2, "r", "x", 1.0, 35, 5),
+        (3, "l", "y", 1.0, 20, 6),
+        (3, "r", "y", 0.0, 10, 6),
+        (4, "l", "y", 0.0, 30, 6),
+        (5, "r", None, 1.0, 40, 7),
+        (6, "l", None, 2.0, 45, 8),
+        (6, "r", None, 0.0, 15, 8),
+        (7, "pad", None, 0.0, 40, 8),
+    ],
+)
+LOST = SMALL.n_states  # the first of the places where one is lost
+
+
+def places(rdp: RDP, *history: tuple[Any, Any]) -> list[int]:
+    """The places that a history leads through; observations of one feature."""
+    memory, place, found = Memory.of(rdp), 0, []
+    for action, seen in history:
+        place = memory.after(place, (action, (seen,)))
+        found.append(place)
+    return found
+
+
+# Memory
+
+
+def test_where_the_log_went_memory_is_the_state() -> None:
+    assert places(SMALL, (None, "x"), ("l", "x"), ("r", "y")) == [1, 3, 6]
+    assert places(SMALL, (None, "y"), ("r", "x")) == [2, 5]
+
+
+def test_a_step_that_a_state_has_not_seen_leads_to_where_it_usually_leads() -> None:
+    """At step 1 l → y led to state 5, always; so after x too. At step 2 r → y led to 6, whatever came before."""
+    assert places(SMALL, (None, "x"), ("l", "y")) == [1, 5]
+    assert places(SMALL, (None, "x"), ("r", "x"), ("r", "y")) == [1, 4, 6]
+    assert places(SMALL, (None, "x"), ("l", "y"), ("l", "y")) == [1, 5, 6]
+
+
+def test_usually_means_most_often_and_among_equals_the_oldest() -> None:
+    """r → x led 30 times to state 5, and more or less often to state 6."""
+    for often, target in ((35, 6), (30, 5), (29, 5)):
+        rdp = automaton(
+            [1, 3, 3, 1],
+            [
+                (0, None, "x", 0.0, 30, 1),
+                (0, None, "y", 0.0, often, 2),
+                (0, None, "z", 0.0, 9, 3),
+                (1, "r", "x", 0.0, 30, 5),
+                (2, "r", "x", 0.0, often, 6),
+                (3, "l", "x", 0.0, 9, 4),
+                *((q, "l", None, 0.0, 1, 7) for q in (4, 5, 6)),
+            ],
+        )
+        assert places(rdp, (None, "z"), ("r", "x")) == [3, target]
+
+
+def test_a_step_that_nobody_ever_saw_there_is_lost_until_one_is_known() -> None:
+    """Lost, one has a place for each step: layers 1, 2, … are LOST + 1, LOST + 2, …"""
+    assert places(SMALL, (None, "z")) == [LOST + 1]
+    assert places(SMALL, (None, "z"), ("l", "y")) == [LOST + 1, 5]
+    assert places(SMALL, (None, "z"), ("l", "z"), ("l", "y")) == [LOST + 1, LOST + 2, 6]
+    assert places(SMALL, (None, "x"), ("x", "x"), ("l", "x")) == [1, LOST + 2, LOST + 3], "l → x is unknown at step 2"
+    assert places(SMALL, ("l", "y")) == [LOST + 1], "nor does an action come first"
+
+
+def test_after_the_last_step_one_stays_lost() -> None:
+    beyond = places(SMALL, (None, "x"), *[("l", "x")] * 9)
+    assert beyond == [1, 3, LOST + 3, *[LOST + 4] * 7]
+    memory = Memory.of(SMALL)
+    assert memory.after(8, ("l", None)) == memory.after(LOST + 4, ("l", None)) == LOST + 4
+    assert memory.following.shape == (SMALL.n_states + len(SMALL.layers), len(SMALL.symbols))
+
+
+def test_memory_knows_what_the_log_had() -> None:
+    memory = Memory.of(SMALL)
+    assert memory.was_seen(1, ("l", ("x",))) and memory.was_seen(0, (None, ("y",)))
+    assert not memory.was_seen(1, ("l", ("y",))), "known, but not there"
+    assert not memory.was_seen(1, ("l", ("z",))) and not memory.was_seen(LOST + 1, ("l", ("x",)))
+
+
+def test_choices_are_the_plans_the_logs_or_the_steps() -> None:
+    """Actions l and r; state 3 has a plan."""
+    actions = np.full(SMALL.n_states, BEHAVE)
+    actions[3] = 1
+    right = {0: [0, 0], 1: [30, 30], 2: [5, 35], 3: [0, 1], 4: [30, 0], 5: [0, 40], 6: [45, 15], 7: [0, 0], 8: [0, 0]}
+    right |= {LOST: [0, 0], LOST + 1: [35, 65], LOST + 2: [50, 50], LOST + 3: [45, 15], LOST + 4: [0, 0]}
+    assert Memory.of(SMALL).choices(actions).tolist() == [right[place] for place in range(LOST + 5)]
+
+
+@settings(deadline=None, max_examples=25)
+@given(logs())
+def test_the_state_most_like_is_the_one_most_often_reached(episodes: Episodes) -> None:
+    rdp = adact_h(episodes, Settings(delta=0.3)).rdp
+    weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
+    arrived: dict[tuple[int, Any], Counter[int]] = {}
+    for steps, weight in zip(decode(episodes), weights, strict=True):
+        history: tuple[Any, ...] = ()
+        for t, (action, observation, _) in enumerate(steps):
+            history = (*history, (action, observation))
+            arrived.setdefault((t, (action, observation)), Counter())[rdp.run(history)] += weight
+    like = rdp.most_like()
+    assert like.shape == (rdp.horizon + 1, len(rdp.symbols))
+    for t, y in np.ndindex(like.shape):
+        states = arrived.get((t, rdp.symbol(y)), Counter())
+        right = min((q for q in states if states[q] == max(states.values())), default=UNSEEN)
+        assert like[t, y] == right
+
+
+# Acting
+
+
+class Dial:
+    """A generator that says what it is told to."""
+
+    def __init__(self, value: float = 0.0) -> None:
+        self.value = value
+
+    def random(self) -> float:
+        return self.value
+
+
+def plan_of(rdp: RDP, **actions: int) -> Plan:
+    """Behave as the log did but in some states, called q3 and so on."""
+    chosen = np.full(rdp.n_states, BEHAVE)
+    for name, action in actions.items():
+        chosen[int(name[1:])] = action
+    return Plan(chosen, np.zeros(rdp.n_states), np.zeros(rdp.n_states), 0.0)
+
+
+def test_an_episode_from_first_to_last() -> None:
+    policy = Policy(SMALL, plan_of(SMALL, q1=1, q4=0, q6=0))
+    for _ in range(2):
+        policy.reset()
+        assert policy.state == 0
+        assert [policy.act("x"), policy.act("x"), policy.act("y")] == ["r", "l", "l"]
+        assert policy.state == 6
+    assert (policy.steps, policy.fallbacks) == (6, 0)
+    assert repr(policy) == "<Policy: 9 states, 0 of 6 steps fell back>"
+    assert policy.alphabet is SMALL.alphabet and policy.n_states == 9 + 5
+
+
+def test_what_others_do_is_taken_note_of() -> None:
+    policy = Policy(SMALL, plan_of(SMALL, q1=1, q3=0, q6=1))
+    policy.reset()
+    policy.observe(None, "x")
+    assert policy.act() == "r"
+    policy.observe("l", "x")  # somebody went left instead
+    assert policy.state == 3 and policy.act() == "l"
+    assert policy.act("y") == "r" and policy.state == 6
+
+
+def test_asking_again_changes_nothing() -> None:
+    policy = Policy(SMALL, plan_of(SMALL), Dial())
+    policy.reset()
+    policy.act("x")
+    assert [policy.act() for _ in range(3)] == ["l"] * 3 and policy.state == 1 and policy.steps == 1
+
+
+def test_what_comes_out_of_order_is_refused() -> None:
+    policy = Policy(SMALL, plan_of(SMALL))
+    for ask in (policy.act, lambda: policy.state):
+        with pytest.raises(SufficeError, match=r"the episode has not begun: call reset\(\)"):
+            ask()
+    for ask in (lambda: policy.act("x"), lambda: policy.observe(None, "x"), lambda: policy.observe("l", "x")):
+        with pytest.raises(SufficeError, match=r"asked before an episode began: call reset\(\) first"):
+            ask()
+    policy.reset()
+    with pytest.raises(SufficeError, match=r"what is seen\? give act\(\) the first observation"):
+        policy.act()
+    with pytest.raises(SufficeError, match=r"the first observation follows no action: observe\(None, observation\)"):
+        policy.observe("l", "x")
+    policy.observe(None, "x")
+    for ask in (lambda: policy.observe(None, "x"), lambda: policy.act("x")):
+        with pytest.raises(SufficeError, match=r"an action led here; which one\?"):
+            ask()
+    assert policy.state == 1 and policy.act() in ("l", "r"), "nothing was lost by it"
+
+
+def test_what_follows_an_action_of_nobody_knows_whom_is_refused() -> None:
+    """Somebody else acted, was taken note of, and acted again: it was not the policy's own action of long ago."""
+    policy = Policy(SMALL, plan_of(SMALL, q1=1))
+    policy.reset()
+    policy.act("x")
+    policy.observe("l", "x")
+    with pytest.raises(SufficeError, match=r"an action led here; which one\?"):
+        policy.act("y")
+
+
+# What observations look like
+
+
+def of_maze() -> RDP:
+    return minimal_rdp(TMaze().model(3), 3).rdp()
+
+
+CUE = (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        CUE,
+        list(CUE),
+        np.array(CUE),
+        np.array(CUE, float),
+        np.array(CUE, np.int8),
+        (False, True, True),
+        (np.bool_(False), np.int64(1), np.float32(1.0)),
+        (0.0, 1, True),
+        {"bit3": 1, "bit1": 0, "bit2": 1},
+        {"bit1": np.int16(0), "bit2": 1.0, "bit3": True, "more": "that is not read"},
+    ],
+    ids=repr,
+)
+def test_an_observation_may_be_written_in_many_ways(seen: Any) -> None:
+    rdp = of_maze()
+    policy = Policy(rdp, plan_on(rdp, GREEDY))
+    policy.reset()
+    policy.act(seen)
+    assert policy.state == rdp.run(((None, CUE),)) != UNSEEN and policy.fallbacks == 0
+
+
+@pytest.mark.parametrize("seen", ["x", ("x",), ["x"], np.str_("x"), np.array(["x"]), {"seen": "x"}], ids=repr)
+def test_a_single_feature_may_stand_alone(seen: Any) -> None:
+    policy = Policy(SMALL, plan_of(SMALL))
+    policy.reset()
+    policy.observe(None, seen)
+    assert policy.state == 1
+
+
+def test_a_single_feature_may_be_an_array_of_no_dimensions() -> None:
+    policy = Policy(SMALL, plan_of(SMALL))
+    policy.reset()
+    policy.observe(None, np.array("x"))
+    assert policy.state == 1
+
+
+def test_numbers_are_what_they_are_worth() -> None:
+    """As in logs: 1, 1.0 and True are the same, "1" is not."""
+    rdp = automaton([1, 1, 1, 1], [(0, None, 1, 0.0, 9, 1), (1, 2, 0.5, 0.0, 9, 2), (2, 2, None, 1.0, 9, 3)])
+    for first, action, second in ((1, 2, 0.5), (1.0, 2.0, np.float64(0.5)), (True, np.int32(2), np.float32(0.5))):
+        policy = Policy(rdp, plan_of(rdp))
+        policy.reset()
+        policy.observe(None, first)
+        policy.observe(action, second)
+        assert (policy.state, policy.fallbacks) == (2, 0)
+    policy.reset()
+    policy.observe(None, "1")
+    assert policy.fallbacks == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "complaint"),
+    [
+        ((0, 1), "2 features where the model reads 3: bit1, bit2, bit3"),
+        ((0, 1, 1, 0), "4 features where the model reads 3"),
+        (7, "1 features where the model reads 3"),
+        ("011", "1 features where the model reads 3"),
+        ((), "0 features where the model reads 3"),
+        ({"bit1": 0, "bit3": 1}, "the observation lacks 'bit2'; the model reads bit1, bit2, bit3"),
+        ({}, "the observation lacks 'bit1'"),
+    ],
+)
+def test_an_observation_of_another_shape_is_refused(seen: Any, complaint: str) -> None:
+    policy = Policy(of_maze(), plan_of(of_maze()))
+    policy.reset()
+    for ask in (policy.act, lambda o: policy.observe(None, o)):
+        with pytest.raises(SufficeError) as caught:
+            ask(seen)
+        assert complaint in str(caught.value) and "\n" not in str(caught.value)
+    assert policy.state == 0 and policy.steps == 0, "as if it had not been asked"
+
+
+def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
+    """The policy reads raw numbers, and is in the state that the log's own rows led to."""
+    rng = np.random.default_rng(3)
+    rows = ["episode,step,level,colour,action,reward"]
+    raw = np.round(rng.normal(size=(200, 3)) * 10, 1)
+    for e, levels in enumerate(raw):
+        rows += [f"{e},{t},{level},{rng.integers(2)},{rng.integers(2)},{t}" for t, level in enumerate(levels)]
+    episodes, report = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
+    solution = regorl(episodes)
+    model = Model.of(solution, episodes, bins=report.bins)
+    model.save(tmp_path / "a.model")
+    policy = Model.load(tmp_path / "a.model").policy()
+    states = model.rdp.run_all(episodes)
+    logged = [row.split(",") for row in rows[1:]]
+    for e in range(episodes.n):
+        policy.reset()
+        for t in range(3):
+            _, _, level, colour, _, _ = logged[3 * e + t]
+            policy.observe(int(logged[3 * e + t - 1][4]) if t else None, (float(level), int(colour)))
+            assert policy.state == states[t + 1, e]
+    assert policy.fallbacks == 0 and policy.steps == 600
+    without = Policy(model.rdp, model.required_plan())
+    without.reset()
+    without.observe(None, (float(raw[0, 0]), 0))
+    assert without.fallbacks == 1
+
+
+def test_bins_include_their_lower_edges() -> None:
+    rdp = automaton([1, 3, 1], [(0, None, b, 0.0, 5, 1 + b) for b in range(3)] + [(1, "l", None, 0.0, 5, 4)])
+    for value, bin_ in ((-1e9, 0), (0.99, 0), (1.0, 1), (2.4, 1), (2.5, 2), (np.float32(1e9), 2), (3, 2)):
+        policy = Policy(rdp, plan_of(rdp), bins={"seen": (1.0, 2.5)})
+        policy.reset()
+        policy.observe(None, value)
+        assert policy.state == 1 + bin_
+
+
+# Chance
+
+
+def test_draws_are_as_frequent_as_in_the_log() -> None:
+    """State 2 took l 5 times and r 35 times; a plan leaves nothing to chance."""
+    dial = Dial()
+    policy = Policy(SMALL, plan_of(SMALL, q1=1), dial)
+    policy.reset()
+    policy.observe(None, "y")
+    drawn = []
+    for dial.value in np.arange(40) / 40:
+        drawn.append(policy.act())
+    assert drawn == ["l"] * 5 + ["r"] * 35
+    policy.reset()
+    policy.observe(None, "x")
+    for dial.value in (0.0, 0.5, 1 - 1e-16):
+        assert policy.act() == "r"
+
+
+def test_where_nothing_is_known_all_actions_are_as_frequent() -> None:
+    dial = Dial()
+    policy = Policy(SMALL, plan_of(SMALL), dial)
+    policy.reset()
+    policy.observe(None, "x")
+    for _ in range(6):
+        policy.observe("l", "q")
+    assert policy.state == LOST + 4
+    drawn = []
+    for dial.value in (0.0, 0.25, 0.4999, 0.5, 0.75):
+        drawn.append(policy.act())
+    assert drawn == ["l", "l", "l", "r", "r"]
+
+
+def test_a_deterministic_policy_does_the_usual() -> None:
+    """In state 1 both are as frequent: the first."""
+    for value in (0.0, 0.6, 1 - 1e-16):
+        policy = Policy(SMALL, plan_of(SMALL, q6=1), Dial(value), deterministic=True)
+        done = []
+        for first in "xy":
+            policy.reset()
+            done.append([policy.act(first), policy.act("x"), policy.act("y")])
+        assert done == [["l", "l", "r"], ["r", "r", "r"]]
+
+
+def test_seeds_decide_all_draws() -> None:
+    def run(policy: Policy) -> list[Any]:
+        done = []
+        for _ in range(20):
+            policy.reset()
+            done += [policy.act("x"), policy.act("x"), policy.act("y")]
+        return done
+
+    plan = plan_of(SMALL)
+    one, same, other = (run(Policy(SMALL, plan, np.random.default_rng(seed))) for seed in (5, 5, 6))
+    assert one == same != other
+    assert run(Policy(SMALL, plan)) == run(Policy(SMALL, plan)), "also without one"
+    assert {"l", "r"} == set(one)
+
+
+def test_steps_that_no_log_had_are_counted() -> None:
+    policy = Policy(SMALL, plan_of(SMALL, q1=0, q3=0))
+    policy.reset()
+    policy.act("x")
+    assert policy.act("y") == "r" and (policy.steps, policy.fallbacks) == (2, 1)
+    policy.act("z")
+    policy.act("z")
+    assert (policy.steps, policy.fallbacks) == (4, 3)
+    policy.reset()
+    policy.act("x")
+    assert (policy.steps, policy.fallbacks) == (5, 3), "reset() does not forget them"
+
+
+# Any history
+
+
+@cache
+def learned(seed: int) -> tuple[RDP, Plan]:
+    rng = np.random.default_rng(seed)
+    episodes = random_episodes(rng, 3, 3, 4, 3, 3, 150, n_features=2, early_end=0.2)
+    rdp = adact_h(episodes, Settings(delta=0.3)).rdp
+    return rdp, plan_on(rdp, Planning(strength=0.1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_policy_chooses_as_the_controller_of_its_plan(seed: int) -> None:
+    """After 60 random histories of up to 6 steps, twice the horizon: the same memory, the same chances to 1/720."""
+    rdp, plan = learned(seed)
+    assert np.any(plan.actions != BEHAVE) and np.any(plan.actions[1:-1] == BEHAVE)
+    rng, dial = np.random.default_rng(seed), Dial()
+    known = rdp.alphabet
+    alphabet = Alphabet(known.actions, known.features, (*known.observations, (9, 9)), known.rewards)
+    controller = Controller.on_automaton(rdp, alphabet, plan.actions)
+    policy, grid = Policy(rdp, plan, dial), 720
+    met = set()
+    for _ in range(60):
+        policy.reset()
+        action, memory = None, -1
+        for _ in range(rng.integers(1, 7)):
+            o = int(rng.integers(1, alphabet.n_observations))
+            policy.observe(action, alphabet.observation(o))
+            memory = controller.first[o] if action is None else controller.after[memory, known.actions.index(action), o]
+            action = known.actions[rng.integers(len(known.actions))]
+            assert policy.state == memory
+        met.add(int(memory))
+        drawn: Counter[Any] = Counter()
+        for i in range(grid):
+            dial.value = (i + 0.5) / grid
+            drawn[policy.act()] += 1
+        for a, chance in zip(known.actions, controller.chances[memory], strict=True):
+            assert abs(drawn[a] / grid - chance) <= 1 / grid
+    assert any(m >= rdp.n_states for m in met) and any(0 < m < rdp.n_states for m in met)
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+garbage = st.one_of(st.none(), st.booleans(), st.integers(), finite, st.text(max_size=3), st.integers(0, 3))
+anything = st.one_of(st.sampled_from(["a0", "a1", "a2"]), st.integers(), st.floats(), st.text(max_size=2))
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.integers(0, 2),
+    st.lists(st.tuples(st.booleans(), anything, st.tuples(garbage, garbage)), max_size=12),
+    st.booleans(),
+)
+def test_no_history_is_too_strange(seed: int, steps: list[Any], deterministic: bool) -> None:
+    rdp, plan = learned(seed)
+    policy = Policy(rdp, plan, deterministic=deterministic)
+    policy.reset()
+    for i, (own, action, seen) in enumerate(steps):
+        if own or i == 0:
+            done = policy.act(seen)
+        else:
+            policy.observe(action, seen, strict=False)
+            done = policy.act()
+        assert done in rdp.alphabet.actions and 0 <= policy.state < policy.n_states
+    assert policy.steps == len(steps) and 0 <= policy.fallbacks <= len(steps)
+
+
+@settings(deadline=None, max_examples=30)
+@given(logs(), st.randoms(use_true_random=False))
+def test_histories_of_the_log_never_fall_back(episodes: Episodes, random: Any) -> None:
+    rdp = adact_h(episodes, Settings(delta=0.3)).rdp
+    policy = Policy(rdp, plan_on(rdp))
+    for steps in random.sample(decode(episodes), 20):
+        policy.reset()
+        history: tuple[Any, ...] = ()
+        for action, observation, _ in steps:
+            if observation is None:
+                break
+            policy.observe(action, observation)
+            history = (*history, (action, observation))
+            assert policy.state == rdp.run(history)
+    assert policy.fallbacks == 0
+
+
+@pytest.mark.parametrize("seen", ["many", "10"])
+def test_a_text_where_numbers_were_binned_is_refused(seen: str) -> None:
+    """Or is "10" in the last bin?"""
+    policy = Policy(SMALL, plan_of(SMALL), bins={"seen": (1.0, 2.0)})
+    policy.reset()
+    with pytest.raises(SufficeError):
+        policy.act(seen)
+
+
+@pytest.mark.parametrize("bins", [{}, {"seen": (1.0, 2.0)}], ids=["plain", "binned"])
+@pytest.mark.parametrize("seen", [np.nan, np.inf, -np.inf, np.float32("nan"), np.array([np.nan])], ids=repr)
+def test_what_is_no_finite_number_is_refused_as_in_a_log(seen: Any, bins: Any) -> None:
+    policy = Policy(SMALL, plan_of(SMALL), bins=bins)
+    policy.reset()
+    for observation in (seen, (seen,), {"seen": seen}):
+        with pytest.raises(LogError, match=r"^seen is -?(nan|inf), which is not a finite number; replace it$"):
+            policy.act(observation)
+    assert policy.state == 0 and policy.steps == 0
+
+
+def test_an_action_that_the_model_does_not_know_is_a_mistake() -> None:
+    """Unlike an observation, which nobody chooses."""
+    policy = Policy(SMALL, plan_of(SMALL))
+    policy.reset()
+    policy.act("x")
+    with pytest.raises(SufficeError, match=r"^the model knows no action 'left'; it knows 'l', 'r'$"):
+        policy.observe("left", "x")
+    assert policy.state == 1 and policy.fallbacks == 0, "nothing was lost by it"
+    policy.observe("left", "x", strict=False)
+    assert policy.state == LOST + 2 and policy.fallbacks == 1
+
+
+def test_vectors_within_an_observation_are_so_many_features() -> None:
+    """The values of a dict, as they are: two of them in one vector."""
+    rdp = of_maze()
+    policy = Policy(rdp, plan_on(rdp, GREEDY))
+    for seen in ((0, np.array([1, 1])), (np.array([0.0]), np.array([1]), [1]), ({"a": 0, "b": (1,)}, 1)):
+        policy.reset()
+        policy.act(seen)
+        assert policy.state == rdp.run(((None, CUE),))
+    for seen in ((0, np.array([1, 1, 0])), (np.array([0, 1]),)):
+        policy.reset()
+        with pytest.raises(LogError, match="features where the model reads 3: bit1, bit2, bit3"):
+            policy.act(seen)
+
+
+def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_part() -> None:
+    """A column of [[x, y]] may be logged as a.0 and a.1, or as a.0.0 and a.0.1."""
+    seen = {"a": np.array([[3, 4]]), "b": [[5]]}
+    assert read_features(seen, ("a.0.1", "b.0"), {}) == (4, 5)
+    assert read_features(seen, ("a.1", "b"), {}) == (4, 5)
+    assert has_features(seen, ("a.1",)) and not has_features(seen, ("a.2",)) and not has_features(seen, ("a.x",))
+
+
+@pytest.mark.parametrize("seen", [[1, 2], (1, [2, 3]), np.zeros((9, 9)), {"a": 1, "b": 2}, []], ids=repr)
+def test_a_feature_of_several_values_is_refused(seen: Any) -> None:
+    assert not has_features({"seen": seen}, ("seen",))
+    with pytest.raises(LogError, match=r"^seen is .*, not a single value") as caught:
+        read_features({"seen": seen}, ("seen",), {})
+    assert "\n" not in str(caught.value)
+
+
+# Advice
+
+
+def test_advice_is_what_would_be_drawn_and_whose_choice_it_is() -> None:
+    policy = Policy(SMALL, plan_of(SMALL, q1=1))
+    for ask in (lambda: policy.advice, lambda: (policy.reset(), policy.advice)):
+        with pytest.raises(SufficeError):
+            ask()
+    policy.observe(None, "x")
+    assert policy.advice == Advice({"l": 0.0, "r": 1.0}, planned=True)
+    policy.observe("l", "x")
+    assert policy.advice == Advice({"l": 20 / 30, "r": 10 / 30}, planned=False)
+    policy.observe("l", "z")
+    assert policy.state == LOST + 3 and policy.advice == Advice({"l": 0.75, "r": 0.25}, planned=False)
+    usual = Policy(SMALL, plan_of(SMALL), deterministic=True)
+    usual.reset()
+    usual.observe(None, "y")
+    assert usual.advice == Advice({"l": 0.0, "r": 1.0}, planned=False)
+
+
+def test_the_states_of_an_unrolled_model_are_the_models() -> None:
+    episodes = Corridor().simulate(2000, 6, np.random.default_rng(0))
+    model = suffice.learn(episodes, stationary=True)
+    policy = model.policy()
+    n, unrolled = model.rdp.n_states, model.planned.n_states
+    assert n < unrolled and repr(policy) == f"<Policy: {n} states ({unrolled} over 6 steps), 0 of 0 steps fell back>"
+
+
+# For people and other programs
+
+
+def test_the_table_says_what_is_done_where_and_what_it_is_worth() -> None:
+    plan = plan_on(SMALL, Planning(strength=0))
+    rows = Policy(SMALL, plan).table()
+    assert rows == [
+        {"t": 1, "state": 0, "action": "l", "value": pytest.approx(2 + 1)},
+        {"t": 1, "state": 1, "action": "r", "value": pytest.approx(1 + 1)},
+        {"t": 2, "state": 0, "action": "l", "value": pytest.approx(1 + 2)},
+        {"t": 2, "state": 1, "action": None, "value": pytest.approx(2), "chances": {"l": 1.0, "r": 0.0}},
+        {"t": 2, "state": 2, "action": None, "value": pytest.approx(1), "chances": {"l": 0.0, "r": 1.0}},
+        {"t": 3, "state": 0, "action": "l", "value": pytest.approx(2)},
+        {"t": 3, "state": 1, "action": "pad", "value": pytest.approx(0)},
+    ]
+    assert list(rows[0]) == ["t", "state", "action", "value"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "horizon"), [(TMaze(length=2), 4), (Corridor(), 4), (Cookie(actions="sensible"), 9)], ids=str
+)
+def test_exported_policies_are_the_plan(domain: Any, horizon: int) -> None:
+    episodes = domain.simulate(2000, horizon, np.random.default_rng(0))
+    solution = regorl(episodes)
+    rdp, plan = solution.learned.rdp, solution.plan
+    told = json.loads(to_json(Model.of(solution, episodes)))
+    assert told["policy"] == json.loads(json.dumps(Policy(rdp, plan).table()))
+    assert [(row["t"], row["state"]) for row in told["policy"]] == [
+        (t, q) for t in range(1, rdp.horizon + 1) for q in range(rdp.layers[t])
+    ]
+    kinds = Counter()
+    for q, row in enumerate(told["policy"], 1):
+        assert row["value"] == plan.values[q]
+        if row["action"] is None:
+            kinds["behave"] += 1
+            assert plan.actions[q] == BEHAVE and sum(row["chances"].values()) == pytest.approx(1)
+            taken = {str(a): sum(k for *_, k in rdp.outputs(q, a)) for a in rdp.alphabet.actions}
+            shares = {a: k / sum(taken.values()) for a, k in taken.items()}
+            assert row["chances"] == pytest.approx(shares)
+        elif row["action"] == "pad":
+            kinds["pad"] += 1
+            assert not any(rdp.outputs(q, a) for a in rdp.alphabet.actions)
+        else:
+            kinds["act"] += 1
+            assert row["action"] == rdp.alphabet.actions[plan.actions[q]] and "chances" not in row
+    assert kinds["act"] > 0
+
+
+def test_a_model_without_a_plan_has_no_policy() -> None:
+    episodes = Corridor().simulate(100, 3, np.random.default_rng(0))
+    model = Model.of(adact_h(episodes), episodes)
+    assert json.loads(to_json(model))["policy"] == []
+    with pytest.raises(SufficeError, match="this model has no plan: learn it again"):
+        model.policy()

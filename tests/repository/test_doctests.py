@@ -1,0 +1,54 @@
+"""Every public name has an example in its docstring, and the examples say what is true."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import suffice
+import suffice.playing
+
+CONSTANTS = {  # explained where they are defined; some are shown in the examples of what takes them
+    "BOUNDS", "CONJUNCTIONS", "FISHER_EXACT", "GREEDY", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "UNSEEN",
+    "__version__",
+}  # fmt: skip
+PUBLIC = {f"suffice.{name}": getattr(suffice, name) for name in suffice.__all__ if name not in CONSTANTS}
+PUBLIC |= {f"suffice.playing.{name}": getattr(suffice.playing, name) for name in suffice.playing.__all__}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What the docstring of `suffice` says the examples start from."""
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("examples"))
+    corridor = suffice.make("corridor").model(5)
+    episodes = suffice.simulate(corridor, n=300, horizon=5, rng=np.random.default_rng(1))
+    model = suffice.learn(episodes)
+    suffice.write_log(episodes, "log.parquet")
+    suffice.write_log(suffice.simulate(corridor, 300, 5, np.random.default_rng(2)), "more.parquet")
+    model.save("log.model")
+    yield {"suffice": suffice, "np": np, "episodes": episodes, "model": model}
+    os.chdir(before)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example_that_is_true(name: str, world: dict[str, Any]) -> None:
+    text = inspect.getdoc(PUBLIC[name]) or ""
+    example = doctest.DocTestParser().get_doctest(text, dict(world), name, None, None)
+    assert example.examples, f"{name} has no example in its docstring"
+    assert 1 <= len(example.examples) <= 5, "short ones are read"
+    told: list[str] = []
+    failed, _ = doctest.DocTestRunner(verbose=False).run(example, out=told.append)
+    assert not failed, "".join(told)
+
+
+def test_constants_are_no_functions() -> None:
+    assert not [name for name in CONSTANTS if inspect.isroutine(getattr(suffice, name))]
+    assert set(suffice.__all__) >= CONSTANTS

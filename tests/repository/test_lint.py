@@ -1,0 +1,59 @@
+"""The rules that keep what is read from running do fire."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.paths import ROOT
+
+BIN = Path(sys.executable).parent
+
+FORBIDDEN = {
+    "import pickle": "TID251",
+    "from pickle import loads": "TID251",
+    "import marshal": "TID251",
+    "import shelve": "TID251",
+    "import dill": "TID251",
+    "import cloudpickle": "TID251",
+    "import numpy as np\nnp.load('a.npy')": "TID251",
+    "from numpy import load\nload('a.npy', allow_pickle=True)": "TID251",
+    "import numpy as np\nnp.lib.format.read_array(file)": "TID251",
+    "import pandas\npandas.read_pickle('a')": "TID251",
+    "eval(text)": "S307",
+    "exec(text)": "S102",
+    "import os\nos.system(text)": "TID251",
+    "import subprocess\nsubprocess.run(text, shell=True)": "S602",
+    "import yaml\nyaml.load(text)": "S506",
+}
+
+
+def rules(text: str, name: str = "src/suffice/anything.py") -> set[str]:
+    """Those that a file of ours would break."""
+    command = [BIN / "ruff", "check", "--no-cache", "--output-format", "concise", "--stdin-filename", name, "-"]
+    ran = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True)
+    return set(re.findall(r"^\S+: ([A-Z]+\d+)", ran.stdout, flags=re.M))
+
+
+@pytest.mark.skipif(not (BIN / "ruff").exists(), reason="ruff is not installed here")
+@pytest.mark.parametrize("text", FORBIDDEN)
+def test_what_might_run_data_is_no_code_of_ours(text: str) -> None:
+    assert FORBIDDEN[text] in rules(text)
+
+
+@pytest.mark.skipif(not (BIN / "ruff").exists(), reason="ruff is not installed here")
+def test_what_cannot_is() -> None:
+    assert "TID251" not in rules("import re\nimport numpy as np\n\nre.compile('a')\nnp.lib.format.read_magic(file)\n")
+
+
+@pytest.mark.parametrize("name", ["compile", "eval", "exec", "__import__"])
+def test_no_text_becomes_a_program(name: str) -> None:
+    """Whatever ruff makes of it."""
+    for file in (ROOT / "src").rglob("*.py"):
+        names = (node for node in ast.walk(ast.parse(file.read_bytes())) if isinstance(node, ast.Name))
+        assert name not in {node.id for node in names}, file

@@ -1,0 +1,220 @@
+"""What docs/reproduction.md and the pages beside it say is what the committed results and exact computation say.
+
+`suffice reproduce table1 -o docs/reproduction`, and curves and figures likewise, write the pages anew.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cache
+from statistics import fmean
+
+import pytest
+
+from suffice.domains.exact.minimal import Minimal, minimal_rdp
+from suffice.domains.exact.truth import by_languages
+from suffice.domains.exact.values import evaluate
+from suffice.domains.registry import make
+from suffice.evidence.languages import Family
+from suffice.lab import table1
+from suffice.lab.curves import theorem
+from suffice.lab.curves.studies import CURVES
+from suffice.lab.experiment import Result, Results
+from suffice.lab.paper import TABLE_1, Row
+from suffice.lab.reproduce import analyse
+from suffice.lab.scoring import is_exact
+from suffice.lab.store import load_bundle
+from suffice.lab.study import Study
+from suffice.lab.truth import ground_truth, truth_for
+from suffice.planning.controller import Controller
+from suffice.planning.planner import GREEDY, plan_on
+from support.paths import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = DOCS / "reproduction"
+STUDIES: dict[str, tuple[Study, ...]] = {"table1": (table1.TABLE1,), "curves": CURVES}
+X111 = Family(1, 1, 1)
+
+
+@cache
+def committed(name: str) -> Results:
+    return {result.experiment.id: result for result in load_bundle(PAGES / f"{name}.jsonl.gz")}
+
+
+@cache
+def page() -> str:
+    return (DOCS / "reproduction.md").read_text(encoding="utf-8")
+
+
+def says(title: str, cells: list[str]) -> None:
+    assert f"| {title} | {' | '.join(cells)} |" in page()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_pages_are_made_of_the_committed_results(name: str) -> None:
+    made = analyse(STUDIES[name], committed(name))
+    assert made.text == (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    for title, _ in made.figures:
+        assert f"]({title}.svg)" in made.text and (PAGES / f"{title}.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_full_run_is_committed(name: str) -> None:
+    missing = [e.id for study in STUDIES[name] for e in study.experiments(False) if e.id not in committed(name)]
+    assert not missing
+    assert not [run for run in committed(name).values() if run.failed]
+
+
+def test_the_papers_test_never_splits() -> None:
+    runs = [run for name in STUDIES for run in committed(name).values() if run.experiment.learner.endswith("/paper")]
+    ended = [run for run in runs if not run.stopped]
+    assert len(ended) > 1000
+    for run in ended:
+        assert run.splits == 0 and run.states <= truth_for(run.experiment).layered.n_states
+
+
+def test_the_sketch_finishes_where_the_paper_gave_up() -> None:
+    runs = [
+        run
+        for run in committed("table1").values()
+        if (run.experiment.domain, run.experiment.learner) == ("mini-hall", "sketch/paper")
+    ]
+    assert len(runs) == 15 and all(run.states and run.seconds < 1 for run in runs)
+
+
+PAGES_OF_DOCS = (
+    "../README.md",
+    "reproduction.md",
+    "reproduction/table1.md",
+    "reproduction/curves.md",
+    "reproduction/figures.md",
+)
+
+
+def anchors(text: str) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("name", PAGES_OF_DOCS)
+def test_links_lead_somewhere(name: str) -> None:
+    file = DOCS / name
+    text = file.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("http")]
+    assert links or name.endswith("table1.md")
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (file.parent / path).resolve() if path else file
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def runs_of(learner: str, domain: str, n: int) -> list[Result]:
+    """Of the table."""
+    of = [run for run in committed("table1").values() if run.experiment.learner == learner]
+    found = [run for run in of if (run.experiment.domain, run.experiment.episodes) == (domain, n)]
+    assert len(found) >= 3
+    return found
+
+
+def seconds(learner: str, domain: str, n: int) -> float:
+    return fmean(run.seconds for run in runs_of(learner, domain, n))
+
+
+FLEXFRINGE = [learner for method in table1.FLEXFRINGE for learner in method.learners]
+
+
+def test_who_finds_the_corridor() -> None:
+    for learner in ("sketch/paper", "prefixes/paper"):
+        assert all(run.recovered == 11 and run.states == 11 for run in runs_of(learner, "corridor", 100_000))
+    for bound in ("paper", "fisher"):
+        assert all((run.recovered or 0) < 11 for run in runs_of(f"1,1,1/{bound}", "corridor", 100_000))
+
+
+@pytest.mark.parametrize("n", table1.SIZES)
+@pytest.mark.parametrize("row", TABLE_1, ids=lambda row: row.name)
+def test_x111_is_faster_than_flexfringe(row: Row, n: int) -> None:
+    assert seconds("1,1,1/paper", row.name, n) < min(seconds(learner, row.name, n) for learner in FLEXFRINGE)
+
+
+def test_flexfringe_is_often_optimal() -> None:
+    method = table1.Method("", tuple(FLEXFRINGE))
+    shares = [
+        fmean(run.mean_return for run in method.best(committed("table1"), row, 100_000))
+        / float(ground_truth(row.name, (), row.horizon).truth.optimal_value)
+        for row in TABLE_1
+    ]
+    assert sum(share > 0.999 for share in shares) >= 3
+
+
+def test_aalpy_is_bold_in_the_maze() -> None:
+    for eps in ("0.5", "1"):
+        assert all(run.mean_return == 4 for run in runs_of(f"aalpy/{eps}/closed", "t-maze", 10_000))
+    assert not all(run.mean_return == 4 for run in runs_of("layers", "t-maze", 10_000))
+
+
+def test_folding_time_is_optimal_everywhere() -> None:
+    for row in TABLE_1:
+        best = float(ground_truth(row.name, (), row.horizon).truth.optimal_value)
+        assert all(run.mean_return == pytest.approx(best, rel=1e-3) for run in runs_of("stationary", row.name, 100_000))
+
+
+def test_how_careful_the_papers_test_is() -> None:
+    likely = {
+        name: needed.likely for name, needed in by_languages(maze(), Family.parse("conjunctions"), 1e-3).needed.items()
+    }
+    assert f"{(likely['paper'] or 0) / 1e6:.0f} million episodes" in page()
+    assert f"Fisher's exact test from {round(likely['fisher'] or 0, -3):,.0f}" in page()
+
+
+def maze() -> Minimal:
+    return ground_truth("t-maze", (), 5).truth.minimal
+
+
+def test_where_the_theorem_fails() -> None:
+    place = theorem.TESTED[-1]
+    assert place.options == (("enemy", "0.55"),) and place.horizon == 3
+    runs = [committed("curves")[e.id] for e in theorem.trials(place)]
+    assert len(runs) == 20 and not any(is_exact(run) for run in runs)
+    assert f"{theorem.promised(place.minimal, theorem.DELTA):.2f}" == "0.95"
+
+
+def weighted(row: Row) -> Controller:
+    """Weights 1, 2, 3, … for the actions in order."""
+    alphabet = make(row.name).model(row.horizon).alphabet
+    n = len(alphabet.actions)
+    chances = tuple(Fraction(i + 1, n * (n + 1) // 2) for i in range(n))
+    return Controller.by_observation(alphabet, [chances] * len(alphabet.observations))
+
+
+def test_where_x111_is_blind() -> None:
+    models = [(row, make(row.name).model(row.horizon)) for row in TABLE_1]
+    uniform = [by_languages(minimal_rdp(m, row.horizon), X111, 1e-3) for row, m in models]
+    biased = [by_languages(minimal_rdp(m, row.horizon, weighted(row)), X111, 1e-3) for row, m in models]
+    says("uniform policy", [str(told.value) for told in uniform])
+    says("weights 1, 2, 3, …", [str(told.value) for told in biased])
+    for actions in ("east", "forward"):
+        assert by_languages(minimal_rdp(make("t-maze", {"actions": actions}).model(5), 5), X111, 1e-3).value == 0
+
+
+def test_what_r_must_mean() -> None:
+    best = []
+    for row in TABLE_1:
+        model, rdp = make(row.name).model(row.horizon), ground_truth(row.name, (), row.horizon).layered
+        best.append(
+            evaluate(model, Controller.on_automaton(rdp, model.alphabet, plan_on(rdp, GREEDY).actions), row.horizon)
+        )
+    says("mean return", [f"{float(v.mean_return):.3g}" for v in best])
+    says("return per step", [f"{float(v.return_per_step):.3g}" for v in best])
+    says("success", [f"{float(v.success_rate):.3g}" for v in best])
+    cells = [cell for row in TABLE_1 for cell in (row.flexfringe, row.sketch, row.languages) if cell and cell.error]
+    sizes = [cell.r * (1 - cell.r) / (cell.error or 1) ** 2 for cell in cells]
+    assert f"n between {min(sizes):.0f} and {max(sizes):.0f}" in page()
+
+
+def test_where_the_guarantee_says_something() -> None:
+    minimal = [ground_truth(row.name, (), row.horizon).truth.minimal for row in TABLE_1]
+    needed = [1 / (4 * len(m.alphabet.actions) * len(m.alphabet.observations) * m.n_states) for m in minimal]
+    says("δ below", [f"{delta:.2g}" if delta > 1e-4 else f"{delta:.6f}" for delta in needed])

@@ -1,0 +1,466 @@
+"""Reports: every number on the page is the model's, every string is text, and nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zipfile
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from suffice.data.episodes import Episodes
+from suffice.data.logs.writing import write_log
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.errors import SufficeError
+from suffice.learning.adact_h import adact_h
+from suffice.models.model import Model
+from suffice.planning.off_policy import judge
+from suffice.planning.planner import action_values, behaviour_values
+from suffice.planning.regorl import regorl
+from suffice.view.html import Html, tag, text
+from suffice.view.report import report
+from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
+from suffice.view.report.report import report_of
+from suffice.view.report.words import command_of, figure
+from support.cli import ok, suffice
+from support.samples import coins, from_values
+
+pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
+
+NASTY = "</td><script>alert(1)</script>"
+QUOTED = "\"'><img src=http://example.org onerror=alert(1)>&amp;"
+
+
+class Parsed(HTMLParser):
+    """Elements, attributes and text; every element is closed where it should be."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def names(self) -> set[str]:
+        return {name for name, _ in self.elements}
+
+
+@cache
+def log(n: int = 3000) -> Episodes:
+    return TMaze(length=2).simulate(n, 4, np.random.default_rng(1))
+
+
+@cache
+def model(kind: str = "layered") -> Model:
+    if kind == "none":
+        return Model.of(adact_h(log()), log())
+    if kind == "stationary":
+        episodes = TMaze(length=2, cue_visible=True).simulate(500, 8, np.random.default_rng(1))
+        return Model.of(regorl(episodes, stationary=True), episodes)
+    return Model.of(regorl(log()), log())
+
+
+KINDS = ["layered", "stationary", "none"]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def by_hand(nasty: bool = False) -> Model:
+    """In light (1) `a` pays 1 and `b` nothing, in the dark (0) the other way round; the log does not know."""
+    a, b = (NASTY, QUOTED) if nasty else ("a", "b")
+    steps = []
+    for light, action, times in ((1, a, 300), (1, b, 100), (0, a, 150), (0, b, 50)):
+        steps += [[(None, (light,), 0.0), (action, None, float(light == (action == a)))]] * times
+    episodes = from_values(steps)
+    return Model.of(regorl(episodes), episodes)
+
+
+# What is said
+
+
+def test_the_log_and_the_plan_by_hand() -> None:
+    content = content_of(by_hand(), None, "")
+    log, plan = content.worth
+    assert content.verdict == FOLLOW
+    assert log.value == pytest.approx(350 / 600) and plan.value == pytest.approx(1, abs=0.02)
+    error = (350 / 600 * 250 / 600 / 599) ** 0.5
+    assert log.high is not None and log.high - log.value == pytest.approx(1.96 * error, rel=1e-3)
+
+
+def test_what_to_do_instead_of_what_the_log_did_by_hand() -> None:
+    dark, light = content_of(by_hand(), None, "").advice or []
+    assert (light.after, light.action, light.logged) == ("(1)", "a", {"a": 0.75, "b": 0.25})
+    assert (dark.after, dark.action, dark.logged) == ("(0)", "b", {"a": 0.75, "b": 0.25})
+    assert [light.visits, light.gain] == pytest.approx([2 / 3, 1 / 4])
+    assert [dark.visits, dark.gain] == pytest.approx([1 / 3, 3 / 4])
+
+
+@every_kind
+def test_the_numbers_are_those_of_the_model(kind: str) -> None:
+    found = model(kind)
+    content, about, page = content_of(found, None, "A title"), found.about, Parsed(report_of(found, title="A title"))
+    assert content.data.episodes == about.episodes and content.data.decisions == found.rdp.horizon
+    assert content.automaton.states == found.rdp.n_states and content.data.log_hash == about.log_hash
+    for told in (f"{about.episodes:,}", about.log_hash, about.version, about.promise.sentence, "A title"):
+        assert told in page.text
+    if about.plan is not None:
+        values = [about.plan.behaviour_value, about.plan.predicted]
+        assert [row.value for row in content.worth] == values
+        assert all(figure(value) in page.text for value in values)
+    visits = found.rdp.counts.sum(axis=1)
+    total = visits.sum() if found.rdp.stationary else about.episodes
+    shares = sorted((visits[1:] / total).tolist(), reverse=True)
+    over = 0 if kind != "stationary" else 1  # an episode that is over is in no state worth a row
+    largest = [state.share for state in content.automaton.largest]
+    assert largest == sorted(largest, reverse=True)
+    assert over or largest == pytest.approx(shares[: len(largest)])
+    assert len({state.name for state in content.automaton.largest}) == len(largest)
+
+
+def test_advice_is_the_plan_and_the_counts() -> None:
+    found = model()
+    rdp, plan, offsets = found.rdp, found.required_plan(), found.rdp.offsets()
+    worth = action_values(rdp, plan, rdp.own_tally())
+    advice = content_of(found, None, "").advice
+    assert advice
+    for row in advice:
+        t, place = map(int, row.state.split("."))
+        q = int(offsets[t]) + place
+        assert row.steps == [t, t] and row.action == rdp.alphabet.actions[plan.actions[q]]
+        taken = {a: sum(k for *_, k in rdp.outputs(q, a)) for a in rdp.alphabet.actions}
+        assert row.logged == pytest.approx({a: k / sum(taken.values()) for a, k in taken.items() if k})
+        assert row.visits == pytest.approx(plan.occupancy(rdp)[q])
+        logged = sum(row.logged.get(a, 0) * worth[q, i] for i, a in enumerate(rdp.alphabet.actions))
+        assert row.gain == pytest.approx(worth[q, plan.actions[q]] - logged)
+    assert [-row.visits * row.gain for row in advice] == sorted(-row.visits * row.gain for row in advice)
+
+
+def test_what_matters_most_is_what_is_least_sure() -> None:
+    found = content_of(model(), None, "").untried
+    matters = [row.matter for row in found if row.matter is not None]
+    assert found and len(matters) == len(found) and min(matters) > 0 and all(row.error > 0 for row in found)
+    assert matters == sorted(matters, reverse=True)
+    for row in found:
+        assert row.matter is not None
+        hope = row.error * 2 + (0 if row.chosen or row.worth is None else row.worth - row.planned)
+        assert row.matter <= hope * (1 + 1e-9)  # a state is met at most once in an episode
+
+
+def test_the_undecided_are_the_doubts() -> None:
+    episodes = TMaze().simulate(10_000, 5, np.random.default_rng(1))
+    found = Model.of(regorl(episodes), episodes)
+    content, right = content_of(found, None, ""), found.undecided()
+    assert right and len(content.undecided) + content.undecided_left_out == len(right)
+    assert {content.undecided[0].one, content.undecided[0].other} == {"(0, 1, 1)", "(1, 1, 0)"}
+    page = Parsed(report_of(found)).text
+    assert f"{right[0].episodes:,.0f}" in page and right[0].witness in page
+
+
+@pytest.mark.parametrize("verdict", [FOLLOW, KEEP])
+def test_the_verdict_is_the_models(verdict: str) -> None:
+    """Where nothing one does makes a difference, there is no reason to follow a plan."""
+    episodes = log() if verdict == FOLLOW else coins(np.random.default_rng(1), 3, 100)
+    found = Model.of(regorl(episodes), episodes)
+    assert found.about.plan is not None and content_of(found, None, "").verdict == verdict
+    assert found.about.plan.sentence.startswith(verdict.partition(",")[0])
+    assert verdict in Parsed(report_of(found)).text
+
+
+def test_episodes_that_were_not_learned_from() -> None:
+    found, others = model(), TMaze(length=2).simulate(2000, 4, np.random.default_rng(2))
+    judged = judge(found.planned, found.required_plan(), others)
+    content = content_of(found, judged, "")
+    right = [judged.log, judged.doubly_robust, judged.model_based, judged.importance]
+    assert [row.value for row in content.worth[2:]] == [estimate.value for estimate in right]
+    assert [(row.low, row.high) for row in content.worth[2:]] == [estimate.interval() for estimate in right]
+    page = Parsed(report_of(found, evaluation=judged)).text
+    assert "2,000 episodes" in page and all(figure(estimate.value) in page for estimate in right)
+
+
+def test_without_a_plan() -> None:
+    content = content_of(model("none"), None, "")
+    assert content.verdict == NO_PLAN and content.advice is None and content.worth == content.untried == []
+    assert all(state.action is None and state.value is None for state in content.automaton.largest)
+
+
+def test_older_models_do_not_know_how_sure_the_log_is(tmp_path: Path) -> None:
+    path, old = tmp_path / "a.model", tmp_path / "old.model"
+    model().save(path)
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(old, "w") as archive:
+        for name in whole.namelist():
+            data = whole.read(name)
+            if name == "header.json":
+                header = json.loads(data)
+                del header["plan"]["behaviour_error"]
+                data = json.dumps(header).encode()
+            archive.writestr(name, data)
+    content = content_of(Model.load(old), None, "")
+    assert (content.worth[0].low, content.worth[0].high) == (None, None)
+    assert "interval unknown" in Parsed(report_of(Model.load(old))).text
+
+
+def test_bins_are_told_by_their_ranges() -> None:
+    found = model()
+    binned = Model(found.rdp, msgspec.structs.replace(found.about, bins={"bit1": [0.5]}), found.decisions, found.plan)
+    content = content_of(binned, None, "")
+    assert content.data.columns[0].values == "0: below 0.5; 1: 0.5 or more"
+    assert {state.after for state in content.automaton.largest} & {"(below 0.5, 1, 1)", "(0.5 or more, 1, 0)"}
+    assert "--bin bit1=0.5," in content.command
+
+
+def support(n: int = 400, *, ends: bool = True) -> Model:
+    """Calm customers pay when served whatever they ask for; angry ones leave at once, unless `ends` is false."""
+    steps: list[list[tuple[Any, Any, float]]] = []
+    for i in range(n):
+        mood, topic, action = (("calm", "angry")[i % 2], ("bill", "late")[i // 2 % 2], ("serve", "wait")[i // 4 % 2])
+        seen = None if ends and mood == "angry" else (mood, "same")
+        paid = float(mood == "calm" and action == "serve")
+        last = ("pad", None, 0.0) if seen is None else (action, None, paid)
+        steps.append([(None, (mood, topic), 0.0), (action, seen, 0.0), last])
+    episodes = from_values(steps)
+    return Model.of(regorl(episodes), episodes)
+
+
+def test_states_are_told_by_what_is_common_and_what_varies() -> None:
+    content = content_of(support(), None, "")
+    calm = next(state for state in content.automaton.largest if state.common == "f0 = calm")
+    assert calm.varies == "f1: bill 50 %, late 50 %" and calm.after in ("(calm, bill)", "(calm, late)")
+    page = report_of(support())
+    assert page.index("f1: bill 50 %, late 50 %") < page.index("For example: ")
+
+
+def test_starts_are_the_states_after_the_first_observation() -> None:
+    found = support()
+    content, values, behaved = content_of(found, None, ""), found.required_plan().values, behaviour_values(found.rdp)
+    first = range(1, 1 + int(found.rdp.layers[1]))
+    right = sorted((values[q], behaved[q]) for q in first)
+    assert np.allclose(sorted((row.plan, row.log) for row in content.starts), right)
+    assert sum(row.share for row in content.starts) == pytest.approx(1)
+    calm = next(row for row in content.starts if row.common == "f0 = calm")
+    assert calm.log == pytest.approx(0.5) and calm.plan > 0.9 and "By the first observation" in report_of(found)
+
+
+def test_how_long_episodes_last() -> None:
+    lasts = content_of(support(), None, "").lasts
+    assert lasts is not None and lasts.most == 2
+    assert [lasts.log, lasts.plan, lasts.log_whole] == pytest.approx([1.5, 1.5, 0.5])
+    assert "1.5 decisions on average" in Parsed(report_of(support())).text
+    assert content_of(support(ends=False), None, "").lasts is None
+
+
+def test_how_sure_the_headline_is() -> None:
+    found = model()
+    plan, promise = found.about.plan, found.about.promise
+    assert plan is not None and figure(plan.lower_bound) in Parsed(report_of(found)).text
+    assert content_of(found, None, "").lower_bound == plan.lower_bound
+
+    def warned(detectable: float, sentence: str) -> list[str]:
+        about = msgspec.structs.replace(
+            found.about,
+            promise=msgspec.structs.replace(promise, detectable=detectable),
+            plan=msgspec.structs.replace(plan, sentence=sentence),
+        )
+        told = Model(found.rdp, about, found.decisions, found.plan)
+        warnings = content_of(told, None, "").warnings
+        assert all(warning in Parsed(report_of(told)).text for warning in warnings)
+        assert ("Be careful" in report_of(told)) == bool(warnings)
+        return warnings
+
+    assert warned(0.05, plan.sentence) == []
+    assert len(warned(0.42, plan.sentence)) == 1 and "42 percentage points" in warned(0.42, plan.sentence)[0]
+    assert len(warned(0.42, f"{plan.sentence} No logged episode brought that much, the best 3: be careful.")) == 2
+
+
+def test_actions_that_were_never_tried_stand_apart() -> None:
+    steps = []
+    for light, action, times in ((1, "a", 300), (0, "a", 150), (0, "b", 50)):
+        steps += [[(None, (light,), 0.0), (action, None, float(light == (action == "a")))]] * times
+    found = Model.of(regorl(from_values(steps)), from_values(steps))
+    content = content_of(found, None, "")
+    assert [(row.after, row.action, row.tries, row.worth, row.matter) for row in content.never_tried] == [
+        ("(1)", "b", 0, None, None)
+    ]
+    assert all(row.worth is not None and row.matter is not None for row in content.untried)
+    assert "Never tried" in report_of(found) and "Never tried" not in report_of(by_hand())
+
+
+def test_no_dot_is_drawn_for_what_no_episode_says() -> None:
+    found = model()
+    judged = judge(found.planned, found.required_plan(), TMaze(length=2).simulate(3, 4, np.random.default_rng(1)))
+    assert not np.isfinite(judged.importance.error)
+    content, page = content_of(found, judged, ""), report_of(found, evaluation=judged)
+    assert content.worth[-1].value is None and "not available" in page
+    intervals = page[page.index('class="intervals"') :].partition("</svg>")[0]
+    assert intervals.count("<circle") == len(content.worth) - 1
+
+
+# The command that repeats it
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--planner none",
+        "--planner greedy",
+        "--stationary",
+        "--stationary --discount 0.9",
+        "--stationary --strict",
+        "--bound paper --delta 0.01",
+        "--metric prefixes --second-look",
+        "--no-second-look",
+        "--family 1,1,1 --cut 0.01",
+        "--split --delta 0.1",
+        "--confidence 0.9 --hold-out 0.3",
+        "--strength 0.1",
+    ],
+)
+def test_the_command_makes_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_log(log(300), "LOG.parquet")
+    ok("learn", "LOG.parquet", *options.split(), "-o", "MODEL")
+    first = Path("MODEL").read_bytes()
+    words = command_of(Model.load("MODEL").about).split()
+    assert words[:3] == ["suffice", "learn", "LOG"]
+    ok(*words[1:2], "LOG.parquet", *words[3:])
+    assert Path("MODEL").read_bytes() == first
+
+
+# The page
+
+
+@every_kind
+def test_nothing_comes_from_elsewhere_and_nothing_runs(kind: str) -> None:
+    source = report_of(model(kind))
+    page = Parsed(source)
+    assert page.names() & {"script", "link", "iframe", "img", "object", "embed", "base", "form"} == set()
+    for _, attributes in page.elements:
+        assert not any(name.startswith("on") for name in attributes)
+        assert all((attributes.get(name) or "#").startswith("#") for name in ("href", "src", "xlink:href"))
+    assert "@import" not in source and not re.search(r"url\((?!#)", source)
+    targets = [str(a["href"])[1:] for name, a in page.elements if name == "a"]
+    assert targets and set(targets) <= {str(a.get("id")) for _, a in page.elements}
+
+
+@every_kind
+def test_it_can_be_read_aloud(kind: str) -> None:
+    page = Parsed(report_of(model(kind)))
+    names = [name for name, _ in page.elements]
+    assert names.count("h1") == names.count("main") == 1 and names.count("table") == names.count("caption") > 0
+    assert next(a for name, a in page.elements if name == "html")["lang"] == "en"
+    pictures = [i for i, (name, a) in enumerate(page.elements) if name == "svg" and a.get("role") == "img"]
+    assert len(pictures) == (1 if kind == "none" else 2)
+    assert all(page.elements[i + 1][0] == "title" for i in pictures)
+
+
+@every_kind
+def test_the_same_model_gives_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    model(kind).save(tmp_path / "a.model")
+    assert report_of(Model.load(tmp_path / "a.model")) == report_of(model(kind))
+
+
+def test_values_of_a_log_stay_text() -> None:
+    found = by_hand(nasty=True)
+    source = report_of(found, title=f"{NASTY} {QUOTED}\x00")
+    page = Parsed(source)
+    assert page.names() & {"script", "img"} == set() and NASTY in page.text and QUOTED in page.text
+    assert "\x00" not in source
+    nasty = msgspec.structs.replace(found.about, features=[NASTY], version=QUOTED, log_hash=NASTY)
+    again = Parsed(report_of(Model(found.rdp, nasty, found.decisions, found.plan)))
+    assert again.names() == page.names()
+
+
+def test_markup_is_made_in_one_place() -> None:
+    assert tag("p", "a<b", tag("b", "&"), class_='"x"') == '<p class="&quot;x&quot;">a&lt;b<b>&amp;</b></p>'
+    assert text(Html("<i>")) == "<i>" and text("<i>") == "&lt;i&gt;"
+    assert tag("meta", charset="utf-8") == '<meta charset="utf-8">'
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(4.0, "4"), (-3.34796, "−3.348"), (1234567.8, "1,235,000"), (1e-12, "0"), (0.00012345, "0.0001234")],
+)
+def test_figures_are_written_for_people(value: float, told: str) -> None:
+    assert figure(value) == told
+
+
+def test_a_picture_that_cannot_be_drawn_is_replaced_by_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise SufficeError("an automaton of 5,000 states fits no page")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(report.pictures, "draw_automaton", refuse)
+        page = Parsed(report_of(model()))
+        assert "No picture: an automaton of 5,000 states fits no page." in page.text and "svg" in page.names()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "No picture: pictures need matplotlib" in Parsed(report_of(model())).text
+
+
+# On the command line
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    model().save("maze.model")
+    return tmp_path
+
+
+def test_report_writes_the_page(here: Path) -> None:
+    said = ok("report", "maze.model")
+    assert said.startswith("Wrote maze-report.html ") and "Next: " in said
+    assert Path("maze-report.html").read_text("utf-8") == report_of(model(), title="maze")
+    ok("report", "maze.model", "-o", "b.html", "--title", "For you")
+    assert Path("b.html").read_text("utf-8") == report_of(model(), title="For you")
+
+
+def test_json_is_the_content(here: Path) -> None:
+    told = json.loads(ok("report", "maze.model", "--json"))
+    assert told == msgspec.to_builtins(content_of(model(), None, "maze")) and not Path("maze-report.html").exists()
+
+
+def test_with_a_log_it_has_the_figures_of_evaluate(here: Path) -> None:
+    write_log(log(), "log.parquet")
+    ok("learn", "log.parquet", "--hold-out", "0.3", "-o", "held.model")
+    told = json.loads(ok("report", "held.model", "--log", "log.parquet", "--json"))
+    right = json.loads(ok("evaluate", "held.model", "--log", "log.parquet", "--json"))
+    names = ("log", "doubly_robust", "model_based", "importance")
+    assert [row["value"] for row in told["worth"][2:]] == [right[f"{name}_value"] for name in names]
+    assert "New episodes: the plan" in (
+        ok("report", "held.model", "--log", "log.parquet") and Path("held-report.html").read_text()
+    )
+
+
+def test_mistakes_are_told_in_a_line(here: Path) -> None:
+    write_log(log(), "log.parquet")
+    for args, told in (
+        (("maze.model", "--log", "log.parquet"), "learned from all of log.parquet"),
+        (("maze.model", "--horizon", "3"), "--horizon 3 is about a log"),
+        (("maze.model", "-o", "maze.model"), "would replace the file that is read"),
+        (("none.model",), "there is no such file"),
+    ):
+        ran = suffice("report", *args)
+        assert ran.code == 2 and told in ran.err and ran.err.count("\n") == 1
+    assert not list(here.glob("*.html"))
