@@ -59,6 +59,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
+ROWS = "episode,step,price,action,reward\n"
 LOGS = {
     "empty.csv": "",
     "header.csv": ROWS,
