@@ -13,7 +13,6 @@ from suffice.data.logs.writing import write_log
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.evidence.bounds import BOUNDS, PAPER
-from suffice.kernels.comparing import DIFFERENCE, FISHER, LIKELIHOOD
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.borderline import CLOSE, Doubt, doubts
 from suffice.learning.decisions import Decision
@@ -35,7 +34,7 @@ def t_maze(n: int, seed: int = 1) -> Solution:
 
 def doubts_of(solution: Solution) -> list[Doubt]:
     rdp = solution.learned.rdp
-    return doubts(rdp, solution.learned.decisions, int(rdp.counts[0].sum()), FISHER)
+    return doubts(rdp, solution.learned.decisions, int(rdp.counts[0].sum()), 1)
 
 
 # In the T-maze
@@ -64,7 +63,7 @@ def test_where_everything_is_decided_there_is_no_doubt() -> None:
     episodes = Corridor().simulate(1000, 5, np.random.default_rng(1))
     learned = adact_h(episodes)
     for looked in (learned, refine(learned, episodes)):
-        assert doubts(looked.rdp, looked.decisions, 1000, FISHER) == []
+        assert doubts(looked.rdp, looked.decisions, 1000, 1) == []
 
 
 # By hand
@@ -82,25 +81,25 @@ def merge(distance: float | None, threshold: float | None, n: int = 100, **verdi
     return Decision(1, 0, 1, n, said)
 
 
-def found(*decisions: Decision, kind: int = FISHER) -> list[Doubt]:
-    return doubts(first_look().rdp, decisions, 3000, kind)
+def found(*decisions: Decision, power: int = 1) -> list[Doubt]:
+    return doubts(first_look().rdp, decisions, 3000, power)
 
 
-@pytest.mark.parametrize("kind", [FISHER, LIKELIHOOD])
-def test_evidence_grows_with_the_episodes(kind: int) -> None:
+def test_evidence_grows_with_the_episodes() -> None:
     """At three quarters of the threshold a third more are needed."""
-    (doubt,) = found(merge(6.0, 8.0), kind=kind)
+    (doubt,) = found(merge(6.0, 8.0))
     assert doubt.episodes == pytest.approx(3000 * 4 / 3) and (doubt.layer, doubt.witness) == (1, "a cat")
 
 
 def test_thresholds_on_differences_fall_with_their_root() -> None:
     """At three quarters of the threshold (4/3)² times as many are needed."""
-    (doubt,) = found(merge(0.06, 0.08), kind=DIFFERENCE)
+    (doubt,) = found(merge(0.06, 0.08), power=2)
     assert doubt.episodes == pytest.approx(3000 * 16 / 9)
 
 
-def test_the_kinds_are_those_of_the_bounds() -> None:
-    assert {name for name, bound in BOUNDS.items() if bound.kind == DIFFERENCE} == {"paper", "two-sample"}
+def test_the_powers_are_those_of_the_bounds() -> None:
+    powers = {name: bound.measure.power for name, bound in BOUNDS.items()}
+    assert powers == {"paper": 2, "two-sample": 2, "likelihood-ratio": 1, "fisher": 1}
 
 
 def test_from_half_of_the_threshold_on_a_merge_is_undecided() -> None:
@@ -171,7 +170,7 @@ def test_learn_and_info_name_what_is_undecided(maze: Path) -> None:
 def test_only_so_many_are_shown_but_all_are_counted(maze: Path) -> None:
     ok("learn", "log.parquet", "-o", "a.model", "--delta", "1e-30")
     loaded = Model.load("a.model")
-    many = doubts(loaded.rdp, loaded.decisions, 10_000, FISHER)
+    many = doubts(loaded.rdp, loaded.decisions, 10_000, 1)
     assert len(many) > 2
     for shown in (1, 2, 100):
         said = ok("info", "a.model", "--decisions", str(shown))
@@ -183,7 +182,7 @@ def test_bounds_on_differences_ask_for_the_square(maze: Path) -> None:
     """By what the model file says about its bound."""
     ok("learn", "log.parquet", "-o", "a.model", "--bound", "two-sample")
     loaded = Model.load("a.model")
-    square = doubts(loaded.rdp, loaded.decisions, 10_000, DIFFERENCE)
+    square = doubts(loaded.rdp, loaded.decisions, 10_000, 2)
     assert square and all(doubt.episodes > 10_000 for doubt in square)
     said = ok("info", "a.model", "--decisions", "100")
     assert [n for *_, n in told(said)] == [round(doubt.episodes) for doubt in square]
@@ -201,5 +200,5 @@ def test_pairs_that_read_the_same_are_not_shown(monkeypatch: pytest.MonkeyPatch)
     model = Model.of(regorl(episodes), episodes)
     one, other = ((None, (0, 1, 1)),), ((None, (1, 1, 0)),)
     found = [Doubt(1, (one, one), "", 1.0), Doubt(1, (one, other), "", 2.0)]
-    monkeypatch.setattr("suffice.learning.borderline.doubts", lambda *_: found)
+    monkeypatch.setattr("suffice.models.model.doubts", lambda *_: found)
     assert model.undecided() == found[1:]

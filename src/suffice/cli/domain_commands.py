@@ -276,7 +276,8 @@ def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, del
         say(f"Episodes to learn it exactly, at δ = {delta:g} for each test:")
         print(f"  {'':<18}{'sufficient':>12}{'likely' if told.likely_known else '':>12}")
         for bound, needed in told.needed.items():
-            print(f"  {bound:<18}{_episodes(needed.sufficient):>12}{_episodes(needed.likely):>12}")
+            proved = "not available" if needed.sufficient is None else _episodes(needed.sufficient)
+            put(f"  {bound:<18}{proved:>12}{_episodes(needed.likely):>12}")
         _warn_of_false_splits(minimal, delta)
 
 

@@ -15,7 +15,6 @@ from suffice.evidence.rows import RowLayer, Told
 from suffice.evidence.statistic import PREPARED, Asker, Judgement
 from suffice.kernels import comparing
 from suffice.kernels.array_types import Float, Int64, Mask, UInt8
-from suffice.kernels.comparing import FISHER
 
 
 class Rungs(Protocol):
@@ -95,11 +94,7 @@ class _Rung(NamedTuple):
 
     def thresholds(self, bound: Bound, n: int, sizes: Int64) -> tuple[Float, Float]:
         """Between which values the threshold for each state lies."""
-        if bound.kind == FISHER:
-            low = np.full(len(sizes), -math.log(self.delta))
-            return low, low + math.log(max(1.0, self.layer.events))
-        exact = bound.threshold(n, sizes, self.size, self.delta)
-        return exact, exact
+        return bound.thresholds(n, sizes, self.size, self.layer.events, self.delta)
 
 
 class _Asked(NamedTuple):
@@ -155,7 +150,7 @@ class AdaptiveLayer:
             if not undecided.any():
                 self._telling = r
                 return self._alone(kind, c, rung, apart)
-        return self._nearest(kind, c, asked, undecided)
+        return self._nearest(c, asked, undecided)
 
     def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
         """See `Layer`."""
@@ -195,9 +190,8 @@ class AdaptiveLayer:
             return self._rungs.get(r)
         bound, delta = self._plan.bound, self._delta * self._plan.share(r)
         n1, n2 = int(self._sizes[c]), int(self._state_sizes[: self._n_states][undecided].max())
-        size = 1 if bound.kind == FISHER else plan.size(self._length, delta)  # Tarone's κ may be as small
-        least = float(bound.threshold(n1, np.array([n2]), size, delta)[0])
-        if bound.attainable(n1, n2) < least:
+        least, _ = bound.thresholds(n1, np.array([n2]), plan.size(self._length, delta), 1.0, delta)
+        if bound.attainable(n1, n2) < least[0]:
             return None
         if r not in self._rungs:
             self._open(r)
@@ -241,24 +235,23 @@ class AdaptiveLayer:
         told = rung.layer.tell_apart(kind, c, last, never, never, rung.delta)
         q = int(comparing.nearest(np.where(last, told.evidence, math.inf), never, never))
         distance, event = float(told.evidence[q]), self._numbered(rung, int(told.event[q]))
-        return Judgement(q, True, distance, self._threshold(rung, kind, c, q), event)
+        return Judgement(q, True, distance, self._threshold(rung, c, q), event)
 
-    def _nearest(self, kind: int, c: int, asked: list[_Asked], undecided: Mask) -> Judgement:
+    def _nearest(self, c: int, asked: list[_Asked], undecided: Mask) -> Judgement:
         """The nearest undecided state, and what the rung says that came closest to telling it apart."""
         never = np.full(self._n_states, math.inf)
         distances = np.max([told.evidence for _, told in asked], axis=0)
         q = int(comparing.nearest(np.where(undecided, distances, math.inf), never, never))
-        thresholds = [self._threshold(rung, kind, c, q) for rung, _ in asked]
+        thresholds = [self._threshold(rung, c, q) for rung, _ in asked]
         evidence = [float(told.evidence[q]) for _, told in asked]
         closest = int(np.argmax([e / limit for e, limit in zip(evidence, thresholds, strict=True)]))
         rung, told = asked[closest]
         event = self._numbered(rung, int(told.event[q]))
         return Judgement(q, False, evidence[closest], thresholds[closest], event, max(thresholds))
 
-    def _threshold(self, rung: _Rung, kind: int, c: int, q: int) -> float:
-        if kind == FISHER:
-            return rung.layer.tarone_threshold(c, q, rung.delta)
-        return float(self._thresholds(rung, c)[0][q])
+    def _threshold(self, rung: _Rung, c: int, q: int) -> float:
+        low, high = self._thresholds(rung, c)
+        return rung.layer.tarone_threshold(c, q, rung.delta) if low[q] < high[q] else float(low[q])
 
     def _numbered(self, rung: _Rung, event: int) -> int:
         """Events of different rungs have different numbers."""

@@ -30,8 +30,7 @@ def judge(layer: Comparable, kind: int, c: int, low: Float, high: Float, delta: 
     """Compare candidate c with every state; `kernels.judge_rows` is the same in one call for rows of counts."""
 
     def threshold(q: int) -> float:
-        fisher = kind == comparing.FISHER
-        return math.log(layer.testable(c, q, delta)) - math.log(delta) if fisher else float(low[q])
+        return math.log(layer.testable(c, q, delta)) - math.log(delta) if low[q] < high[q] else float(low[q])
 
     distances, events = layer.compare(kind, c, low, high)
     nearest = comparing.nearest(distances, low, high)

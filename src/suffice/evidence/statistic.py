@@ -39,8 +39,9 @@ class Layer(Protocol):
     """The candidates of one layer and the states promoted among them so far."""
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """Compare candidate c with every state. Thresholds lie between `low` and `high` [Q], which are equal but for
-        Fisher's test, where Tarone's correction decides between them.
+        """Compare candidate c with every state, evidence being of a kind of `kernels.comparing`.
+
+        Thresholds lie between `low` and `high` [Q]; where they differ, Tarone's correction decides between them.
         """
 
     @property

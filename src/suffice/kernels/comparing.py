@@ -296,7 +296,7 @@ def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity,
         compare_rows(kind, row, n1, rows, sizes, infinite, infinite, best, event)
         q = nearest(best, infinite, infinite)
     threshold = low[q]
-    if kind == FISHER:
+    if low[q] < high[q]:
         threshold = tarone_threshold(row, n1, rows[q], sizes[q], multiplicity, ln_delta)
     return q, alone, best[q], threshold, event[q]
 

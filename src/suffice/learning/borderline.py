@@ -9,7 +9,6 @@ import numpy as np
 
 from suffice.automata.histories import History
 from suffice.automata.rdp import RDP
-from suffice.kernels.comparing import DIFFERENCE
 from suffice.learning.decisions import Decision
 
 CLOSE = 0.5  # of the threshold: what equal futures rarely reach
@@ -24,15 +23,13 @@ class Doubt(NamedTuple):
     episodes: float  # with so many the difference would be significant, if it is real
 
 
-def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, kind: int) -> list[Doubt]:
+def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, power: int) -> list[Doubt]:
     """The undecided merges, those of most episodes first.
 
-    The evidence of likelihoods and p-values grows with the episodes; a difference of frequencies does not, but its
-    threshold falls with their square root.
+    Evidence as a share of its threshold grows like the number of episodes to the power of 1/power (`Measure.power`).
     """
     close = [d for d in decisions if _closeness(d) >= CLOSE]
     histories, offsets = rdp.typical_histories(), rdp.offsets() if not rdp.stationary else np.zeros(2, np.int64)
-    power = 2 if kind == DIFFERENCE else 1
     found = []
     for d in sorted(close, key=lambda d: -d.n):
         candidate = (*histories[offsets[max(d.layer - 1, 0)] + d.state], rdp.symbol(d.symbol))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ import numpy as np
 from suffice.evidence.bounds import Bound
 from suffice.evidence.statistic import Layer
 from suffice.kernels.array_types import Codes, Float, Int64
-from suffice.kernels.comparing import FISHER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +63,6 @@ class Merger:
         self._cut, self._total = cut, int(sizes.sum())  # candidates with a smaller share found no states
         self._n_states = 0
         self._state_sizes = np.zeros_like(sizes)  # room for as many states as there are candidates
-        self._low = np.full(len(sizes), -math.log(delta))
-        self._high = self._low + math.log(max(1.0, layer.events))
 
     def place(self, c: int) -> Verdict:
         """Promote candidate c or let it join the nearest state it is not distinct from."""
@@ -89,12 +85,9 @@ class Merger:
         return self._n_states - 1
 
     def _thresholds(self, c: int) -> tuple[Float, Float]:
-        """Between which values each state's threshold lies: Tarone's correction is worked out only where it matters."""
-        if self._bound.kind == FISHER:
-            return self._low[: self._n_states], self._high[: self._n_states]
-        sizes = self._state_sizes[: self._n_states]
-        exact = self._bound.threshold(self._sizes[c], sizes, self._size, self._delta, self._estimates)
-        return exact, exact
+        """Values between which the threshold for each state lies."""
+        sizes, events = self._state_sizes[: self._n_states], self._layer.events
+        return self._bound.thresholds(self._sizes[c], sizes, self._size, events, self._delta, self._estimates)
 
     def _witness(self, c: int, q: int, event: int) -> str:
         if event < 0:

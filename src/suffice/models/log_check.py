@@ -124,7 +124,7 @@ def look_ahead(episodes: Episodes, progress: Callable[[int, int], None] = lambda
     learned = regorl(sample, settings).learned
     seconds = (perf_counter() - start) * episodes.n / sample.n
     growth.append((sample.total, learned.rdp.n_states))
-    close = doubts(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.kind)
+    close = doubts(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
     progress(len(PARTS) + 1, steps)
     plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
     return Outlook(

@@ -21,9 +21,8 @@ from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.log import Log
 from suffice.errors import ModelError
-from suffice.evidence.bounds import BOUNDS
+from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.files.archives import Kind, Shape, opened, write_archive
-from suffice.kernels.comparing import FISHER
 from suffice.learning.adact_h import Learned
 from suffice.learning.borderline import Doubt, doubts
 from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
@@ -134,10 +133,19 @@ class Model:
 
     def undecided(self) -> list[Doubt]:
         """The merges that more episodes might undo, where the histories that were merged read differently."""
-        evidence = self.about.second_look or self.rdp.stationary
-        kind = FISHER if evidence else BOUNDS[self.about.bound].kind
-        found = doubts(self.rdp, self.decisions, self.about.episodes, kind)
+        by_e_values = self.about.second_look or self.rdp.stationary
+        power = 1 if by_e_values else self._bound().measure.power
+        found = doubts(self.rdp, self.decisions, self.about.episodes, power)
         return [doubt for doubt in found if doubt.histories[0] != doubt.histories[1]]
+
+    def _bound(self) -> Bound:
+        """The test that the states were told apart by, which may be of a package that is not installed here."""
+        if self.about.bound not in BOUNDS:
+            raise ModelError(
+                f"this model was learned with the bound {self.about.bound!r}, which is not installed; install the "
+                f"package that adds it (known: {', '.join(BOUNDS)})"
+            )
+        return BOUNDS[self.about.bound]
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""

@@ -2,15 +2,7 @@
 
 *Sufficient* is what a proof gives: every test is right with probability 1 − δ once the rarest candidate of a layer has
 as many suffixes as the bound needs for a difference of μ₀ there. With d the least share of a candidate, N ≥ 2m/d makes
-it m with room to spare (Chernoff), and m follows from asking that the threshold be at most μ₀/2:
-
-`paper`             m = 8 ln(4|X|/δ)/μ₀²; 32 ln(8|X|/δ)/μ₀² where a sketch estimates the counts
-`two-sample`        m = 4 ln(2|X|/δ)/μ₀²
-`likelihood-ratio`  m = 4 x*/μ₀², because G ≥ m (p̂₁ − p̂₂)² by Pinsker's inequality
-`fisher`            m = 4 (ln(|X|/δ) + ½ ln 2N + ln(m + 1))/μ₀², because a table has probability
-                    e^−G B(k₁; n₁) B(k₂; n₂) / B(k; n) with B a binomial's probability of its own mean, at most 1 and at
-                    least 1/√(2n), so that p, the sum over at most min(n₁, n₂) + 1 tables, is at most
-                    (min + 1) √(2N) e^−G; G grows with min faster than ln(min + 1) does, so min = m decides
+it m with room to spare (Chernoff), and m follows from asking that the threshold be at most μ₀/2: `Bound.sufficient`.
 
 *Likely* is what to expect: the N at which the evidence between every two states, at its mean, reaches the threshold
 when the learner first meets them, that is when the largest candidate of the rarer one is compared with the candidates
@@ -23,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,7 +23,8 @@ import numpy as np
 
 from suffice.domains.exact.distances import CLOSE, Futures
 from suffice.domains.exact.minimal import Minimal
-from suffice.evidence.bounds import BOUNDS, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound, larger_root
+from suffice.evidence.bounds import BOUNDS, Bound
+from suffice.evidence.measures import Contrast
 from suffice.kernels.array_types import Array, Float
 
 
@@ -83,44 +76,41 @@ def coverage(minimal: Minimal, unseen: float = math.log(2)) -> float:
     return high
 
 
-def sufficient(bound: Bound, distance: Any, share: float, ln_size: float, delta: float, sketch: bool = False) -> float:
-    """Episodes that provably suffice; infinite where some states cannot be told apart at all."""
+def sufficient(
+    bound: Bound, distance: Any, share: float, ln_size: float, delta: float, sketch: bool = False
+) -> float | None:
+    """Episodes that provably suffice; infinite where some states cannot be told apart at all, None if not known."""
     if not distance:
         return math.inf
-    unit = 1 / float(distance) ** 2
-    if bound is PAPER:
-        m = (32 * (math.log(8 / delta) + ln_size) if sketch else 8 * (math.log(4 / delta) + ln_size)) * unit
-    elif bound is TWO_SAMPLE:
-        m = 4 * (math.log(2 / delta) + ln_size) * unit
-    elif bound is LIKELIHOOD_RATIO:
-        m = 4 * larger_root(math.log(delta) - ln_size) * unit
-    else:
-        m = unit
-        for _ in range(100):  # logarithms of m grow so slowly that this settles at once
-            m = 4 * (ln_size - math.log(delta) + 0.5 * math.log(4 * m / share) + math.log(m + 1)) * unit
-    return 2 * m / share
+    m = bound.sufficient(float(distance), share, ln_size, delta, sketch)
+    return None if m is None else 2 * m / share
 
 
-def likely(met: list[Candidate], futures: Futures, delta: float) -> dict[str, float]:
+def likely(met: list[Candidate], futures: Futures, delta: float) -> dict[str, float | None]:
     """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest.
 
-    By every bound.
+    By every bound; None where a bound does not say.
     """
-    most = dict.fromkeys(BOUNDS, 0.0)
-    for meeting in _meetings(met, futures.probabilities):
-        for name, bound in BOUNDS.items():
-            most[name] = max(most[name], _episodes(bound, meeting, futures.size, delta))
-    return most
+    meetings = list(_meetings(met, futures.probabilities))
+    return {
+        name: most((_episodes(bound, m, futures.size, delta) for m in meetings), 0.0) for name, bound in BOUNDS.items()
+    }
+
+
+def most(numbers: Iterable[float | None], least: float) -> float | None:
+    """The largest of several numbers and a least one; None as soon as one of them is not known."""
+    known = [least]
+    for number in numbers:
+        if number is None:
+            return None
+        known.append(number)
+    return max(known)
 
 
 class _Meeting(NamedTuple):
-    """A candidate and a state of the layer to which it does not belong, with their shares of the episodes."""
+    """A candidate and a state of the layer to which it does not belong."""
 
-    n1: float
-    n2: float
-    gap: float  # the largest difference in how probable a language is
-    evidence: float  # that an episode brings on average, by the best language
-    noise: float  # evidence that chance alone shows
+    contrast: Contrast
     first: bool  # of its state; or the last, which need only be nearer to its own
 
 
@@ -144,24 +134,17 @@ def _meetings(met: list[Candidate], exact: Array) -> Iterator[_Meeting]:
                     largest = gap(state, other)
                     evidence = _evidence(n, share, rows[state], rows[other])
                     evidence = max(evidence, 2 * largest**2 / (1 / n + 1 / share))  # Pinsker; rounding hides less
-                    yield _Meeting(n, share, largest, evidence, math.log(max(rows.shape[1], 1)), first)
+                    noise = math.log(max(rows.shape[1], 1))
+                    yield _Meeting(Contrast(n, share, largest, evidence, noise), first)
         before[state] = before.get(state, 0.0) + n
 
 
-def _episodes(bound: Bound, meeting: _Meeting, size: int, delta: float) -> float:
+def _episodes(bound: Bound, meeting: _Meeting, size: int, delta: float) -> float | None:
     """N at which evidence that grows with N n₁ and N n₂ reaches the threshold on the best language."""
-    n1, n2, gap, evidence, noise, first = meeting
-    if not gap:
+    contrast, first = meeting
+    if not contrast.gap:
         return math.inf
-    if bound in (PAPER, TWO_SAMPLE):
-        if first and bound is PAPER:
-            return 2 * (math.log(4) - math.log(delta) + math.log(size)) / (min(n1, n2) * gap**2)
-        return 0.5 * (math.log(2) - math.log(delta) + math.log(size) if first else noise) * (1 / n1 + 1 / n2) / gap**2
-    if not first:
-        return noise / evidence
-    if bound is LIKELIHOOD_RATIO:
-        return larger_root(math.log(delta) - math.log(size)) / evidence
-    return (noise - math.log(delta)) / evidence  # Tarone leaves at most the languages that differ at all
+    return bound.likely(contrast, size, delta) if first else bound.measure.episodes_to_rank(contrast)
 
 
 def _evidence(n1: float, n2: float, p1: Float, p2: Float) -> float:

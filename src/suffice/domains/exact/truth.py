@@ -16,10 +16,10 @@ from suffice.domains.exact.distances import (
     letters_as_log,
 )
 from suffice.domains.exact.minimal import TOLERANCE, Minimal, minimal_rdp
-from suffice.domains.exact.samples import candidates, coverage, likely, sufficient
+from suffice.domains.exact.samples import candidates, coverage, likely, most, sufficient
 from suffice.domains.exact.values import Evaluation, best_plan, concentrability, evaluate
 from suffice.domains.finite import FiniteModel
-from suffice.evidence.bounds import BOUNDS, PAPER, Bound
+from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.languages import Family
 from suffice.planning.controller import Controller
 
@@ -62,8 +62,8 @@ def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None)
 class Needed:
     """Episodes to learn the minimal RDP exactly, by one test."""
 
-    sufficient: float  # proved; infinite where some states cannot be told apart
-    likely: float | None  # where about half of all runs succeed; None: not worked out for this statistic
+    sufficient: float | None  # proved; infinite where some states cannot be told apart; None: the bound does not say
+    likely: float | None  # where about half of all runs succeed; None: not worked out
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguisha
 
     proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
     needed = {
-        name: Needed(proved.episodes(bound), max((seen, *(episodes[name] for episodes in told_apart))))
+        name: Needed(proved.episodes(bound), most((episodes[name] for episodes in told_apart), seen))
         for name, bound in BOUNDS.items()
     }
     return Distinguishability(str(family), _least(closest), needed)
@@ -108,7 +108,8 @@ def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Dis
     sizes = {t: math.log(2) + length * ln_steps for t, length in lengths.items()}
     proved = _Sufficient(minimal, closest, sizes, delta)
     exact = {bound.name: Needed(proved.episodes(bound), None) for bound in BOUNDS.values()}
-    sketch = {PAPER.name: Needed(proved.episodes(PAPER, sketch=True), None)}
+    covering = [bound for bound in BOUNDS.values() if bound.allows_estimates]
+    sketch = {bound.name: Needed(proved.episodes(bound, sketch=True), None) for bound in covering}
     least = _least(closest)
     return Distinguishability("prefixes", least, exact), Distinguishability("sketch", least, sketch)
 
@@ -131,10 +132,10 @@ class _Sufficient:
     ln_sizes: dict[int, float]  # ln |X| by layer
     delta: float
 
-    def episodes(self, bound: Bound, sketch: bool = False) -> float:
+    def episodes(self, bound: Bound, sketch: bool = False) -> float | None:
         met = candidates(self.minimal)
         told_apart = (
             sufficient(bound, c.distance, met[c.layer][-1].share, self.ln_sizes[c.layer], self.delta, sketch)
             for c in self.closest
         )
-        return max((coverage(self.minimal, self.delta), *told_apart))
+        return most(told_apart, coverage(self.minimal, self.delta))

@@ -77,7 +77,11 @@ class Point(NamedTuple):
     @property
     def cell(self) -> str:
         """For a table."""
-        return f"{brief(self.theory.sufficient)} / {brief(self.likely)} / **{self.seen or 'not run'}**"
+        return f"{_told(self.theory.sufficient)} / {_told(self.theory.likely)} / **{self.seen or 'not run'}**"
+
+
+def _told(episodes: float | None) -> str:
+    return "not available" if episodes is None else brief(episodes)
 
 
 def points(runs: Sequence[Result]) -> list[Point]:
@@ -92,8 +96,9 @@ def points(runs: Sequence[Result]) -> list[Point]:
         for case in CASES
         for family in FAMILIES
         if any((case, f"{family}/{bound}") in groups for bound in BOUNDS)  # theory takes a second where states are many
-        for bound, theory in needed(case, family, DELTA).needed.items()
-        if math.isfinite(theory.sufficient)
+        for theories in [needed(case, family, DELTA)]
+        if theories.value
+        for bound, theory in theories.needed.items()
         for found in [groups.get((case, f"{family}/{bound}"), {})]
     ]
 
@@ -107,10 +112,11 @@ def analyse(results: Results) -> Page:
         lines.setdefault(f"{point.case.title}: {named(point.family)}", []).append(point.cell)
     reached = any(point.seen and point.likely <= FAR * SIZES[-1] for point in found)
     figures = (("needs_likely", _figure(found)),) if reached else ()
-    ratios = [point.seen.n / point.likely for point in found if point.seen and not point.seen.sign]
+    within = [(point.seen.n, point) for point in found if point.seen and not point.seen.sign]
+    ratios = [n / point.likely for n, point in within if math.isfinite(point.likely)]
     near = sum(0.5 <= ratio <= 2 for ratio in ratios)
     spread = f"; observed over likely is between {min(ratios):.2g} and {max(ratios):.2g}" if ratios else ""
-    more = [point.theory.sufficient / point.seen.n for point in found if point.seen and not point.seen.sign]
+    more = [point.theory.sufficient / n for n, point in within if point.theory.sufficient is not None]
     excess = f"What suffices is {brief(min(more))} to {brief(max(more))} times what was observed." if more else ""
     text = [
         f"## {NEEDS.title}\n",

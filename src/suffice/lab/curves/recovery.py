@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,11 +12,15 @@ from suffice.lab.curves.summaries import paragraph, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import (
+    BLACK,
+    BLUE,
     GREEN,
     LINES,
     ORANGE,
     PINK,
+    RED,
     SKY,
+    YELLOW,
     curve,
     legend_below,
     legend_of,
@@ -53,7 +58,7 @@ FAR: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "station
 LARGEST: Final = {**dict.fromkeys(LEARNERS, 100_000), **dict.fromkeys(FAR, SIZES[-1]), "sketch/fisher": 30_000}
 
 ENOUGH: Final = 0.95  # the share from which on the table says that a learner has arrived
-BOUND_COLOURS: Final = dict(zip(BOUNDS, (ORANGE, GREEN, PINK, SKY), strict=True))
+BOUND_COLOURS: Final = dict(zip(BOUNDS, cycle((ORANGE, GREEN, PINK, SKY, BLUE, RED, YELLOW, BLACK)), strict=False))
 
 Measure = Callable[[Result], float]
 
@@ -204,7 +209,7 @@ def _by_bound(runs: Sequence[Result], words: str, measure: Measure) -> Figure | 
     for family, line in zip(FAMILIES, axes, strict=True):
         for ax, row in zip(line, TABLE_1, strict=True):
             for bound, colour in reversed(BOUND_COLOURS.items()):  # solid lines first, so that they hide nothing
-                look = {"color": colour, "linestyle": LINES[bound], "label": bound.replace("-", " ")}
+                look = {"color": colour, "linestyle": LINES.get(bound, "-"), "label": bound.replace("-", " ")}
                 means += _line(ax, shown, row, f"{family}/{bound}", measure, look)
         line[0].set_ylabel(named(family), fontsize=10)
     for ax, row in zip(axes[0], TABLE_1, strict=True):

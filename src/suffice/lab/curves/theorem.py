@@ -65,6 +65,7 @@ def compared(runs: Sequence[Result]) -> str:
 def _row(runs: Sequence[Result], case: Case) -> list[str]:
     n = asked(case.minimal, Family.parse(FAMILY), DELTA)
     enough = needed(case, FAMILY, DELTA).needed[PAPER.name].sufficient
+    assert enough is not None, "the paper's bound says how many"
     tried = set(trials(case))
     hits = [is_exact(run) for run in runs if run.experiment in tried]
     found = "not run" if n <= MOST else "too many to run"

@@ -1,0 +1,118 @@
+"""A bound of one's own: what it must say, and that nobody speaks in its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.truth import by_languages, by_prefixes
+from suffice.domains.tasks.corridor import Corridor
+from suffice.errors import ModelError, SettingsError
+from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, Bound
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.languages import CONJUNCTIONS
+from suffice.evidence.measures import FisherEvidence, FrequencyDifference, Measure
+from suffice.kernels.array_types import Float, Int64
+from suffice.learning.adact_h import Settings, adact_h
+from suffice.models.api import learn
+from suffice.models.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Bound):
+    """Distinct if frequencies differ by a half."""
+
+    name: ClassVar[str] = "fixed"
+    measure: ClassVar[Measure] = FrequencyDifference()
+
+    def threshold(self, n1: int, n2: Int64, size: int, delta: float, estimates: bool = False) -> Float:
+        return np.full(len(n2), 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Bonferroni(Bound):
+    """Fisher's exact test without Tarone's correction."""
+
+    name: ClassVar[str] = "bonferroni"
+    measure: ClassVar[Measure] = FisherEvidence()
+
+    def threshold(self, n1: int, n2: Int64, size: int, delta: float, estimates: bool = False) -> Float:
+        return np.full(len(n2), math.log(size) - math.log(delta))
+
+
+@pytest.fixture
+def fixed() -> Iterator[Fixed]:
+    bound = Fixed()
+    BOUNDS.register("fixed", bound)
+    yield bound
+    BOUNDS.unregister("fixed")
+
+
+def test_custom_bound_decides_by_its_own_threshold() -> None:
+    episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
+    learned = adact_h(episodes, Settings(bound=Fixed()))
+    tested = [d.verdict for d in learned.decisions if d.verdict.threshold is not None]
+    assert {verdict.threshold for verdict in tested} == {0.5}
+    assert any(verdict.promoted for verdict in tested) and not all(verdict.promoted for verdict in tested)
+    assert all((verdict.distance or 0.0) >= 0.5 for verdict in tested if verdict.promoted)
+
+
+@pytest.mark.parametrize("metric", ["languages", "prefixes"])
+def test_custom_bound_on_p_values_is_without_tarone_s_correction(metric: str) -> None:
+    """Its threshold is ln(|X|/δ), of which the correction would take away."""
+    from suffice.evidence.prefix_tree import PrefixCounts
+
+    statistic = LanguageCounts() if metric == "languages" else PrefixCounts()
+    episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
+    learned = adact_h(episodes, Settings(statistic, Bonferroni(), delta=0.01))
+    for d in learned.decisions:
+        if d.verdict.threshold:
+            assert d.verdict.threshold == pytest.approx(math.log(learned.languages[d.layer - 1] / 0.01))
+    corrected = adact_h(episodes, Settings(statistic, FISHER_EXACT, delta=0.01))
+    assert max(d.verdict.threshold or 0 for d in corrected.decisions) < math.log(learned.languages[0] / 0.01)
+
+
+def test_custom_bound_without_sample_sizes_has_none(fixed: Fixed) -> None:
+    minimal = minimal_rdp(Corridor().model(3), 3)
+    for told in (by_languages(minimal, CONJUNCTIONS, 0.01), by_prefixes(minimal, 0.01)[0]):
+        assert told.needed["fixed"].sufficient is None and told.needed["fixed"].likely is None
+        assert told.needed["fisher"].sufficient is not None
+    assert list(by_prefixes(minimal, 0.01)[1].needed) == ["paper"]  # which alone allows estimates
+
+
+def test_model_of_a_custom_bound_is_saved_and_loaded_and_used_again(fixed: Fixed, tmp_path: Path) -> None:
+    episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
+    model = learn(episodes, settings=Settings(bound=fixed))
+    model.save(tmp_path / "a.model")
+    loaded = Model.load(tmp_path / "a.model")
+    assert loaded.about.bound == "fixed" and loaded.undecided() == model.undecided()
+    assert learn(episodes, like=loaded).about.bound == "fixed"
+
+
+def test_model_of_an_unknown_bound_is_refused_only_where_the_bound_is_needed(tmp_path: Path) -> None:
+    episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
+    learn(episodes, settings=Settings(bound=Fixed())).save(tmp_path / "a.model")
+    loaded = Model.load(tmp_path / "a.model")
+    assert loaded.policy() is not None
+    with pytest.raises(ModelError, match="learned with the bound 'fixed', which is not installed; install the package"):
+        loaded.undecided()
+    with pytest.raises(SettingsError, match="unknown bound: 'fixed'"):
+        learn(episodes, like=loaded)
+
+
+def test_register_refuses_what_is_not_a_bound() -> None:
+    with pytest.raises(SettingsError, match="'half' is not a bound, because it has no 'measure'"):
+        BOUNDS.register("half", 0.5)  # type: ignore[arg-type]
+    assert "half" not in BOUNDS
+
+
+def test_settings_refuse_the_name_of_a_bound() -> None:
+    with pytest.raises(SettingsError, match=r"bound is an object, not its name: suffice.BOUNDS\['paper'\]"):
+        Settings(bound="paper")  # type: ignore[arg-type]
