@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.data.alphabet import PAD, STOP, Alphabet, smallest_uint
 from suffice.errors import LogError, SettingsError
-from suffice.kernels import digests
+from suffice.kernels import sums
 from suffice.kernels.array_types import Codes, Int64, Mask
 
 MAX_EPISODES = 1 << 40  # so many are compared exactly (`kernels.tables`); their steps,
@@ -243,7 +243,7 @@ class Episodes:
     def mixed(self, first: int = 0, ordered: bool = False) -> NDArray[np.uint64]:
         """[2] what the episodes, of which `first` is the place of the first, add to a digest."""
         weight = np.zeros(0, np.int64) if self.weight is None else self.weight
-        return np.asarray(digests.mix(self.word, weight, first, ordered))
+        return np.asarray(sums.mix(self.word, weight, first, ordered))
 
     def digest(self, ordered: bool = False) -> str:
         """A hash of the content: equal for a CSV and a Parquet file with the same episodes, if wanted in one order."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.errors import SufficeError
-from suffice.kernels import summing
+from suffice.kernels import sums
 from suffice.kernels.array_types import Float, Int64
 
 HALF = 26  # bits; a float's significand is stored in twice as many
@@ -49,13 +49,13 @@ def _units(bits: Int64, times: Int64 | None) -> int:
 
     Numbers of one sign and exponent add up as their significands do; the leading 1, not stored, is added by count.
     """
-    sums = summing.significands(bits, np.zeros(0, np.int64) if times is None else times, HALF)
+    table = sums.significands(bits, np.zeros(0, np.int64) if times is None else times, HALF)
     total = 0
-    for one in np.flatnonzero(sums[0]).tolist():
+    for one in np.flatnonzero(table[0]).tolist():
         negative, exponent = divmod(one, 1 << 11)
         if exponent == 0x7FF:
             raise SufficeError("numbers that are infinite or missing have no sum; are all rewards and chances finite?")
-        n, upper, lower = (int(column[one]) for column in sums)
+        n, upper, lower = (int(column[one]) for column in table)
         significand = (upper << HALF) + lower + ((n << 52) if exponent else 0)
         total += (-significand if negative else significand) << max(exponent - 1, 0)
     return total
@@ -91,7 +91,7 @@ class Moments:
 def _exact_squares(sample: Float, weight: Int64 | None) -> Fraction:
     """Σ w·x² without rounding: a square is a float and what rounding took from it, another float."""
     square, rest = np.empty_like(sample), np.empty_like(sample)
-    if not summing.squares(sample, square, rest):
+    if not sums.squares(sample, square, rest):
         each = (Fraction(x) ** 2 for x in sample.tolist())
         return sum(each if weight is None else (w * x for w, x in zip(weight.tolist(), each, strict=True)), Fraction())
     return exact_sum(square, weight) + (exact_sum(rest, weight) if rest.any() else 0)

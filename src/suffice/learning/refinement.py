@@ -35,7 +35,7 @@ from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError
 from suffice.files.checkpoints import NOWHERE, Part
 from suffice.kernels import evidence as evidence_kernels
-from suffice.kernels import walk_counts
+from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
 from suffice.learning.decisions import Decision
@@ -151,7 +151,7 @@ class _Met(NamedTuple):
     def __call__(self, view: View) -> Int64:
         rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
         met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
-        walk_counts.meet(self.walk.after, self.walk.cell_of, self.labels, *met)
+        walking.meet(self.walk.after, self.walk.cell_of, self.labels, *met)
         return rows
 
     def together(self, answers: list[Int64]) -> Int64:
@@ -169,7 +169,7 @@ class _MetFrom(NamedTuple):
     def __call__(self, view: View) -> Int64:
         rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
         met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
-        walk_counts.meet_from(self.walk.after, self.walk.cell_of, self.labels, self.candidate, *met)
+        walking.meet_from(self.walk.after, self.walk.cell_of, self.labels, self.candidate, *met)
         return rows
 
     def together(self, answers: list[Int64]) -> Int64:

@@ -27,7 +27,7 @@ from suffice.data.queries import View
 from suffice.errors import SettingsError
 from suffice.evidence.estimates import Estimate, Moments
 from suffice.files.checkpoints import NOWHERE, Part
-from suffice.kernels import summing
+from suffice.kernels import sums
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import tie
@@ -250,7 +250,7 @@ class _Returns(NamedTuple):
     def __call__(self, view: View) -> tuple[Moments, float]:
         """See `Question`."""
         total = np.zeros(view.episodes.n)
-        summing.add_values(view.episodes.word, self.rewards, total)
+        sums.add_values(view.episodes.word, self.rewards, total)
         return Moments.of(total, view.episodes.weight), float(total.max())
 
     def together(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
