@@ -5,7 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# The first call of a kernel compiles it, which takes seconds: no example has a deadline.
+hypothesis.settings.register_profile("compiled", deadline=None)
+hypothesis.settings.load_profile("compiled")
 
 pytest.register_assert_rewrite("support")
 
