@@ -68,7 +68,8 @@ if TYPE_CHECKING:
     from suffice.models.estimator import Learner
     from suffice.models.model import Model, load
     from suffice.planning.controller import Controller
-    from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+    from suffice.planning.plan import Plan
+    from suffice.planning.planner import GREEDY, Planning, plan_on
     from suffice.planning.policy import Policy
     from suffice.planning.regorl import Solution, Split, regorl
     from suffice.view.automaton import draw_automaton
@@ -150,10 +151,10 @@ _HOMES = {
     "planning.controller": ("Controller",),
     "planning.planner": (
         "GREEDY",
-        "Plan",
         "Planning",
         "plan_on",
     ),
+    "planning.plan": ("Plan",),
     "planning.policy": ("Policy",),
     "planning.regorl": (
         "Solution",

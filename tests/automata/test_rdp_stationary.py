@@ -43,7 +43,9 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import tie
 from suffice.models.export import to_dot, to_json
 from suffice.models.model import Model
-from suffice.planning.planner import GREEDY, Plan, Planning, fold_plan, plan_on, unroll_plan
+from suffice.planning.backward_induction import unroll_plan
+from suffice.planning.plan import Plan, fold_plan
+from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.policy import Policy
 from suffice.planning.prediction import predict
 from suffice.planning.regorl import Split, layered, regorl

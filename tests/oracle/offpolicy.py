@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
-from suffice.planning.planner import Plan
+from suffice.planning.plan import Plan
 
 from . import planning
 

@@ -26,7 +26,8 @@ from suffice.evidence.estimates import Estimate
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.planning.controller import Controller
 from suffice.planning.off_policy import Gap, Judged, judge
-from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+from suffice.planning.plan import Plan
+from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.regorl import regorl
 from support.samples import from_values, to_values
 

@@ -25,19 +25,12 @@ from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import Settings, adact_h
+from suffice.planning.backward_induction import action_values, worth
 from suffice.planning.controller import Controller
-from suffice.planning.planner import (
-    GREEDY,
-    Plan,
-    Planning,
-    action_values,
-    backward_induction,
-    plan_on,
-    prove,
-    two_fold,
-    worth,
-)
+from suffice.planning.plan import Plan
+from suffice.planning.planner import GREEDY, Planning, backward_induction, plan_on
 from suffice.planning.regorl import mean_return
+from suffice.planning.subsampling import prove, two_fold
 from support.log_files import decode
 from support.samples import from_values, to_values
 

@@ -30,7 +30,8 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.models.export import to_json
 from suffice.models.model import Model
 from suffice.planning.controller import Controller
-from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+from suffice.planning.plan import Plan
+from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.policy import Advice, Policy
 from suffice.planning.regorl import regorl
 from support.log_files import decode, write

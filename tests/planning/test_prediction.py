@@ -21,7 +21,8 @@ from suffice.domains.tasks.corridor import Corridor
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.planning import prediction
 from suffice.planning.controller import Controller
-from suffice.planning.planner import GREEDY, Plan, Planning, plan_on
+from suffice.planning.plan import Plan
+from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.prediction import predict
 from suffice.planning.regorl import regorl
 from support.log_files import decode

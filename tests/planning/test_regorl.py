@@ -29,8 +29,10 @@ from suffice.learning.refinement import refine
 from suffice.models.export import to_dot, to_json
 from suffice.models.model import Model
 from suffice.planning.controller import Controller
-from suffice.planning.planner import GREEDY, Plan, Planning, plan_on, prove, two_fold
+from suffice.planning.plan import Plan
+from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.regorl import Solution, Split, log_return, mean_return, regorl
+from suffice.planning.subsampling import prove, two_fold
 from support.archives import entries_of, npy, write_entries
 from support.log_files import decode
 from support.samples import everything, from_values

@@ -25,7 +25,8 @@ from suffice.errors import MissingError, SettingsError
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import tie
 from suffice.models.model import Model
-from suffice.planning.planner import fold_plan, plan_on
+from suffice.planning.plan import fold_plan
+from suffice.planning.planner import plan_on
 from suffice.planning.regorl import regorl
 from suffice.view.arrows import arrows_of, over
 from suffice.view.automaton import draw_automaton

@@ -27,7 +27,7 @@ from suffice.kernels.comparing import FISHER
 from suffice.learning.borderline import doubts
 from suffice.models.explanations import reasons
 from suffice.models.model import Model
-from suffice.planning.planner import behaviour_values
+from suffice.planning.backward_induction import behaviour_values
 from suffice.view.arrows import arrows_of
 from suffice.view.explorer.comparing import comparison_data
 from suffice.view.explorer.data import model_data

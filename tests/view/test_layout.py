@@ -20,7 +20,8 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import tie
-from suffice.planning.planner import Plan, plan_on
+from suffice.planning.plan import Plan
+from suffice.planning.planner import plan_on
 from suffice.view.arrows import arrows_of, over
 from suffice.view.automaton import draw_automaton
 from suffice.view.curves import lead

@@ -21,8 +21,8 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import adact_h
 from suffice.models.model import Model
+from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.off_policy import judge
-from suffice.planning.planner import action_values, behaviour_values
 from suffice.planning.regorl import regorl
 from suffice.view.html import Html, tag, text
 from suffice.view.report import report

@@ -88,38 +88,36 @@ How = tuple["Planning | None", "Split | None", bool]  # to plan if at all, to sp
 
 def planning_of(options: PlanOptions, delta: float | None, confidence: float | None, chosen: bool) -> How:
     """How to plan, from the words of the command line; `chosen`: the user has decided how to compare futures."""
-    from suffice.planning.planner import GREEDY, USUAL, Planning
+    from suffice.planning.planner import PLANNERS, planning_with
     from suffice.planning.regorl import Split
 
-    if options.planner in ("greedy", "none") and options.strength is not None:
+    planner = PLANNERS.get(options.planner)  # None: no plan
+    if (planner is None or planner.usual.strength == 0) and options.strength is not None:
         raise SettingsError(
             f"--strength is how cautious a plan is, and --planner {options.planner} is not; leave it out"
         )
-    if options.planner == "none" and (options.split or options.hold_out is not None):
+    if planner is None and (options.split or options.hold_out is not None):
         raise SettingsError("--split and --hold-out are for a plan; leave out --planner none, or them")
-    if options.accuracy is not None and options.planner != "subsampled":
+    proves = planner is not None and planner.usual.subsample
+    if options.accuracy is not None and not proves:
         raise SettingsError("--accuracy can be proved for --planner subsampled only; say that too, or leave it out")
     if not options.split and (options.accuracy is not None or options.max_states != PlanOptions.max_states):
         raise SettingsError("--accuracy and --max-states go with --split; add it, or leave them out")
-    strength = USUAL if options.strength is None else options.strength
-    if options.discount is not None and options.planner in ("subsampled", "none"):
+    if options.discount is not None and (planner is None or proves):
         raise SettingsError(f"--discount does not go with --planner {options.planner}; leave one of them out")
-    plannings = {
-        "safe": Planning(strength, discount=options.discount),
-        "pessimistic": Planning(strength, safe=False, discount=options.discount),
-        "greedy": replace(GREEDY, discount=options.discount),
-        "subsampled": Planning(strength, subsample=True),
-    }
+    planning = None
+    if planner is not None:
+        planning = planning_with(options.planner, strength=options.strength, discount=options.discount)
     if not options.split:
-        usual = not chosen and options.planner != "none"
+        usual = not chosen and planner is not None
         look = usual if options.second_look is None else options.second_look
-        return plannings.get(options.planner), None, look
+        return planning, None, look
     if confidence is not None:
         raise SettingsError("--split divides δ as the paper does; leave --confidence out, or say --delta")
     if options.second_look:
         raise SettingsError("--split is the paper's way, which takes no second look; leave one of them out")
     level = Split().delta if delta is None else delta
-    return plannings[options.planner], Split(level, options.accuracy, options.max_states), False
+    return planning, Split(level, options.accuracy, options.max_states), False
 
 
 def _bytes(text: str) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from suffice.errors import SufficeError, closest
+from suffice.planning.planner import PLANNERS
 
 if TYPE_CHECKING:
     from suffice.cli.options import PlanOptions
@@ -44,7 +45,8 @@ def refuse_folding(
             "--stationary compares futures by what each action brings, state by state, with e-values: there is no "
             "metric, family or bound to choose; leave them out"
         )
-    if options.split or options.planner == "subsampled":
+    planner = PLANNERS.get(options.planner)
+    if options.split or (planner is not None and planner.usual.subsample):
         raise SufficeError(
             "--split and --planner subsampled are the paper's way, which is proved for layers; leave --stationary out"
         )

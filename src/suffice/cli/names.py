@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter, Token
+from cyclopts import Parameter, Token, convert
+
+from suffice.planning.planner import PLANNERS
 
 if TYPE_CHECKING:
     from cyclopts.completion import CompletionContext
+
+    from suffice.registry import Registry
 
 
 def _as_written(kind: object, tokens: Sequence[Token]) -> str:
@@ -38,8 +42,26 @@ def _files(context: CompletionContext) -> list[str]:
 
 
 DomainName = Annotated[str, Parameter(completer=_domains)]
+
+
+def _name_in(table: Registry[Any], *others: str) -> Any:
+    """A name in a table of implementations, those of other packages included, or one of some other words.
+
+    Help and completion list the project's own names: to search for those of other packages takes too long for that.
+    """
+    known = (*table.own, *others)
+
+    def converted(kind: object, tokens: Sequence[Token]) -> str:
+        name = tokens[0].value
+        return name if name in known or name in table else str(convert(kind, tokens))  # which refuses it
+
+    return Annotated[Literal[known], Parameter(converter=converted)]
+
+
 ModelOrDomain = Annotated[str, Parameter(completer=_models_and_domains)]
 if TYPE_CHECKING:
     FileName = str
+    PlannerName = str
 else:
+    PlannerName = _name_in(PLANNERS, "none")
     FileName = Annotated[Path, Parameter(converter=_as_written)]

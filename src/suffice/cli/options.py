@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Group, Parameter, Token
 
-from suffice.cli.names import FileName
+from suffice.cli.names import FileName, PlannerName
 from suffice.errors import LogError, SettingsError, closest
 from suffice.files.atomic import refuse_what_is_no_file
 
@@ -103,7 +103,7 @@ DEFAULT_LOG = LogOptions()
 class PlanOptions:
     """How to plan on what was learned."""
 
-    planner: Literal["safe", "pessimistic", "greedy", "subsampled", "none"] = "safe"
+    planner: PlannerName = "safe"
     (
         "safe: as the log did unless an action is better even by a cautious estimate. pessimistic: the best by "
         "cautious estimates (VI-LCB). greedy: the best by plain ones. subsampled: safe, on independent counts, as its "

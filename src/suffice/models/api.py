@@ -39,7 +39,7 @@ from suffice.learning.memory_choice import Stationarity, is_stationary
 from suffice.learning.stationary.learner import tie
 from suffice.models.header import Planned
 from suffice.models.model import Model
-from suffice.planning.planner import Planning
+from suffice.planning.planner import PLANNERS, Planning, planning_with
 from suffice.planning.regorl import Solution, Split, regorl
 from suffice.version import __version__
 
@@ -85,6 +85,8 @@ class Choices:
             raise SettingsError("strict is for stationary=True; with layers the first look is proved")
         if self.split is not None and (self.planning is None or self.second_look):
             raise SettingsError("a split is for a plan, and takes no second look; leave one of them out")
+        if self.planning is not None:
+            PLANNERS[self.planning.name]  # refuses one that does not exist
         if self.seed < 0:
             raise SettingsError(f"a seed is a number from 0 on, not {self.seed}")
 
@@ -113,13 +115,8 @@ class Choices:
 def _planning_of(plan: Planned | None) -> Planning | None:
     if plan is None:
         return None
-    return Planning(
-        plan.strength,
-        Planning().delta if plan.split else plan.delta,  # a split has its own
-        safe=plan.planner in ("safe", "subsampled"),
-        subsample=plan.planner == "subsampled",
-        discount=plan.discount,
-    )
+    delta = None if plan.split else plan.delta  # a split has its own
+    return planning_with(plan.planner, strength=plan.strength, delta=delta, discount=plan.discount)
 
 
 def _statistic_of(model: Model) -> Statistic:
@@ -142,7 +139,7 @@ def learn(
     plan: bool = True,
     like: Model | None = None,
     settings: Settings | None = None,
-    planning: Planning | None = None,
+    planning: Planning | str | None = None,
     split: Split | None = None,
     second_look: bool | None = None,
     hold_out: float | None = None,
@@ -174,6 +171,7 @@ def learn(
     """
     usual = Choices() if like is None else Choices.of(like)
     by_usual_test = delta is None and confidence is None and (settings is None or _has_usual_test(settings))
+    planning = planning_with(planning) if isinstance(planning, str) else planning
     planning = (planning or usual.planning) if plan else None
     split = split or (usual.split if plan else None)
     if second_look is None:

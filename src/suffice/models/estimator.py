@@ -47,7 +47,7 @@ class Learner:
         delta: float | None = None,
         confidence: float | None = None,
         settings: Settings | None = None,
-        planning: Planning | None = None,
+        planning: Planning | str | None = None,
         split: Split | None = None,
         second_look: bool | None = None,
         columns: Columns | Mapping[str, Any] | str | None = None,

@@ -28,7 +28,7 @@ from suffice.learning.borderline import Doubt, doubts
 from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
 from suffice.models import repr
 from suffice.models.header import FORMAT, FORMAT_VERSION, About, about_of
-from suffice.planning.planner import Plan, fold_plan
+from suffice.planning.plan import Plan, fold_plan
 from suffice.planning.policy import Policy
 from suffice.planning.regorl import Solution, layered
 

@@ -30,7 +30,8 @@ from suffice.data.episodes import Episodes
 from suffice.errors import LogError
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
-from suffice.planning.planner import Plan, action_values, worth
+from suffice.planning.backward_induction import action_values, worth
+from suffice.planning.plan import Plan
 
 RARE = 10  # visits below which the log says little
 ENOUGH = 10  # effective episodes below which importance weights say nothing

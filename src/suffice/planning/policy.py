@@ -22,7 +22,7 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_tracker import Memory, read_features
 from suffice.data.alphabet import Alphabet, Value, plain, unboxed
 from suffice.errors import SettingsError, SufficeError
-from suffice.planning.planner import Plan
+from suffice.planning.plan import Plan
 
 NOT_BEGUN = -1
 OWN_SEED = (0, 1)  # not 0: an environment with that seed would draw the same numbers

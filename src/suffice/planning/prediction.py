@@ -28,7 +28,8 @@ from suffice.data.queries import View, added
 from suffice.evidence.estimates import Estimate
 from suffice.kernels import walking
 from suffice.kernels.array_types import Float, Int64
-from suffice.planning.planner import Plan, Scale
+from suffice.planning.backward_induction import Scale
+from suffice.planning.plan import Plan
 
 DENSE = 1 << 20  # cells, of all steps together, up to which counts are kept in tables
 

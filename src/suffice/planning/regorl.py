@@ -31,8 +31,11 @@ from suffice.kernels import sums
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import tie
-from suffice.planning.planner import Bracket, Plan, Planning, plan_on, prove, two_fold, unroll_plan
+from suffice.planning.backward_induction import unroll_plan
+from suffice.planning.plan import Plan
+from suffice.planning.planner import Planning, plan_on
 from suffice.planning.prediction import predict
+from suffice.planning.subsampling import Bracket, prove, two_fold
 
 CLOSE = 1e-6  # returns that differ by less are the same
 

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
 from suffice.errors import SettingsError, visible
-from suffice.planning.planner import Plan
+from suffice.planning.plan import Plan
 from suffice.view.arrows import Arrow
 from suffice.view.curves import Curve, lead
 from suffice.view.fewest_words import Usage, fewest_words

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Float, Int64
-from suffice.planning.planner import Plan
+from suffice.planning.plan import Plan
 from suffice.view.arrows import Arrow, arrows_of, over
 from suffice.view.layout import Layout, arrange, columns_of
 

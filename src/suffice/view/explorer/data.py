@@ -21,7 +21,8 @@ from suffice.kernels.array_types import Float, Int64
 from suffice.learning.borderline import Doubt
 from suffice.models.explanations import reasons
 from suffice.models.model import Model
-from suffice.planning.planner import Plan, action_values, behaviour_values, fold_places
+from suffice.planning.backward_induction import action_values, behaviour_values
+from suffice.planning.plan import Plan, fold_places
 from suffice.view.arrows import Arrow, arrows_of, over
 from suffice.view.explorer.places import Places, find_places
 from suffice.view.fewest_words import Usage, fewest_words

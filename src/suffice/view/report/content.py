@@ -15,8 +15,8 @@ from suffice.data.alphabet import in_order
 from suffice.evidence.estimates import Estimate
 from suffice.models.header import About, Planned
 from suffice.models.model import Model
+from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.off_policy import Judged
-from suffice.planning.planner import behaviour_values
 from suffice.view.arrows import over
 from suffice.view.report.structure import (
     Advice,

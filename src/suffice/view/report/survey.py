@@ -11,7 +11,7 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Int64
 from suffice.models.model import Model
-from suffice.planning.planner import action_errors, action_values
+from suffice.planning.backward_induction import action_errors, action_values
 from suffice.view.arrows import over
 
 SURE = 2.0  # standard errors

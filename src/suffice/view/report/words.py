@@ -12,7 +12,7 @@ from suffice.evidence.bounds import FISHER_EXACT
 from suffice.learning.adact_h import Settings
 from suffice.models.header import E_VALUES, About
 from suffice.models.model import Model
-from suffice.planning.planner import USUAL
+from suffice.planning.planner import USUAL, Planning
 from suffice.planning.regorl import Split
 
 MOST_VALUES = 12  # that are listed one by one
@@ -171,7 +171,7 @@ def command_of(about: About) -> str:
     words += chosen
     if plan is None:
         words += ["--planner", "none"]
-    elif plan.planner != "safe":
+    elif plan.planner != Planning().name:
         words += ["--planner", plan.planner]
     if plan is not None:
         words += [] if plan.strength in (0.0, USUAL) else ["--strength", f"{plan.strength:g}"]

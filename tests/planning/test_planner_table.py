@@ -1,0 +1,97 @@
+"""The table of planners: every entry keeps the protocol, and a new one is found wherever planners are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice.automata.rdp import BEHAVE, RDP
+from suffice.automata.tally import Tally
+from suffice.cli.main import main
+from suffice.data.episodes import Episodes
+from suffice.models.api import Choices
+from suffice.planning.plan import Plan
+from suffice.planning.planner import PLANNERS, USUAL, Planning, plan_on, planning_with
+
+
+@pytest.fixture(scope="module")
+def episodes() -> Episodes:
+    return suffice.make("t-maze", {"length": "2"}).simulate(400, 4, np.random.default_rng(1))
+
+
+@dataclass(frozen=True)
+class FirstAction:
+    """A toy planner: always the first action."""
+
+    usual: Planning = Planning(strength=0.0, planner="first")  # noqa: RUF009 a frozen dataclass
+
+    def plan(self, rdp: RDP, tally: Tally, planning: Planning) -> Plan:
+        plan = plan_on(rdp, suffice.GREEDY, tally)
+        return Plan(np.where(plan.actions == BEHAVE, BEHAVE, 0), plan.values, plan.lower, plan.error)
+
+
+@pytest.fixture
+def toy() -> Iterator[None]:
+    PLANNERS.register("first", FirstAction())
+    yield
+    PLANNERS.unregister("first")
+
+
+@pytest.mark.parametrize("name", list(PLANNERS))
+def test_planners_keep_the_protocol(name: str, episodes: Episodes) -> None:
+    """The usual settings name the planner, and its plans choose actions that were taken in the state."""
+    planner, rdp = PLANNERS[name], suffice.adact_h(episodes).rdp
+    assert planner.usual.name == name
+    plan = planner.plan(rdp, rdp.own_tally(), planner.usual)
+    chosen = np.flatnonzero(plan.actions != BEHAVE)
+    assert np.all(plan.actions >= BEHAVE) and np.all(plan.actions < len(rdp.alphabet.actions))
+    for q in chosen.tolist():
+        assert rdp.outputs(q, rdp.alphabet.actions[plan.actions[q]])
+    assert np.all(plan.lower <= plan.values + 1e-9)
+
+
+def test_planning_with_takes_usual_settings_of_the_planner() -> None:
+    assert planning_with("safe") == Planning()
+    assert planning_with("greedy", discount=0.9) == Planning(0.0, safe=False, discount=0.9)
+    assert planning_with("pessimistic", strength=2.0, delta=0.1) == Planning(2.0, 0.1, safe=False)
+    assert planning_with("subsampled") == Planning(USUAL, subsample=True)
+
+
+def test_learn_takes_the_name_of_a_planner(episodes: Episodes) -> None:
+    by_name = suffice.learn(episodes, planning="greedy")
+    assert by_name.about == suffice.learn(episodes, planning=suffice.GREEDY).about
+    assert by_name.about.plan is not None and by_name.about.plan.planner == "greedy"
+
+
+def test_learn_refuses_an_unknown_planner(episodes: Episodes) -> None:
+    with pytest.raises(suffice.SettingsError, match=r"unknown planner: 'gredy'; did you mean 'greedy'\?"):
+        suffice.learn(episodes, planning="gredy")
+    with pytest.raises(suffice.SettingsError, match="unknown planner: 'bold'"):
+        suffice.learn(episodes, planning=Planning(planner="bold"))
+
+
+@pytest.mark.usefixtures("toy")
+def test_registered_planner_is_used_by_library_command_line_and_model_file(
+    episodes: Episodes, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*words: str) -> int | str | None:
+        monkeypatch.setattr("sys.argv", ["suffice", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
+    log, path = str(tmp_path / "log.parquet"), str(tmp_path / "toy.model")
+    suffice.write_log(episodes, log)
+    assert run("learn", log, "-o", path, "--planner", "first", "--json") == 0, capsys.readouterr()
+    model = suffice.load(path)
+    assert model.plan is not None and set(model.plan.actions.tolist()) == {BEHAVE, 0}
+    assert model.about.plan is not None and model.about.plan.planner == "first"
+    assert Choices.of(model).planning == FirstAction().usual
+    assert suffice.learn(episodes, like=model).plan.actions.tolist() == model.plan.actions.tolist()  # type: ignore[union-attr]
+    assert run("learn", log, "-o", path, "--planner", "first", "--strength", "1") == 2
+    assert "--planner first" in capsys.readouterr().err
