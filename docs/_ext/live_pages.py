@@ -27,7 +27,7 @@ def complete(app: Sphinx, page: str, source: list[str]) -> None:
 
 def commands() -> str:
     """Every command with its help, as Markdown."""
-    from suffice.cli import app
+    from suffice.cli.main import app
 
     whole = app.generate_docs(output_format="markdown").replace(" *[default: False]*", "")
     return whole[whole.index("\n## suffice ") :]

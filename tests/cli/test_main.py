@@ -43,6 +43,7 @@ from support.cli import (
     without_colours,
 )
 from support.log_files import RAGGED, convert
+from support.processes import with_signals
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
 
@@ -334,7 +335,7 @@ def test_out_of_memory_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("suffice.planning.regorl.regorl", fail)
+    monkeypatch.setattr("suffice.models.api.regorl", fail)
     ran = suffice("learn", "log.parquet", "-o", "b.model")
     assert ran.code == 1 and ran.err.startswith("suffice: out of memory; ") and ran.err.count("\n") == 1
     assert not (here / "b.model").exists()
@@ -478,7 +479,8 @@ linux = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks i
 def test_interrupted_while_reading(large: Path) -> None:
     before = contents(large)
     command = [SCRIPT, "learn", str(large / "many.parquet"), "-o", str(large / "a.model")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=with_signals())
     while "llvmlite" not in modules_of(process):  # imports come last before the reading
         time.sleep(0.01)
     time.sleep(0.4)

@@ -227,7 +227,7 @@ def test_registering_again_changes_nothing() -> None:
     "imports",
     [
         "import gymnasium, suffice",
-        "import suffice.domains.registry, gymnasium; suffice.domains.gym.registration.register()",
+        "import suffice.domains.registry, gymnasium; from suffice.domains.gym.registration import register; register()",
         "import gymnasium; gymnasium.make('suffice:suffice/TMaze-v0')",
     ],
 )

@@ -159,7 +159,7 @@ def test_interrupted_by_a_person(log: Path, tmp_path: Path, undisturbed: Undistu
     goes_on(log, tmp_path, LAYERS, expected)
 
 
-@pytest.mark.parametrize("place", ["suffice.cli.options.read_logs", "suffice.models.model.Model.save"])
+@pytest.mark.parametrize("place", ["suffice.cli.learning_commands.read_logs", "suffice.models.model.Model.save"])
 def test_interrupted_while_nothing_is_learned(log: Path, tmp_path: Path, place: str) -> None:
     """Before, and after: what is kept is kept all the same."""
     assert suffice(*learn(log, tmp_path, LAYERS), fault=_dies_halfway("first-000002")).code == KILLED

@@ -10,17 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import with_signals
+
 INTERRUPTED = (130, "", "suffice: interrupted; nothing was written\n")
 
 
 def ran(program: str, *words: str, ignoring: int | None = None) -> tuple[int, str, str]:
-    """How a Python program ended, and what it said."""
+    """How a Python program ended, and what it said; it ignores one signal or none, whatever this process ignores."""
     child = subprocess.run(
         [sys.executable, "-c", f"import os, signal, sys\n{program}", *words],
         capture_output=True,
         text=True,
         timeout=60,
-        preexec_fn=None if ignoring is None else lambda: signal.signal(ignoring, signal.SIG_IGN),
+        preexec_fn=with_signals(ignoring),
     )
     return child.returncode, child.stdout, child.stderr
 
@@ -68,7 +70,7 @@ def test_those_who_schedule_are_told_nothing() -> None:
 def test_ray_has_no_say_in_it() -> None:
     """It replaces the handler while it starts; its own way of ending is not taken for ours."""
     its_way = "signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number)); "
-    starting = f"from suffice.engines.engine.ray import _heeding_sigterm\n{WITHIN}with _heeding_sigterm(): {its_way}"
+    starting = f"from suffice.engines.ray import _heeding_sigterm\n{WITHIN}with _heeding_sigterm(): {its_way}"
     assert ran(f"{starting}os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
     assert ran(f"{starting}pass\n    os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
     assert ran(f"{starting}sys.exit(3)")[0] == 3

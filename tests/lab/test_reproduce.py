@@ -24,6 +24,7 @@ from suffice.lab.store import load_bundle, save
 from suffice.lab.study import Page, Study
 from suffice.view.style import drawing
 from support.cli import SCRIPT, suffice
+from support.processes import with_signals
 
 
 def few(quick: bool) -> list[Experiment]:
@@ -146,7 +147,8 @@ def test_runs_that_fail_are_left_out_and_told_of(tmp_path: Path, monkeypatch: py
 def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
     command = [SCRIPT, "reproduce", "table1", "--quick", "--jobs", "1", "-o", str(tmp_path)]
     clean = {key: value for key, value in os.environ.items() if key != "FLEXFRINGE"}
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean)
+    pipe = subprocess.PIPE
+    child = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=clean, preexec_fn=with_signals())
     try:
         deadline = time.monotonic() + 120
         while not list((tmp_path / "runs").glob("*.json")):

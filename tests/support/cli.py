@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from suffice.cli.main import main
+from support.processes import with_signals
 
 SCRIPT = str(Path(sys.executable).with_name("suffice"))
 MAZE = ("t-maze", "--horizon", "4", "--set", "length=2")
@@ -93,7 +94,9 @@ def on_a_terminal(*args: str) -> tuple[subprocess.Popen[bytes], int]:
     """A process whose stderr is a terminal, and our end of it."""
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
-    process = subprocess.Popen([SCRIPT, *args], stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    process = subprocess.Popen(
+        [SCRIPT, *args], stdout=subprocess.PIPE, stderr=theirs, env=environment, preexec_fn=with_signals()
+    )
     os.close(theirs)
     return process, ours
 
