@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -35,8 +36,8 @@ class Lazy:
 
     def load(self) -> Any:
         """Import it."""
-        module, _, name = self.reference.partition(":")
-        return getattr(import_module(module), name)
+        module, _, names = self.reference.partition(":")
+        return reduce(getattr, names.split("."), import_module(module))
 
 
 @dataclass(frozen=True, slots=True)

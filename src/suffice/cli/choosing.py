@@ -27,35 +27,16 @@ def settings_of(
     seed: int, threads: int | None, memory: str | None,
 ) -> Settings:  # fmt: skip
     """How to learn, from the words of the command line."""
-    from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
     from suffice.evidence.bounds import BOUNDS
-    from suffice.evidence.language_counts import LanguageCounts
-    from suffice.evidence.languages import CONJUNCTIONS, Family
-    from suffice.evidence.prefix_sketch import PrefixSketches
-    from suffice.evidence.prefix_tree import PrefixCounts
-    from suffice.evidence.statistic import Statistic
+    from suffice.evidence.statistic import StatisticOptions
     from suffice.learning.adact_h import Settings
     from suffice.models.api import all_cores
 
     refuse_seed(seed)
     if delta is not None and confidence is not None:
         raise SettingsError("--delta and --confidence both fix the level of the tests; give one of them")
-    if family is not None and metric == "sketch":
-        raise SettingsError(
-            "--family does not go with --metric sketch: languages overlap, so their counts add up to more than the "
-            "sample and the sketch's error bound fails (paper, §4.2); use --metric languages"
-        )
-    if family is not None and metric == "prefixes":
-        raise SettingsError("--family goes with --metric languages only; leave one of them out")
-    statistics: dict[str, Statistic] = {
-        "languages": AdaptiveLanguages()
-        if family == ADAPTIVE
-        else LanguageCounts(Family.parse(family) if family else CONJUNCTIONS),
-        "prefixes": PrefixCounts(),
-        "sketch": PrefixSketches(seed),
-    }
     return Settings(
-        statistic=statistics[metric],
+        statistic=StatisticOptions(metric, family, seed=seed).make(),
         bound=BOUNDS[bound] if bound else None,
         delta=1e-3 if delta is None else delta,
         confidence=confidence,

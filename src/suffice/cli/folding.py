@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from suffice.errors import SufficeError, closest
+from suffice.evidence.tables import USUAL_METRIC
 from suffice.planning.planner import PLANNERS
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def refuse_folding(
         if options.strict:
             raise SufficeError("--strict is for --stationary; with layers the first look is proved: --no-second-look")
         return
-    if stationary == "yes" and (metric != "languages" or family is not None or bound is not None):
+    if stationary == "yes" and (metric != USUAL_METRIC or family is not None or bound is not None):
         raise SufficeError(
             "--stationary compares futures by what each action brings, state by state, with e-values: there is no "
             "metric, family or bound to choose; leave them out"

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from suffice.cli.app import app
 from suffice.cli.choosing import choices_again, choices_of, counting_by, planning_of, settings_of
 from suffice.cli.folding import Folding, refuse_folding
-from suffice.cli.names import FileName
+from suffice.cli.names import BoundName, FileName, MetricName
 from suffice.cli.options import (
     COMPARING,
     DEFAULT_LOG,
@@ -43,6 +43,7 @@ from suffice.cli.saying import (
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
 from suffice.errors import CheckpointError, SettingsError
+from suffice.evidence.tables import USUAL_METRIC
 from suffice.files.signals import if_interrupted, is_kept_in
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def learn(
     stationary: Annotated[Folding, WHAT_TO_LEARN] = "no",
     like: Annotated[FileName | None, WHAT_TO_LEARN] = None,
     json: Annotated[Flag, WHAT_TO_LEARN] = False,
-    metric: Annotated[Literal["languages", "prefixes", "sketch"], COMPARED_BY] = "languages",
+    metric: Annotated[MetricName, COMPARED_BY] = USUAL_METRIC,
     family: Annotated[str | None, COMPARED_BY] = None,
-    bound: Annotated[Literal["paper", "two-sample", "likelihood-ratio", "fisher"] | None, COMPARED_BY] = None,
+    bound: Annotated[BoundName | None, COMPARED_BY] = None,
     delta: Annotated[float | None, COMPARED_BY] = None,
     confidence: Annotated[float | None, COMPARED_BY] = None,
     cut: Annotated[float, COMPARED_BY] = 0.0,
@@ -149,7 +150,7 @@ def learn(
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
     settings = replace(settings, strict=plan.strict)
-    chosen = metric != "languages" or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
+    chosen = metric != USUAL_METRIC or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)
     logs = (log, *more)

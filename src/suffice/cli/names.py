@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from cyclopts import Parameter, Token, convert
+from cyclopts import CoercionError, Parameter, Token
 
+from suffice.evidence.tables import BOUNDS, STATISTICS
 from suffice.planning.planner import PLANNERS
 
 if TYPE_CHECKING:
@@ -52,16 +53,23 @@ def _name_in(table: Registry[Any], *others: str) -> Any:
     known = (*table.own, *others)
 
     def converted(kind: object, tokens: Sequence[Token]) -> str:
+        del kind
         name = tokens[0].value
-        return name if name in known or name in table else str(convert(kind, tokens))  # which refuses it
+        if name not in known and name not in table:
+            raise CoercionError(token=tokens[0], target_type=cast("type", Literal[(*table, *others)]))
+        return name
 
     return Annotated[Literal[known], Parameter(converter=converted)]
 
 
 ModelOrDomain = Annotated[str, Parameter(completer=_models_and_domains)]
+
 if TYPE_CHECKING:
     FileName = str
     PlannerName = str
+    BoundName = str
+    MetricName = str
 else:
     PlannerName = _name_in(PLANNERS, "none")
     FileName = Annotated[Path, Parameter(converter=_as_written)]
+    BoundName, MetricName = _name_in(BOUNDS), _name_in(STATISTICS)

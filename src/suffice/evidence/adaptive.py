@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 from suffice.data.episodes import Episodes, Outline
 from suffice.data.queries import Meetings
@@ -20,7 +20,8 @@ from suffice.evidence.adaptive_layer import AdaptiveLayer
 from suffice.evidence.bounds import Bound
 from suffice.evidence.language_counts import LanguageCounts, LanguagePlan, bytes_of_bits
 from suffice.evidence.languages import CONJUNCTIONS, Family, FamilyTooLargeError
-from suffice.evidence.statistic import Asker, Shard
+from suffice.evidence.statistic import Asked, Asker, Plan, Shard, Statistic, StatisticOptions
+from suffice.evidence.tables import FAMILIES
 from suffice.evidence.word_counts import BackwardAutomaton, WordShard
 from suffice.kernels.array_types import Int64, UInt8, UInt32
 
@@ -33,7 +34,7 @@ WORD_BYTES = 1 << 27  # for the membership rows of a rung of words: beyond, they
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveLanguages:
+class AdaptiveLanguages(Statistic):
     """Language families from small to large, as many as it takes.
 
     >>> learned = suffice.adact_h(episodes, suffice.Settings(suffice.AdaptiveLanguages()))
@@ -41,6 +42,7 @@ class AdaptiveLanguages:
     Languages needed: conjunctions in layers 2 to 5; nothing larger was needed.
     """
 
+    name: ClassVar[str] = "languages"
     ladder: tuple[Family, ...] = LADDER
 
     def __post_init__(self) -> None:
@@ -48,13 +50,22 @@ class AdaptiveLanguages:
             raise SettingsError("a ladder has one family or more, each once, the smallest first")
 
     @property
-    def name(self) -> str:
+    def options(self) -> StatisticOptions:
         """See `Statistic`."""
-        return "languages"
+        return StatisticOptions(self.name, ADAPTIVE, tuple(map(str, self.ladder)))
 
     def plan(self, log: Outline, bound: Bound, memory: int) -> AdaptivePlan:
         """See `Statistic`."""
         return AdaptivePlan(self.ladder, log, bound, memory)
+
+
+def languages_of(options: StatisticOptions) -> LanguageCounts | AdaptiveLanguages:
+    """The statistic of one family of languages, or of several from small to large; see `StatisticOptions`."""
+    if options.ladder:
+        return AdaptiveLanguages(tuple(map(Family.parse, options.ladder)))
+    name = str(CONJUNCTIONS) if options.family is None else options.family
+    chosen = FAMILIES[name] if name in FAMILIES else Family.parse(name)
+    return AdaptiveLanguages(chosen) if isinstance(chosen, tuple) else LanguageCounts(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,7 @@ def _ranges(layers: list[int]) -> str:
     return f"layer{'s' if len(layers) > 1 else ''} {', '.join(texts)}"
 
 
-class AdaptivePlan:
+class AdaptivePlan(Plan):
     """The families of a ladder on one log, those above the first as soon as they are asked for."""
 
     divides = True
@@ -160,13 +171,22 @@ class AdaptivePlan:
         self._plans[r].automaton().refuse_if_more(futures)
         self._known.add(r)
 
-    def asked_so_far(self) -> dict[str, list[str]]:
+    @property
+    def rungs(self) -> int:
+        """See `Plan`."""
+        return len(self.ladder)
+
+    def asked(self, layer: Any, length: int, delta: float) -> Asked:
+        """See `Plan`."""
+        return Asked(layer.size, layer.needed)
+
+    def figures(self) -> dict[str, list[str]]:
         """Which rungs were asked for, and which were too large: what comes next depends on it."""
         return {"rungs": [str(r) for r in sorted(self._plans)], "left_out": [str(r) for r in sorted(self._left_out)]}
 
-    def go_on_from(self, asked: Mapping[str, list[str]]) -> None:
-        """Be as a plan that was asked so far."""
-        rungs, left_out = ([int(r) for r in asked[name]] for name in ("rungs", "left_out"))
+    def resume(self, figures: Mapping[str, list[str]]) -> None:
+        """See `Plan`."""
+        rungs, left_out = ([int(r) for r in figures[name]] for name in ("rungs", "left_out"))
         if not {*rungs, *left_out} <= {*range(len(self.ladder))} or 0 in left_out:
             raise ValueError("it asks for families that there are not")
         for r in left_out:
@@ -184,9 +204,9 @@ class AdaptivePlan:
         with _TURN:
             return WordShard(self._automata.setdefault(r, plan.automaton()), episodes)
 
-    def needed(self, layers: tuple[int, ...]) -> Needed:
-        """What a run reports, given the largest rung that each layer needed."""
-        return Needed(self.ladder, layers, tuple(self.ladder[r] for r in sorted(self._left_out)))
+    def report(self, rungs: tuple[int, ...]) -> Needed:
+        """See `Plan`."""
+        return Needed(self.ladder, rungs, tuple(self.ladder[r] for r in sorted(self._left_out)))
 
     def _bytes(self, plan: LanguagePlan) -> int:
         n = self._log.n

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from suffice.data.queries import Meetings, added
 from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import BEYOND, CONJUNCTIONS, Family, FamilyTooLargeError, Patterns, Words, patterns_of
 from suffice.evidence.rows import RowLayer
-from suffice.evidence.statistic import Asker
+from suffice.evidence.statistic import Asker, Plan, Statistic, StatisticOptions
 from suffice.evidence.word_counts import BackwardAutomaton, WordPart, WordShard, word_layer
 from suffice.kernels import patterns as patterns_kernels
 from suffice.kernels import walking
@@ -30,7 +30,7 @@ from suffice.kernels.array_types import Codes, Int64, UInt8, UInt32
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageCounts:
+class LanguageCounts(Statistic):
     """The statistic of the paper's contribution: how often suffixes lie in each language of a family.
 
     >>> few = suffice.LanguageCounts(suffice.Family(1, 1, 1))  # the paper's, too small for this log
@@ -38,12 +38,13 @@ class LanguageCounts:
     <RDP: 7 states in layers 1 1 1 1 1 1 1>
     """
 
+    name: ClassVar[str] = "languages"
     family: Family = CONJUNCTIONS
 
     @property
-    def name(self) -> str:
+    def options(self) -> StatisticOptions:
         """See `Statistic`."""
-        return "languages"
+        return StatisticOptions(self.name, str(self.family))
 
     def plan(self, log: Outline, bound: Bound, memory: int) -> LanguagePlan:
         """See `Statistic`."""
@@ -56,7 +57,7 @@ class LanguageCounts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LanguagePlan:
+class LanguagePlan(Plan):
     """The patterns of a family on one log."""
 
     family: Family
@@ -98,8 +99,10 @@ class LanguagePlan:
         """Say beforehand that the family asked for, of which this one is a part, will not fit."""
         if self.least_bytes(episodes) <= self.memory:
             return
-        i, j, k = self.family.i, self.family.j, self.family.k
-        smaller = [Family(i, j, k - 1)] if k > 1 else [Family(i, n, 1) for n in range(j - 1, 0, -1)]
+        j, k = self.family.j, self.family.k
+        smaller = (
+            [replace(self.family, j=n) for n in range(j - 1, 0, -1)] if k == 1 else [replace(self.family, k=k - 1)]
+        )
         fits = [f for f in smaller if _least_bytes(f, self.patterns.count, self.horizon, episodes) <= self.memory]
         hint, least = "--family 1,1,1", "" if asked == self.family else "at least "
         if fits:

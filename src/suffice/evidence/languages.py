@@ -8,6 +8,7 @@ action, a feature or whole observation, and a reward, because "north *and* rewar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from suffice.data.alphabet import PAD, STOP, Alphabet, Value
 from suffice.data.episodes import Outline
 from suffice.errors import SettingsError, did_you_mean
+from suffice.evidence.tables import FAMILIES
 from suffice.kernels.array_types import Codes, Mask, UInt8
 
 BEYOND = 10**300  # sizes are not told apart from here on: nothing that large is ever counted
@@ -30,12 +32,12 @@ class FamilyTooLargeError(SettingsError):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """X_{i,j,k}, or conjunctions (then j = k = 1).
+    """X_{i,j,k}, or the same over conjunctions instead of G_1; as text "I,J,K" and "conjunctions,I,J,K".
 
     >>> suffice.Family.parse("1,1,1")
     Family(i=1, j=1, k=1, conjunctions=False)
-    >>> str(suffice.CONJUNCTIONS)
-    'conjunctions'
+    >>> str(suffice.CONJUNCTIONS), str(suffice.Family(1, 2, 1, conjunctions=True))
+    ('conjunctions', 'conjunctions,1,2,1')
     """
 
     i: int = 1
@@ -49,20 +51,24 @@ class Family:
 
     @classmethod
     def parse(cls, text: str) -> Family:
-        """A family from "conjunctions" or "I,J,K"."""
-        if text == "conjunctions":
-            return CONJUNCTIONS
-        try:
-            i, j, k = (int(part) for part in text.split(","))
-        except ValueError:
-            meant = did_you_mean(text, ("conjunctions", "adaptive")) or ";"
+        """A family from its name in `tables.FAMILIES`, or what `str` makes of it."""
+        found = FAMILIES.get(text)
+        if isinstance(found, Family):
+            return found
+        if found is not None:
+            raise SettingsError(f"{text!r} is several language families; give one, such as 1,1,1 or conjunctions")
+        if (numbers := _FAMILY.fullmatch(text)) is None:
+            meant, (*some, last) = did_you_mean(text, FAMILIES) or ";", FAMILIES
             raise SettingsError(
-                f"'{text}' is no language family{meant} give I,J,K such as 1,1,1, conjunctions, or adaptive"
-            ) from None
-        return cls(i, j, k)
+                f"'{text}' is no language family{meant} give I,J,K such as 1,1,1, {', '.join(some)}, or {last}"
+            )
+        over, i, j, k = numbers.groups()
+        return cls(int(i), int(j), int(k), conjunctions=over is not None)
 
     def __str__(self) -> str:
-        return "conjunctions" if self.conjunctions else f"{self.i},{self.j},{self.k}"
+        if self == CONJUNCTIONS:
+            return "conjunctions"
+        return f"{'conjunctions,' if self.conjunctions else ''}{self.i},{self.j},{self.k}"
 
     @property
     def is_simple(self) -> bool:
@@ -82,6 +88,8 @@ class Family:
 
 
 CONJUNCTIONS = Family(conjunctions=True)
+_NUMBER = r"\s*([+-]?\d{1,9})\s*"
+_FAMILY = re.compile(rf"(conjunctions,)?{_NUMBER},{_NUMBER},{_NUMBER}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

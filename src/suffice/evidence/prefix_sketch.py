@@ -14,18 +14,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline
 from suffice.errors import SettingsError
-from suffice.evidence.bounds import Bound
+from suffice.evidence.bounds import PAPER, Bound
 from suffice.evidence.judging import judge
 from suffice.evidence.prefix_tree import PrefixPart, PrefixPlan, PrefixShard, PrefixTree, refuse_if_too_large
 from suffice.evidence.rows import RowLayer
 from suffice.evidence.sketch import CountMinSketch, Shape
-from suffice.evidence.statistic import Asker, Judgement
+from suffice.evidence.statistic import Asker, Judgement, Plan, Statistic, StatisticOptions
 from suffice.kernels import sketches as sketches_kernels
 from suffice.kernels.array_types import Codes, Float, Int64
 
@@ -33,19 +34,31 @@ BYTES_PER_SUFFIX = 12  # leaf and cumulative count
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixSketches:
+class PrefixSketches(Statistic):
     """A Count-Min-Sketch of prefixes for each candidate and state.
 
     >>> suffice.learn(episodes, settings=suffice.Settings(suffice.PrefixSketches(seed=1))).about.bound
     'paper'
     """
 
+    name: ClassVar[str] = "sketch"
+    usual_bound: ClassVar[Bound] = PAPER  # whose proof covers estimates
     seed: int = 0
 
+    @classmethod
+    def of(cls, options: StatisticOptions) -> PrefixSketches:
+        """See `StatisticOptions`."""
+        if options.family is not None:
+            raise SettingsError(
+                "--family does not go with --metric sketch: languages overlap, so their counts add up to more than the "
+                "sample and the sketch's error bound fails (paper, §4.2); use --metric languages"
+            )
+        return cls(options.seed or 0)
+
     @property
-    def name(self) -> str:
+    def options(self) -> StatisticOptions:
         """See `Statistic`."""
-        return "sketch"
+        return StatisticOptions(self.name, seed=self.seed)
 
     def plan(self, log: Outline, bound: Bound, memory: int) -> SketchPlan:
         """See `Statistic`."""
@@ -53,7 +66,7 @@ class PrefixSketches:
         return SketchPlan(log, self.seed, cells_are_events=not bound.allows_estimates)
 
 
-class SketchPlan:
+class SketchPlan(Plan):
     """Hash seeds, and the shape of a layer's sketches."""
 
     divides = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +22,27 @@ from suffice.data.queries import Meetings
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import Bound
 from suffice.evidence.judging import judge
-from suffice.evidence.statistic import Asker, Judgement
+from suffice.evidence.statistic import Asker, Judgement, Plan, Statistic, StatisticOptions
 from suffice.kernels import comparing, trees, walking
 from suffice.kernels.array_types import Codes, Float, Int64, UInt32
 
 
 @dataclass(frozen=True, slots=True)
-class PrefixCounts:
+class PrefixCounts(Statistic):
     """How often suffixes begin with each prefix.
 
     >>> suffice.learn(episodes, settings=suffice.Settings(suffice.PrefixCounts())).rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
     """
 
-    @property
-    def name(self) -> str:
-        """See `Statistic`."""
-        return "prefixes"
+    name: ClassVar[str] = "prefixes"
+
+    @classmethod
+    def of(cls, options: StatisticOptions) -> PrefixCounts:
+        """See `StatisticOptions`."""
+        if options.family is not None:
+            raise SettingsError("--family goes with --metric languages only; leave one of them out")
+        return cls()
 
     def plan(self, log: Outline, bound: Bound, memory: int) -> PrefixPlan:
         """See `Statistic`."""
@@ -64,7 +69,7 @@ MOST_LEAVES = 1 << 30  # a tree has at most twice as many nodes, whose numbers a
 BYTES_PER_LEAF = 64  # tree, tally and one row of counts, if all suffixes differ
 
 
-class PrefixPlan:
+class PrefixPlan(Plan):
     """The number of letters, and how they read."""
 
     divides = False  # a tree is as large as its data: shards would only have to be merged again

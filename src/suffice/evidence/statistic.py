@@ -11,13 +11,16 @@ one time step, ready to be compared, promoted and absorbed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from suffice.data.episodes import Episodes, Outline
 from suffice.data.queries import Meetings, Question, View
-from suffice.evidence.bounds import Bound
+from suffice.evidence.bounds import FISHER_EXACT, Bound
+from suffice.evidence.tables import STATISTICS, USUAL_METRIC
 from suffice.kernels import walking
 from suffice.kernels.array_types import Float, Int64, UInt32
 
@@ -78,8 +81,35 @@ class Asker(Protocol):
         """The answer of all episodes."""
 
 
+class Report(Protocol):
+    """What a comparison by several families took."""
+
+    @property
+    def ladder(self) -> tuple[object, ...]:
+        """From small to large."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The largest rung that each layer needed, −1 if none."""
+
+    @property
+    def left_out(self) -> tuple[object, ...]:
+        """Rungs that were too large to ask."""
+
+    @property
+    def sentence(self) -> str:
+        """For a person."""
+
+
+class Asked(NamedTuple):
+    """What the comparisons of a layer took."""
+
+    size: int  # |X|, which the union bound pays for
+    rung: int = -1  # where there are several families, the largest that was needed; −1: none
+
+
 class Plan(Protocol):
-    """What is fixed before counting."""
+    """What is fixed before counting; a class of its own inherits the defaults."""
 
     estimates: bool  # whether counts are estimates, as Theorem 1 allows for
     again: bool  # whether a layer may ask for more counts
@@ -107,16 +137,71 @@ class Plan(Protocol):
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> Layer:
         """The candidates, ready to be compared; the asker is there for what was not counted yet."""
 
+    @property
+    def rungs(self) -> int:
+        """How many families a layer may ask one after the other; 0: it does not choose."""
+        return 0
+
+    def asked(self, layer: Any, length: int, delta: float) -> Asked:
+        """What was asked of a layer, once all its candidates are placed."""
+        return Asked(self.size(length, delta))
+
+    def figures(self) -> dict[str, list[str]]:
+        """What a checkpoint must know to `resume`."""
+        return {}
+
+    def resume(self, figures: Mapping[str, list[str]]) -> None:
+        """Continue as a plan with these figures."""
+        return None
+
+    def report(self, rungs: tuple[int, ...]) -> Report | None:
+        """What a run tells about its families, given the largest rung that each layer needed."""
+        return None
+
 
 class Statistic(Protocol):
-    """A way of looking at futures: languages, prefixes, or a sketch of prefixes."""
+    """A way of looking at futures: languages, prefixes, or a sketch of prefixes.
+
+    A class of its own inherits the defaults. What makes one from `StatisticOptions` is in `tables.STATISTICS`.
+    """
 
     @property
     def name(self) -> str:
-        """As the command line calls it."""
+        """As the command line and model files call it."""
+
+    @property
+    def usual_bound(self) -> Bound:
+        """The sharpest valid bound that is fast for it."""
+        return FISHER_EXACT
+
+    @property
+    def options(self) -> StatisticOptions:
+        """What makes the same statistic again."""
+        return StatisticOptions(self.name)
 
     def plan(self, log: Outline, bound: Bound, memory: int) -> Plan:
         """Fix what depends on the whole log; `memory` is a limit in bytes."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticOptions:
+    """What chooses a statistic, as text: what the command line gives and a model file keeps.
+
+    >>> from suffice.evidence.statistic import StatisticOptions
+    >>> StatisticOptions("languages", "1,1,1").make()
+    LanguageCounts(family=Family(i=1, j=1, k=1, conjunctions=False))
+    """
+
+    metric: str = USUAL_METRIC
+    family: str | None = None  # None: the usual one, where the metric has families
+    ladder: tuple[str, ...] = ()  # several families, from small to large
+    seed: int | None = None
+
+    def make(self) -> Statistic:
+        """The statistic; an unknown metric or family is refused."""
+        make: Callable[[StatisticOptions], Statistic] = STATISTICS[self.metric]
+        return make(self)
 
 
 class Counted(NamedTuple):

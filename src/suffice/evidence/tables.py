@@ -1,4 +1,5 @@
-"""Tables of bounds: what the library, the command line, model files and the laboratory can choose from.
+"""Tables of bounds, statistics and language families: what the library, the command line, model files and
+the laboratory can choose from.
 
 This module imports no implementation, so that the command line can list names without loading any.
 """
@@ -19,4 +20,27 @@ BOUNDS: Final[Registry[Any]] = Registry(
     },
     group="suffice.bounds",
     needs=("measure", "threshold", "thresholds", "detectable", "sufficient", "likely"),
+)
+
+# What makes a statistic of `StatisticOptions`.
+STATISTICS: Final[Registry[Any]] = Registry(
+    "metric",
+    {
+        "languages": Lazy("suffice.evidence.adaptive:languages_of"),
+        "prefixes": Lazy("suffice.evidence.prefix_tree:PrefixCounts.of"),
+        "sketch": Lazy("suffice.evidence.prefix_sketch:PrefixSketches.of"),
+    },
+    group="suffice.statistics",
+    needs=("__call__",),
+)
+USUAL_METRIC: Final = "languages"
+
+# A `Family`, or several from small to large, which are tried in turn. Others are given as I,J,K.
+FAMILIES: Final[Registry[Any]] = Registry(
+    "family",
+    {
+        "conjunctions": Lazy("suffice.evidence.languages:CONJUNCTIONS"),
+        "adaptive": Lazy("suffice.evidence.adaptive:LADDER"),
+    },
+    group="suffice.families",
 )

@@ -7,13 +7,9 @@ from typing import Final
 
 from suffice.data.episodes import Episodes
 from suffice.errors import SettingsError
-from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
 from suffice.evidence.bounds import BOUNDS
-from suffice.evidence.language_counts import LanguageCounts
-from suffice.evidence.languages import Family
-from suffice.evidence.prefix_sketch import PrefixSketches
-from suffice.evidence.prefix_tree import PrefixCounts
-from suffice.evidence.statistic import Statistic
+from suffice.evidence.statistic import Statistic, StatisticOptions
+from suffice.evidence.tables import STATISTICS
 from suffice.lab.learner import Found, LearnerKind, Task
 from suffice.lab.resources import measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
@@ -44,12 +40,8 @@ def adact_h_settings(name: str, delta: float) -> Settings:
 
 
 def _statistic(name: str) -> Statistic:
-    others: dict[str, Statistic] = {
-        "prefixes": PrefixCounts(),
-        "sketch": PrefixSketches(0),
-        ADAPTIVE: AdaptiveLanguages(),
-    }
-    return others[name] if name in others else LanguageCounts(Family.parse(name))
+    """By its metric, or a family of languages."""
+    return (StatisticOptions(name) if name in STATISTICS else StatisticOptions(family=name)).make()
 
 
 def _adact_h(task: Task) -> Found:

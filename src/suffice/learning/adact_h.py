@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,10 @@ from suffice.data.log import Log
 from suffice.data.queries import Early, Nothing
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError
-from suffice.evidence.adaptive import AdaptivePlan
-from suffice.evidence.adaptive_layer import AdaptiveLayer
-from suffice.evidence.bounds import FISHER_EXACT, PAPER, Bound
+from suffice.evidence.bounds import Bound
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.language_counts import LanguageCounts
-from suffice.evidence.statistic import Counted, Plan, Statistic
+from suffice.evidence.statistic import Asked, Counted, Plan, Report, Statistic
 from suffice.files.checkpoints import NOWHERE, Part
 from suffice.kernels.array_types import Int64
 from suffice.learning.decisions import Decision
@@ -72,31 +70,11 @@ class Settings:
     @property
     def chosen_bound(self) -> Bound:
         """See docs/decisions/0002: fisher, but the paper's for sketches, whose estimates only it allows for."""
-        return self.bound or (PAPER if self.statistic.name == "sketch" else FISHER_EXACT)
+        return self.bound or self.statistic.usual_bound
 
     def delta_at(self, horizon: int, candidates: int) -> float:
         """δ of one test in a layer with so many candidates."""
         return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
-
-
-class Report(Protocol):
-    """What an adaptive comparison took."""
-
-    @property
-    def ladder(self) -> tuple[object, ...]:
-        """From small to large."""
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """The largest rung that each layer needed, −1 if none."""
-
-    @property
-    def left_out(self) -> tuple[object, ...]:
-        """Rungs that were too large to ask."""
-
-    @property
-    def sentence(self) -> str:
-        """For a person."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -241,29 +219,24 @@ class _Run:
         settings, sizes = self._settings, candidates.sizes
         length = self._log.horizon - t + 1
         delta = settings.delta_at(self._log.horizon, len(sizes))
-        size, needed = self._plan.size(length, delta) if length else 0, -1
+        asked = Asked(0)
         if length == 0:  # nothing follows, so nothing differs: one final state
             verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
-            layer = self._plan.layer(t, part, sizes, delta, self._engine)
+            layer, size = self._plan.layer(t, part, sizes, delta, self._engine), self._plan.size(length, delta)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
             ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
             verdicts = _placed(merger, candidates, ended)
-            needed, size = (layer.needed, layer.size) if isinstance(layer, AdaptiveLayer) else (needed, size)
+            asked = self._plan.asked(layer, length, delta)
         columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
-        figures = {"languages": [str(size)], "needed": [str(needed)]}
-        if isinstance(self._plan, AdaptivePlan):
-            figures |= self._plan.asked_so_far()
+        figures = {"languages": [str(asked.size)], "needed": [str(asked.rung)], **self._plan.figures()}
         return KeptLayer(tuple(map(Decision, repeat(t), *columns, verdicts)), figures)
 
     def _go_on_from(self, layer: KeptLayer) -> None:
         """Be as if the layer had just been worked out."""
         (size,), (needed,) = ([int(n) for n in layer.figures[name]] for name in ("languages", "needed"))
-        rungs = 0
-        if isinstance(self._plan, AdaptivePlan):
-            self._plan.go_on_from(layer.figures)
-            rungs = len(self._plan.ladder)
-        if size < 0 or not -1 <= needed < rungs:
+        self._plan.resume(layer.figures)
+        if size < 0 or not -1 <= needed < self._plan.rungs:
             raise ValueError("it counts languages that there are not")
 
     def _note(self, layer: KeptLayer) -> None:
@@ -287,7 +260,7 @@ class _Run:
             deltas=tuple(self._deltas),
             forced_share=forced / (log.total * max(1, log.horizon)),
             settings=self._settings,
-            needed=self._plan.needed(tuple(self._needed)) if isinstance(self._plan, AdaptivePlan) else None,
+            needed=self._plan.report(tuple(self._needed)),
         )
 
     def _promise(self, n_states: int) -> Promise:

@@ -25,19 +25,15 @@ from suffice.data.log import Elsewhere, Log, digest
 from suffice.data.streaming import Room
 from suffice.engines.ray import Ray
 from suffice.errors import SettingsError
-from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
 from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.language_counts import LanguageCounts
-from suffice.evidence.languages import Family
-from suffice.evidence.prefix_sketch import PrefixSketches
-from suffice.evidence.prefix_tree import PrefixCounts
-from suffice.evidence.statistic import Statistic
+from suffice.evidence.statistic import Statistic, StatisticOptions
 from suffice.files.checkpoints import NOWHERE, Part, checkpoint_in, refuse_other_choices
 from suffice.learning.adact_h import Learned, Settings
 from suffice.learning.layers import learn_layers
 from suffice.learning.memory_choice import Stationarity, is_stationary
 from suffice.learning.stationary.learner import tie
-from suffice.models.header import Planned
+from suffice.models.header import About, Planned
 from suffice.models.model import Model
 from suffice.planning.planner import PLANNERS, Planning, planning_with
 from suffice.planning.regorl import Solution, Split, regorl
@@ -102,7 +98,7 @@ class Choices:
         about, plan, split = model.about, model.about.plan, None
         settings = replace(all_cores(), confidence=about.confidence, cut=about.cut, strict=about.strict)
         if not model.rdp.stationary:
-            settings = replace(settings, statistic=_statistic_of(model))
+            settings = replace(settings, statistic=statistic_of(about))
             usual = settings.chosen_bound.name == about.bound
             settings = settings if usual else replace(settings, bound=BOUNDS[about.bound])
         if plan is not None and plan.split:
@@ -119,15 +115,10 @@ def _planning_of(plan: Planned | None) -> Planning | None:
     return planning_with(plan.planner, strength=plan.strength, delta=delta, discount=plan.discount)
 
 
-def _statistic_of(model: Model) -> Statistic:
-    about = model.about
-    if about.metric == "prefixes":
-        return PrefixCounts()
-    if about.metric == "sketch":
-        return PrefixSketches(about.seed or 0)
-    if about.family == ADAPTIVE and about.needed is not None:
-        return AdaptiveLanguages(tuple(map(Family.parse, about.needed.ladder)))
-    return LanguageCounts(Family.parse(about.family or ""))
+def statistic_of(about: About) -> Statistic:
+    """The statistic that a model was learned with."""
+    ladder = () if about.needed is None else tuple(about.needed.ladder)
+    return StatisticOptions(about.metric, about.family, ladder, about.seed).make()
 
 
 def learn(
@@ -285,14 +276,14 @@ def _told(read: Reading, choices: Choices) -> dict[str, object]:
 
 def told_of(choices: Choices) -> dict[str, object]:
     """The part of it that does not depend on the log."""
-    settings, statistic = choices.settings, choices.settings.statistic
-    ladder = getattr(statistic, "ladder", None)
+    settings, options = choices.settings, choices.settings.statistic.options
+    ladder = options.ladder
     told: dict[str, object] = {
         "suffice": __version__,
-        "metric": statistic.name,
-        "family": getattr(statistic, "family", None) if ladder is None else " ".join(map(str, ladder)),
-        "memory": None if ladder is None else settings.memory,  # which families are too large to ask
-        "seed of the sketch": getattr(statistic, "seed", None),
+        "metric": options.metric,
+        "family": " ".join(ladder) or options.family,
+        "memory": settings.memory if ladder else None,  # which families are too large to ask
+        "seed of the sketch": options.seed,
         "bound": settings.chosen_bound.name,
         "delta": settings.delta,
         "confidence": settings.confidence,

@@ -11,11 +11,9 @@ from suffice.data.alphabet import Value
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.log import Log, digest
-from suffice.evidence.adaptive import ADAPTIVE, AdaptiveLanguages
-from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import BEYOND
-from suffice.evidence.statistic import Statistic
-from suffice.learning.adact_h import Learned, Report
+from suffice.evidence.statistic import Report
+from suffice.learning.adact_h import Learned
 from suffice.planning.regorl import Solution
 from suffice.version import __version__
 
@@ -116,20 +114,20 @@ def about_of(
 ) -> About:
     """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
     settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
-    statistic = settings.statistic
+    options = settings.statistic.options
     return About(
         format=FORMAT,
         format_version=FORMAT_VERSION,
         version=__version__,
         log_hash=digest(episodes, held_out > 0, settings.threads),
         episodes=int(learned.rdp.counts[0].sum()),
-        metric=OUTCOMES if learned.rdp.stationary else statistic.name,
-        family=None if learned.rdp.stationary else _family_of(statistic),
+        metric=OUTCOMES if learned.rdp.stationary else options.metric,
+        family=None if learned.rdp.stationary else options.family,
         bound=E_VALUES if learned.rdp.stationary else settings.chosen_bound.name,
         delta=max(learned.deltas),
         confidence=settings.confidence,
         cut=settings.cut,
-        seed=getattr(statistic, "seed", None),
+        seed=options.seed,
         layers=learned.rdp.layers.tolist(),
         candidates=list(learned.candidates) if learned.rdp.stationary else [1, *learned.candidates],
         languages=[0, *(size if size < EXACT else float(min(size, BEYOND)) for size in learned.languages)],
@@ -183,12 +181,6 @@ def _planned(solution: Solution) -> Planned:
         accuracy=split.accuracy if split else None,
         max_states=split.max_states if split else None,
     )
-
-
-def _family_of(statistic: Statistic) -> str | None:
-    if isinstance(statistic, AdaptiveLanguages):
-        return ADAPTIVE
-    return str(statistic.family) if isinstance(statistic, LanguageCounts) else None
 
 
 def _needed(needed: Report, stationary: bool) -> NeededLanguages:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from suffice.automata.state_summary import Arrival, arrivals
 from suffice.automata.wording import brief, ranges
 from suffice.data.alphabet import Value
-from suffice.evidence.bounds import FISHER_EXACT
+from suffice.evidence.tables import STATISTICS
 from suffice.learning.adact_h import Settings
-from suffice.models.header import E_VALUES, About
+from suffice.models.api import statistic_of
+from suffice.models.header import About
 from suffice.models.model import Model
 from suffice.planning.planner import USUAL, Planning
 from suffice.planning.regorl import Split
@@ -194,10 +195,11 @@ def _comparison(about: About) -> list[str]:
     """Options that say how futures are compared, where they are not the usual ones."""
     words = []
     if about.steps is None:
-        words += [] if about.metric == "languages" else ["--metric", about.metric]
-        words += ["--family", about.family] if about.family not in (None, "conjunctions") else []
-        usual = "paper" if about.metric == "sketch" else FISHER_EXACT.name
-        words += ["--bound", about.bound] if about.bound not in (usual, E_VALUES) else []
+        usual = Settings().statistic.options
+        words += [] if about.metric == usual.metric else ["--metric", about.metric]
+        words += ["--family", about.family] if about.family not in (None, usual.family) else []
+        known = about.metric in STATISTICS  # what a package that is not installed here would choose is not known
+        words += [] if known and about.bound == statistic_of(about).usual_bound.name else ["--bound", about.bound]
     split = about.plan is not None and about.plan.split
     if about.confidence is not None:
         words += ["--confidence", f"{about.confidence:g}"]
