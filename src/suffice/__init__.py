@@ -33,6 +33,7 @@ from suffice.version import __version__
 
 if TYPE_CHECKING:
     from suffice.automata.compare import compare
+    from suffice.automata.describe import describe_witness
     from suffice.automata.rdp import RDP, UNSEEN
     from suffice.data.alphabet import Alphabet
     from suffice.data.encoding.binning import Bins, EqualWidth
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from suffice.engines.ray import Ray
     from suffice.evidence.adaptive import AdaptiveLanguages
     from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, LIKELIHOOD_RATIO, PAPER, TWO_SAMPLE, Bound
+    from suffice.evidence.events import Witness
     from suffice.evidence.guarantees import Promise
     from suffice.evidence.language_counts import LanguageCounts
     from suffice.evidence.languages import CONJUNCTIONS, Family
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "automata.compare": ("compare",),
+    "automata.describe": ("describe_witness",),
     "automata.rdp": (
         "RDP",
         "UNSEEN",
@@ -120,6 +123,7 @@ _HOMES = {
         "TWO_SAMPLE",
         "Bound",
     ),
+    "evidence.events": ("Witness",),
     "evidence.guarantees": ("Promise",),
     "evidence.language_counts": ("LanguageCounts",),
     "evidence.languages": (
@@ -214,9 +218,11 @@ __all__ = [
     "SufficeError",
     "Truth",
     "Verdict",
+    "Witness",
     "__version__",
     "adact_h",
     "compare",
+    "describe_witness",
     "draw_automaton",
     "evaluate",
     "is_stationary",

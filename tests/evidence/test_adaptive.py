@@ -14,6 +14,7 @@ import pytest
 
 from oracle import Conjunctions, LadderDecision, Languages, adaptive_adact_h
 from suffice.automata.compare import compare
+from suffice.automata.describe import describe_witness
 from suffice.automata.rdp import RDP
 from suffice.data.alphabet import DUMMY, STOP
 from suffice.data.episodes import Episodes
@@ -243,7 +244,7 @@ def test_what_one_step_cannot_show_takes_words_or_pairs_of_languages(episodes: E
     learned = adact_h(episodes, Settings(AdaptiveLanguages()))
     assert learned.rdp.layers[1] == 2
     assert LADDER[learned.needed.layers[0]] == needed
-    witness = learned.decisions[1].verdict.witness
+    witness = describe_witness(learned.decisions[1].verdict.witness, learned.rdp.alphabet)
     assert (", later " in witness or ", directly followed by " in witness) == (needed.j == 2)
     assert ("both (" in witness or "either (" in witness) == (needed.k == 2)
 

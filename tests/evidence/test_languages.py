@@ -12,10 +12,13 @@ import pytest
 from oracle import Conjunctions, Languages, SuffixAlphabet, random_episodes, suffix_alphabet
 from oracle.languages import contains, language_events
 from oracle.languages import patterns as literal_patterns
+from suffice.automata.describe import describe_event
+from suffice.data.alphabet import Alphabet
 from suffice.data.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.evidence import languages as module
-from suffice.evidence.languages import Family, Words, patterns_of
+from suffice.evidence.events import Last, RewardIs
+from suffice.evidence.languages import Family, Patterns, Words, patterns_of
 from suffice.evidence.word_counts import BackwardAutomaton
 from suffice.learning.adact_h import Settings, adact_h
 from support.samples import MEMORY, everything, languages
@@ -56,10 +59,16 @@ def test_patterns_are_the_literal_ones(text: str, declared: bool) -> None:
     assert Counter(columns) == Counter({pattern & occurs for pattern in truth})
 
 
+def named(patterns: Patterns, alphabet: Alphabet) -> list[str]:
+    """What each column asks of a step, in words."""
+    texts = [describe_event(Last(patterns.pattern(g)), alphabet) for g in range(patterns.count)]
+    return [text.removeprefix("at the last step, ") for text in texts]
+
+
 def test_a_pattern_is_named_by_what_it_asks() -> None:
     episodes = random_episodes(np.random.default_rng(4), 2, 2, 3, 2, 2, 40, n_features=2)
     found = patterns_of(Family.parse("1,1,1"), episodes)
-    names = [found.name(g) for g in range(found.count)]
+    names = named(found, episodes.alphabet)
     assert {"action = a0", "action = a1", "reward = 0", "reward = 1", "f0 = 0", "f1 = 1"} <= set(names)
     assert "the episode is over" in names and len(set(names)) == len(names)
     for name, column in zip(names, found.member.T, strict=True):
@@ -67,7 +76,7 @@ def test_a_pattern_is_named_by_what_it_asks() -> None:
             inside = episodes.letters[:, 2] == int(name.split()[-1])
             assert (column == (inside & episodes.follows)).all()
     deeper = patterns_of(Family.parse("2,1,1"), episodes)
-    assert "(action = a0 and reward = 1)" in [deeper.name(g) for g in range(deeper.count)]
+    assert "(action = a0 and reward = 1)" in named(deeper, episodes.alphabet)
 
 
 # Words
@@ -90,6 +99,7 @@ def test_no_words_of_nothing() -> None:
 
 
 SQUARE = SuffixAlphabet((2, 3), (0, 1), (0,), (("x",),))
+NUMBERED = Alphabet(("a",), ("f",), (), tuple(map(float, range(10))))  # rewards that stand for patterns
 
 
 def universe(length: int) -> tuple[list[tuple[int, int, int]], np.ndarray]:
@@ -125,10 +135,10 @@ def test_a_word_means_what_it_says(j: int, length: int) -> None:
     letters, word = universe(length)
     words, columns, patterns, rows = memberships(j, length)
     suffixes = [tuple(letters[x] for x in column) for column in word[1:].T]
-    texts = [words.describe(int(column), lambda g: f"P{g}") for column in columns]
+    texts = [describe_event(words.word(int(column), RewardIs), NUMBERED) for column in columns]
     assert len(set(texts)) == len(columns)
     for column, text in zip(columns, texts, strict=True):
-        steps = re.findall(r"(at the next step|at some point|directly followed by|later) P(\d)", text)
+        steps = re.findall(r"(at the next step|at some point|directly followed by|later) reward = (\d)", text)
         gaps = [how in ("at some point", "later") for how, _ in steps] + [not text.endswith(", and then nothing")]
         sequence = [patterns[int(g)] for _, g in steps]
         assert rows[:, column].tolist() == [contains(gaps, sequence, suffix) for suffix in suffixes], text

@@ -183,9 +183,22 @@ def test_another_version(log: Path, tmp_path: Path, kept: Callable[..., Path], m
     assert "and is 99.0 now" in again(log, tmp_path, LAYERS).err
     monkeypatch.undo()
     for name in ("run.checkpoint", "first-000002.checkpoint"):
-        forge(kept() / name, lambda contents: contents["header.json"].update(format_version=2, version="99.0"))
+        forge(kept() / name, lambda contents: contents["header.json"].update(format_version=3, version="99.0"))
         ran = again(log, tmp_path, LAYERS)
         assert ran.refused and "upgrade suffice" in ran.err, ran
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("run.checkpoint", "delete the folder"), ("first-000002.checkpoint", "delete this file")],
+)
+def test_an_older_format_is_refused_with_what_to_do(
+    log: Path, tmp_path: Path, kept: Callable[..., Path], name: str, fix: str
+) -> None:
+    """Format 1 had sentences for witnesses."""
+    forge(kept() / name, lambda contents: contents["header.json"].update(format_version=1, version="0.1"))
+    ran = again(log, tmp_path, LAYERS)
+    assert ran.refused and "written by suffice 0.1 in format 1, older than the 2" in ran.err and fix in ran.err, ran
 
 
 class Tried:
@@ -300,6 +313,7 @@ def _figures(**figures: list[str]) -> Callable[[Contents], None]:
     return lambda contents: contents["header.json"]["figures"].update(figures)
 
 
+STRANGE = [["next", ["action", 99]], 1, 2, 0, 3]  # a witness of no action that there is
 FORGED: list[tuple[tuple[str, ...], str, Callable[[Contents], None]]] = [
     *(
         (LAYERS, file, putting(f"decision_{name}", place, value))
@@ -327,14 +341,22 @@ FORGED: list[tuple[tuple[str, ...], str, Callable[[Contents], None]]] = [
     *((ADAPTIVE, FIRST, _figures(needed=numbers)) for numbers in (["5"], ["-2"])),
     *((LAYERS, FIRST, lambda contents: contents["header.json"].update(figures={})) for _ in range(1)),
     *(
-        (options, file, lambda contents: contents["texts.json"].pop())
+        (options, file, lambda contents: contents["records.json"].pop())
         for options, file in ((LAYERS, FIRST), (TIED, ROUND))
     ),
     *(
-        (options, file, lambda contents: contents["texts.json"].append(""))
+        (options, file, lambda contents: contents["records.json"].append(None))
         for options, file in ((LAYERS, FIRST), (TIED, ROUND))
     ),
-    *((LAYERS, FIRST, lambda contents: contents["texts.json"].append(7)) for _ in range(1)),
+    *((LAYERS, FIRST, lambda contents: contents["records.json"].append(7)) for _ in range(1)),
+    *(
+        (
+            options,
+            file,
+            lambda contents: contents["records.json"].__setitem__(0, [["next", ["action", 99]], 1, 2, 0, 3]),
+        )
+        for options, file in ((LAYERS, FIRST), (LAYERS, SECOND), (TIED, ROUND))
+    ),
 ]
 
 

@@ -248,6 +248,13 @@ def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
     assert "written by suffice 9.1 in format 2, newer than the 1" in refusal(path)
 
 
+def test_an_older_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "a.heap"
+    write_entries(path, {"header.json": b'{"format": "a-heap", "format_version": 0, "version": "0.1"}'})
+    assert "written by suffice 0.1 in format 0, older than the 1" in refusal(path)
+    assert refusal(path).endswith("; heap it up again")
+
+
 def test_what_the_reader_makes_of_it_may_be_wrong_too(tmp_path: Path) -> None:
     told = r"this heap is damaged \(too few\); heap it up again"
     with pytest.raises(ModelError, match=told), opened(heap(tmp_path), KIND):

@@ -101,8 +101,8 @@ def answers(layer: Any, n: int, kinds: tuple[int, ...]) -> list[Any]:
             judgement = layer.judge(kind, c, never, never, DELTA)
             found.append(judgement)
             if judgement.event >= 0:
-                found.append(layer.describe(judgement.event))
-                found.append(layer.frequencies(c, judgement.nearest, judgement.event))
+                found.append(layer.event(judgement.event))
+                found.append(layer.counts(c, judgement.nearest, judgement.event))
         if c % 2:
             layer.absorb(c, judgement.nearest)
         else:
@@ -172,7 +172,7 @@ def test_a_weight_is_a_repetition(name: str, light: Episodes, bound: Any, delta:
 def without_words(learned: Learned) -> tuple[Any, ...]:
     """All but the witnesses, which name symbols."""
     arrays, decisions, *rest = everything(learned)
-    return arrays, [d._replace(verdict=d.verdict._replace(witness="")) for d in decisions], *rest
+    return arrays, [d._replace(verdict=d.verdict._replace(witness=None)) for d in decisions], *rest
 
 
 @every_statistic

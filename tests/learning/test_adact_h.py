@@ -11,6 +11,7 @@ import pytest
 
 from oracle import random_episodes
 from suffice.automata.compare import compare
+from suffice.automata.describe import describe_witness
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, PAD, STOP
 from suffice.data.episodes import Episodes
@@ -265,10 +266,9 @@ def test_impossible_settings_are_refused_by_the_name_of_their_option(wrong: dict
 
 def test_the_witness_of_t_maze_is_the_reason_for_its_memory() -> None:
     """Of 4⁵ runs one wins, after one cue by going north at last, after the other by going south."""
-    found = {
-        re.search("action = [NS] and reward = 4: .*", adact_h(t_maze(100_000, s)).decisions[1].verdict.witness)[0]
-        for s in range(3)
-    }
+    learned = [adact_h(t_maze(100_000, s)) for s in range(3)]
+    told = [describe_witness(one.decisions[1].verdict.witness, one.rdp.alphabet) for one in learned]
+    found = {re.search("action = [NS] and reward = 4: .*", text)[0] for text in told}
     assert any("action = N and reward = 4" in text for text in found)
     assert {0.0, 0.001} == {round(float(p), 3) for text in found for p in re.findall(r"\d\.\d+", text)}
 
@@ -294,7 +294,8 @@ def holds(text: str, suffix: list[tuple[Any, Any, float]]) -> bool:
 def test_a_witness_says_what_differs_most_and_how_much(seed: int) -> None:
     episodes = random_episodes(np.random.default_rng(seed), 1 + seed % 3, 2, 3, 2, 3, 400, n_features=2, early_end=0.2)
     first, second = adact_h(episodes, settings("conjunctions", "paper")).decisions[:2]
-    text, p1, p2 = re.fullmatch(r"(.*): ([\d.]+) against ([\d.]+)", second.verdict.witness).groups()
+    told = describe_witness(second.verdict.witness, episodes.alphabet)
+    text, p1, p2 = re.fullmatch(r"(.*): ([\d.]+) against ([\d.]+)", told).groups()
     shown = len(p1.split(".")[1])
     sides = [
         [e[1:] for e in to_values(episodes) if e[0][1] == episodes.alphabet.observation(code)]

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from suffice.automata.describe import describe_witness
 from suffice.data.logs.writing import write_log
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.evidence.bounds import BOUNDS, PAPER
+from suffice.evidence.events import Last, RewardIs, Witness
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.borderline import CLOSE, Doubt, doubts
 from suffice.learning.decisions import Decision
@@ -37,6 +39,9 @@ def doubts_of(solution: Solution) -> list[Doubt]:
     return doubts(rdp, solution.learned.decisions, int(rdp.counts[0].sum()), 1)
 
 
+WITNESS = Witness(Last(RewardIs(1)), 3, 4, 1, 4)
+
+
 # In the T-maze
 
 
@@ -46,9 +51,8 @@ def test_too_few_episodes_leave_the_cue_undecided() -> None:
     (doubt,) = [d for d in doubts_of(t_maze(10_000)) if d.layer == 1]
     assert set(doubt.histories) == CUES
     assert 12_000 <= doubt.episodes <= 40_000
-    assert re.fullmatch(
-        r"at step 5, .* (N|S) → \(end\) with reward (4|-1): \d+ of \d+ against \d+ of \d+", doubt.witness
-    )
+    told = describe_witness(doubt.witness, t_maze(10_000).learned.rdp.alphabet)
+    assert re.fullmatch(r"at step 5, .* (N|S) → \(end\) with reward (4|-1): \d+ of \d+ against \d+ of \d+", told)
 
 
 def test_so_many_episodes_do_decide_it() -> None:
@@ -77,7 +81,7 @@ def first_look() -> Learned:
 
 def merge(distance: float | None, threshold: float | None, n: int = 100, **verdict: bool) -> Decision:
     """Of the second candidate of layer 1."""
-    said = Verdict(0, nearest=0, distance=distance, threshold=threshold, witness="a cat", **verdict)
+    said = Verdict(0, nearest=0, distance=distance, threshold=threshold, witness=WITNESS, **verdict)
     return Decision(1, 0, 1, n, said)
 
 
@@ -88,7 +92,7 @@ def found(*decisions: Decision, power: int = 1) -> list[Doubt]:
 def test_evidence_grows_with_the_episodes() -> None:
     """At three quarters of the threshold a third more are needed."""
     (doubt,) = found(merge(6.0, 8.0))
-    assert doubt.episodes == pytest.approx(3000 * 4 / 3) and (doubt.layer, doubt.witness) == (1, "a cat")
+    assert doubt.episodes == pytest.approx(3000 * 4 / 3) and (doubt.layer, doubt.witness) == (1, WITNESS)
 
 
 def test_thresholds_on_differences_fall_with_their_root() -> None:
@@ -199,6 +203,6 @@ def test_pairs_that_read_the_same_are_not_shown(monkeypatch: pytest.MonkeyPatch)
     episodes = TMaze().simulate(1000, 5, np.random.default_rng(1))
     model = Model.of(regorl(episodes), episodes)
     one, other = ((None, (0, 1, 1)),), ((None, (1, 1, 0)),)
-    found = [Doubt(1, (one, one), "", 1.0), Doubt(1, (one, other), "", 2.0)]
+    found = [Doubt(1, (one, one), None, 1.0), Doubt(1, (one, other), None, 2.0)]
     monkeypatch.setattr("suffice.models.model.doubts", lambda *_: found)
     assert model.undecided() == found[1:]

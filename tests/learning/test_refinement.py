@@ -22,6 +22,7 @@ from laws.logs import logs
 from oracle import folding as oracle
 from oracle import random_episodes
 from suffice.automata.compare import compare
+from suffice.automata.describe import describe_witness
 from suffice.automata.histories import show_symbol
 from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
@@ -276,7 +277,8 @@ def test_a_second_look_decides_as_by_hand(case: Any, levels: tuple[float, float]
             last = decision.layer == rdp.horizon + 1
             assert decision.verdict.threshold == (None if last else pytest.approx(-math.log(levels[1])))
             if verdict.promoted:
-                assert decision.verdict.witness == in_words(first, verdict.telling)
+                told = describe_witness(decision.verdict.witness, rdp.alphabet)
+                assert told == in_words(first, verdict.telling)
     offsets, letters = rdp.offsets(), [tuple(letter) for letter in rdp.letters.tolist()]
     counts = {(q, letters[x]): int(rdp.counts[q, x]) for q, x in np.argwhere(rdp.counts).tolist()}
     assert counts == {(int(offsets[t]) + q, letter): k for (t, q, letter), k in right.counts.items()}

@@ -15,6 +15,7 @@ from scipy.stats import binom
 
 from oracle import random_episodes
 from oracle import tying as oracle
+from suffice.automata.describe import describe_witness
 from suffice.automata.histories import show_symbol
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, PAD, STOP
@@ -26,6 +27,7 @@ from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
+from suffice.evidence.events import Chosen, New, Paid
 from suffice.kernels.stationary import side_of
 from suffice.learning.adact_h import Learned, Settings
 from suffice.learning.borderline import CLOSE
@@ -145,12 +147,13 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
             by_hand.nearest,
         )
         if by_hand.evidence is None:
-            assert (verdict.distance, verdict.threshold, verdict.witness) == (None, None, "")
+            assert (verdict.distance, verdict.threshold, verdict.witness) == (None, None, None)
         else:
             assert verdict.distance == pytest.approx(by_hand.evidence, rel=1e-9, abs=1e-9)
             assert verdict.threshold == pytest.approx(by_hand.threshold)
             said = {in_words(log(case), t) for t in by_hand.telling} or {""}
-            assert verdict.witness in (said if by_hand.evidence >= CLOSE * by_hand.threshold else {""})
+            told = describe_witness(verdict.witness, log(case).alphabet)
+            assert told in (said if by_hand.evidence >= CLOSE * by_hand.threshold else {""})
     named = {(q, symbols[y]): (p, symbols[z]) for (q, y), (p, z) in found.apart.items()}
     assert named == right.apart
 
@@ -236,7 +239,7 @@ def test_these_logs_show_every_kind_of_decision() -> None:
                 kinds["first" if verdict.nearest is None else "split" if verdict.promoted else "joined"] += 1
                 kinds["forced"] += verdict.forced
                 for word in ("next", "after", "later", "is chosen", "→"):
-                    kinds[word] += word in verdict.witness
+                    kinds[word] += word in describe_witness(verdict.witness, log(case).alphabet)
     assert all(kinds[k] >= 5 for k in ("first", "split", "joined", "forced", "next", "after", "later")), kinds
     assert all(kinds[k] for k in ("apart", "is chosen", "→")) and kinds["→"] < kinds["split"] + kinds["forced"], kinds
 
@@ -640,7 +643,8 @@ def test_what_an_expert_chooses_tells_states_apart() -> None:
     for a in (0, 1):
         here = rdp.run(((None, (a,)),))
         assert here == rdp.run(((None, (a,)), (a, (2,)))) != rdp.run(((None, (1 - a,)),))
-    assert any("is chosen" in d.verdict.witness for d in found.decisions if d.verdict.promoted)
+    told = [describe_witness(d.verdict.witness, found.rdp.alphabet) for d in found.decisions if d.verdict.promoted]
+    assert any("is chosen" in text for text in told)
 
 
 def test_a_coin_that_rewards_show_alone_is_no_memory_of_symbols() -> None:
@@ -671,7 +675,7 @@ def number_of(steps: Steps, event: Any) -> int:
 def test_a_label_counts_what_it_never_saw_by_itself() -> None:
     """The last cell of a table, and nothing where even the action is new."""
     steps = Steps.of(log(3))
-    assert steps.describe(-1) == "something new"
+    assert steps.outcome(-1) == New()
     labelling = Labelling(steps, last_observation(steps))
     tables, by_hand = labelling.tables, oracle.Labels(spelled(3), oracle.last_observation(spelled(3)))
     for m, kind in [table for table in by_hand.tables if isinstance(table[0], int)]:
@@ -694,9 +698,8 @@ def test_the_end_of_the_log_says_what_an_action_paid_and_no_more() -> None:
         choice, paid, shown = steps.events[:, x].tolist()
         assert shown == UNSEEN and x >= len(episodes.letters)
         if a != PAD:
-            action = episodes.alphabet.action(a)
-            assert steps.describe(choice) == f"{action} is chosen"
-            assert steps.describe(paid) == f"{action} with reward {episodes.alphabet.rewards[r]:g}"
+            assert steps.outcome(choice) == Chosen(a)
+            assert steps.outcome(paid) == Paid(a, r)
     assert (steps.word[:, :-1] == episodes.word[:-1].T).all()
 
 

@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+from suffice.automata.describe import describe_witness
 from suffice.automata.histories import show_symbol
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, Alphabet
@@ -67,8 +68,9 @@ def test_frequencies_are_those_of_the_counts_where_the_difference_shows(name: st
     rdp = learned(name).rdp
     assert found(name)
     for reason in found(name):
-        said = SAID.fullmatch(reason.text)
-        assert said is not None, reason.text
+        text = describe_witness(reason.witness, rdp.alphabet)
+        said = SAID.fullmatch(text)
+        assert said is not None, text
         when, event, *numbers = said.groups()
         assert int(when.split()[0]) == len(reason.first) if reason.first else when == "next"
         for i, q in enumerate((reason.state, reason.other)):
@@ -92,7 +94,8 @@ def test_every_two_states_of_a_layer_are_told_apart_either_way_round(name: str) 
 def test_the_cues_of_the_t_maze_differ_at_the_junction() -> None:
     one, other = reasons(learned("t-maze").rdp, ())[1:3]
     assert one[0].first == other[0].first == (*[("E", (1, 0, 1))] * 3, ("E", (0, 1, 0)))
-    assert re.match(r"4 steps later, [NS] → \(end\) with reward (4|-1): ", one[0].text)
+    text = describe_witness(one[0].witness, learned("t-maze").rdp.alphabet)
+    assert re.match(r"4 steps later, [NS] → \(end\) with reward (4|-1): ", text)
 
 
 def test_no_shorter_way_shows_a_difference() -> None:
@@ -121,10 +124,12 @@ def test_the_learners_own_reasons_are_among_them(name: str) -> None:
 
 
 def test_the_other_way_round_the_learners_frequencies_change_places() -> None:
-    rows = reasons(learned("t-maze").rdp, learned("t-maze").decisions)
+    rdp = learned("t-maze").rdp
+    rows = reasons(rdp, learned("t-maze").decisions)
     (one, _), (other, _) = rows[1], rows[2]
     assert one.learned and other.learned
-    mine, theirs = (reason.text.rpartition(": ") for reason in (one, other))
+    assert one.witness == other.witness.swapped()
+    mine, theirs = (describe_witness(reason.witness, rdp.alphabet).rpartition(": ") for reason in (one, other))
     assert mine[0] == theirs[0] and mine[2].split(" against ") == theirs[2].split(" against ")[::-1]
 
 

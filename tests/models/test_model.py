@@ -86,7 +86,7 @@ def test_none_is_told_from_numbers(tmp_path: Path) -> None:
     """The first of a layer has no nearest state; those of the last layer have a distance but no threshold."""
     verdicts = [d.verdict for d in Model.load(saved(tmp_path)).decisions]
     first = [v for v in verdicts if v.nearest is None]
-    assert first and all((v.distance, v.threshold, v.detectable, v.witness) == (None, None, None, "") for v in first)
+    assert first and all((v.distance, v.threshold, v.detectable, v.witness) == (None, None, None, None) for v in first)
     last = [v for v in verdicts if v.nearest is not None and v.threshold is None]
     assert last and all((v.distance, v.nearest) == (0.0, 0) for v in last)
     assert any(v.threshold is not None and v.witness for v in verdicts)
@@ -122,7 +122,7 @@ def test_the_header_says_what_was_learned(tmp_path: Path) -> None:
     episodes = TMaze().simulate(500, 3, np.random.default_rng(0))
     Model.of(adact_h(episodes, Settings(delta=0.01)), episodes).save(tmp_path / "a.model")
     about = json.loads(entries_of(tmp_path / "a.model")["header.json"])
-    assert about["format"] == "suffice-rdp" and about["format_version"] == 1
+    assert about["format"] == "suffice-rdp" and about["format_version"] == 2
     assert about["log_hash"] == episodes.digest() and about["episodes"] == 500 and about["delta"] == 0.01
     assert about["actions"] == ["E", "N", "S", "W"] and about["features"] == ["bit1", "bit2", "bit3"]
     assert len(about["layers"]) == len(about["candidates"]) == len(about["languages"]) == episodes.horizon + 2
@@ -242,10 +242,45 @@ def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
     """Even if nothing else in it is known."""
     path = saved(tmp_path)
     write_entries(
-        path, {"header.json": b'{"format": "suffice-rdp", "format_version": 2, "version": "9.1", "new": [1]}'}
+        path, {"header.json": b'{"format": "suffice-rdp", "format_version": 3, "version": "9.1", "new": [1]}'}
     )
     said = refusal(path)
-    assert said.startswith("written by suffice 9.1 in format 2, newer than the 1") and said.endswith("upgrade suffice")
+    assert said.startswith("written by suffice 9.1 in format 3, newer than the 2") and said.endswith("upgrade suffice")
+
+
+def test_an_older_format_is_to_be_learned_again(tmp_path: Path) -> None:
+    """Format 1 had sentences for witnesses, and in its header."""
+    path = saved(tmp_path)
+    entries = entries_of(path)
+    header = json.loads(entries["header.json"]) | {"format_version": 1, "version": "0.1"}
+    told = json.dumps(["within 3 steps, reward = 1: 0.50 against 0.00"] * len(model().decisions))
+    write_entries(path, entries | {"header.json": json.dumps(header).encode(), "witnesses.json": told.encode()})
+    said = refusal(path)
+    assert said.startswith("written by suffice 0.1 in format 1, older than the 2 that suffice ")
+    assert said.endswith(" reads; learn it again from its log")
+
+
+@pytest.mark.parametrize(
+    ("witness", "complaint"),
+    [
+        ([["next", ["action", 99]], 1, 2, 0, 3], "its witnesses are of another automaton"),
+        ([["next", ["feature", 0, 0]], 1, 2, 0, 3], "its witnesses are of another automaton"),
+        ([["word", [True], [["reward", 0]]], 1, 2, 0, 3], "its witnesses are of another automaton"),
+        ([["next", ["reward", 0]], 3, 2, 0, 3], "its witnesses are of another automaton"),
+        ([["next", ["reward", -1]], 1, 2, 0, 3], "Expected `int` >= 0"),
+        ([["next", ["reward", 0]], 1, 2], "Expected `array` of length 5"),
+        ([["sentence", "reward = 1"], 1, 2, 0, 3], "Invalid value 'sentence'"),
+        ("at the next step, reward = 1: 0.50 against 0.00", "Expected `array | null`, got `str`"),
+        (json.loads('["either", ["prefix", []], ' * 70 + "0" + "]" * 70), "more than 64 deep"),
+    ],
+)
+def test_forged_witnesses_are_refused(tmp_path: Path, witness: Any, complaint: str) -> None:
+    path = saved(tmp_path)
+    entries = entries_of(path)
+    witnesses = [witness, *json.loads(entries["witnesses.json"])[1:]]
+    write_entries(path, entries | {"witnesses.json": json.dumps(witnesses).encode()})
+    said = refusal(path)
+    assert "this model file is damaged" in said and complaint in said
 
 
 @pytest.mark.parametrize("data", [b"", b"episode,step\n0,1\n", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), bytes(1000)])

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from suffice.automata.describe import describe_witness
 from suffice.data.episodes import Episodes
 from suffice.data.logs.writing import write_log
 from suffice.domains.tasks.t_maze import TMaze
@@ -175,7 +176,7 @@ def test_the_undecided_are_the_doubts() -> None:
     assert right and len(content.undecided) + content.undecided_left_out == len(right)
     assert {content.undecided[0].one, content.undecided[0].other} == {"(0, 1, 1)", "(1, 1, 0)"}
     page = Parsed(report_of(found)).text
-    assert f"{right[0].episodes:,.0f}" in page and right[0].witness in page
+    assert f"{right[0].episodes:,.0f}" in page and describe_witness(right[0].witness, found.rdp.alphabet) in page
 
 
 @pytest.mark.parametrize("verdict", [FOLLOW, KEEP])

@@ -94,7 +94,7 @@ def _judged(name: str, log: str, by: ByLog) -> dict[str, Any]:
 
 
 def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
-    from suffice.automata.wording import brief
+    from suffice.automata.describe import brief
     from suffice.planning.off_policy import ENOUGH, RARE
 
     judged = by.judged

@@ -141,8 +141,8 @@ def print_states(model: Model) -> None:
 
     Those in which the episode is over are gathered in a line.
     """
+    from suffice.automata.describe import brief
     from suffice.automata.state_summary import arrivals
-    from suffice.automata.wording import brief
     from suffice.view.arrows import over
 
     model = model.in_words
@@ -182,28 +182,32 @@ def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
 
 def print_doubts(model: Model, most: int) -> None:
     """Some of the merges that more episodes might undo."""
-    from suffice.automata.wording import apart
+    from suffice.automata.describe import apart, describe_witness
 
-    found = model.in_words.undecided() if most > 0 else []
+    model = model.in_words
+    found = model.undecided() if most > 0 else []
     if found:
         say(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:
         candidate, joined = apart(*doubt.histories)
         where = "" if model.rdp.stationary else f"layer {doubt.layer}: "
         put(f"  {where}{candidate}  with  {joined}")
-        put(f"    {doubt.witness}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
+        differs = describe_witness(doubt.witness, model.rdp.alphabet)
+        put(f"    {differs}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
 
 
 def print_witnesses(model: Model, most: int) -> None:
     """Some of the reasons why states were told apart."""
-    most = max(most, 0)
-    told = [d for d in model.in_words.decisions if d.verdict.promoted and d.verdict.witness]
+    from suffice.automata.describe import describe_witness
+
+    most, alphabet = max(most, 0), model.in_words.rdp.alphabet
+    told = [d for d in model.decisions if d.verdict.promoted and d.verdict.witness]
     if most and told:
         say("Told apart, for example, by:")
     for d in told[:most]:
         other = "another" if d.verdict.nearest is None else d.verdict.nearest
         where = "" if model.rdp.stationary else f"layer {d.layer}, "
-        put(f"  {where}states {d.verdict.target} and {other}: {d.verdict.witness}")
+        put(f"  {where}states {d.verdict.target} and {other}: {describe_witness(d.verdict.witness, alphabet)}")
 
 
 def print_json(content: dict[str, Any]) -> None:

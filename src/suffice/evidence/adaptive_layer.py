@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.data.queries import View
 from suffice.evidence.bounds import Bound
+from suffice.evidence.events import Event
 from suffice.evidence.language_counts import LanguagePlan
 from suffice.evidence.languages import Family, FamilyTooLargeError
 from suffice.evidence.rows import RowLayer, Told
@@ -152,15 +153,15 @@ class AdaptiveLayer:
                 return self._alone(kind, c, rung, apart)
         return self._nearest(c, asked, undecided)
 
-    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+    def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
         """See `Layer`."""
         event, r = divmod(event, len(self._plan.ladder))
-        return self._rungs[r].layer.frequencies(c, q, event)
+        return self._rungs[r].layer.counts(c, q, event)
 
-    def describe(self, event: int) -> str:
+    def event(self, number: int) -> Event:
         """See `Layer`."""
-        event, r = divmod(event, len(self._plan.ladder))
-        return self._rungs[r].layer.describe(event)
+        number, r = divmod(number, len(self._plan.ladder))
+        return self._rungs[r].layer.event(number)
 
     def promote(self, c: int) -> None:
         """See `Layer`."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from suffice.data.episodes import Episodes, Outline, weights
 from suffice.data.queries import Meetings, added
 from suffice.evidence.bounds import Bound
+from suffice.evidence.events import Event, Last, Next, Within
 from suffice.evidence.languages import BEYOND, CONJUNCTIONS, Family, FamilyTooLargeError, Patterns, Words, patterns_of
 from suffice.evidence.rows import RowLayer
 from suffice.evidence.statistic import Asker, Plan, Statistic, StatisticOptions
@@ -130,8 +131,7 @@ class LanguagePlan(Plan):
         """See `Plan`."""
         length = self.horizon - t + 1
         if self.family.is_simple:
-            describe = describe_simple(self.patterns, length)
-            return RowLayer(lambda c: part[c], sizes, np.ones(part.shape[1]), describe)
+            return RowLayer(lambda c: part[c], sizes, np.ones(part.shape[1]), simple_events(self.patterns, length))
         return word_layer(self.patterns, self.words, self.family.k, length, part, sizes, self.memory)
 
 
@@ -209,12 +209,14 @@ def _packed(member: UInt8) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def describe_simple(patterns: Patterns, length: int) -> Callable[[int], str]:
-    """What the columns of `SimpleShard.count` ask, in words."""
+def simple_events(patterns: Patterns, length: int) -> Callable[[int], Event]:
+    """The events that the columns of `SimpleShard.count` count."""
 
-    def describe(event: int) -> str:
-        where, g = divmod(event, patterns.count)
-        when = (f"within {length} steps", "at the next step", "at the last step")[where if length > 1 else 2]
-        return f"{when}, {patterns.name(g)}"
+    def event(column: int) -> Event:
+        where, g = divmod(column, patterns.count)
+        pattern = patterns.pattern(g)
+        if length == 1 or where == 2:
+            return Last(pattern)
+        return Next(pattern) if where else Within(length, pattern)
 
-    return describe
+    return event

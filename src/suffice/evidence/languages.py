@@ -16,9 +16,21 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.data.alphabet import PAD, STOP, Alphabet, Value
+from suffice.data.alphabet import STOP, Alphabet, Value
 from suffice.data.episodes import Outline
 from suffice.errors import SettingsError, did_you_mean
+from suffice.evidence.events import (
+    ActionIs,
+    AllOf,
+    AnyOf,
+    Condition,
+    Conjunction,
+    FeatureIs,
+    ObservationIs,
+    Pattern,
+    RewardIs,
+    Word,
+)
 from suffice.evidence.tables import FAMILIES
 from suffice.kernels.array_types import Codes, Mask, UInt8
 
@@ -98,22 +110,26 @@ class Patterns:
 
     formal: int  # |G|, distinct as subsets of Γ = A × O × R
     member: UInt8  # [X, G'] which letters are in each pattern, one pattern for each distinct column
-    name: Callable[[int], str]  # what a column asks, in words
+    pattern: Callable[[int], Pattern]  # of a column
 
     @property
     def count(self) -> int:
         """G'."""
         return int(self.member.shape[1])
 
-    def __reduce__(self) -> tuple[type[Patterns], tuple[int, UInt8, Callable[[int], str]]]:
-        """What travels to other processes is what they count by; names are for who asked."""
-        return Patterns, (self.formal, self.member, str)
+    def __reduce__(self) -> tuple[type[Patterns], tuple[int, UInt8, Callable[[int], Pattern]]]:
+        """Only what is counted by travels to other processes; patterns are named where the counts arrive."""
+        return Patterns, (self.formal, self.member, _unnamed)
+
+
+def _unnamed(g: int) -> Pattern:
+    raise LookupError(f"pattern {g} is named in the process that made it")
 
 
 def patterns_of(family: Family, episodes: Outline) -> Patterns:
     """The patterns G_i, or the conjunctions, over what occurs after step 0 of a log (or was declared)."""
     if not episodes.follows.any():  # episodes of a single observation
-        return Patterns(0, np.zeros((len(episodes.letters), 0), np.uint8), str)
+        return Patterns(0, np.zeros((len(episodes.letters), 0), np.uint8), _unnamed)
     action, observation, reward = episodes.suffix_alphabet()
     _refuse_if_too_many(family, _forms(family, episodes.alphabet, (action, observation, reward)), episodes)
     options = _options(episodes.alphabet, action, observation, reward)
@@ -125,13 +141,13 @@ def patterns_of(family: Family, episodes: Outline) -> Patterns:
     ]
     if family.i == 1:
         member = np.stack([_on_letters(rectangle, places, occurs) for rectangle in rectangles], axis=1)
-        return _distinct_on_log(len(rectangles), member, lambda g: rectangles[g].text)
+        return _distinct_on_log(len(rectangles), member, lambda g: rectangles[g].pattern)
     closure = _Closure(rectangles, (len(action), len(observation), len(reward)))
     for level in range(2, family.i + 1):
         closure.deepen(family, level)
     flat = np.zeros(len(occurs), dtype=np.int64)
     flat[occurs] = np.ravel_multi_index([p[occurs] for p in places], closure.shape)
-    return _distinct_on_log(len(closure.subsets), (closure.subsets[:, flat] & occurs).T, closure.name)
+    return _distinct_on_log(len(closure.subsets), (closure.subsets[:, flat] & occurs).T, closure.pattern)
 
 
 # ---------------------------------------------------------------- G_1 and conjunctions: products of components
@@ -139,39 +155,32 @@ def patterns_of(family: Family, episodes: Outline) -> Patterns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rectangle:
-    """A pattern A' × O' × R', and what it says; the empty text stands for "any"."""
+    """A pattern A' × O' × R'."""
 
     parts: tuple[Mask, Mask, Mask]
-    text: str
+    pattern: Pattern
 
     @property
     def key(self) -> tuple[bytes, ...]:
         return tuple(part.tobytes() for part in self.parts)
 
 
-_Option = tuple[Mask, str]
+_Option = tuple[Mask, Condition | None]  # None: any
 
 
 def _options(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[list[_Option], ...]:
     """What can be asked of each component: actions; o_⊥ and features, then whole observations; rewards."""
-    actions = [(action == a, f"action = {'pad' if a == PAD else alphabet.action(int(a))}") for a in action]
-    rewards = [(reward == r, f"reward = {alphabet.rewards[r]:g}") for r in reward]
-    features = [(observation == STOP, "the episode is over")] if STOP in observation else []
+    actions: list[_Option] = [(action == a, ActionIs(int(a))) for a in action]
+    rewards: list[_Option] = [(reward == r, RewardIs(int(r))) for r in reward]
+    features: list[_Option] = [(observation == STOP, ObservationIs(STOP))] if STOP in observation else []
     seen = [alphabet.observation(int(o)) for o in observation]
-    for f, name in enumerate(alphabet.features):
-        number: dict[Value, int] = {}
-        of = np.array([-1 if o is None else number.setdefault(o[f], len(number)) for o in seen])
-        features += [(of == i, f"{name} = {_show(value)}") for value, i in number.items()]
-    wholes = [
-        (observation == code, f"observation = ({', '.join(_show(v) for v in o)})")
-        for code, o in zip(observation, seen, strict=True)
-        if o is not None
-    ]
+    for f in range(len(alphabet.features)):
+        example: dict[Value, int] = {}  # the first observation with each value
+        coded = zip(observation.tolist(), seen, strict=True)
+        of = np.array([STOP if o is None else example.setdefault(o[f], code) for code, o in coded])
+        features += [(of == code, FeatureIs(f, code)) for code in example.values()]
+    wholes: list[_Option] = [(observation == o, ObservationIs(int(o))) for o in observation if o != STOP]
     return actions, features, wholes, rewards
-
-
-def _show(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _distinct(rectangles: Iterable[_Rectangle]) -> list[_Rectangle]:
@@ -180,16 +189,16 @@ def _distinct(rectangles: Iterable[_Rectangle]) -> list[_Rectangle]:
 
 
 def _any(options: list[_Option]) -> _Option:
-    return np.ones_like(options[0][0]), ""
+    return np.ones_like(options[0][0]), None
 
 
 def _single_components(options: tuple[list[_Option], ...]) -> list[_Rectangle]:
     """G_1: action = a, reward = r, feature = v, o = o_⊥."""
     actions, features, _, rewards = options
     any_a, any_o, any_r = _any(actions), _any(features), _any(rewards)
-    found = [_Rectangle((a, any_o[0], any_r[0]), text) for a, text in actions]
-    found += [_Rectangle((any_a[0], o, any_r[0]), text) for o, text in features]
-    found += [_Rectangle((any_a[0], any_o[0], r), text) for r, text in rewards]
+    found = [_rectangle((a, any_o, any_r)) for a in actions]
+    found += [_rectangle((any_a, o, any_r)) for o in features]
+    found += [_rectangle((any_a, any_o, r)) for r in rewards]
     return _distinct(found)
 
 
@@ -197,12 +206,15 @@ def _conjunctions(options: tuple[list[_Option], ...]) -> list[_Rectangle]:
     """(action | any) × (feature = v | whole observation | any) × (reward | any) without any-any-any; simplest first."""
     actions, features, wholes, rewards = options
     components = [[_any(o), *o] for o in (actions, features + wholes, rewards)]
-    forms = [tuple(form) for form in product(*components) if any(text for _, text in form)]
-    forms.sort(key=lambda form: sum(bool(text) for _, text in form))
-    return _distinct(
-        _Rectangle((form[0][0], form[1][0], form[2][0]), " and ".join(text for _, text in form if text))
-        for form in forms
-    )
+    forms = [(a, o, r) for a, o, r in product(*components) if any(condition for _, condition in (a, o, r))]
+    forms.sort(key=lambda form: sum(condition is not None for _, condition in form))
+    return _distinct(map(_rectangle, forms))
+
+
+def _rectangle(form: tuple[_Option, _Option, _Option]) -> _Rectangle:
+    (a, _), (o, _), (r, _) = form
+    conditions = tuple(condition for _, condition in form if condition is not None)
+    return _Rectangle((a, o, r), conditions[0] if len(conditions) == 1 else Conjunction(conditions))
 
 
 def _on_letters(rectangle: _Rectangle, places: list[NDArray[np.intp]], occurs: Mask) -> Mask:
@@ -215,6 +227,9 @@ def _on_letters(rectangle: _Rectangle, places: list[NDArray[np.intp]], occurs: M
 # ---------------------------------------------------------------- G_i: Boolean closure on explicit subsets of Γ
 
 
+_Made = tuple[type[AnyOf] | type[AllOf] | None, int, int]  # how two patterns are joined; None: the pattern itself
+
+
 class _Closure:
     """G_i as explicit subsets of Γ, each remembering how it was made."""
 
@@ -222,8 +237,8 @@ class _Closure:
         self.shape = shape
         products = [np.einsum("a,o,r->aor", *(p.astype(np.uint8) for p in r.parts)).ravel() for r in rectangles]
         self.subsets: Mask = np.stack(products).astype(bool)
-        self._texts = [r.text for r in rectangles]
-        self._made: list[tuple[str, int, int]] = [("", g, g) for g in range(len(rectangles))]
+        self._first = [r.pattern for r in rectangles]
+        self._made: list[_Made] = [(None, g, g) for g in range(len(rectangles))]
 
     def deepen(self, family: Family, level: int) -> None:
         """G_i = G_{i−1} and its pairwise unions and intersections, one of each extension, without the empty one."""
@@ -236,14 +251,14 @@ class _Closure:
         u, v = np.triu_indices(n, 1)
         grown = np.concatenate([self.subsets, self.subsets[u] | self.subsets[v], self.subsets[u] & self.subsets[v]])
         pairs = list(zip(u.tolist(), v.tolist(), strict=True))
-        made = self._made + [("or", *pair) for pair in pairs] + [("and", *pair) for pair in pairs]
+        made = self._made + [(AnyOf, *pair) for pair in pairs] + [(AllOf, *pair) for pair in pairs]
         keep = [g for g in first_of_each(grown) if grown[g].any()]
-        # names refer to positions of the level below, which come first and are all kept
+        # pairs refer to positions of the level below, which come first and are all kept
         self.subsets, self._made = grown[keep], [made[g] for g in keep]
 
-    def name(self, g: int) -> str:
-        op, u, v = self._made[g]
-        return self._texts[u] if not op else f"({self.name(u)} {op} {self.name(v)})"
+    def pattern(self, g: int) -> Pattern:
+        join, u, v = self._made[g]
+        return self._first[u] if join is None else join(self.pattern(u), self.pattern(v))
 
 
 def first_of_each(rows: NDArray[np.generic]) -> NDArray[np.intp]:
@@ -253,9 +268,9 @@ def first_of_each(rows: NDArray[np.generic]) -> NDArray[np.intp]:
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
-def _distinct_on_log(formal: int, member: Mask, name: Callable[[int], str]) -> Patterns:
+def _distinct_on_log(formal: int, member: Mask, pattern: Callable[[int], Pattern]) -> Patterns:
     keep = first_of_each(member.T)
-    return Patterns(formal, member[:, keep].astype(np.uint8), lambda g: name(int(keep[g])))
+    return Patterns(formal, member[:, keep].astype(np.uint8), lambda g: pattern(int(keep[g])))
 
 
 def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]) -> int:
@@ -308,18 +323,16 @@ class Words:
             start += len(tight)
         return np.concatenate(chosen) if chosen else np.zeros(0, dtype=np.int64)
 
-    def describe(self, column: int, name: Callable[[int], str]) -> str:
-        """A word in English: "at some point action = N, directly followed by reward = 4"."""
+    def word(self, column: int, pattern: Callable[[int], Pattern]) -> Word:
+        """The word of a column."""
         n, start, size = 0, 0, 2
         while column >= start + size:
             n, start, size = n + 1, start + size, 2 * self.patterns * size
-        index, phrases = column - start, []
-        for position in range(n):
+        index, gaps, patterns = column - start, [], []
+        for _ in range(n):
             size //= 2 * self.patterns
             gap, rest = divmod(index, self.patterns * size)
             g, index = divmod(rest, size)
-            phrases.append(_GAPS[position > 0][gap] + " " + name(g))
-        return ", ".join(phrases) + ("" if index else ", and then nothing")
-
-
-_GAPS = (("at the next step", "at some point"), ("directly followed by", "later"))
+            gaps.append(bool(gap))
+            patterns.append(pattern(g))
+        return Word((*gaps, bool(index)), tuple(patterns))

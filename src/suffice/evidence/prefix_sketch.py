@@ -12,7 +12,6 @@ prefix of length u hashes there; then |X| = ℓ·d·w and samples are compared c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,8 +21,16 @@ from numpy.typing import NDArray
 from suffice.data.episodes import Episodes, Outline
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import PAPER, Bound
+from suffice.evidence.events import Event, SketchCell
 from suffice.evidence.judging import judge
-from suffice.evidence.prefix_tree import PrefixPart, PrefixPlan, PrefixShard, PrefixTree, refuse_if_too_large
+from suffice.evidence.prefix_tree import (
+    PrefixPart,
+    PrefixPlan,
+    PrefixShard,
+    PrefixTree,
+    prefix_event,
+    refuse_if_too_large,
+)
 from suffice.evidence.rows import RowLayer
 from suffice.evidence.sketch import CountMinSketch, Shape
 from suffice.evidence.statistic import Asker, Judgement, Plan, Statistic, StatisticOptions
@@ -118,9 +125,9 @@ class SketchPlan(Plan):
         length = len(tree.word)
         sketcher = Sketcher(tree, self.shape(length, delta), self._base, self._epsilon(length, delta))
         if self.estimates:
-            return SketchLayer(sketcher, sizes, self._prefixes.read)
+            return SketchLayer(sketcher, sizes, self._prefixes.log.letters)
         events = np.ones(length * sketcher.shape.depth * sketcher.shape.width)
-        return RowLayer(lambda c: sketcher.cells(*tree.leaves(c)).ravel(), sizes, events, sketcher.describe_cell)
+        return RowLayer(lambda c: sketcher.cells(*tree.leaves(c)).ravel(), sizes, events, sketcher.cell_event)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,11 +174,10 @@ class Sketcher:
         tables = zip(cells[:length], keys, strict=False)
         return min(int(CountMinSketch.over(table, self.shape.seed).query(key)[0]) for table, key in tables)
 
-    def describe_cell(self, event: int) -> str:
+    def cell_event(self, number: int) -> Event:
         """What a cell counts."""
-        length, rest = divmod(event, self.shape.depth * self.shape.width)
-        row, cell = divmod(rest, self.shape.width)
-        return f"the next {length + 1} steps are among those of sketch cell {row},{cell}"
+        length, rest = divmod(number, self.shape.depth * self.shape.width)
+        return SketchCell(length + 1, *divmod(rest, self.shape.width))
 
 
 _CHUNK = 1 << 16  # suffixes hashed at a time
@@ -186,8 +192,8 @@ class SketchLayer:
 
     events = 0.0  # Tarone's correction does not apply to estimates
 
-    def __init__(self, sketcher: Sketcher, sizes: Int64, read: Callable[[Codes], str]) -> None:
-        self._sketcher, self._sizes, self._read = sketcher, sizes, read
+    def __init__(self, sketcher: Sketcher, sizes: Int64, letters: Codes) -> None:
+        self._sketcher, self._sizes, self._letters = sketcher, sizes, letters
         self._row, self._current = _EMPTY, -1
         self._states: list[_Row] = []
         self._state_sizes: list[int] = []
@@ -229,16 +235,16 @@ class SketchLayer:
         """See `Comparable`; never asked, since Fisher's test takes the cells for its events."""
         raise SettingsError("estimated counts have no exact test")
 
-    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
-        """See `Layer`; these are estimates."""
+    def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
+        """See `Layer`; those of the event are estimates."""
         node, length = divmod(event, len(self._sketcher.tree.word) + 1)
         k1, k2 = (self._sketcher.estimate(row, node, length) for row in (self._candidate(c), self._states[q]))
-        return float(k1 / self._sizes[c]), float(k2 / self._state_sizes[q])
+        return k1, int(self._sizes[c]), k2, self._state_sizes[q]
 
-    def describe(self, event: int) -> str:
+    def event(self, number: int) -> Event:
         """See `Layer`."""
-        node, length = divmod(event, len(self._sketcher.tree.word) + 1)
-        return self._read(self._sketcher.tree.prefix(node, length))
+        node, length = divmod(number, len(self._sketcher.tree.word) + 1)
+        return prefix_event(self._letters, self._sketcher.tree.prefix(node, length))
 
     def promote(self, c: int) -> None:
         """See `Layer`."""

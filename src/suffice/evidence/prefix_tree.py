@@ -9,18 +9,17 @@ is at work some 30 bytes per episode for the tree and one count per node and sta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.data.alphabet import PAD, STOP
 from suffice.data.episodes import Episodes, Outline, weights
 from suffice.data.queries import Meetings
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import Bound
+from suffice.evidence.events import Event, Prefix
 from suffice.evidence.judging import judge
 from suffice.evidence.statistic import Asker, Judgement, Plan, Statistic, StatisticOptions
 from suffice.kernels import comparing, trees, walking
@@ -70,7 +69,7 @@ BYTES_PER_LEAF = 64  # tree, tally and one row of counts, if all suffixes differ
 
 
 class PrefixPlan(Plan):
-    """The number of letters, and how they read."""
+    """The letters of a log."""
 
     divides = False  # a tree is as large as its data: shards would only have to be merged again
     estimates = False
@@ -78,12 +77,12 @@ class PrefixPlan(Plan):
     rows = False
 
     def __init__(self, log: Outline) -> None:
-        self.letters, self._log = len(log.letters), log
+        self.letters, self.log = len(log.letters), log
         self._gamma = int(np.prod([len(codes) for codes in log.suffix_alphabet()], dtype=object))
 
     def prepared_bytes(self, episodes: int) -> int:
         """See `Plan`."""
-        return 4 * (self._log.horizon + 2) * episodes
+        return 4 * (self.log.horizon + 2) * episodes
 
     def size(self, length: int, delta: float) -> int:
         """|X| = 2(ARO)^ℓ, which reproduces the paper's constant."""
@@ -99,19 +98,7 @@ class PrefixPlan(Plan):
 
     def layer(self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: Asker | None = None) -> TreeLayer:
         """See `Plan`."""
-        return TreeLayer(PrefixTree.of(part, len(sizes)), sizes, self.read)
-
-    def read(self, prefix: Codes) -> str:
-        """A prefix in words."""
-        return "next " + ", ".join(self._read_letter(int(x)) for x in prefix)
-
-    def _read_letter(self, letter: int) -> str:
-        alphabet = self._log.alphabet
-        a, o, r = (int(code) for code in self._log.letters[letter])
-        if a == PAD:
-            return "nothing more"
-        seen = "the end" if o == STOP else "(" + ", ".join(str(v) for v in alphabet.observations[o - 1]) + ")"
-        return f"{alphabet.action(a)} → {seen} / {alphabet.rewards[r]:g}"
+        return TreeLayer(PrefixTree.of(part, len(sizes)), sizes, self.log.letters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,8 +185,8 @@ class PrefixTree:
 class TreeLayer:
     """Candidates and states as counts over the nodes of one tree."""
 
-    def __init__(self, tree: PrefixTree, sizes: Int64, read: Callable[[Codes], str]) -> None:
-        self._tree, self._sizes, self._read = tree, sizes, read
+    def __init__(self, tree: PrefixTree, sizes: Int64, letters: Codes) -> None:
+        self._tree, self._sizes, self._letters = tree, sizes, letters
         # a count never exceeds the episodes of the layer
         self._dtype = np.dtype(np.int32 if sizes.sum() < 2**31 else np.int64)
         self._row = np.zeros(len(tree.end), self._dtype)
@@ -237,14 +224,14 @@ class TreeLayer:
         most = comparing.attainable_in_tree(row, sizes[0], other, sizes[1], self._tree.end, math.log(delta))
         return int(comparing.tarone(most, np.ones(len(most)), math.log(delta)))
 
-    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+    def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
         """See `Layer`."""
         k1, k2 = self._candidate(c)[event], self._states[q][event]
-        return float(k1 / self._sizes[c]), float(k2 / self._state_sizes[q])
+        return int(k1), int(self._sizes[c]), int(k2), self._state_sizes[q]
 
-    def describe(self, event: int) -> str:
+    def event(self, number: int) -> Event:
         """See `Layer`."""
-        return self._read(self._tree.prefix(event))
+        return prefix_event(self._letters, self._tree.prefix(number))
 
     def promote(self, c: int) -> None:
         """See `Layer`."""
@@ -255,3 +242,8 @@ class TreeLayer:
         """See `Layer`."""
         trees.add_paths(*self._tree.leaves(c), self._tree.parent, self._states[q], 1)
         self._state_sizes[q] += int(self._sizes[c])
+
+
+def prefix_event(letters: Codes, prefix: Codes) -> Event:
+    """The event that futures begin with a prefix, given as places among the letters [X, 3]."""
+    return Prefix(tuple((a, o, r) for a, o, r in letters[prefix].tolist()))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.evidence.events import Event
 from suffice.evidence.statistic import Judgement
 from suffice.kernels import comparing, distinct
 from suffice.kernels.array_types import Float, Int64, Mask
@@ -30,12 +31,12 @@ class RowLayer:
         row_of: Callable[[int], Int64],  # candidate → [E]
         sizes: Int64,  # [C]
         multiplicity: Float,  # [E] how many languages each event stands for
-        describe: Callable[[int], str],
+        event: Callable[[int], Event],  # of a column
     ) -> None:
         self._row_of = row_of
         self._sizes = sizes
         self._multiplicity = multiplicity
-        self.describe = cache(describe)
+        self.event = cache(event)
         self.events = float(multiplicity.sum())
         self._row = np.zeros(0, np.int64)
         self._current = -1
@@ -71,10 +72,10 @@ class RowLayer:
         row, n, (states, sizes, _, _) = self._candidate(c), self._sizes[c], self._room
         return float(comparing.tarone_threshold(row, n, states[q], sizes[q], self._multiplicity, math.log(delta)))
 
-    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
+    def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
         """See `Layer`."""
         k1, k2 = self._candidate(c)[event], self._states[q, event]
-        return float(k1 / self._sizes[c]), float(k2 / self._state_sizes[q])
+        return int(k1), int(self._sizes[c]), int(k2), int(self._state_sizes[q])
 
     def promote(self, c: int) -> None:
         """See `Layer`."""

@@ -20,6 +20,7 @@ import numpy as np
 from suffice.data.episodes import Episodes, Outline
 from suffice.data.queries import Meetings, Question, View
 from suffice.evidence.bounds import FISHER_EXACT, Bound
+from suffice.evidence.events import Event
 from suffice.evidence.tables import STATISTICS, USUAL_METRIC
 from suffice.kernels import walking
 from suffice.kernels.array_types import Float, Int64, UInt32
@@ -51,11 +52,11 @@ class Layer(Protocol):
     def events(self) -> float:
         """How many events there are: no more than that are testable."""
 
-    def frequencies(self, c: int, q: int, event: int) -> tuple[float, float]:
-        """How often the event occurs among the suffixes of candidate c and of state q."""
+    def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
+        """How often the event occurs among the suffixes of candidate c, and their number; the same of state q."""
 
-    def describe(self, event: int) -> str:
-        """The event in words."""
+    def event(self, number: int) -> Event:
+        """The event of a number, as data."""
 
     def promote(self, c: int) -> None:
         """Candidate c becomes the next state."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, weights
 from suffice.data.queries import Meetings
+from suffice.evidence.events import BothOf, EitherOf, Event
 from suffice.evidence.languages import FamilyTooLargeError, Patterns, Words, first_of_each
 from suffice.evidence.rows import RowLayer
 from suffice.kernels import walking
@@ -142,10 +143,10 @@ def word_layer(
     mine = [slice(*part.start[c : c + 2]) for c in range(len(sizes))]
     counts = [level.weigh(part.value[s].astype(np.int64), part.count[s]).astype(np.int64) for s in mine]
 
-    def describe(event: int) -> str:
-        return level.describe(event, lambda column: words.describe(column, patterns.name))
+    def event(column: int) -> Event:
+        return level.event(column, lambda word: words.word(word, patterns.pattern))
 
-    return RowLayer(lambda c: counts[c], sizes, level.multiplicities, describe)
+    return RowLayer(lambda c: counts[c], sizes, level.multiplicities, event)
 
 
 def refuse_if_over(memory: int, needed: int) -> None:
@@ -157,7 +158,7 @@ def refuse_if_over(memory: int, needed: int) -> None:
         )
 
 
-_Made = tuple[str, int, int]
+_Made = tuple[type[EitherOf] | type[BothOf] | None, int, int]  # how two languages are joined; None: the first itself
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +177,7 @@ class Level:
     @classmethod
     def reaching(cls, rows: UInt8, columns: Int64, k: int, memory: int) -> Level:
         """Level k over words, given by their columns in membership rows: the last step up is left to `pairs`."""
-        level = cls._distinct(rows, [("", int(c), 0) for c in columns], np.ones(len(columns)), None, k > 1)
+        level = cls._distinct(rows, [(None, int(c), 0) for c in columns], np.ones(len(columns)), None, k > 1)
         for _ in range(k - 2):
             refuse_if_over(memory, len(rows) * level.width**2)
             level = level._deepen()
@@ -195,7 +196,8 @@ class Level:
         u, v = self._both
         rows = np.concatenate([self.rows, self.rows[:, u] | self.rows[:, v], self.rows[:, u] & self.rows[:, v]], axis=1)
         both = list(zip(u.tolist(), v.tolist(), strict=True))
-        made = [("", i, 0) for i in range(self.width)] + [("or", *p) for p in both] + [("and", *p) for p in both]
+        made: list[_Made] = [(None, i, 0) for i in range(self.width)]
+        made += [(EitherOf, *p) for p in both] + [(BothOf, *p) for p in both]
         return Level._distinct(rows, made, self.multiplicities, self, True)
 
     @property
@@ -225,17 +227,15 @@ class Level:
         single = joint.diagonal()
         return np.concatenate([single, single[u] + single[v] - joint[u, v], joint[u, v]])
 
-    def describe(self, event: int, word: Callable[[int], str]) -> str:
-        """An event of this level, or of the pairs of its languages, in words."""
-        if event < self.width:
-            op, a, b = self.made[event]
+    def event(self, column: int, word: Callable[[int], Event]) -> Event:
+        """An event of this level, or of the pairs of its languages, given the word of each column."""
+        if column < self.width:
+            join, a, b = self.made[column]
             if self.below is None:
                 return word(a)
-            return self.below.describe(a, word) if not op else self.below._joined(op, a, b, word)
+            one = self.below.event(a, word)
+            return one if join is None else join(one, self.below.event(b, word))
         u, v = self._both
-        half, pair = divmod(event - self.width, len(u))
-        return self._joined("and" if half else "or", int(u[pair]), int(v[pair]), word)
-
-    def _joined(self, op: str, a: int, b: int, word: Callable[[int], str]) -> str:
-        left, right = self.describe(a, word), self.describe(b, word)
-        return f"either ({left}) or ({right})" if op == "or" else f"both ({left}) and ({right})"
+        half, pair = divmod(column - self.width, len(u))
+        left, right = self.event(int(u[pair]), word), self.event(int(v[pair]), word)
+        return BothOf(left, right) if half else EitherOf(left, right)

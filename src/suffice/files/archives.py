@@ -48,11 +48,12 @@ class Kind:
 
     name: str  # such as "model file"
     format: str
-    version: int  # of the format: no newer one is read
+    version: int  # of the format: no other one is read
     error: type[SufficeError]
     remake: str  # how to mend a damaged one
     make: str  # how to come by one, followed by its path
     most_bytes: int = 1 << 33  # unpacked
+    renew: str = ""  # what to do with one of an older format, if not the same as with a damaged one
 
 
 def write_archive(path: Path, header: msgspec.Struct, texts: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
@@ -103,14 +104,19 @@ class Archive:
     file: zipfile.ZipFile
 
     def header(self, kind: type[T]) -> T:
-        """What it says about itself, unless its format is another or a newer one."""
+        """What it says about itself, unless its format or the version of its format is another."""
         stamp = self.text("header", _Stamp)
         if stamp.format != self.kind.format:
             raise ValueError(f"its format is {stamp.format!r}, not {self.kind.format!r}")
         if stamp.format_version > self.kind.version:
-            raise _NewerError(
+            raise _OtherVersionError(
                 f"written by suffice {stamp.version} in format {stamp.format_version}, newer than the "
                 f"{self.kind.version} that suffice {__version__} reads; upgrade suffice"
+            )
+        if stamp.format_version < self.kind.version:
+            raise _OtherVersionError(
+                f"written by suffice {stamp.version} in format {stamp.format_version}, older than the "
+                f"{self.kind.version} that suffice {__version__} reads; {self.kind.renew or self.kind.remake}"
             )
         return self.text("header", kind)
 
@@ -169,7 +175,7 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
         with _Sips(path) as raw, _archive(raw) as file:
             try:
                 yield Archive(kind, _members(file, kind, raw.seek(0, io.SEEK_END)), file)
-            except _NewerError as error:
+            except _OtherVersionError as error:
                 raise kind.error(f"{path}: {error}") from error
             except _UNPACKING as error:
                 raise kind.error(f"{path}: this {kind.name} is damaged (it does not unpack); {kind.remake}") from error
@@ -196,8 +202,8 @@ class _NoArchiveError(Exception):
     """What no program of ours wrote."""
 
 
-class _NewerError(Exception):
-    """A file of a format that this version cannot know."""
+class _OtherVersionError(Exception):
+    """A file of a format that this version does not read."""
 
 
 class _Stamp(msgspec.Struct):

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,7 @@ from suffice.files.signals import if_interrupted, is_kept_in
 from suffice.kernels.array_types import Array
 from suffice.version import __version__
 
-FORMAT, FORMAT_VERSION = "suffice-checkpoint", 1
+FORMAT, FORMAT_VERSION = "suffice-checkpoint", 2
 RUN, STEP = "run.checkpoint", re.compile(r"[a-z]+(-[a-z]+)*-\d{6}\.checkpoint")
 HASH = re.compile(r"[0-9a-f]{32}")  # that says nothing to a person
 OF_RUN = Kind(
@@ -61,10 +61,10 @@ class _Step(msgspec.Struct):
 
 
 class Found(NamedTuple):
-    """What a step found: small figures, sentences, and arrays."""
+    """What a step found: small figures, records that JSON can hold, and arrays."""
 
     figures: dict[str, list[str]]
-    texts: list[str]
+    records: Any
     arrays: dict[str, Array]
 
 
@@ -80,15 +80,15 @@ class Part:
         """A part of this part."""
         return Part(f"{self.name}-{name}" if self.name else name, self.folder, self.run)
 
-    def recall(self, step: int, declared: Mapping[str, tuple[str, Shape]]) -> Found | None:
-        """What a step found, if the run got so far."""
+    def recall(self, step: int, declared: Mapping[str, tuple[str, Shape]], records: type[Any]) -> Found | None:
+        """What a step found, if the run got so far: its arrays, and its records of a type."""
         if self.folder is None or not os.path.exists(self._path(step)):
             return None
         with opened(self._path(step), OF_STEP) as archive:
             header = archive.header(_Step)
             if (header.run, header.step) != (self.run, self._path(step).name):
                 raise ValueError(f"it is {header.step!r} of run {header.run!r}")
-            return Found(header.figures, archive.text("texts", list[str]), archive.arrays(declared))
+            return Found(header.figures, archive.text("records", records), archive.arrays(declared))
 
     def keep(self, step: int, found: Found) -> None:
         """Write down what a step found."""
@@ -97,7 +97,7 @@ class Part:
         path = self._path(step)
         header = _Step(FORMAT, FORMAT_VERSION, __version__, self.run, path.name, found.figures)
         try:
-            write_archive(path, header, {"texts": found.texts}, found.arrays)
+            write_archive(path, header, {"records": found.records}, found.arrays)
         except SufficeError as error:
             raise CheckpointError(
                 f"{error}; mend that and run the same command again: what was kept before is still good"

@@ -178,7 +178,7 @@ class _Run:
             counts = self._engine.letters(t, join, n_states)
             candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
             n = len(candidates.sizes)
-            layer = KeptLayer.recall(kept, t, candidates)
+            layer = KeptLayer.recall(kept, t, candidates, self._log.alphabet)
             if layer is None:
                 counted = Counted(self._plan, t + 1, n)
                 part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._early(t + 2))

@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.automata.histories import History
 from suffice.automata.rdp import RDP
+from suffice.evidence.events import Witness
 from suffice.learning.decisions import Decision
 
 CLOSE = 0.5  # of the threshold: what equal futures rarely reach
@@ -19,7 +20,7 @@ class Doubt(NamedTuple):
 
     layer: int
     histories: tuple[History, History]  # typical for the candidate and for the state that it joined
-    witness: str  # what differs most
+    witness: Witness | None  # what differs most
     episodes: float  # with so many the difference would be significant, if it is real
 
 

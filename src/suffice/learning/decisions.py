@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.data.alphabet import Alphabet
+from suffice.evidence.events import Witness, refuse_strange
 from suffice.files.archives import Shape
 from suffice.kernels.array_types import Array
 from suffice.learning.merging import Verdict
@@ -38,7 +40,7 @@ def shapes_of_decisions(n: int | str) -> dict[str, tuple[str, Shape]]:
 
 
 def columns_of(decisions: Sequence[Decision]) -> dict[str, Array]:
-    """Decisions as columns; −1 and NaN stand for none."""
+    """Decisions as columns, but for their witnesses; −1 and NaN stand for none."""
     places = {f"decision_{name}": np.array([getattr(d, name) for d in decisions], np.int64) for name in _PLACES}
     for name in _VERDICT:
         kind, none = (np.float64, math.nan) if name in _MEASURES else (np.int64, -1)
@@ -47,8 +49,14 @@ def columns_of(decisions: Sequence[Decision]) -> dict[str, Array]:
     return places
 
 
-def decisions_of(arrays: Mapping[str, Array], witnesses: Sequence[str]) -> tuple[Decision, ...]:
-    """The same the other way round."""
+def decisions_of(
+    arrays: Mapping[str, Array], witnesses: Sequence[Witness | None], alphabet: Alphabet
+) -> tuple[Decision, ...]:
+    """The same the other way round; witnesses that do not fit are refused with a ValueError."""
+    if len(witnesses) != len(arrays["decision_n"]):
+        raise ValueError("it lacks witnesses")
+    for witness in witnesses:
+        refuse_strange(witness, alphabet)
     columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_VERDICT)} | {"witness": witnesses}
     decisions = []
     for i in range(len(witnesses)):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.data.alphabet import Alphabet
+from suffice.evidence.events import Witness
 from suffice.files.checkpoints import Found, Part
 from suffice.kernels.array_types import Int64
 from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
@@ -36,16 +38,14 @@ class KeptLayer(NamedTuple):
         part.keep(t, Found(self.figures, witnesses, columns_of(self.decisions)))
 
     @classmethod
-    def recall(cls, part: Part, t: int, candidates: Candidates) -> KeptLayer | None:
+    def recall(cls, part: Part, t: int, candidates: Candidates, alphabet: Alphabet) -> KeptLayer | None:
         """Read it again, if the run got so far; refuse what cannot have become of these candidates."""
         if part.folder is None:
             return None
-        found = part.recall(t, shapes_of_decisions(len(candidates.sizes)))
+        found = part.recall(t, shapes_of_decisions(len(candidates.sizes)), list[Witness | None])
         if found is None:
             return None
         with part.doubting(t):
-            if len(found.texts) != len(candidates.sizes):
-                raise ValueError("it lacks witnesses")
             column = {name.removeprefix("decision_"): values for name, values in found.arrays.items()}
             due = {"state": candidates.states, "symbol": candidates.symbols, "n": candidates.sizes}
             same = all(np.array_equal(column[name], of[candidates.order]) for name, of in due.items())
@@ -56,4 +56,4 @@ class KeptLayer(NamedTuple):
             right = np.where(promoted, target == states - 1, (target >= 0) & (target < states))
             if not right.all() or (column["nearest"] >= states).any():
                 raise ValueError("it leads to states that do not exist")
-        return cls(decisions_of(found.arrays, found.texts), found.figures)
+            return cls(decisions_of(found.arrays, found.records, alphabet), found.figures)

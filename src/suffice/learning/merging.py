@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.evidence.bounds import Bound
+from suffice.evidence.events import Witness
 from suffice.evidence.statistic import Layer
 from suffice.kernels.array_types import Codes, Float, Int64
 
@@ -38,8 +39,10 @@ class Verdict(NamedTuple):
     """What becomes of a candidate; a tuple, because there is one for every candidate.
 
     >>> verdict = model.decisions[3].verdict
-    >>> verdict.promoted, verdict.nearest, verdict.witness
-    (True, 0, 'within 4 steps, observation = (1, 2, clear): 0.52 against 0.00')
+    >>> verdict.promoted, verdict.nearest
+    (True, 0)
+    >>> suffice.describe_witness(verdict.witness, model.rdp.alphabet)
+    'within 4 steps, observation = (1, 2, clear): 0.52 against 0.00'
     """
 
     target: int  # the state it becomes or joins
@@ -49,7 +52,7 @@ class Verdict(NamedTuple):
     distance: float | None = None
     threshold: float | None = None
     detectable: float | None = None  # a difference in frequency that would have made them distinct
-    witness: str = ""  # the event on which they differ most
+    witness: Witness | None = None  # the event on which they differ most
 
 
 class Merger:
@@ -89,15 +92,5 @@ class Merger:
         sizes, events = self._state_sizes[: self._n_states], self._layer.events
         return self._bound.thresholds(self._sizes[c], sizes, self._size, events, self._delta, self._estimates)
 
-    def _witness(self, c: int, q: int, event: int) -> str:
-        if event < 0:
-            return ""
-        return f"{self._layer.describe(event)}: {against(*self._layer.frequencies(c, q, event))}"
-
-
-def against(p1: float, p2: float) -> str:
-    """Two frequencies, with as many digits as it takes to see the difference."""
-    difference, digits = abs(p1 - p2), 2
-    while digits < 6 and difference < 10.0**-digits:
-        digits += 1
-    return f"{p1:.{digits}f} against {p2:.{digits}f}"
+    def _witness(self, c: int, q: int, event: int) -> Witness | None:
+        return None if event < 0 else Witness(self._layer.event(event), *self._layer.counts(c, q, event))

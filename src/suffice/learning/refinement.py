@@ -26,13 +26,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.automata.histories import show_symbol
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Outline, weights
 from suffice.data.log import Log
 from suffice.data.queries import Nothing, View
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError
+from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
 from suffice.files.checkpoints import NOWHERE, Part
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import walking
@@ -116,21 +116,17 @@ class _Reference:
         """Of the states of a layer; histories of that layer never meet those before."""
         return int(np.searchsorted(self._tables[:, 0], self.rdp.offsets()[layer]))
 
-    def describe(self, cell: int, one: Int64, other: Int64) -> str:
-        """What a cell says about two rows of counts, in words."""
+    def witness(self, cell: int, one: Int64, other: Int64) -> Witness:
+        """What a cell says about two rows of counts."""
         rdp = self.rdp
         table = int(np.searchsorted(self.begin, cell, side="right")) - 1
         state, action = (int(code) for code in self._tables[table])
         letter, layer = int(self._letter_of[cell]), int(rdp.layer_of()[state])
-        outcome = f"{rdp.alphabet.action(action)} → something new"
-        if letter >= 0:
-            reward = rdp.alphabet.rewards[rdp.letters[letter, 2]]
-            outcome = f"{show_symbol(rdp.symbol(int(self.symbol_of_letter[letter])))} with reward {reward:g}"
-        counts = [
-            f"{int(row[cell])} of {int(row[self.begin[table] : self.begin[table + 1]].sum())}" for row in (one, other)
-        ]
-        where = f"at step {layer}, in what was state {layer}.{state - rdp.offsets()[layer]}"
-        return f"{where}, {outcome}: {' against '.join(counts)}"
+        what = Shown(*rdp.letters[letter].tolist()) if letter >= 0 else New(action)
+        k1, k2 = int(one[cell]), int(other[cell])
+        n1, n2 = (int(row[self.begin[table] : self.begin[table + 1]].sum()) for row in (one, other))
+        place = InState(layer, state - int(rdp.offsets()[layer]))
+        return Witness(OutcomeAt(place, what), k1, n1, k2, n2)
 
 
 class _Walk(NamedTuple):
@@ -275,7 +271,7 @@ class _Layer:
 
     def _verdict(self, near: _Found) -> Verdict:
         told = near.telling >= 0
-        witness = self._reference.describe(near.telling, near.row, self._states[near.state]) if told else ""
+        witness = self._reference.witness(near.telling, near.row, self._states[near.state]) if told else None
         threshold = self._threshold if len(self._tables) > 1 else None
         return Verdict(near.state, nearest=near.state, distance=near.evidence, threshold=threshold, witness=witness)
 
@@ -302,7 +298,7 @@ class _SecondLook:
             counts.append(self._engine.letters(t, join, len(label_of)))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
             labels = self._tau[label_of[candidates.states], candidates.symbols]  # [C]
-            layer = KeptLayer.recall(kept, t, candidates)
+            layer = KeptLayer.recall(kept, t, candidates, first.alphabet)
             if layer is None:
                 layer = self._merge(t + 1, candidates, join, labels)
                 layer.keep(kept, t)

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.automata.histories import History, show_symbol
+from suffice.automata.histories import History
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.evidence.bounds import LIKELIHOOD_RATIO
+from suffice.evidence.events import Chosen, OutcomeAt, Shown, StepsLater, Witness
 from suffice.kernels.array_types import Float, Int64
 from suffice.learning.decisions import Decision
-from suffice.learning.merging import against
 
 LEVEL = 1e-3  # with so small a probability two equal states seem to differ
 CELLS = 1 << 20  # of a table that is worked on at a time
@@ -35,7 +35,7 @@ class Reason(NamedTuple):
 
     state: int  # numbered over all layers, as is the other
     other: int
-    text: str  # what differs, the state's frequency before the other's
+    witness: Witness  # what differs, the state's counts before the other's
     first: History  # what has to happen to both before it shows, () if it shows at once
     learned: bool  # by the learner, at the time; else found afterwards in the counts
 
@@ -57,22 +57,20 @@ def reasons(rdp: RDP, decisions: Sequence[Decision], most: int = 5) -> list[list
         if (way := walks.way(q, other)) is not None:
             one, two, event, symbols = way
             first = tuple(map(rdp.symbol, symbols))
-            found[q].append(Reason(q, other, events.say(event, one, two, len(first)), first, False))
+            found[q].append(Reason(q, other, events.witness(event, one, two, len(first)), first, False))
     return found
 
 
-def _learned(rdp: RDP, decisions: Sequence[Decision]) -> dict[tuple[int, int], str]:
+def _learned(rdp: RDP, decisions: Sequence[Decision]) -> dict[tuple[int, int], Witness]:
     """The learner's reasons by pair: of each state that was promoted, against the nearest, and the other way round."""
     offsets = np.zeros(1, np.int64) if rdp.stationary else rdp.offsets()
-    found: dict[tuple[int, int], str] = {}
+    found: dict[tuple[int, int], Witness] = {}
     for d in decisions:
         verdict = d.verdict
         if verdict.promoted and verdict.nearest is not None and verdict.witness and verdict.nearest != verdict.target:
             pair = int(offsets[d.layer]) + verdict.target, int(offsets[d.layer]) + verdict.nearest
-            event, _, counts = verdict.witness.rpartition(": ")
-            mine, _, theirs = counts.partition(" against ")
             found.setdefault(pair, verdict.witness)
-            found.setdefault((pair[1], pair[0]), f"{event}: {theirs} against {mine}")
+            found.setdefault((pair[1], pair[0]), verdict.witness.swapped())
     return found
 
 
@@ -80,31 +78,28 @@ def _learned(rdp: RDP, decisions: Sequence[Decision]) -> dict[tuple[int, int], s
 class _Events:
     """What may happen next in each state: an outcome of an action, given that action, or a choice."""
 
-    words: tuple[str, ...]  # [V]
+    outcomes: tuple[Shown | Chosen, ...]  # [V]
     times: Int64  # [Q, V] how often each did
     chances: Int64  # [Q, V] and could have
 
     @classmethod
     def of(cls, rdp: RDP) -> _Events:
-        alphabet, taken = rdp.alphabet, np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
+        taken = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
         np.add.at(taken.T, rdp.letters[:, 0], rdp.counts.T)
-        outcomes = np.flatnonzero(rdp.letters[:, 0] > PAD)
-        words = [
-            f"{show_symbol((alphabet.action(a), alphabet.observation(o)))} with reward {alphabet.rewards[r]:g}"
-            for a, o, r in rdp.letters[outcomes].tolist()
-        ]
-        words += ["the episode is over", *(f"{action} is chosen" for action in alphabet.actions)]
+        shown = np.flatnonzero(rdp.letters[:, 0] > PAD)
+        outcomes: list[Shown | Chosen] = [Shown(*letter) for letter in rdp.letters[shown].tolist()]
+        outcomes += [Chosen(action) for action in range(PAD, rdp.alphabet.n_actions)]
         choices = taken[:, PAD:]
         visits = np.broadcast_to(taken.sum(axis=1)[:, None], choices.shape)
-        times = np.concatenate([rdp.counts[:, outcomes], choices], axis=1)
-        return cls(tuple(words), times, np.concatenate([taken[:, rdp.letters[outcomes, 0]], visits], axis=1))
+        times = np.concatenate([rdp.counts[:, shown], choices], axis=1)
+        return cls(tuple(outcomes), times, np.concatenate([taken[:, rdp.letters[shown, 0]], visits], axis=1))
 
     def differ(self, pairs: Int64) -> Int64:
         """[P] the event that tells most about each pair [P, 2], UNSEEN where none tells enough."""
-        enough = float(LIKELIHOOD_RATIO.threshold(1, np.ones(1, np.int64), len(self.words), LEVEL)[0])
+        enough = float(LIKELIHOOD_RATIO.threshold(1, np.ones(1, np.int64), len(self.outcomes), LEVEL)[0])
         alone = _information(self.times, self.chances)
         most = np.full(len(pairs), UNSEEN, np.int64)
-        step = max(CELLS // len(self.words), 1)
+        step = max(CELLS // len(self.outcomes), 1)
         for begin in range(0, len(pairs), step):
             one, other = pairs[begin : begin + step].T
             k, n = self.times[one] + self.times[other], self.chances[one] + self.chances[other]
@@ -114,13 +109,10 @@ class _Events:
             most[begin : begin + step] = np.where(told, event, UNSEEN)
         return most
 
-    def say(self, event: int, one: int, other: int, later: int) -> str:
+    def witness(self, event: int, one: int, other: int, later: int) -> Witness:
         """How often an event happens in two states that are so many steps away."""
-        counts = [(int(self.times[q, event]), int(self.chances[q, event])) for q in (one, other)]
-        frequencies = against(*(k / n for k, n in counts))
-        told = ", ".join(f"{k:,} of {n:,}" for k, n in counts)
-        when = "next" if not later else f"{later} step{'s' if later > 1 else ''} later"
-        return f"{when}, {self.words[event]}: {frequencies} ({told})"
+        (k1, n1), (k2, n2) = ((int(self.times[q, event]), int(self.chances[q, event])) for q in (one, other))
+        return Witness(OutcomeAt(StepsLater(later), self.outcomes[event]), k1, n1, k2, n2)
 
 
 def _information(k: Int64, n: Int64) -> Float:
@@ -132,7 +124,7 @@ def _information(k: Int64, n: Int64) -> Float:
     return times_its_logarithm(k) + times_its_logarithm(n - k) - times_its_logarithm(n)
 
 
-def _neighbours(rdp: RDP, events: _Events, most: int, learned: dict[tuple[int, int], str]) -> list[list[int]]:
+def _neighbours(rdp: RDP, events: _Events, most: int, learned: dict[tuple[int, int], Witness]) -> list[list[int]]:
     """For each state those most like it in its layer, the nearest first; the learner's nearest is one of them.
 
     The start of a stationary automaton is like none, since nothing was chosen there.

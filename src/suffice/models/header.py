@@ -18,7 +18,7 @@ from suffice.planning.regorl import Solution
 from suffice.version import __version__
 
 FORMAT = "suffice-rdp"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
 

@@ -1,8 +1,8 @@
 """Model files: an automaton, how it came about, and nothing that could run.
 
-A file is a zip archive of a JSON header, a JSON list of witnesses and plain arrays; reading it executes nothing. Equal
-results give equal bytes. What differs from run to run although the result does not (seconds, memory) is no part of the
-model and stands in a small file beside it.
+A file is a zip archive of a JSON header, a JSON list of witnesses and plain arrays: data only, no sentences, and
+reading it executes nothing. Equal results give equal bytes. What differs from run to run although the result does not
+(seconds, memory) is not part of the model and stands in a small file beside it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from suffice.automata.describe import readable
 from suffice.automata.rdp import BEHAVE, RDP
-from suffice.automata.wording import Wording
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.log import Log
 from suffice.errors import ModelError
 from suffice.evidence.bounds import BOUNDS, Bound
+from suffice.evidence.events import Witness
 from suffice.files.archives import Kind, Shape, opened, write_archive
 from suffice.learning.adact_h import Learned
 from suffice.learning.borderline import Doubt, doubts
@@ -39,6 +40,7 @@ MODEL_FILE = Kind(
     ModelError,
     remake="learn or copy it again",
     make="make one with: suffice learn LOG -o",
+    renew="learn it again from its log",
 )
 
 
@@ -95,11 +97,8 @@ class Model:
 
     @property
     def in_words(self) -> Model:
-        """The same for people: bins read as the values they hold, also where states were told apart by them."""
-        words, told = Wording(self.rdp.alphabet, self.about.bins), []
-        for d in self.decisions:
-            told.append(d._replace(verdict=d.verdict._replace(witness=words.sentence(d.verdict.witness))))
-        return replace(self, rdp=replace(self.rdp, alphabet=words.alphabet()), decisions=tuple(told))
+        """The same for people: with an alphabet in which bins read as the values they hold."""
+        return replace(self, rdp=replace(self.rdp, alphabet=readable(self.rdp.alphabet, self.about.bins)))
 
     @classmethod
     def of(
@@ -157,14 +156,14 @@ class Model:
         """Read a model file; a damaged or foreign one is refused in one line."""
         with opened(Path(path), MODEL_FILE) as archive:
             about = archive.header(About)
-            witnesses = archive.text("witnesses", list[str])
+            witnesses = archive.text("witnesses", list[Witness | None])
             arrays = archive.arrays(_declared(about, len(witnesses), cut="cut.npy" in archive.members))
             if about.layers != arrays["layers"].tolist():
                 raise ValueError("its header is of another automaton")
             letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
             rdp = RDP(_alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
             _refuse_strange(arrays, rdp)
-            return cls(rdp, about, decisions_of(arrays, witnesses), _plan_of(about, arrays, rdp))
+            return cls(rdp, about, decisions_of(arrays, witnesses, rdp.alphabet), _plan_of(about, arrays, rdp))
 
 
 def load(path: str | Path) -> Model:

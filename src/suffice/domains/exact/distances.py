@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.automata.describe import describe_event
+from suffice.data.alphabet import Alphabet
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.minimal import Minimal
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import FISHER_EXACT
-from suffice.evidence.language_counts import LanguageCounts, describe_simple
+from suffice.evidence.events import Event
+from suffice.evidence.language_counts import LanguageCounts, simple_events
 from suffice.evidence.languages import Family, Patterns, Words
 from suffice.evidence.word_counts import BackwardAutomaton, Level
 from suffice.kernels.array_types import Array
@@ -52,7 +54,8 @@ class Futures:
     layer: int
     size: int  # |X|
     probabilities: Array  # [Q_t, E] one column for each language that can be told from the others
-    describe: Callable[[int], str]
+    event: Callable[[int], Event]  # of a column
+    alphabet: Alphabet
 
 
 def letters_as_log(minimal: Minimal) -> Episodes:
@@ -92,7 +95,8 @@ def _simple(minimal: Minimal, family: Family, patterns: Patterns, letters: list[
         ahead = np.add.reduceat(p * np.where(hit, 1, ahead[arrows.target]), starts)
         last = following if length == 1 else np.add.reduceat(p * last[arrows.target], starts)
         columns = following if length == 1 else np.concatenate([ahead, following, last], axis=1)
-        yield Futures(t, family.size(patterns.formal, length), columns, describe_simple(patterns, length))
+        size, event = family.size(patterns.formal, length), simple_events(patterns, length)
+        yield Futures(t, size, columns, event, minimal.alphabet)
 
 
 def _general(
@@ -117,9 +121,12 @@ def _general(
         columns = words.languages(length)
         level = Level.reaching(automaton.rows[used][:, columns], columns, family.k, MEMORY)
         probabilities = np.stack([level.weigh(np.arange(len(used)), mine) for mine in share])
+        event = _event_of(level, words, patterns)
+        yield Futures(t, family.size(patterns.formal, length), probabilities, event, minimal.alphabet)
 
-        describe = partial(level.describe, word=partial(words.describe, name=patterns.name))
-        yield Futures(t, family.size(patterns.formal, length), probabilities, describe)
+
+def _event_of(level: Level, words: Words, patterns: Patterns) -> Callable[[int], Event]:
+    return lambda column: level.event(column, lambda word: words.word(word, patterns.pattern))
 
 
 def closest_in(found: Futures) -> Closest | None:
@@ -139,8 +146,9 @@ def closest_in(found: Futures) -> Closest | None:
         event = int(np.argmax(differences)) if len(differences) else -1
         distance = differences[event] if event >= 0 else 0
         if best is None or distance < best.distance:
-            said = (found.describe(event), (exact[p][event], exact[q][event])) if distance else ("", None)
-            best = Closest(distance, found.layer, (int(p), int(q)), *said)
+            said = describe_event(found.event(event), found.alphabet) if distance else ""
+            both = (exact[p][event], exact[q][event]) if distance else None
+            best = Closest(distance, found.layer, (int(p), int(q)), said, both)
     return best
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.automata.histories import show_symbol
 from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import PAD, STOP, smallest_uint
 from suffice.data.episodes import Episodes, weights
 from suffice.errors import SettingsError
+from suffice.evidence.events import After, Chosen, Later, New, OutcomeAt, Paid, Shown, Witness
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Codes, Int32, Int64
@@ -99,19 +99,16 @@ class Steps:
         for key, places in grouped(keys.ravel(), most):
             yield *divmod(key, len(self.symbols)), places // self.horizon, places % self.horizon
 
-    def describe(self, event: int) -> str:
-        """A choice, a reward or an observation in words."""
-        alphabet, letters = self.episodes.alphabet, self.episodes.letters
+    def outcome(self, event: int) -> Chosen | Paid | Shown | New:
+        """A choice, a reward or an observation."""
+        letters = self.episodes.letters
         of_pairs, of_choices = len(self.symbol_of), 2 * len(self.symbol_of) - len(letters)
         if event == NEW:
-            return "something new"
+            return New()
         if event >= of_choices:
-            return f"{alphabet.action(event - of_choices)} is chosen"
-        a, o, r = (int(code) for code in letters[self._letter_of(event)])
-        paid = f"with reward {alphabet.rewards[r]:g}"
-        if event >= of_pairs:
-            return f"{alphabet.action(a)} {paid}"
-        return f"{show_symbol((alphabet.action(a), alphabet.observation(o)))} {paid}"
+            return Chosen(event - of_choices)
+        a, o, r = letters[self._letter_of(event)].tolist()
+        return Paid(a, r) if event >= of_pairs else Shown(a, o, r)
 
     def _letter_of(self, event: int) -> int:
         """A letter that has the event."""
@@ -246,8 +243,8 @@ class Labelling:
                 return depth
         return DEPTH
 
-    def describe(self, cell: int, one: Int64, other: Int64) -> str:
-        """What a cell says about two rows of counts, in words."""
+    def witness(self, cell: int, one: Int64, other: Int64) -> Witness:
+        """What a cell says about two rows of counts."""
         first = self.labels.first
         if cell < first:
             tables, rows = self.tree_tables, (one[:first], other[:first])
@@ -255,18 +252,18 @@ class Labelling:
             tables, cell = self.tables, cell - first
             rows = tuple(row[first:].reshape(DEPTH + 1, -1).sum(axis=0) for row in (one, other))
         g = int(np.searchsorted(tables.begin, cell, side="right")) - 1
-        node, what = int(tables.nodes[g]), self._steps.describe(int(tables.event_of[cell]))
-        where = self._path(node) if tables is self.tree_tables else "in a state that both come to later"
-        counts = [f"{row[cell]} of {row[tables.begin[g] : tables.begin[g + 1]].sum()}" for row in rows]
-        return f"{where}, {what}: {' against '.join(counts)}"
+        what = self._steps.outcome(int(tables.event_of[cell]))
+        place = self._path(int(tables.nodes[g])) if tables is self.tree_tables else Later()
+        (k1, n1), (k2, n2) = ((int(row[cell]), int(row[tables.begin[g] : tables.begin[g + 1]].sum())) for row in rows)
+        return Witness(OutcomeAt(place, what), k1, n1, k2, n2)
 
-    def _path(self, node: int) -> str:
-        episodes, words = self._steps.episodes, []
+    def _path(self, node: int) -> After:
+        symbols = []
         while node:
             node, y = self._parents[node]
-            a, o = (int(code) for code in self._steps.symbols[y])
-            words.append(show_symbol((episodes.alphabet.action(a), episodes.alphabet.observation(o))))
-        return f"after {' · '.join(reversed(words))}" if words else "next"
+            a, o = self._steps.symbols[y].tolist()
+            symbols.append((a, o))
+        return After(tuple(reversed(symbols)))
 
 
 def _tree(steps: Steps, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:

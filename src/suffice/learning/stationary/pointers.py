@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.automata.rdp import UNSEEN
+from suffice.evidence.events import Witness
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Int32, Int64
@@ -154,7 +155,7 @@ class Round:
         near = _nearest([compare.with_state(s) for s in others], threshold)
         alone = near.evidence >= threshold
         told = alone or near.evidence >= CLOSE * threshold
-        why = compare.describe(near) if told else ""
+        why = compare.witness(near) if told else None
         verdict = Verdict(near.state, False, alone, near.state, near.evidence, threshold, witness=why)
         if not alone or n < self._least:
             return verdict
@@ -249,9 +250,9 @@ class _Comparison:
         self._count_twice(state, -1)
         return _Near(state, *found)
 
-    def describe(self, near: _Near) -> str:
-        """What differs most, in words."""
-        return self._round._labelling.describe(near.telling, *self.rows(near)) if near.telling >= 0 else ""
+    def witness(self, near: _Near) -> Witness | None:
+        """What differs most."""
+        return self._round._labelling.witness(near.telling, *self.rows(near)) if near.telling >= 0 else None
 
     def rows(self, near: _Near) -> tuple[Int64, Int64]:
         """Both rows, split as they differ most."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.automata.rdp import UNSEEN
+from suffice.evidence.events import Witness
 from suffice.files.archives import Shape
 from suffice.files.checkpoints import Found, Part
 from suffice.kernels.array_types import Array, Int32
@@ -51,13 +52,11 @@ def recall_round(part: Part, i: int, steps: Steps, total: int) -> FoundRound | N
     """Read a round of so many episodes again, if the run got so far; refuse what leads to states that there are not."""
     shapes: dict[str, tuple[str, Shape]] = {"settled": ("i", ("Q", len(steps.symbols)))}
     shapes |= {"tests": ("f", ("T",)), "depths": ("i", ("D",)), "apart": ("i", ("K", 4))}
-    found = part.recall(i, shapes | shapes_of_decisions("C"))
+    found = part.recall(i, shapes | shapes_of_decisions("C"), list[Witness | None])
     if found is None:
         return None
     arrays = found.arrays
     with part.doubting(i):
-        if len(found.texts) != len(arrays["decision_n"]):
-            raise ValueError("it lacks witnesses")
         settled = _within(arrays["settled"], UNSEEN, len(arrays["settled"]))
         if (settled[:, steps.ends()] != END).any():
             raise ValueError("episodes go on after their end")
@@ -69,7 +68,8 @@ def recall_round(part: Part, i: int, steps: Steps, total: int) -> FoundRound | N
         tests, depths = arrays["tests"], _within(arrays["depths"], 0, DEPTH + 1)
         if not ((tests > 0) & (tests < 1)).all():
             raise ValueError("the levels of its tests are no probabilities")
-    choices = [Choice(d.state, d.symbol, d.n, d.verdict) for d in decisions_of(arrays, found.texts)]
+        decisions = decisions_of(arrays, found.records, steps.episodes.alphabet)
+    choices = [Choice(d.state, d.symbol, d.n, d.verdict) for d in decisions]
     edges: dict[Edge, Edge] = {(a, b): (c, d) for a, b, c, d in apart.tolist()}
     outcome = Outcome(tau, choices, tests.tolist(), depths.tolist(), edges)
     return FoundRound(settled.astype(np.int32), outcome)

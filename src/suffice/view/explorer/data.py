@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.automata.describe import describe_witness
 from suffice.automata.histories import History, show
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_summary import arrivals
@@ -209,12 +210,12 @@ def _labels(rdp: RDP, arrows: Sequence[Arrow]) -> list[list[Line]]:
 
 def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:
     """Why each state is one of its own."""
-    by_state = reasons(model.rdp, model.decisions, MOST_REASONS)
+    by_state, alphabet = reasons(model.rdp, model.decisions, MOST_REASONS), model.rdp.alphabet
     found = [reason for some in by_state for reason in some]
     return {
         "begin": _begins([len(some) for some in by_state]),
         "other": [reason.other for reason in found],
-        "text": [texts.number(reason.text) for reason in found],
+        "text": [texts.number(describe_witness(reason.witness, alphabet)) for reason in found],
         "first": [texts.number(_shown(reason.first)) for reason in found],
         "learned": [int(reason.learned) for reason in found],
     }
@@ -223,13 +224,14 @@ def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:
 def _doubts(model: Model, texts: _Texts) -> dict[str, Any]:
     """Merges that were undecided, at the state that they ended in."""
     found: dict[int, list[Doubt]] = {}
+    alphabet = model.rdp.alphabet
     for doubt in model.undecided():
         found.setdefault(model.rdp.run(doubt.histories[1]), []).append(doubt)
     rows = [(q, doubt) for q, some in sorted(found.items()) for doubt in some[:MOST_DOUBTS]]
     return {
         "state": [q for q, _ in rows],
         "candidate": [texts.number(show(doubt.histories[0])) for _, doubt in rows],
-        "text": [texts.number(doubt.witness) for _, doubt in rows],
+        "text": [texts.number(describe_witness(doubt.witness, alphabet)) for _, doubt in rows],
         "episodes": [round(doubt.episodes) for _, doubt in rows],
     }
 

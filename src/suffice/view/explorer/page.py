@@ -15,7 +15,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from suffice.automata.wording import Wording
+from suffice.automata.describe import readable
 from suffice.data.episodes import Episodes
 from suffice.models.model import Model
 from suffice.view.explorer.comparing import comparison_data
@@ -46,7 +46,7 @@ def page_of(
     """
     models = [each.in_words for each in (model, other) if each is not None]
     if episodes is not None:
-        episodes = replace(episodes, alphabet=Wording(episodes.alphabet, model.about.bins).alphabet())
+        episodes = replace(episodes, alphabet=readable(episodes.alphabet, model.about.bins))
     names = [title or "the model", other_title or "the other model"]
     data = {
         "models": [model_data(each, name) for each, name in zip(models, names, strict=False)],

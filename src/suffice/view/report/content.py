@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from suffice.automata.describe import apart, describe_witness
 from suffice.automata.rdp import BEHAVE
 from suffice.automata.state_summary import arrivals
-from suffice.automata.wording import apart
 from suffice.data.alphabet import in_order
 from suffice.evidence.estimates import Estimate
 from suffice.models.header import About, Planned
@@ -67,7 +67,8 @@ def content_of(model: Model, evaluation: Judged | None, title: str) -> Content:
         lasts=None if model.plan is None else lasting(model),
         evaluation=_evaluated(evaluation),
         undecided=[
-            Undecided(*apart(*doubt.histories), doubt.witness, doubt.episodes) for doubt in undecided[:MOST_DOUBTS]
+            Undecided(*apart(*doubt.histories), describe_witness(doubt.witness, model.rdp.alphabet), doubt.episodes)
+            for doubt in undecided[:MOST_DOUBTS]
         ],
         undecided_left_out=max(len(undecided) - MOST_DOUBTS, 0),
         untried=tried[:MOST_GAPS],

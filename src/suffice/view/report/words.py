@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from suffice.automata.describe import brief, ranges
 from suffice.automata.state_summary import Arrival, arrivals
-from suffice.automata.wording import brief, ranges
 from suffice.data.alphabet import Value
 from suffice.evidence.tables import STATISTICS
 from suffice.learning.adact_h import Settings

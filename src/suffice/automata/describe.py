@@ -1,0 +1,210 @@
+"""Sentences for people: values, histories, events and witnesses in words.
+
+What is described is data, and the alphabet says what its codes stand for. `readable` gives an alphabet whose bins read
+as the ranges of values they hold; described with it, an event names ranges too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise, takewhile
+
+from suffice.automata.histories import History, show, show_symbol
+from suffice.data.alphabet import PAD, STOP, Alphabet, Value
+from suffice.evidence import events
+from suffice.evidence.events import Event, OutcomeAt, Pattern, Witness
+
+LONGEST = 5  # symbols of a history; of a longer one the middle is left out
+DIGITS = range(4, 18)  # of the edges of bins: as few as tell them apart
+
+
+# ---------------------------------------------------------------- bins
+
+
+class Bin(int):
+    """The number of a bin in all respects, but it reads as the values that the bin holds."""
+
+    words: str
+
+    def __new__(cls, number: int, words: str) -> Bin:
+        made = super().__new__(cls, number)
+        made.words = words
+        return made
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def ranges(edges: Sequence[float]) -> list[str]:
+    """Bins by the values they hold; none without edges."""
+    if not edges:
+        return []
+    told = next(told for n in DIGITS if len(set(told := [f"{e:.{n}g}" for e in edges])) == len(set(edges)))
+    return [f"below {told[0]}", *(f"{low} to {high}" for low, high in pairwise(told)), f"{told[-1]} or more"]
+
+
+def readable(alphabet: Alphabet, bins: Mapping[str, Sequence[float]]) -> Alphabet:
+    """The same alphabet, in which binned features, given by the edges of their bins, read as ranges."""
+    told = [ranges(bins.get(name, ())) for name in alphabet.features]
+
+    def read(observation: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(_read_bin(value, words) for words, value in zip(told, observation, strict=True))
+
+    return replace(alphabet, observations=tuple(map(read, alphabet.observations)))
+
+
+def _read_bin(value: Value, words: Sequence[str]) -> Value:
+    """What is not the number of a bin, as in a forged file, reads as it is."""
+    return Bin(value, words[value]) if isinstance(value, int) and 0 <= value < len(words) else value
+
+
+# ---------------------------------------------------------------- histories
+
+
+def brief(history: History) -> str:
+    """As `show`, a long one without its middle."""
+    if len(history) <= LONGEST:
+        return show(history)
+    left_out = len(history) - LONGEST + 1
+    return f"{show(history[:1])} · … {left_out} more … · {show(history[-LONGEST + 2 :])}"
+
+
+def apart(one: History, other: History) -> tuple[str, str]:
+    """Two histories from where they differ; what comes before is left out where that makes them shorter."""
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    if alike < 2 or alike == min(len(one), len(other)):
+        return brief(one), brief(other)
+    before = f"… {alike} alike … · "
+    return before + brief(one[alike:]), before + brief(other[alike:])
+
+
+# ---------------------------------------------------------------- events and witnesses
+
+
+def describe_witness(witness: Witness | None, alphabet: Alphabet) -> str:
+    """Say what two samples differ by, and how often it occurs in each; nothing without a witness.
+
+    Parameters
+    ----------
+    witness
+        Of a decision: `decision.verdict.witness`.
+    alphabet
+        Of the automaton: `model.rdp.alphabet`. Bins read as ranges with that of `model.in_words`.
+
+    Examples
+    --------
+    >>> witness = model.decisions[3].verdict.witness
+    >>> suffice.describe_witness(witness, model.rdp.alphabet)
+    'within 4 steps, observation = (1, 2, clear): 0.52 against 0.00'
+    """
+    if witness is None:
+        return ""
+    event, k1, n1, k2, n2 = witness
+    said = f"{describe_event(event, alphabet)}:"
+    if not isinstance(event, OutcomeAt):
+        return f"{said} {_against(k1, n1, k2, n2)}"
+    if isinstance(event.place, events.StepsLater):
+        return f"{said} {_against(k1, n1, k2, n2)} ({k1:,} of {n1:,}, {k2:,} of {n2:,})"
+    return f"{said} {k1} of {n1} against {k2} of {n2}"
+
+
+def describe_event(event: Event, alphabet: Alphabet) -> str:
+    """An event in words: "within 4 steps, action = N and reward = 4"."""
+    match event:
+        case events.Within(steps, pattern):
+            return f"within {steps} steps, {_pattern(pattern, alphabet)}"
+        case events.Next(pattern):
+            return f"at the next step, {_pattern(pattern, alphabet)}"
+        case events.Last(pattern):
+            return f"at the last step, {_pattern(pattern, alphabet)}"
+        case events.Word(gaps, patterns):
+            return _word(gaps, [_pattern(pattern, alphabet) for pattern in patterns])
+        case events.EitherOf(left, right):
+            return f"either ({describe_event(left, alphabet)}) or ({describe_event(right, alphabet)})"
+        case events.BothOf(left, right):
+            return f"both ({describe_event(left, alphabet)}) and ({describe_event(right, alphabet)})"
+        case events.Prefix(letters):
+            return "next " + ", ".join(_letter(letter, alphabet) for letter in letters)
+        case events.SketchCell(length, row, column):
+            return f"the next {length} steps are among those of sketch cell {row},{column}"
+        case events.OutcomeAt(place, what):
+            return f"{_place(place, alphabet)}, {_outcome(what, alphabet)}"
+
+
+def _pattern(pattern: Pattern, alphabet: Alphabet) -> str:
+    match pattern:
+        case events.ActionIs(action):
+            return f"action = {alphabet.action(action)}"
+        case events.FeatureIs(feature, example):
+            return f"{alphabet.features[feature]} = {_value(alphabet.observations[example - STOP - 1][feature])}"
+        case events.ObservationIs(observation):
+            seen = alphabet.observation(observation)
+            return "the episode is over" if seen is None else f"observation = ({', '.join(map(_value, seen))})"
+        case events.RewardIs(reward):
+            return f"reward = {alphabet.rewards[reward]:g}"
+        case events.Conjunction(conditions):
+            return " and ".join(_pattern(condition, alphabet) for condition in conditions)
+        case events.AnyOf(left, right):
+            return f"({_pattern(left, alphabet)} or {_pattern(right, alphabet)})"
+        case events.AllOf(left, right):
+            return f"({_pattern(left, alphabet)} and {_pattern(right, alphabet)})"
+
+
+def _value(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _word(gaps: Sequence[bool], patterns: Sequence[str]) -> str:
+    """Patterns with the gaps before each, and after the last."""
+    joins = [("directly followed by", "later")[gap] for gap in gaps[:-1]]
+    joins[:1] = [("at the next step", "at some point")[gap] for gap in gaps[:1]]
+    phrases = [f"{join} {pattern}" for join, pattern in zip(joins, patterns, strict=True)]
+    return ", ".join(phrases) + ("" if gaps[-1] else ", and then nothing")
+
+
+def _letter(letter: events.Letter, alphabet: Alphabet) -> str:
+    a, o, r = letter
+    if a == PAD:
+        return "nothing more"
+    seen = alphabet.observation(o)
+    shown = "the end" if seen is None else f"({', '.join(map(str, seen))})"
+    return f"{alphabet.action(a)} → {shown} / {alphabet.rewards[r]:g}"
+
+
+def _symbol(action: int, observation: int, alphabet: Alphabet) -> str:
+    return show_symbol((alphabet.action(action), alphabet.observation(observation)))
+
+
+def _place(place: events.After | events.Later | events.InState | events.StepsLater, alphabet: Alphabet) -> str:
+    match place:
+        case events.After(symbols):
+            before = " · ".join(_symbol(*symbol, alphabet) for symbol in symbols)
+            return f"after {before}" if before else "next"
+        case events.Later():
+            return "in a state that both come to later"
+        case events.InState(layer, state):
+            return f"at step {layer}, in what was state {layer}.{state}"
+        case events.StepsLater(steps):
+            return "next" if not steps else f"{steps} step{'s' if steps > 1 else ''} later"
+
+
+def _outcome(what: events.Chosen | events.Paid | events.Shown | events.New, alphabet: Alphabet) -> str:
+    match what:
+        case events.Chosen(action):
+            return "the episode is over" if action == PAD else f"{alphabet.action(action)} is chosen"
+        case events.Paid(action, reward):
+            return f"{alphabet.action(action)} with reward {alphabet.rewards[reward]:g}"
+        case events.Shown(action, observation, reward):
+            return f"{_symbol(action, observation, alphabet)} with reward {alphabet.rewards[reward]:g}"
+        case events.New(action):
+            return "something new" if action is None else f"{alphabet.action(action)} → something new"
+
+
+def _against(k1: int, n1: int, k2: int, n2: int) -> str:
+    """Two frequencies, with as many digits as it takes to see the difference."""
+    p1, p2 = k1 / max(n1, 1), k2 / max(n2, 1)
+    difference, digits = abs(p1 - p2), 2
+    while digits < 6 and difference < 10.0**-digits:
+        digits += 1
+    return f"{p1:.{digits}f} against {p2:.{digits}f}"

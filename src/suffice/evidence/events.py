@@ -1,0 +1,279 @@
+"""Events of the future as data: what statistics count, and what a witness says two samples differ by.
+
+An event holds codes of the alphabet (see `data.alphabet`), never text; `automata.describe` makes sentences of it.
+
+    Pattern    a set of steps: conditions on action, feature, observation or reward, and combinations of them
+    Event      a set of futures: a pattern at the next, the last or any step, words of patterns, a prefix, a sketch cell
+    OutcomeAt  an event at one place, whose counts are of the visits there
+
+Every type encodes as a short JSON list that begins with its tag. What is decoded comes from strangers: field types
+bound every number, `refuse_strange` compares codes with an alphabet, and `files.json_text` limits size and depth.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from suffice.data.alphabet import STOP, Alphabet
+
+Number = Annotated[int, Meta(ge=0, lt=1 << 53)]
+Symbol = tuple[Number, Number]  # codes of an action and an observation
+Letter = tuple[Number, Number, Number]  # codes of an action, an observation and a reward
+
+
+class EventNode(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A part of an event: immutable, hashable, a JSON list."""
+
+
+# ---------------------------------------------------------------- patterns: sets of steps
+
+
+class ActionIs(EventNode, frozen=True, tag="action"):
+    """The action is this one."""
+
+    action: Number
+
+
+class FeatureIs(EventNode, frozen=True, tag="feature"):
+    """A feature has the value that it has in an example, the code of an observation."""
+
+    feature: Number  # place among the features
+    example: Number
+
+
+class ObservationIs(EventNode, frozen=True, tag="observation"):
+    """The whole observation is this one; STOP: the episode is over."""
+
+    observation: Number
+
+
+class RewardIs(EventNode, frozen=True, tag="reward"):
+    """The reward is this one."""
+
+    reward: Number
+
+
+Condition = ActionIs | FeatureIs | ObservationIs | RewardIs
+
+
+class Conjunction(EventNode, frozen=True, tag="conjunction"):
+    """All conditions hold at one step."""
+
+    conditions: tuple[Condition, ...]
+
+
+class AnyOf(EventNode, frozen=True, tag="or"):
+    """The union of two patterns."""
+
+    left: Pattern
+    right: Pattern
+
+
+class AllOf(EventNode, frozen=True, tag="and"):
+    """The intersection of two patterns."""
+
+    left: Pattern
+    right: Pattern
+
+
+Pattern = ActionIs | FeatureIs | ObservationIs | RewardIs | Conjunction | AnyOf | AllOf
+
+
+# ---------------------------------------------------------------- outcomes: what happens where
+
+
+class Chosen(EventNode, frozen=True, tag="chosen"):
+    """An action is chosen; PAD: the episode is over."""
+
+    action: Number
+
+
+class Paid(EventNode, frozen=True, tag="paid"):
+    """An action pays a reward."""
+
+    action: Number
+    reward: Number
+
+
+class Shown(EventNode, frozen=True, tag="shown"):
+    """An action leads to an observation and a reward."""
+
+    action: Number
+    observation: Number
+    reward: Number
+
+
+class New(EventNode, frozen=True, tag="new"):
+    """Something that had never been seen there, with an action or at all."""
+
+    action: Number | None = None
+
+
+class After(EventNode, frozen=True, tag="after"):
+    """At the step after some symbols; after none, at the next step."""
+
+    symbols: tuple[Symbol, ...]
+
+
+class Later(EventNode, frozen=True, tag="later"):
+    """In a state that both samples come to, at any later step."""
+
+
+class InState(EventNode, frozen=True, tag="state"):
+    """In a state of the automaton that is refined, by its layer and its place in the layer."""
+
+    layer: Number
+    state: Number
+
+
+class StepsLater(EventNode, frozen=True, tag="steps"):
+    """So many steps later; 0 for the next step."""
+
+    steps: Number
+
+
+class OutcomeAt(EventNode, frozen=True, tag="outcome"):
+    """What happens at a place; its counts are of the visits there, not of the whole sample."""
+
+    place: After | Later | InState | StepsLater
+    what: Chosen | Paid | Shown | New
+
+
+# ---------------------------------------------------------------- events: sets of futures
+
+
+class Within(EventNode, frozen=True, tag="within"):
+    """Some step of all that are left is in a pattern."""
+
+    steps: Number  # that are left
+    pattern: Pattern
+
+
+class Next(EventNode, frozen=True, tag="next"):
+    """The next step is in a pattern."""
+
+    pattern: Pattern
+
+
+class Last(EventNode, frozen=True, tag="last"):
+    """The last step is in a pattern."""
+
+    pattern: Pattern
+
+
+class Word(EventNode, frozen=True, tag="word"):
+    """Steps in several patterns, one after the other, with any steps or none between them."""
+
+    gaps: tuple[bool, ...]  # [n+1] whether there may be steps before each pattern, and after the last
+    patterns: tuple[Pattern, ...]  # [n]
+
+
+class EitherOf(EventNode, frozen=True, tag="either"):
+    """The union of two events."""
+
+    left: Event
+    right: Event
+
+
+class BothOf(EventNode, frozen=True, tag="both"):
+    """The intersection of two events."""
+
+    left: Event
+    right: Event
+
+
+class Prefix(EventNode, frozen=True, tag="prefix"):
+    """The future begins with these steps."""
+
+    letters: tuple[Letter, ...]
+
+
+class SketchCell(EventNode, frozen=True, tag="cell"):
+    """The prefix of a length hashes to a cell of a Count-Min-Sketch."""
+
+    length: Number
+    row: Number
+    column: Number
+
+
+Event = Within | Next | Last | Word | EitherOf | BothOf | Prefix | SketchCell | OutcomeAt
+
+
+class Witness(NamedTuple):
+    """The event on which two samples differ most, and how often it occurs in each.
+
+    Counts of a sketch are its estimates.
+
+    >>> witness = model.decisions[3].verdict.witness
+    >>> witness.k1, witness.n1, witness.k2, witness.n2
+    (35, 67, 0, 69)
+    """
+
+    event: Event
+    k1: Number  # of the candidate
+    n1: Number
+    k2: Number  # of the state it is compared with
+    n2: Number
+
+    def swapped(self) -> Witness:
+        """The same difference, seen from the other sample."""
+        return Witness(self.event, self.k2, self.n2, self.k1, self.n1)
+
+
+# ---------------------------------------------------------------- events from strangers
+
+
+def refuse_strange(witness: Witness | None, alphabet: Alphabet) -> None:
+    """Raise ValueError if a witness names what the alphabet does not have, or has counts that cannot be."""
+    if witness is None:
+        return
+    event, k1, n1, k2, n2 = witness
+    if k1 > n1 or k2 > n2 or not _known(event, alphabet):
+        raise ValueError("its witnesses are of another automaton")
+
+
+def _known(node: Event | Pattern, alphabet: Alphabet) -> bool:
+    match node:
+        case ActionIs(action):
+            return action < alphabet.n_actions
+        case FeatureIs(feature, example):
+            return feature < len(alphabet.features) and STOP < example < alphabet.n_observations
+        case ObservationIs(observation):
+            return observation < alphabet.n_observations
+        case RewardIs(reward):
+            return reward < len(alphabet.rewards)
+        case Conjunction(conditions):
+            return all(_known(condition, alphabet) for condition in conditions)
+        case AnyOf(left, right) | AllOf(left, right) | EitherOf(left, right) | BothOf(left, right):
+            return _known(left, alphabet) and _known(right, alphabet)
+        case Within(_, pattern) | Next(pattern) | Last(pattern):
+            return _known(pattern, alphabet)
+        case Word(gaps, patterns):
+            return len(gaps) == len(patterns) + 1 and all(_known(pattern, alphabet) for pattern in patterns)
+        case Prefix(letters):
+            return all(_is_letter(letter, alphabet) for letter in letters)
+        case OutcomeAt(place, what):
+            symbols = place.symbols if isinstance(place, After) else ()
+            return _is_outcome(what, alphabet) and all(_is_letter((*symbol, 0), alphabet) for symbol in symbols)
+        case SketchCell():
+            return True
+
+
+def _is_letter(letter: Letter, alphabet: Alphabet) -> bool:
+    action, observation, reward = letter
+    return action < alphabet.n_actions and observation < alphabet.n_observations and reward < len(alphabet.rewards)
+
+
+def _is_outcome(what: Chosen | Paid | Shown | New, alphabet: Alphabet) -> bool:
+    match what:
+        case Chosen(action):
+            return action < alphabet.n_actions
+        case Paid(action, reward):
+            return _is_letter((action, STOP, reward), alphabet)
+        case Shown(action, observation, reward):
+            return _is_letter((action, observation, reward), alphabet)
+        case New(action):
+            return action is None or action < alphabet.n_actions

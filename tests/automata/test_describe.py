@@ -1,0 +1,167 @@
+"""Values, histories, events and witnesses as a person reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from suffice.automata.compare import compare
+from suffice.automata.describe import Bin, apart, brief, describe_event, describe_witness, ranges, readable
+from suffice.data.alphabet import PAD, STOP, Alphabet
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.evidence import events
+from suffice.evidence.events import Witness
+from suffice.models.model import Model
+from suffice.planning.regorl import regorl
+
+BINNED = Alphabet(("a",), ("mood", "wait"), (("calm", 0), ("calm", 1), ("angry", 2)), (0.0,))
+READABLE = readable(BINNED, {"wait": [3.6, 6.8]})
+LIGHTS = Alphabet(("go", "stay"), ("light", "wet"), (("green", True), ("red", False)), (0.0, 1.0))
+GO, STAY, GREEN, RED = 2, 3, 1, 2  # codes
+
+
+@pytest.mark.parametrize(
+    ("edges", "told"),
+    [
+        ([], []),
+        ([1.0], ["below 1", "1 or more"]),
+        ([3.6, 6.8], ["below 3.6", "3.6 to 6.8", "6.8 or more"]),
+        ([1000.001, 1000.002], ["below 1000.001", "1000.001 to 1000.002", "1000.002 or more"]),
+    ],
+)
+def test_ranges_tell_bins_apart(edges: list[float], told: list[str]) -> None:
+    assert ranges(edges) == told
+
+
+def test_a_bin_is_its_number_but_for_how_it_reads() -> None:
+    one = Bin(1, "3.6 to 6.8")
+    assert one == 1 and hash(one) == hash(1) and {1: "x"}[one] == "x" and f"{one}" == str(one) == "3.6 to 6.8"
+
+
+def test_the_alphabet_in_words_is_the_same_alphabet() -> None:
+    assert READABLE == BINNED and [str(o[1]) for o in READABLE.observations] == [
+        "6.8 or more",
+        "below 3.6",
+        "3.6 to 6.8",
+    ]
+
+
+def test_what_is_no_bin_of_a_column_reads_as_it_is() -> None:
+    """As in a forged file."""
+    odd = Alphabet(("a",), ("f",), ((0,), (7,), (-1,), ("x",), (0.5,)), (0.0,))
+    read = readable(odd, {"f": [3.0]})
+    assert [str(o[0]) for o in read.observations] == ["-1", "below 3", "0.5", "7", "x"]
+
+
+CONJUNCTION = events.Conjunction((events.ActionIs(GO), events.FeatureIs(0, RED), events.RewardIs(1)))
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (events.Within(4, events.ActionIs(GO)), "within 4 steps, action = go"),
+        (events.Next(events.ActionIs(PAD)), "at the next step, action = pad"),
+        (events.Last(events.ObservationIs(STOP)), "at the last step, the episode is over"),
+        (events.Next(events.ObservationIs(GREEN)), "at the next step, observation = (green, true)"),
+        (events.Next(events.FeatureIs(1, RED)), "at the next step, wet = false"),
+        (events.Next(CONJUNCTION), "at the next step, action = go and light = red and reward = 1"),
+        (
+            events.Next(events.AnyOf(events.RewardIs(0), events.AllOf(events.ActionIs(STAY), events.RewardIs(1)))),
+            "at the next step, (reward = 0 or (action = stay and reward = 1))",
+        ),
+        (
+            events.Word((True, False, True, False), tuple(map(events.ActionIs, (GO, STAY, GO)))),
+            "at some point action = go, directly followed by action = stay, later action = go, and then nothing",
+        ),
+        (events.Word((False, True), (events.RewardIs(1),)), "at the next step reward = 1"),
+        (
+            events.EitherOf(
+                events.Next(events.RewardIs(1)),
+                events.BothOf(events.Last(events.RewardIs(1)), events.Within(2, events.ActionIs(GO))),
+            ),
+            "either (at the next step, reward = 1) or (both (at the last step, reward = 1) and "
+            "(within 2 steps, action = go))",
+        ),
+        (
+            events.Prefix(((GO, GREEN, 1), (STAY, STOP, 0), (PAD, STOP, 0))),
+            "next go → (green, True) / 1, stay → the end / 0, nothing more",
+        ),
+        (events.SketchCell(3, 1, 20), "the next 3 steps are among those of sketch cell 1,20"),
+        (events.OutcomeAt(events.After(()), events.Chosen(GO)), "next, go is chosen"),
+        (
+            events.OutcomeAt(events.After(((GO, RED), (STAY, GREEN))), events.Paid(GO, 1)),
+            "after go → (red, False) · stay → (green, True), go with reward 1",
+        ),
+        (events.OutcomeAt(events.Later(), events.New()), "in a state that both come to later, something new"),
+        (
+            events.OutcomeAt(events.InState(3, 1), events.New(STAY)),
+            "at step 3, in what was state 3.1, stay → something new",
+        ),
+        (
+            events.OutcomeAt(events.StepsLater(1), events.Shown(GO, RED, 0)),
+            "1 step later, go → (red, False) with reward 0",
+        ),
+        (events.OutcomeAt(events.StepsLater(2), events.Chosen(PAD)), "2 steps later, the episode is over"),
+    ],
+)
+def test_every_kind_of_event_is_described(event: events.Event, told: str) -> None:
+    assert describe_event(event, LIGHTS) == told
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (events.Next(events.FeatureIs(1, 3)), "at the next step, wait = 3.6 to 6.8"),
+        (events.Next(events.ObservationIs(1)), "at the next step, observation = (angry, 6.8 or more)"),
+        (
+            events.OutcomeAt(events.After(((2, 1),)), events.Shown(2, 2, 0)),
+            "after a → (angry, 6.8 or more), a → (calm, below 3.6) with reward 0",
+        ),
+    ],
+)
+def test_events_name_bins_by_their_ranges(event: events.Event, told: str) -> None:
+    assert describe_event(event, READABLE) == told
+
+
+@pytest.mark.parametrize(
+    ("event", "counts", "told"),
+    [
+        (events.Last(events.RewardIs(1)), (1, 2, 0, 7), "at the last step, reward = 1: 0.50 against 0.00"),
+        (events.Last(events.RewardIs(1)), (1, 999, 0, 7), "at the last step, reward = 1: 0.001 against 0.000"),
+        (events.Last(events.RewardIs(1)), (0, 0, 0, 0), "at the last step, reward = 1: 0.000000 against 0.000000"),
+        (events.OutcomeAt(events.Later(), events.New()), (3, 4000, 0, 0), ": 3 of 4000 against 0 of 0"),
+        (
+            events.OutcomeAt(events.StepsLater(0), events.Chosen(GO)),
+            (3, 4000, 1, 2),
+            "next, go is chosen: 0.00 against 0.50 (3 of 4,000, 1 of 2)",
+        ),
+    ],
+)
+def test_a_witness_is_described_with_its_frequencies(event: events.Event, counts: Any, told: str) -> None:
+    assert describe_witness(Witness(event, *counts), LIGHTS).endswith(told)
+
+
+def test_without_a_witness_there_is_nothing_to_describe() -> None:
+    assert describe_witness(None, LIGHTS) == ""
+
+
+def test_a_model_in_words_is_the_same_model() -> None:
+    episodes = TMaze(length=2).simulate(1000, 4, np.random.default_rng(1))
+    model = Model.of(regorl(episodes), episodes)
+    binned = Model(
+        model.rdp, msgspec.structs.replace(model.about, bins={"bit1": [0.5]}), model.decisions, model.plan
+    ).in_words
+    assert compare(binned.rdp, model.rdp) is None and binned.decisions == model.decisions
+    assert "0.5 or more" in {str(o[0]) for o in binned.rdp.alphabet.observations}
+    assert model.in_words.rdp.alphabet == model.rdp.alphabet
+
+
+def test_long_histories_are_told_from_where_they_differ() -> None:
+    one = ((None, (0,)), *((("go", (1,)),) * 6), ("a", (1,)))
+    other = (*one[:-1], ("b", (1,)))
+    assert apart(one, other) == ("… 7 alike … · a → (1)", "… 7 alike … · b → (1)")
+    assert apart(one[:2], other[-2:]) == (brief(one[:2]), brief(other[-2:]))
+    assert brief(one) == "(0) · … 4 more … · go → (1) · go → (1) · a → (1)"
