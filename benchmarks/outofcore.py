@@ -77,7 +77,7 @@ def run(log: str, in_pieces: bool) -> dict[str, Any]:
         pieces = Pieces.of(dataset, HowToRead(), room.rows)
         timed("scan", found, lambda: pieces.extent(0, len(dataset.units)))
         stored, report = timed("read", found, lambda: read_stored(dataset, HowToRead(), room))
-        reading = Reading(stored, report.bins, report.notes, None, report.columns)
+        reading = Reading(stored, report.encoder, report.notes)
     else:
         choices = Choices(Settings(threads=THREADS))
         reading = timed("read", found, lambda: of_report(*read_as(log, HowToRead())))
@@ -101,7 +101,7 @@ def warm_up(choices: Choices) -> None:
         dataset = Dataset.of(small)
         assert dataset is not None
         stored, report = read_stored(dataset, HowToRead(), Room(MEMORY, THREADS))
-        learn_model(Reading(stored, report.bins, report.notes, None, report.columns), choices)
+        learn_model(Reading(stored, report.encoder, report.notes), choices)
         learn_model(of_report(*read_as(small, HowToRead())), choices)
 
 

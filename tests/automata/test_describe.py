@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from suffice.automata.compare import compare
-from suffice.automata.describe import Bin, apart, brief, describe_event, describe_witness, ranges, readable
+from suffice.automata.describe import apart, brief, describe_event, describe_witness
 from suffice.data.alphabet import PAD, STOP, Alphabet
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.encoder import Encoder, Labelled
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.evidence import events
 from suffice.evidence.events import Witness
@@ -18,7 +20,7 @@ from suffice.models.model import Model
 from suffice.planning.regorl import regorl
 
 BINNED = Alphabet(("a",), ("mood", "wait"), (("calm", 0), ("calm", 1), ("angry", 2)), (0.0,))
-READABLE = readable(BINNED, {"wait": [3.6, 6.8]})
+READABLE = Encoder(kinds={"wait": Bins((3.6, 6.8))}).display(BINNED)
 LIGHTS = Alphabet(("go", "stay"), ("light", "wet"), (("green", True), ("red", False)), (0.0, 1.0))
 GO, STAY, GREEN, RED = 2, 3, 1, 2  # codes
 
@@ -33,11 +35,11 @@ GO, STAY, GREEN, RED = 2, 3, 1, 2  # codes
     ],
 )
 def test_ranges_tell_bins_apart(edges: list[float], told: list[str]) -> None:
-    assert ranges(edges) == told
+    assert Bins(tuple(edges)).legend() == told
 
 
 def test_a_bin_is_its_number_but_for_how_it_reads() -> None:
-    one = Bin(1, "3.6 to 6.8")
+    one = Labelled(1, "3.6 to 6.8")
     assert one == 1 and hash(one) == hash(1) and {1: "x"}[one] == "x" and f"{one}" == str(one) == "3.6 to 6.8"
 
 
@@ -52,7 +54,7 @@ def test_the_alphabet_in_words_is_the_same_alphabet() -> None:
 def test_what_is_no_bin_of_a_column_reads_as_it_is() -> None:
     """As in a forged file."""
     odd = Alphabet(("a",), ("f",), ((0,), (7,), (-1,), ("x",), (0.5,)), (0.0,))
-    read = readable(odd, {"f": [3.0]})
+    read = Encoder(kinds={"f": Bins((3.0,))}).display(odd)
     assert [str(o[0]) for o in read.observations] == ["-1", "below 3", "0.5", "7", "x"]
 
 
@@ -151,8 +153,9 @@ def test_without_a_witness_there_is_nothing_to_describe() -> None:
 def test_a_model_in_words_is_the_same_model() -> None:
     episodes = TMaze(length=2).simulate(1000, 4, np.random.default_rng(1))
     model = Model.of(regorl(episodes), episodes)
+    encoder = Encoder.of_features(model.encoder.features, {"bit1": Bins((0.5,))})
     binned = Model(
-        model.rdp, msgspec.structs.replace(model.about, bins={"bit1": [0.5]}), model.decisions, model.plan
+        model.rdp, msgspec.structs.replace(model.about, encoder=encoder.to_data()), model.decisions, model.plan
     ).in_words
     assert compare(binned.rdp, model.rdp) is None and binned.decisions == model.decisions
     assert "0.5 or more" in {str(o[0]) for o in binned.rdp.alphabet.observations}

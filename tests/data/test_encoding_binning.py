@@ -121,7 +121,7 @@ def test_bins_are_remembered_and_applied_at_run_time(tmp_path: Path) -> None:
     actions = np.random.default_rng(0).integers(2, size=200)
     source = {**ids, "x": seen, "action": actions, "reward": actions + np.linspace(0, 0.1, 200)}
     episodes, report = read_log(source, bins={"x": (0.1, 0.7), "reward": 2})
-    Model.of(regorl(episodes), episodes, bins=report.bins).save(tmp_path / "a.model")
+    Model.of(regorl(episodes), episodes, encoder=report.encoder).save(tmp_path / "a.model")
     model = Model.load(tmp_path / "a.model")
     assert model.bins == report.bins and len(model.bins["reward"].levels) == 2
     assert read_log(source, bins=model.bins)[0].digest() == episodes.digest()

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from suffice.cli.main import main
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import EqualWidth
-from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.loading import read_source
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces, _marks
@@ -208,7 +208,7 @@ def assert_same(dataset: Dataset, how: HowToRead, threads: int = 2) -> None:
     np.testing.assert_array_equal(np.concatenate([block.word for block in blocks], axis=1), whole.word)
     if whole.weight is not None:
         np.testing.assert_array_equal(np.concatenate([block.weight for block in blocks]), whole.weight)
-    assert (told.columns, told.bins) == (report.columns, report.bins)
+    assert told.encoder == report.encoder
     assert told.notes == report.notes
 
 
@@ -261,8 +261,8 @@ READING: dict[str, dict[str, Any]] = {
 }
 
 
-def how_to(columns: str, **options: Any) -> HowToRead:
-    return HowToRead(Columns.parse(columns), **options)
+def how_to(columns: str, bins: Any = None, **options: Any) -> HowToRead:
+    return HowToRead(EncoderRequest.of(columns, bins), **options)
 
 
 @pytest.mark.parametrize("name", READING)

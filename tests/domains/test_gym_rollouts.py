@@ -19,6 +19,7 @@ from gymnasium.wrappers import FlattenObservation, RecordEpisodeStatistics, Time
 from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import plain
 from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.domains.domain import Domain
 from suffice.domains.exact.values import evaluate
@@ -382,7 +383,7 @@ def test_an_environment_that_says_strings() -> None:
 def test_binned_features() -> None:
     """A value below 5 is called 0, others 1; the wrapper reads it as the policy does."""
     log = [[(a, o and (int(o[0] >= 5), o[1]), r) for a, o, r in episode] for episode in log_by_hand(Recall(), 500)]
-    model = learned(from_values(log), bins={"f0": Bins((5.0,))})
+    model = learned(from_values(log), encoder=Encoder.of_features(("f0", "f1"), {"f0": Bins((5.0,))}))
     assert play(Recall(), model.policy(), 50, seed=1).returns.tolist() == [1.0] * 50
     for follower in (model, model.policy()):
         env = AutomatonState(Recall(), follower)

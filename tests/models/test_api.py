@@ -118,7 +118,7 @@ def test_a_model_can_be_learned_again_as_it_was(here: Path, words: str, chosen: 
 def test_bins_and_columns_are_those_of_the_command_line(here: Path) -> None:
     model = suffice.learn("heat.csv", bins={"heat": 2}, columns=Columns(observations=("heat",)))
     assert saved(model) == by_command("heat.csv", "--bin", "heat=2", "--observations", "heat")
-    assert list(model.about.bins) == ["heat"]
+    assert list(model.bins) == ["heat"]
     again = suffice.learn("heat.csv", like=model)
     assert saved(again) == saved(model)
 
@@ -186,7 +186,7 @@ def test_later_logs_are_binned_as_the_first(here: Path) -> None:
     text = Path("heat.csv").read_text().splitlines()
     Path("hot.csv").write_text("\n".join([text[0], *(line for line in text[1:] if int(line.split(",")[0]) % 2)]))
     first, both = (suffice.learn(data, bins={"heat": 2}) for data in ("heat.csv", ["heat.csv", "hot.csv"]))
-    assert both.about.bins == first.about.bins and both.about.episodes == 600
+    assert both.bins == first.bins and both.about.episodes == 600
 
 
 def test_a_log_that_was_cut_off_does_not_pass_for_one_that_ended(here: Path) -> None:
@@ -341,8 +341,8 @@ def test_an_estimator_learns_as_learn_does(here: Path) -> None:
 
 def test_partial_fit_keeps_the_bins_of_the_first(here: Path) -> None:
     learner = Learner(bins={"heat": 2}).partial_fit("heat.csv")
-    edges = learner.model_.about.bins
-    assert learner.partial_fit("heat.csv").model_.about.bins == edges
+    edges = learner.model_.bins
+    assert learner.partial_fit("heat.csv").model_.bins == edges
     assert learner.model_.about.episodes == 800
 
 

@@ -124,7 +124,7 @@ def test_the_header_says_what_was_learned(tmp_path: Path) -> None:
     about = json.loads(entries_of(tmp_path / "a.model")["header.json"])
     assert about["format"] == "suffice-rdp" and about["format_version"] == 2
     assert about["log_hash"] == episodes.digest() and about["episodes"] == 500 and about["delta"] == 0.01
-    assert about["actions"] == ["E", "N", "S", "W"] and about["features"] == ["bit1", "bit2", "bit3"]
+    assert about["actions"] == ["E", "N", "S", "W"] and about["encoder"]["observations"] == ["bit1", "bit2", "bit3"]
     assert len(about["layers"]) == len(about["candidates"]) == len(about["languages"]) == episodes.horizon + 2
 
 

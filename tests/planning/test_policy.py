@@ -17,8 +17,11 @@ import suffice
 from laws.logs import logs
 from oracle import random_episodes
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
-from suffice.automata.state_tracker import Memory, has_features, read_features
+from suffice.automata.state_tracker import Memory
 from suffice.data.alphabet import Alphabet
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.encoder import Encoder
+from suffice.data.encoding.observations import has_features, values_of
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_log
 from suffice.domains.exact.minimal import minimal_rdp
@@ -350,7 +353,7 @@ def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
         rows += [f"{e},{t},{level},{rng.integers(2)},{rng.integers(2)},{t}" for t, level in enumerate(levels)]
     episodes, report = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
     solution = regorl(episodes)
-    model = Model.of(solution, episodes, bins=report.bins)
+    model = Model.of(solution, episodes, encoder=report.encoder)
     model.save(tmp_path / "a.model")
     policy = Model.load(tmp_path / "a.model").policy()
     states = model.rdp.run_all(episodes)
@@ -371,7 +374,7 @@ def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
 def test_bins_include_their_lower_edges() -> None:
     rdp = automaton([1, 3, 1], [(0, None, b, 0.0, 5, 1 + b) for b in range(3)] + [(1, "l", None, 0.0, 5, 4)])
     for value, bin_ in ((-1e9, 0), (0.99, 0), (1.0, 1), (2.4, 1), (2.5, 2), (np.float32(1e9), 2), (3, 2)):
-        policy = Policy(rdp, plan_of(rdp), bins={"seen": (1.0, 2.5)})
+        policy = Policy(rdp, plan_of(rdp), encoder=Encoder.of_features(("seen",), {"seen": Bins((1.0, 2.5))}))
         policy.reset()
         policy.observe(None, value)
         assert policy.state == 1 + bin_
@@ -535,16 +538,16 @@ def test_histories_of_the_log_never_fall_back(episodes: Episodes, random: Any) -
 @pytest.mark.parametrize("seen", ["many", "10"])
 def test_a_text_where_numbers_were_binned_is_refused(seen: str) -> None:
     """Or is "10" in the last bin?"""
-    policy = Policy(SMALL, plan_of(SMALL), bins={"seen": (1.0, 2.0)})
+    policy = Policy(SMALL, plan_of(SMALL), encoder=Encoder.of_features(("seen",), {"seen": Bins((1.0, 2.0))}))
     policy.reset()
     with pytest.raises(SufficeError):
         policy.act(seen)
 
 
-@pytest.mark.parametrize("bins", [{}, {"seen": (1.0, 2.0)}], ids=["plain", "binned"])
+@pytest.mark.parametrize("kinds", [{}, {"seen": Bins((1.0, 2.0))}], ids=["plain", "binned"])
 @pytest.mark.parametrize("seen", [np.nan, np.inf, -np.inf, np.float32("nan"), np.array([np.nan])], ids=repr)
-def test_what_is_no_finite_number_is_refused_as_in_a_log(seen: Any, bins: Any) -> None:
-    policy = Policy(SMALL, plan_of(SMALL), bins=bins)
+def test_what_is_no_finite_number_is_refused_as_in_a_log(seen: Any, kinds: Any) -> None:
+    policy = Policy(SMALL, plan_of(SMALL), encoder=Encoder.of_features(("seen",), kinds))
     policy.reset()
     for observation in (seen, (seen,), {"seen": seen}):
         with pytest.raises(LogError, match=r"^seen is -?(nan|inf), which is not a finite number; replace it$"):
@@ -581,8 +584,8 @@ def test_vectors_within_an_observation_are_so_many_features() -> None:
 def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_part() -> None:
     """A column of [[x, y]] may be logged as a.0 and a.1, or as a.0.0 and a.0.1."""
     seen = {"a": np.array([[3, 4]]), "b": [[5]]}
-    assert read_features(seen, ("a.0.1", "b.0"), {}) == (4, 5)
-    assert read_features(seen, ("a.1", "b"), {}) == (4, 5)
+    assert values_of(seen, ("a.0.1", "b.0")) == [4, 5]
+    assert values_of(seen, ("a.1", "b")) == [4, 5]
     assert has_features(seen, ("a.1",)) and not has_features(seen, ("a.2",)) and not has_features(seen, ("a.x",))
 
 
@@ -590,7 +593,7 @@ def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_pa
 def test_a_feature_of_several_values_is_refused(seen: Any) -> None:
     assert not has_features({"seen": seen}, ("seen",))
     with pytest.raises(LogError, match=r"^seen is .*, not a single value") as caught:
-        read_features({"seen": seen}, ("seen",), {})
+        values_of({"seen": seen}, ("seen",))
     assert "\n" not in str(caught.value)
 
 

@@ -22,6 +22,8 @@ from suffice.automata.histories import show
 from suffice.automata.rdp import BEHAVE, UNSEEN
 from suffice.automata.state_summary import arrivals
 from suffice.data.alphabet import PAD
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.encoder import Encoder
 from suffice.data.logs.writing import write_log
 from suffice.kernels.comparing import FISHER
 from suffice.learning.borderline import doubts
@@ -171,7 +173,8 @@ def test_states_are_told_by_what_is_seen_on_arrival(model: Model) -> None:
 
 def test_bins_are_told_by_their_ranges() -> None:
     """On the map, in the reasons and in replays, of the log or made up."""
-    about = msgspec.structs.replace(maze().about, bins={"bit1": [0.5]})
+    encoder = Encoder.of_features(maze().encoder.features, {"bit1": Bins((0.5,))})
+    about = msgspec.structs.replace(maze().about, encoder=encoder.to_data())
     for log in (None, maze_log()):
         page = page_of(Model(maze().rdp, about, maze().decisions, maze().plan), episodes=log)
         data = data_of(page)

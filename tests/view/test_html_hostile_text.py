@@ -72,7 +72,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("show", [Model._repr_html_, lambda m: page_of(m, title=m.about.features[0])])
+@pytest.mark.parametrize("show", [Model._repr_html_, lambda m: page_of(m, title=m.encoder.features[0])])
 def test_pages_have_the_same_elements_whatever_the_words(show: Any) -> None:
     hostile, tame = (Elements(show(model(words))) for words in (HOSTILE, TAME))
     assert hostile.found == tame.found

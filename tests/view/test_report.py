@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 from suffice.automata.describe import describe_witness
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.logs.writing import write_log
 from suffice.domains.tasks.t_maze import TMaze
@@ -224,7 +226,9 @@ def test_older_models_do_not_know_how_sure_the_log_is(tmp_path: Path) -> None:
 
 def test_bins_are_told_by_their_ranges() -> None:
     found = model()
-    binned = Model(found.rdp, msgspec.structs.replace(found.about, bins={"bit1": [0.5]}), found.decisions, found.plan)
+    encoder = Encoder.of_features(found.encoder.features, {"bit1": Bins((0.5,))})
+    about = msgspec.structs.replace(found.about, encoder=encoder.to_data())
+    binned = Model(found.rdp, about, found.decisions, found.plan)
     content = content_of(binned, None, "")
     assert content.data.columns[0].values == "0: below 0.5; 1: 0.5 or more"
     assert {state.after for state in content.automaton.largest} & {"(below 0.5, 1, 1)", "(0.5 or more, 1, 0)"}
@@ -343,7 +347,7 @@ def test_the_command_makes_the_same_model(tmp_path: Path, monkeypatch: pytest.Mo
     write_log(log(300), "LOG.parquet")
     ok("learn", "LOG.parquet", *options.split(), "-o", "MODEL")
     first = Path("MODEL").read_bytes()
-    words = command_of(Model.load("MODEL").about).split()
+    words = command_of(Model.load("MODEL")).split()
     assert words[:3] == ["suffice", "learn", "LOG"]
     ok(*words[1:2], "LOG.parquet", *words[3:])
     assert Path("MODEL").read_bytes() == first

@@ -1,14 +1,13 @@
 """Sentences for people: values, histories, events and witnesses in words.
 
-What is described is data, and the alphabet says what its codes stand for. `readable` gives an alphabet whose bins read
-as the ranges of values they hold; described with it, an event names ranges too.
+What is described is data, and the alphabet says what its codes stand for. `Encoder.display` gives an alphabet whose
+symbols read as the values they stand for; described with it, an event names these too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise, takewhile
+from collections.abc import Sequence
+from itertools import takewhile
 
 from suffice.automata.histories import History, show, show_symbol
 from suffice.data.alphabet import PAD, STOP, Alphabet, Value
@@ -16,47 +15,6 @@ from suffice.evidence import events
 from suffice.evidence.events import Event, OutcomeAt, Pattern, Witness
 
 LONGEST = 5  # symbols of a history; of a longer one the middle is left out
-DIGITS = range(4, 18)  # of the edges of bins: as few as tell them apart
-
-
-# ---------------------------------------------------------------- bins
-
-
-class Bin(int):
-    """The number of a bin in all respects, but it reads as the values that the bin holds."""
-
-    words: str
-
-    def __new__(cls, number: int, words: str) -> Bin:
-        made = super().__new__(cls, number)
-        made.words = words
-        return made
-
-    def __str__(self) -> str:
-        return self.words
-
-
-def ranges(edges: Sequence[float]) -> list[str]:
-    """Bins by the values they hold; none without edges."""
-    if not edges:
-        return []
-    told = next(told for n in DIGITS if len(set(told := [f"{e:.{n}g}" for e in edges])) == len(set(edges)))
-    return [f"below {told[0]}", *(f"{low} to {high}" for low, high in pairwise(told)), f"{told[-1]} or more"]
-
-
-def readable(alphabet: Alphabet, bins: Mapping[str, Sequence[float]]) -> Alphabet:
-    """The same alphabet, in which binned features, given by the edges of their bins, read as ranges."""
-    told = [ranges(bins.get(name, ())) for name in alphabet.features]
-
-    def read(observation: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(_read_bin(value, words) for words, value in zip(told, observation, strict=True))
-
-    return replace(alphabet, observations=tuple(map(read, alphabet.observations)))
-
-
-def _read_bin(value: Value, words: Sequence[str]) -> Value:
-    """What is not the number of a bin, as in a forged file, reads as it is."""
-    return Bin(value, words[value]) if isinstance(value, int) and 0 <= value < len(words) else value
 
 
 # ---------------------------------------------------------------- histories

@@ -7,23 +7,15 @@ that are known lead back; meanwhile one chooses as the log did at that step.
 
 from __future__ import annotations
 
-import math
-import re
-from bisect import bisect
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from suffice.automata.histories import Symbol
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
-from suffice.data.alphabet import PAD, Value, plain, unboxed
+from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
-from suffice.errors import LogError
 from suffice.kernels.array_types import Int32, Int64
-
-CONTAINER = re.compile(r"obs|observations?", re.IGNORECASE)  # a column of whole observations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,84 +76,3 @@ class Memory:
         chosen[planned] = 0
         chosen[planned, actions[planned]] = 1
         return chosen
-
-
-def read_features(observation: Any, names: Sequence[str], bins: Mapping[str, Sequence[float]]) -> tuple[Value, ...]:
-    """An observation as it was logged: a tuple of features, a dict that has them, or a single one alone.
-
-    Vectors within a tuple are so many features, one after the other. Binned features become the number of their bin, of
-    which `bins` are the lower edges from the second on.
-    """
-    if isinstance(observation, Mapping):
-        values = [_entry(observation, name, names) for name in names]
-    else:
-        values = flat_values(observation)
-    if len(values) != len(names):
-        raise LogError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
-    return tuple(_read_value(value, name, bins.get(name)) for value, name in zip(values, names, strict=True))
-
-
-def flat_values(value: Any) -> list[Any]:
-    """All that is in vectors, tuples and dicts within one another, in order."""
-    if isinstance(value, Mapping):
-        value = tuple(value.values())
-    if isinstance(value, list | tuple):
-        return [leaf for part in value for leaf in flat_values(part)]
-    if isinstance(value, np.generic) or not hasattr(value, "__array__"):
-        return [unboxed(value)]
-    return [unboxed(leaf) for leaf in np.ravel(value)]
-
-
-def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
-    """Whether a dict has all features of a model, each a single value."""
-    found = (_find(observation, name) for name in names)
-    return all(value is not None and len(flat_values(value)) == 1 for value in found)
-
-
-def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
-    if (value := _find(observation, name)) is None:
-        raise LogError(f"the observation lacks {name!r}; the model reads {', '.join(names)}")
-    values = flat_values(value)
-    if len(values) != 1:
-        shown = " ".join(repr(value).split())[:60]
-        raise LogError(f"{name} is {shown}, not a single value; the model reads {', '.join(names)}")
-    return values[0]
-
-
-def _find(observation: Any, name: str) -> Any:
-    """By its name or, if it came out of a vector or a record of the log, by the way to it: `arm.0`, `obs.arm.0`."""
-    if name in observation:
-        return observation[name]
-    first, _, rest = name.partition(".")
-    for way in (name.split("."), rest.split(".") if CONTAINER.fullmatch(first) else []):
-        for sole in (False, True):  # logs may leave out the step into what has one part only
-            if way and (value := _at(observation, way, sole)) is not None:
-                return value
-    return None
-
-
-def _at(value: Any, way: Sequence[str], sole: bool) -> Any:
-    for key in way:
-        while sole and _has_parts(value) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, Mapping):
-            value = value.get(key)
-        elif _has_parts(value) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return None
-    return value
-
-
-def _has_parts(value: Any) -> bool:
-    return isinstance(value, list | tuple) or (hasattr(value, "__array__") and np.ndim(value) > 0)
-
-
-def _read_value(value: Any, name: str, edges: Sequence[float] | None) -> Value:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise LogError(f"{name} is {value}, which is not a finite number; replace it")
-    if edges is None:
-        return plain(value)
-    if not isinstance(value, int | float):
-        raise LogError(f"{name} is {value!r}; the model has bins of it, so it must be a number")
-    return bisect(edges, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ from suffice.errors import LogError, SettingsError, closest
 from suffice.files.atomic import refuse_what_is_no_file
 
 if TYPE_CHECKING:
-    from suffice.data.encoding.binning import Binning
+    from suffice.data.encoding.encoder import EncoderRequest
     from suffice.data.episodes import Episodes
     from suffice.data.loading import Reading
     from suffice.data.logs.reading import HowToRead, Report
@@ -252,48 +252,37 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 
 def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, Report]:
-    """The episodes of a log, read as the options say, or else as that of a model was: by its columns and bins."""
+    """The episodes of a log, read as the options say, or else as that of a model was."""
     from suffice.data.logs.reading import read_as
 
-    return read_as(log, _how(options, _bins(options, like), options.horizon, like))
+    return read_as(log, _how(options, _request(options, like), options.horizon))
 
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: Room) -> Reading:
-    """The episodes of several logs together, read as the options say, or with the bins and horizon of a model."""
+    """The episodes of several logs together, read as the options say, or with the encoder and horizon of a model."""
     from suffice.data.loading import read_source, read_together, room_for
     from suffice.data.logs.datasets import Dataset
 
-    bins, horizon = _bins(options, like), options.horizon
+    request, horizon = _request(options, like), options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
 
-    def one(log: str, bins: Mapping[str, Binning], horizon: int | None) -> Reading:
-        return read_source(log, _how(options, bins, horizon, like), room_for(logs, room))
+    def one(log: str, request: EncoderRequest, horizon: int | None) -> Reading:
+        return read_source(log, _how(options, request, horizon), room_for(logs, room))
 
     try:
-        return read_together(logs, one, bins, horizon)
+        return read_together(logs, one, request, horizon)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
             raise LogError(f"{error}; if these files are one log, name their folder, or quote the pattern") from error
         raise
 
 
-def _bins(options: LogOptions, like: Model | None) -> Mapping[str, Binning]:
-    """How to bin, unless a model has its bins."""
+def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
+    """What the options say about columns; how they are encoded, unless a model knows."""
     from suffice.data.encoding.binning import parse_binning
-
-    asked = {name: parse_binning(how) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
-    if like is None:
-        return asked
-    if others := [name for name in asked if name not in like.bins]:
-        raise SettingsError(f"--bin {others[0]}: the model has no bins of it; leave it out, or learn anew")
-    return like.bins
-
-
-def _how(options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, like: Model | None) -> HowToRead:
     from suffice.data.encoding.columns import Columns
-    from suffice.data.logs.reading import HowToRead
-    from suffice.data.logs.schema import read_schema
+    from suffice.data.encoding.encoder import EncoderRequest
 
     named = Columns(
         episode=options.episode_column,
@@ -306,15 +295,25 @@ def _how(options: LogOptions, bins: Mapping[str, Binning], horizon: int | None, 
         truncated=options.truncated_column,
         done=options.done_column,
         propensity=options.propensity_column,
-    )
+    ).over(Columns.parse(options.columns or ""))
+    bins = {name: parse_binning(how) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
+    if like is None:
+        return EncoderRequest.of(named, bins)
+    if others := [name for name in bins if name not in like.bins]:
+        raise SettingsError(f"--bin {others[0]}: the model has no bins of it; leave it out, or learn anew")
+    return EncoderRequest.of(named, None, like.encoder)
+
+
+def _how(options: LogOptions, request: EncoderRequest, horizon: int | None) -> HowToRead:
+    from suffice.data.logs.reading import HowToRead
+    from suffice.data.logs.schema import read_schema
+
     return HowToRead(
-        named.over(Columns.parse(options.columns or "")),
-        like=None if like is None else like.columns,
+        request,
         horizon=horizon,
         schema=None if options.schema is None else read_schema(options.schema),
         drop_truncated=options.drop_truncated,
         max_values=options.max_values,
-        bins=bins,
     )
 
 

@@ -36,13 +36,13 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "forced_share",
         "second_look",
         "held_out",
-        "bins",
     )
     return {
         "states": model.rdp.n_states,
         "horizon": model.rdp.horizon,
         "stationary": model.rdp.stationary,
         **{name: getattr(about, name) for name in kept},
+        "bins": {name: list(bins.edges) for name, bins in model.bins.items()},
         "needed": to_builtins(about.needed),
         "promise": to_builtins(about.promise),
         "plan": to_builtins(about.plan),

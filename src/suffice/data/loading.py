@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from suffice.data.encoding.binning import Binning, Bins
-from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.encoder import Encoder, EncoderRequest
+from suffice.data.encoding.kinds import ColumnEncoder
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import Dataset
@@ -25,7 +25,6 @@ from suffice.errors import LogError, SettingsError
 from suffice.files.atomic import name_beside
 
 Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
-Binnings = Mapping[str, Binning]
 Source = TypeVar("Source")
 
 
@@ -33,10 +32,9 @@ class Reading(NamedTuple):
     """Episodes, and what is to be known of how they were read."""
 
     episodes: Log
-    bins: Mapping[str, Bins]  # of binned columns
+    encoder: Encoder
     notes: tuple[str, ...] = ()
     propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if a column says so
-    columns: Columns | None = None  # by their roles
     ids: Any = None  # [N] of the episodes, an Arrow array
 
     @property
@@ -47,26 +45,19 @@ class Reading(NamedTuple):
         return self.episodes
 
 
-def read_data(
-    data: Data,
-    columns: Columns,
-    horizon: int | None = None,
-    bins: Binnings | None = None,
-    like: Columns | None = None,
-    room: Room | None = None,
-) -> Reading:
-    """One source or several, all by the same columns and bins; `like` names those of an earlier log.
+def read_data(data: Data, request: EncoderRequest, horizon: int | None = None, room: Room | None = None) -> Reading:
+    """One source or several, all by the same encoder.
 
     One that is larger than the room there is stays in a file.
     """
 
-    def read(source: Data, bins: Binnings, horizon: int | None) -> Reading:
+    def read(source: Data, request: EncoderRequest, horizon: int | None) -> Reading:
         if isinstance(source, Episodes) and (room is None or room.elsewhere is None):
-            return _as_given(source, bins, horizon)
-        return read_source(source, HowToRead(columns, like, horizon, bins=bins), room_for(sources, room))
+            return _as_given(source, request, horizon)
+        return read_source(source, HowToRead(request, horizon), room_for(sources, room))
 
     sources = list(data) if _are_several(data) else [data]
-    return read_together(sources, read, bins or {}, horizon)
+    return read_together(sources, read, request, horizon)
 
 
 def refuse_for_workers(source: Data, *more: Data) -> None:
@@ -92,7 +83,7 @@ def read_source(source: Data, how: HowToRead, room: Room | None = None) -> Readi
         with suppress(TooLargeError):
             return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
     episodes, report = (room.elsewhere or read_stored)(dataset, how, room)
-    return Reading(episodes, report.bins, report.notes, None, report.columns)
+    return Reading(episodes, report.encoder, report.notes)
 
 
 PARQUET_ONLY = (
@@ -111,34 +102,35 @@ def room_for(sources: Sequence[Any], room: Room | None) -> Room | None:
 
 def of_report(episodes: Episodes, report: Report) -> Reading:
     """A log as it was read."""
-    return Reading(episodes, report.bins, report.notes, report.propensities, report.columns, report.ids)
+    return Reading(episodes, report.encoder, report.notes, report.propensities, report.ids)
 
 
 def read_together(
     sources: Sequence[Source],
-    read: Callable[[Source, Binnings, int | None], Reading],
-    bins: Binnings,
+    read: Callable[[Source, EncoderRequest, int | None], Reading],
+    request: EncoderRequest,
     horizon: int | None,
 ) -> Reading:
-    """Several logs as one, by the bins that the first turns out to have; equal ids in two logs are two episodes."""
+    """Several logs as one, by the encoder that the first is fitted to; equal ids in two logs are two episodes."""
     if not sources:
         raise LogError("there is nothing to learn from: the list of data is empty")
     files = [Path(source).resolve() for source in sources if isinstance(source, str | Path)]
     if twice := [file.name for i, file in enumerate(files) if file in files[:i]]:
         raise LogError(f"{twice[0]} is given twice, and its episodes would count twice; leave one out")
-    first = read(sources[0], bins, horizon)
-    bins = bins if isinstance(sources[0], Episodes) else first.bins
-    found = [first, *(read(source, bins, horizon) for source in sources[1:])]
+    first = read(sources[0], request, horizon)
+    if not isinstance(sources[0], Episodes):
+        request = replace(request, kinds=first.encoder.kinds)
+    found = [first, *(read(source, request, horizon) for source in sources[1:])]
     longest = max(reading.episodes.horizon for reading in found)
     for i, source in enumerate(sources):  # whether an episode ended, or was cut off, is for its log to say
         if found[i].episodes.horizon < longest and not isinstance(source, Episodes):
-            found[i] = read(source, bins, longest)
+            found[i] = read(source, request, longest)
     if len(found) == 1:
         return first
     notes = tuple(dict.fromkeys([*(note for reading in found for note in reading.notes), *_repeated(found)]))
-    edges = next((reading.bins for reading in found if reading.bins), {})
+    kinds = next((reading.encoder.kinds for reading in found if reading.encoder.kinds), {})
     together = Episodes.joined([r.episodes for r in found if isinstance(r.episodes, Episodes)])
-    return Reading(together, edges, notes, _propensities(found), first.columns)
+    return Reading(together, replace(first.encoder, kinds=kinds), notes, _propensities(found))
 
 
 def _repeated(found: Sequence[Reading]) -> Iterator[str]:
@@ -157,15 +149,16 @@ def _propensities(found: Sequence[Reading]) -> NDArray[np.float64] | None:
     return np.concatenate(parts, axis=1)  # of one horizon, since all were read from logs
 
 
-def _as_given(episodes: Episodes, bins: Binnings, horizon: int | None) -> Reading:
-    """Their bins can only be told, not made."""
-    if asked := [name for name, binning in bins.items() if not isinstance(binning, Bins)]:
+def _as_given(episodes: Episodes, request: EncoderRequest, horizon: int | None) -> Reading:
+    """Episodes that were encoded when they were read, by kinds of columns that are known."""
+    kinds = {name: kind for name, kind in request.kinds.items() if isinstance(kind, ColumnEncoder)}
+    if asked := [name for name in request.kinds if name not in kinds]:
         raise SettingsError(
             f"Episodes are binned when they are read; give {asked[0]!r} the Bins of the report, or give the log"
         )
     if horizon is not None and horizon != episodes.horizon:
         episodes = episodes.cut(horizon) if horizon < episodes.horizon else episodes.padded(horizon)
-    return Reading(episodes, {name: binned for name, binned in bins.items() if isinstance(binned, Bins)})
+    return Reading(episodes, Encoder.of_features(episodes.alphabet.features, kinds))
 
 
 def _are_several(data: Data) -> bool:

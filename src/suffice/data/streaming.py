@@ -1,8 +1,8 @@
 """Reading logs that are larger than memory: piece by piece, into a file of steps.
 
 First the ids alone are gone through: how many episodes, how long, and whether their rows lie together. Then each piece
-is read as any log is, by the same horizon and bins, and its steps are written away. Peak memory is a few pieces, whose
-size follows from the limit; the result is the same to the bit as that of reading all at once.
+is read as any log is, by the same horizon and encoder, and its steps are written away. Peak memory is a few pieces,
+whose size follows from the limit; the result is the same to the bit as that of reading all at once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from suffice.data.alphabet import Value
-from suffice.data.encoding.binning import Bins, bin_column, spread_binnings
 from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.kinds import LogColumn
 from suffice.data.encoding.tables import NothingKeptError, Table
 from suffice.data.episodes import MAX_EPISODES, MAX_LETTERS, MAX_STEPS, Episodes, Outline
 from suffice.data.log import ITSELF, Elsewhere
@@ -195,21 +195,21 @@ def refuse_first_steps(pieces: Pieces, how: HowToRead) -> None:
 
 
 def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> HowToRead:
-    """How every piece is read: by the horizon and the bins of the whole log."""
-    columns, found = pieces.columns, {}
-    names = (columns.action or "", *(columns.observations or ()), columns.reward or "")
-    for name, binning in spread_binnings(how.bins, names).items():
-        if isinstance(binning, Bins):
-            found[name] = binning
+    """How every piece is read: by the horizon and the encoder of the whole log."""
+    kinds = how.encoder.by_column(pieces.columns)
+    for name, request in kinds.items():
+        reward = name == pieces.columns.reward
+        if not request.needs_log(reward=reward):
             continue
-        if name == columns.reward or pieces.nested or 32 * pieces.dataset.rows > memory - ITSELF:
+        if reward or pieces.nested or 32 * pieces.dataset.rows > memory - ITSELF:
             raise SettingsError(
                 f"--bin {name}: bins are worked out in memory, and this log is larger; raise --memory, bin the column "
                 "beforehand, or learn from a part of the log first, and then --like that model"
             )
         table, *_ = flat_table(pieces.dataset.table(), how)
-        found[name] = bin_column(table, name, binning)[1]
-    return replace(how, horizon=how.horizon or extent.longest, bins=found, in_pieces=True)
+        kinds[name] = request.fit(LogColumn(table, name))
+    encoder = replace(how.encoder, kinds=kinds)
+    return replace(how, encoder=encoder, horizon=how.horizon or extent.longest, in_pieces=True)
 
 
 def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.loading import Data, Reading, read_data
 from suffice.data.log import Elsewhere, Log, digest
 from suffice.data.streaming import Room
@@ -176,14 +177,14 @@ def learn(
         hold_out,
         seed,
     )
-    if like is not None:
-        horizon = like.rdp.horizon if horizon is None else horizon
-        bins = like.bins if bins is None else bins
+    if like is not None and horizon is None:
+        horizon = like.rdp.horizon
+    request = EncoderRequest.of(columns, bins, None if like is None else like.encoder)
     if checkpoint is not None:
         refuse_other_choices(Path(checkpoint), told_of(choices))
     with nullcontext() if engine is None else engine.reading() as elsewhere:
         room = Room(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
-        read = read_data(data, Columns.of(columns), horizon, bins, None if like is None else like.columns, room)
+        read = read_data(data, request, horizon, room)
         return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
 
 
@@ -228,7 +229,7 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, kept: Part
     tied = choices.stationary is True or (folding is not None and folding.stationary)
     before = 0 if folding is None else 1
     result = _learned(used, choices, tied, lambda done, of: progress(before * of + done, (before + 1) * of), kept)
-    model = Model.of(result, read.episodes, bins=read.bins, held_out=share or 0.0, columns=read.columns)
+    model = Model.of(result, read.episodes, encoder=read.encoder, held_out=share or 0.0)
     return model, folding
 
 

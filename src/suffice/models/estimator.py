@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from suffice.data.alphabet import PAD
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, Reading, read_data
 from suffice.errors import LogError, ModelError, SettingsError
@@ -90,7 +91,9 @@ class Learner:
 
     def fit(self, data: Data, y: None = None) -> Learner:
         """Learn from data alone; what was learned before is forgotten."""
-        return self._learn(self._read(data, self.bins, self.horizon))
+        before = None if self._model is None else self._model.columns
+        request = EncoderRequest.of(self.columns, self.bins or {}, before)
+        return self._learn(read_data(data, request, self.horizon))
 
     def partial_fit(self, data: Data, y: None = None) -> Learner:
         """Add data to what was learned from before, and learn again from all of it.
@@ -99,16 +102,16 @@ class Learner:
         """
         if self._episodes is None:
             return self.fit(data)
-        bins, before = self.model_.bins, self._episodes.horizon
-        more = self._read(data, bins, self.horizon)
+        alike, before = self._alike, self._episodes.horizon
+        more = read_data(data, alike, self.horizon)
         if more.here.horizon > before:  # whether those before ended there, or were cut off, is not known any more
             raise LogError(
                 f"the new episodes are longer ({more.here.horizon} decisions) than those before ({before}); fit "
                 "them together: fit([old, new]), or give a horizon"
             )
         if more.here.horizon < before and not isinstance(data, Episodes):
-            more = self._read(data, bins, before)
-        return self._learn(Reading(Episodes.joined([self._episodes, more.here]), bins))
+            more = read_data(data, alike, before)
+        return self._learn(more._replace(episodes=Episodes.joined([self._episodes, more.here])))
 
     @property
     def model_(self) -> Model:
@@ -129,7 +132,7 @@ class Learner:
         as the log did, what the log did most often there.
         """
         rdp = self.model_.rdp
-        episodes = self._read(data, self.model_.bins, None).here
+        episodes = read_data(data, self._alike).here
         refuse_other_features(rdp, episodes)
         if episodes.horizon > rdp.horizon and not rdp.stationary:
             raise LogError(
@@ -149,7 +152,7 @@ class Learner:
         Doubly robust; where too few of them do what the plan would, by the automaton alone (see `offpolicy`).
         """
         model = self.model_
-        read = self._read(data, model.bins, model.rdp.horizon)
+        read = read_data(data, self._alike, model.rdp.horizon)
         if read.here.digest() == model.about.log_hash:
             raise SettingsError(
                 "these are the very episodes that it learned from, which flatter the plan; hold some out before fit, "
@@ -159,12 +162,13 @@ class Learner:
         by_both = judged.doubly_robust
         return by_both.value if math.isfinite(by_both.error) else judged.model_based.value
 
-    def _read(self, data: Data, bins: Mapping[str, Binning] | None, horizon: int | None) -> Reading:
-        like = None if self._model is None else self._model.columns
-        return read_data(data, Columns.of(self.columns), horizon, bins, like)
+    @property
+    def _alike(self) -> EncoderRequest:
+        """To read other data as that before."""
+        return EncoderRequest.of(self.columns, None, self.model_.encoder)
 
     def _learn(self, read: Reading) -> Learner:
         own = ("columns", "horizon", "bins")
         how = {name: value for name, value in self.get_params().items() if name not in own}
-        self._model, self._episodes = learn(read.here, bins=read.bins, **how), read.here
+        self._model, self._episodes = learn(read.here, bins=read.encoder.kinds, **how), read.here
         return self

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import msgspec
 
 from suffice.data.alphabet import Value
-from suffice.data.encoding.binning import Bins
-from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.encoder import Encoder, EncoderData
 from suffice.data.log import Log, digest
 from suffice.evidence.languages import BEYOND
 from suffice.evidence.statistic import Report
@@ -90,17 +88,14 @@ class About(msgspec.Struct, frozen=True):
     forced_share: float
     promise: Promised
     actions: list[Value]
-    features: list[str]
     observations: list[list[Value]]
     rewards: list[float]
-    bins: dict[str, list[float]] = {}  # of binned columns, the lower edges of bins 1, 2, …
-    levels: dict[str, list[float]] = {}  # of binned rewards, what each bin stands for
+    encoder: EncoderData
     held_out: float = 0.0  # share of the log's episodes that was not learned from
     second_look: bool = False
     plan: Planned | None = None
     steps: int | None = None  # H of a stationary automaton
     needed: NeededLanguages | None = None  # with --family adaptive, or stationary
-    columns: dict[str, str] = {}  # by role, the names in the log that are not usual
     strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
 
 
@@ -108,9 +103,8 @@ def about_of(
     learned: Learned,
     episodes: Log,
     solution: Solution | None,
-    bins: Mapping[str, Bins],
+    encoder: Encoder,
     held_out: float,
-    columns: Columns,
 ) -> About:
     """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
     settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
@@ -145,12 +139,9 @@ def about_of(
             promise.second_split,
         ),
         actions=list(alphabet.actions),
-        features=list(alphabet.features),
         observations=[list(o) for o in alphabet.observations],
         rewards=list(alphabet.rewards),
-        bins={name: list(binned.edges) for name, binned in bins.items()},
-        columns=columns.unusual(),
-        levels={name: list(binned.levels) for name, binned in bins.items() if binned.levels},
+        encoder=encoder.to_data(),
         held_out=held_out,
         second_look=learned.second_look,
         plan=_planned(solution) if solution else None,

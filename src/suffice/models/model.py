@@ -7,18 +7,17 @@ reading it executes nothing. Equal results give equal bytes. What differs from r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from suffice.automata.describe import readable
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.encoder import Encoder
 from suffice.data.log import Log
 from suffice.errors import ModelError
 from suffice.evidence.bounds import BOUNDS, Bound
@@ -75,15 +74,19 @@ class Model:
         return repr.headline(self.rdp, self.about)
 
     @property
+    def encoder(self) -> Encoder:
+        """How rows of its log became symbols, to read other logs and observations alike."""
+        return Encoder.from_data(self.about.encoder)
+
+    @property
     def bins(self) -> dict[str, Bins]:
-        """Of binned columns, to read other logs alike."""
-        levels = self.about.levels
-        return {name: Bins(tuple(e), tuple(levels.get(name, ()))) for name, e in self.about.bins.items()}
+        """Those of the encoder."""
+        return self.encoder.bins
 
     @property
     def columns(self) -> Columns:
-        """As its log had them, to read other logs alike."""
-        return Columns(**self.about.columns, observations=tuple(self.about.features))
+        """Those of the encoder."""
+        return self.encoder.columns
 
     @property
     def own_plan(self) -> Plan | None:
@@ -98,7 +101,7 @@ class Model:
     @property
     def in_words(self) -> Model:
         """The same for people: with an alphabet in which bins read as the values they hold."""
-        return replace(self, rdp=replace(self.rdp, alphabet=readable(self.rdp.alphabet, self.about.bins)))
+        return replace(self, rdp=replace(self.rdp, alphabet=self.encoder.display(self.rdp.alphabet)))
 
     @classmethod
     def of(
@@ -106,15 +109,15 @@ class Model:
         result: Learned | Solution,
         episodes: Log,
         *,
-        bins: Mapping[str, Bins] | None = None,
+        encoder: Encoder | None = None,
         held_out: float = 0.0,
-        columns: Columns | None = None,
     ) -> Model:
         """A model of what was learned from a log; the log is given whole, also where part of it was held out."""
         solution = result if isinstance(result, Solution) else None
         learned = solution.learned if solution else result
         assert isinstance(learned, Learned)
-        about = about_of(learned, episodes, solution, bins or {}, held_out, columns or Columns())
+        encoder = encoder or Encoder.of_features(episodes.alphabet.features)
+        about = about_of(learned, episodes, solution, encoder, held_out)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:
@@ -122,7 +125,7 @@ class Model:
         plan, rdp = self.required_plan(), self.planned
         if self.about.plan is not None and self.about.plan.discount is not None:
             plan, rdp = fold_plan(self.rdp, plan), self.rdp
-        return Policy(rdp, plan, rng, deterministic=deterministic, bins=self.about.bins, states=self.rdp.n_states)
+        return Policy(rdp, plan, rng, deterministic=deterministic, encoder=self.encoder, states=self.rdp.n_states)
 
     def required_plan(self) -> Plan:
         """The plan, or a word on how to make one."""
@@ -200,7 +203,7 @@ def _declared(about: About, decisions: int, cut: bool) -> dict[str, tuple[str, S
 
 def _alphabet_of(about: About) -> Alphabet:
     observations = tuple(map(tuple, about.observations))
-    return Alphabet(tuple(about.actions), tuple(about.features), observations, tuple(about.rewards))
+    return Alphabet(tuple(about.actions), Encoder.from_data(about.encoder).features, observations, tuple(about.rewards))
 
 
 def _refuse_strange(arrays: dict[str, Any], rdp: RDP) -> None:

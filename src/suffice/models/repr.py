@@ -48,7 +48,11 @@ def html(rdp: RDP, about: About) -> str:
     left = 'style="text-align:left"'
     cells = "".join(
         f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(visible(told))}</td></tr>"
-        for name, told in (*facts(about), ("observations", ", ".join(about.features)), ("actions", _listed(about)))
+        for name, told in (
+            *facts(about),
+            ("observations", ", ".join(rdp.alphabet.features)),
+            ("actions", _listed(about)),
+        )
     )
     picture = _picture(rdp) if not rdp.stationary and rdp.n_states <= MOST_PICTURED else HOW_TO_DRAW
     table = f'<table style="color:inherit;font-size:inherit">{cells}</table>'

@@ -11,7 +11,6 @@ then), but counts: `fallbacks`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
-from suffice.automata.state_tracker import Memory, read_features
+from suffice.automata.state_tracker import Memory
 from suffice.data.alphabet import Alphabet, Value, plain, unboxed
+from suffice.data.encoding.encoder import Encoder
 from suffice.errors import SettingsError, SufficeError
 from suffice.planning.plan import Plan
 
@@ -61,14 +61,15 @@ class Policy:
         rng: np.random.Generator | None = None,
         *,
         deterministic: bool = False,
-        bins: Mapping[str, Sequence[float]] | None = None,
+        encoder: Encoder | None = None,
         states: int | None = None,  # of the model, where `rdp` is unrolled
     ) -> None:
         self.rdp, self.plan = rdp, plan
         self._states = rdp.n_states if states is None else states
         self.fallbacks = 0  # steps that no logged history had taken, since this policy was made
         self.steps = 0  # and all its steps
-        self.memory, self.bins = Memory.of(rdp), dict(bins or {})
+        self.memory = Memory.of(rdp)
+        self.encoder = encoder or Encoder.of_features(rdp.alphabet.features)
         choices = self.memory.choices(plan.actions).astype(float)
         choices[~choices.any(axis=1)] = 1.0
         if deterministic:
@@ -152,7 +153,7 @@ class Policy:
             raise SettingsError(
                 f"the model knows no action {done!r}; it knows {', '.join(map(repr, self.alphabet.actions))}"
             )
-        seen = None if observation is None else read_features(observation, self.alphabet.features, self.bins)
+        seen = None if observation is None else self.encoder.encode_observation(observation)
         symbol = (done, seen)
         self.steps += 1
         self.fallbacks += not self.memory.was_seen(self._place, symbol)

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, Value, smallest_uint
-from suffice.data.encoding.binning import Binning, Bins, bin_column, bin_rewards, spread_binnings
+from suffice.data.encoding.binning import Binning, Bins
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, text_columns
-from suffice.data.encoding.tables import Coded, Table, V, dense
-from suffice.data.encoding.values import number, plain
-from suffice.data.episodes import MAX_LETTERS, Episodes
+from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest
+from suffice.data.encoding.tables import Coded, Table, V
+from suffice.data.episodes import Episodes
 from suffice.data.logs.nesting import unnest
 from suffice.data.logs.placement import Layout, Rows, lay_out, place_rows, read_propensities, read_weights
 from suffice.data.logs.sources import open_table
@@ -61,24 +61,22 @@ class Report:
     dropped: int  # truncated episodes left out
     values: Mapping[str, int]  # distinct values of each action, observation and reward column
     observations: int  # distinct whole observations
-    bins: Mapping[str, Bins]  # of binned columns
-    columns: Columns  # by their roles
+    encoder: Encoder
     notes: tuple[str, ...]
     ids: Any = None  # [N] of the episodes, an Arrow array
     propensities: Float | None = None  # [H+1, N] of the logged actions, if a column says so
     first_step: int | None = None  # 0 or 1, if steps are numbered
     lost: Lost = NOTHING_LOST
 
+    @property
+    def columns(self) -> Columns:
+        """The columns by their roles."""
+        return self.encoder.columns
 
-@dataclass(frozen=True, slots=True)
-class _Decisions:
-    """What each row says, by the distinct values of the columns."""
-
-    action: Coded[Value]
-    features: Mapping[str, Coded[Value]]
-    observation: Coded[tuple[Value, ...]]  # the features together
-    reward: Coded[float]
-    bins: Mapping[str, Bins]
+    @property
+    def bins(self) -> dict[str, Bins]:
+        """Of binned columns."""
+        return self.encoder.bins
 
 
 MANY_VALUES = 50  # of a numeric column, from which on bins are advised
@@ -88,13 +86,11 @@ MANY_VALUES = 50  # of a numeric column, from which on bins are advised
 class HowToRead:
     """What is said about a log besides where it is."""
 
-    columns: Columns = field(default_factory=Columns)
-    like: Columns | None = None  # those of an earlier log
+    encoder: EncoderRequest = field(default_factory=EncoderRequest)
     horizon: int | None = None
     schema: Alphabet | None = None
     drop_truncated: bool = False
     max_values: int = 1000
-    bins: Mapping[str, Binning] = field(default_factory=dict)
     first_step: int | None = None  # 0 or 1; None: as the log has it
     in_pieces: bool = False  # of which one says little about the log
     room: int | None = None  # for so many cells, [H+1, N]
@@ -102,7 +98,7 @@ class HowToRead:
     def __post_init__(self) -> None:
         if self.horizon is not None and self.horizon < 1:
             raise SettingsError(f"--horizon must be at least 1, not {self.horizon}")
-        if self.bins and self.schema is not None:
+        if self.encoder.kinds and self.schema is not None:
             raise SettingsError("--bin takes its bins from the log, so no schema can declare them; bin the log first")
 
 
@@ -110,7 +106,7 @@ def read_log(
     source: object,
     columns: Columns | Mapping[str, Any] | str | None = None,
     *,
-    like: Columns | None = None,
+    like: Encoder | Columns | None = None,
     horizon: int | None = None,
     schema: Alphabet | None = None,
     drop_truncated: bool = False,
@@ -120,26 +116,26 @@ def read_log(
     """Read a log into Episodes: a file, a table or arrays in memory, a dataset (`sources` has them all).
 
     `bins` gives numeric columns a number of bins with equally many rows, or else edges, `EqualWidth(8)`, or the `Bins`
-    that an earlier report has. Columns may be named by a dict or by text, `"episode=patient,action=drug"`; those of an
-    earlier report, as `like`, hold where this log has them and nothing else is said.
+    that an earlier report has. Columns may be named by a dict or by text, `"episode=patient,action=drug"`. `like` is
+    the encoder of an earlier report: its columns are used where this log has them, and its bins without others.
 
     >>> steps = [("red", "go", 0), ("green", "go", 1)], [("green", "go", 1), ("red", "stop", 0.5)]
     >>> episodes, report = suffice.read_log(steps)
     >>> episodes, report.values
     (<Episodes: 2 of up to 2 decisions, 6 distinct steps>, {'action': 2, 'observation': 2, 'reward': 3})
     """
-    how = HowToRead(Columns.of(columns), like, horizon, schema, drop_truncated, max_values, bins or {})
-    return read_as(source, how)
+    request = EncoderRequest.of(columns, bins, like)
+    return read_as(source, HowToRead(request, horizon, schema, drop_truncated, max_values))
 
 
 def read_as(source: object, how: HowToRead) -> tuple[Episodes, Report]:
     """The same, for who knows how."""
-    return read_table(open_table(source, text_columns(how.columns, how.schema)), how)
+    return read_table(open_table(source, text_columns(how.encoder.columns, how.schema)), how)
 
 
 def flat_table(opened: Table, how: HowToRead) -> tuple[Table, Columns, tuple[str, ...]]:
     """A log with one row per decision and one value per cell, its columns by their roles, and what is worth a note."""
-    named, like = how.columns, how.like
+    named, like = how.encoder.columns, how.encoder.like
     table = unnest(opened, named if like is None else named.over(like))
     if like is not None:
         taken = [getattr(named, role) for role in KNOWN]
@@ -153,14 +149,15 @@ def read_table(opened: Table, how: HowToRead) -> tuple[Episodes, Report]:
     rows = place_rows(table, columns, how.first_step)
     layout = lay_out(table, rows, how.horizon, columns, how.drop_truncated, how.room)
     weight = read_weights(table, columns.weight, rows) if columns.weight else None
-    decisions = _encode(table, columns, how.max_values, how.bins, _counts(rows, layout, weight))
-    alphabet = how.schema or _alphabet_seen(layout, decisions)
-    steps = _encode_steps(table, columns, layout, alphabet, decisions)
+    counts = _counts(rows, layout, weight)
+    encoder, encoded = how.encoder.fit_encode(table, columns, counts, how.max_values)
+    alphabet = how.schema or _alphabet_seen(layout, encoded)
+    steps = _encode_steps(table, columns, layout, alphabet, encoded)
     weight = None if weight is None else weight[layout.episodes]
     episodes = Episodes.from_steps(alphabet, *steps, weight, declared=how.schema is not None)
-    report = _report(columns, rows, layout, decisions, (*table.notes, *notes))
+    report = _report(encoder, rows, layout, encoded, (*table.notes, *notes))
     if not how.in_pieces:
-        values = {columns.action or "": decisions.action, **decisions.features}
+        values = {columns.action or "": encoded.action, **encoded.features}
         doubts = doubtful_values({name: column.values for name, column in values.items()}, len(rows.step))
         report = replace(report, notes=(*report.notes, *doubts, *report.lost.told(layout.horizon)))
     if columns.propensity:
@@ -189,11 +186,11 @@ def doubtful_values(values: Mapping[str, Collection[Value]], rows: int) -> Itera
             yield f"column {name!r} has {told}; try --bin {name}=8"
 
 
-def _lost(rows: Rows, layout: Layout, decisions: _Decisions) -> Lost:
-    rewards = np.abs(np.array(decisions.reward.values))
+def _lost(rows: Rows, layout: Layout, encoded: Encoded) -> Lost:
+    rewards = np.abs(np.array(encoded.reward.values))
 
     def total(part: Mask | slice) -> float:
-        return float(np.bincount(decisions.reward.codes[part], minlength=len(rewards)) @ rewards)
+        return float(np.bincount(encoded.reward.codes[part], minlength=len(rewards)) @ rewards)
 
     if layout.rows is None:
         return Lost(of=total(slice(None)))
@@ -202,9 +199,10 @@ def _lost(rows: Rows, layout: Layout, decisions: _Decisions) -> Lost:
     return Lost(int(cut), total(kept & ~layout.rows), total(kept))
 
 
-def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions, notes: tuple[str, ...]) -> Report:
+def _report(encoder: Encoder, rows: Rows, layout: Layout, encoded: Encoded, notes: tuple[str, ...]) -> Report:
+    columns = encoder.columns
     assert columns.action is not None and columns.reward is not None  # they were found
-    coded = {columns.action: decisions.action, **decisions.features}
+    coded = {columns.action: encoded.action, **encoded.features}
     return Report(
         rows=len(rows.step),
         episodes=layout.n,
@@ -212,54 +210,35 @@ def _report(columns: Columns, rows: Rows, layout: Layout, decisions: _Decisions,
         lengths=(int(rows.length.min()), float(np.median(rows.length)), int(rows.length.max())),
         sorted=rows.sorted,
         cut=int(np.count_nonzero(layout.episodes & (rows.length > layout.horizon))),
-        lost=_lost(rows, layout, decisions),
+        lost=_lost(rows, layout, encoded),
         padded=int(np.count_nonzero(layout.episodes & (rows.length < layout.horizon))),
         dropped=len(rows.length) - layout.n,
-        values={name: len(c.values) for name, c in coded.items()} | {columns.reward: len(decisions.reward.values)},
-        observations=len(decisions.observation.values),
-        bins=decisions.bins,
-        columns=columns,
+        values={name: len(c.values) for name, c in coded.items()} | {columns.reward: len(encoded.reward.values)},
+        observations=len(encoded.observation.values),
+        encoder=encoder,
         notes=notes,
         ids=rows.ids.filter(pa.array(layout.episodes)),
         first_step=rows.first_step,
     )
 
 
-def _encode(table: Table, columns: Columns, max_values: int, bins: Mapping[str, Binning], counts: Int64) -> _Decisions:
-    features, action, reward = columns.observations or (), columns.action, columns.reward
-    assert action is not None and reward is not None  # they were found
-    binnings, found = spread_binnings(bins, (action, *features, reward)), {}
-    coded: dict[str, Coded[Value]] = {}
-    for name in (action, *features):
-        if name in binnings:
-            coded[name], found[name] = bin_column(table, name, binnings[name])
-        else:
-            coded[name] = table.encode(name, plain, max_values, f"bin it: --bin {name}=8")
-    if reward in binnings:
-        rewards, found[reward] = bin_rewards(table, reward, binnings[reward], counts)
-    else:
-        rewards = table.encode(reward, number, max_values, f"bin it: --bin {reward}=8")
-    by_feature = {name: coded[name] for name in features}
-    return _Decisions(coded[action], by_feature, _together(table, list(by_feature.values())), rewards, found)
-
-
-def _alphabet_seen(layout: Layout, decisions: _Decisions) -> Alphabet:
+def _alphabet_seen(layout: Layout, encoded: Encoded) -> Alphabet:
     def seen(column: Coded[V]) -> tuple[V, ...]:
         return tuple(column.values[code] for code in layout.used(column))
 
     return Alphabet(
-        actions=seen(decisions.action),
-        features=tuple(decisions.features),
-        observations=seen(decisions.observation),
-        rewards=seen(decisions.reward),
+        actions=seen(encoded.action),
+        features=tuple(encoded.features),
+        observations=seen(encoded.observation),
+        rewards=seen(encoded.reward),
     )
 
 
 def _encode_steps(
-    table: Table, columns: Columns, layout: Layout, alphabet: Alphabet, decisions: _Decisions
+    table: Table, columns: Columns, layout: Layout, alphabet: Alphabet, encoded: Encoded
 ) -> tuple[Codes, Codes, Codes]:
     """The [H+1, N] codes of action, observation and reward; special symbols where no row says otherwise."""
-    action, observation, reward = decisions.action, decisions.observation, decisions.reward
+    action, observation, reward = encoded.action, encoded.observation, encoded.reward
     assert columns.action is not None and columns.reward is not None  # they were found
     of_action = _recode(table, (columns.action,), layout, action, alphabet.actions, special=PAD + 1)
     of_observation = _recode(table, alphabet.features, layout, observation, alphabet.observations, special=STOP + 1)
@@ -269,21 +248,6 @@ def _encode_steps(
     observations = layout.spread(observation.codes, of_observation, elsewhere=STOP, later=0)
     rewards = layout.spread(reward.codes, of_reward, elsewhere=alphabet.rewards.index(0.0), later=1)
     return actions, observations, rewards
-
-
-def _together(table: Table, features: Sequence[Coded[Value]]) -> Coded[tuple[Value, ...]]:
-    """The features of each row taken together, numbered in mixed radix and made dense feature by feature."""
-    codes, size = features[0].codes, len(features[0].values)
-    for feature in features[1:]:
-        radix = len(feature.values)
-        codes, present = dense(codes.astype(np.int64) * radix + feature.codes, size * radix)
-        size = len(present)
-    if size > MAX_LETTERS:
-        table.refuse(f"{size:,} distinct observations are no finite alphabet; bin a column (--bin) or list fewer")
-    example = np.empty(size, dtype=np.int64)
-    example[codes] = np.arange(table.rows)
-    values = ([feature.values[code] for code in feature.codes[example].tolist()] for feature in features)
-    return Coded(codes, tuple(zip(*values, strict=True)))
 
 
 def _recode(

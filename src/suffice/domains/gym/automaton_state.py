@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -11,7 +10,7 @@ from gymnasium.spaces import Dict, Discrete
 from gymnasium.utils import RecordConstructorArgs
 
 from suffice.automata.histories import Symbol
-from suffice.automata.state_tracker import Memory, read_features
+from suffice.automata.state_tracker import Memory
 from suffice.data.alphabet import Value, plain
 from suffice.domains.gym.requests import require_environment, require_model
 from suffice.domains.gym.translation import Env, words_of
@@ -40,10 +39,9 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
         RecordConstructorArgs.__init__(self, model=model, _disable_deepcopy=True)  # nothing here changes it
         gymnasium.Wrapper.__init__(self, env)
         self._words = words_of(env, model.rdp.alphabet)
-        self._features = model.rdp.alphabet.features
         self._horizon = None if model.rdp.stationary else model.rdp.horizon
         self._memory = model.memory if isinstance(model, Policy) else Memory.of(model.rdp)
-        self._bins: Mapping[str, Sequence[float]] = model.bins if isinstance(model, Policy) else model.about.bins
+        self._encoder = model.encoder
         self.fallbacks = 0  # steps that no logged history had taken, since this wrapper was made
         self._place = self._steps = 0
         states = Discrete(len(self._memory.astray))
@@ -75,4 +73,4 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
 
     def _read(self, observation: Any) -> tuple[Value, ...]:
         """The features as the model has them."""
-        return read_features(self._words.features(observation), self._features, self._bins)
+        return self._encoder.encode_observation(self._words.features(observation))

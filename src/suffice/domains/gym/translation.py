@@ -16,8 +16,8 @@ import numpy as np
 from gymnasium.spaces import Dict, Discrete, MultiDiscrete, Space
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
-from suffice.automata.state_tracker import flat_values, has_features, read_features
 from suffice.data.alphabet import Alphabet, Value, in_order
+from suffice.data.encoding.observations import flat_values, has_features, values_of
 from suffice.domains.gym.spaces import action_of, refuse_varying, word_of
 from suffice.errors import ModelError
 
@@ -73,7 +73,7 @@ class _Logged:
         return word_of(self._actions, action)
 
     def features(self, observation: Any) -> tuple[Value, ...]:
-        return read_features(observation, self._names, {}) if self._by_name else tuple(flat_values(observation))
+        return tuple(values_of(observation, self._names) if self._by_name else flat_values(observation))
 
 
 Words = _Numbered | _Logged

@@ -15,7 +15,6 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from suffice.automata.describe import readable
 from suffice.data.episodes import Episodes
 from suffice.models.model import Model
 from suffice.view.explorer.comparing import comparison_data
@@ -41,12 +40,12 @@ def page_of(
 ) -> str:
     """The explorer of a model as HTML; with another model, both beside each other.
 
-    Of the episodes of a log, read with the model's bins, at most `most` can be replayed; without a log, as many are
+    Of the episodes of a log, read with the model's encoder, at most `most` can be replayed; without a log, as many are
     made up from the model's counts.
     """
     models = [each.in_words for each in (model, other) if each is not None]
     if episodes is not None:
-        episodes = replace(episodes, alphabet=readable(episodes.alphabet, model.about.bins))
+        episodes = replace(episodes, alphabet=model.encoder.display(episodes.alphabet))
     names = [title or "the model", other_title or "the other model"]
     data = {
         "models": [model_data(each, name) for each, name in zip(models, names, strict=False)],

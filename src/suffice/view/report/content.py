@@ -75,18 +75,18 @@ def content_of(model: Model, evaluation: Judged | None, title: str) -> Content:
         untried_left_out=max(len(tried) - MOST_GAPS, 0),
         never_tried=never[:MOST_GAPS],
         never_tried_left_out=max(len(never) - MOST_GAPS, 0),
-        cautions=cautions(about),
+        cautions=cautions(model),
         in_its_own_words=[told for told in (*own_words, plan.sentence if plan else "") if told],
         settings=_settings(about),
-        command=command_of(about),
+        command=command_of(model),
     )
 
 
 def _data(model: Model) -> Data:
-    about, columns = model.about, []
-    for i, name in enumerate(about.features):
+    about, encoder, columns = model.about, model.encoder, []
+    for i, name in enumerate(encoder.features):
         values = in_order(tuple(observation[i] for observation in about.observations))
-        columns.append(Column(name, "observation", values_of(values, about.bins.get(name, ()))))
+        columns.append(Column(name, "observation", values_of(values, encoder.legend(name))))
     columns.append(Column("action", "action", values_of(about.actions)))
     columns.append(Column("reward", "reward", values_of(about.rewards)))
     return Data(about.episodes, model.rdp.horizon, about.held_out, about.log_hash, columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from suffice.automata.describe import brief, ranges
+from suffice.automata.describe import brief
 from suffice.automata.state_summary import Arrival, arrivals
 from suffice.data.alphabet import Value
 from suffice.evidence.tables import STATISTICS
@@ -48,10 +48,10 @@ def figure(value: float, digits: int = 4) -> str:
     return (f"{short:,.0f}" if whole else f"{short:,}").replace("-", "\N{MINUS SIGN}")
 
 
-def values_of(values: Sequence[Value], edges: Sequence[float] = ()) -> str:
-    """The values of a column; of a binned one each number with what it stands for."""
-    if edges:
-        return "; ".join(f"{i}: {told}" for i, told in enumerate(ranges(edges)))
+def values_of(values: Sequence[Value], legend: Sequence[str] = ()) -> str:
+    """The values of a column, or each symbol with what it stands for."""
+    if legend:
+        return "; ".join(f"{symbol}: {told}" for symbol, told in enumerate(legend))
     told = [f"{v:g}" if isinstance(v, float) else str(v) for v in values]
     if len(told) > MOST_VALUES:
         return f"{', '.join(told[: MOST_VALUES - 2])}, … {told[-1]} ({len(told):,} values)"
@@ -127,8 +127,9 @@ def warnings(about: About) -> list[str]:
     return told
 
 
-def cautions(about: About) -> list[str]:
+def cautions(model: Model) -> list[str]:
     """What all this rests on."""
+    about, bins = model.about, model.encoder.bins
     told = [
         "Whoever chose the logged actions is assumed to have known nothing beyond the columns of the log. If choices "
         "followed something that was not logged, such as a person's impression, that something may be the true cause "
@@ -158,13 +159,14 @@ def cautions(about: About) -> list[str]:
             f"The worth of a state counts a reward {about.plan.discount:g} times as much with every step it is later; "
             f"predictions per episode are undiscounted, for {about.steps} steps."
         )
-    if about.bins:
-        told.append(f"Within a bin all values count as the same: {', '.join(about.bins)}.")
+    if bins:
+        told.append(f"Within a bin all values count as the same: {', '.join(bins)}.")
     return told
 
 
-def command_of(about: About) -> str:
+def command_of(model: Model) -> str:
     """The command that learns the same from the same log, as far as a model knows it."""
+    about, encoder = model.about, model.encoder
     plan, words = about.plan, ["suffice", "learn", "LOG"]
     if about.steps is not None:
         words += ["--stationary"]
@@ -183,11 +185,11 @@ def command_of(about: About) -> str:
         words += ["--second-look" if about.second_look else "--no-second-look"]
     words += ["--hold-out", f"{about.held_out:g}"] if about.held_out else []
     words += ["--strict"] if about.strict else []
-    if about.columns:
-        named = ",".join(f"{role}={name}" for role, name in about.columns.items())
-        words += ["--columns", named, "--observations", ",".join(about.features)]
-    for name, edges in about.bins.items():
-        words += ["--bin", f"{name}={','.join(map(repr, edges))}{',' if len(edges) == 1 else ''}"]
+    if roles := encoder.columns.unusual():
+        named = ",".join(f"{role}={name}" for role, name in roles.items())
+        words += ["--columns", named, "--observations", ",".join(encoder.features)]
+    for name, bins in encoder.bins.items():
+        words += ["--bin", f"{name}={bins}"]
     return shlex.join([*words, "-o", "MODEL"])
 
 
