@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -13,7 +12,7 @@ from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
 from suffice.engines.engine import running
 from suffice.evidence.statistic import Counted
-from suffice.lab.resources import measure
+from suffice.lab.resources import cpu_time, measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
 
 
@@ -27,10 +26,8 @@ def cpu_seconds(episodes: Episodes, settings: Settings, repeats: int = 5) -> tup
     warm_up(episodes, settings)
     best = float("inf")
     for _ in range(repeats):
-        gc.collect()
-        start = time.process_time()
-        learned = adact_h(episodes, settings)
-        best = min(best, time.process_time() - start)
+        learned, seconds = cpu_time(lambda: adact_h(episodes, settings))
+        best = min(best, seconds)
     return best, learned
 
 

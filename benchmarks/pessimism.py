@@ -11,9 +11,10 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from policies import known
+from policies import truth_about
 
-from suffice import Controller, Planning, adact_h, evaluate, make, plan_on, refine
+from suffice import Planning, adact_h, make, plan_on, refine
+from suffice.lab.scoring import value_of
 
 DOMAINS = (
     "symbol",
@@ -36,15 +37,11 @@ RESULTS = Path(__file__).parent / "PESSIMISM.md"
 def gains(job: tuple[str, int, int]) -> list[float]:
     """What each strength gains over the behaviour, in units of V* − V_behaviour."""
     domain, episodes, seed = job
-    model, horizon, best, behaviour = known(domain, "")
-    log = make(domain, {}).simulate(episodes, horizon, np.random.default_rng(seed))
+    truth, made = truth_about(domain, ""), make(domain)
+    log = made.simulate(episodes, made.default_horizon, np.random.default_rng(seed))
     rdp = refine(adact_h(log), log).rdp
-    values = []
-    for strength in STRENGTHS:
-        plan = plan_on(rdp, Planning(strength))
-        policy = Controller.on_automaton(rdp, model.alphabet, plan.actions)
-        values.append(float(evaluate(model, policy, horizon).mean_return))
-    return [(value - behaviour) / (best - behaviour) for value in values]
+    values = [value_of(rdp, truth.model, plan_on(rdp, Planning(strength))) for strength in STRENGTHS]
+    return [truth.gain(float(value.mean_return)) for value in values]
 
 
 def main() -> None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from suffice import Controller, FiniteModel, evaluate, make, regorl, truth_of
+from suffice import make, regorl
+from suffice.lab.experiment import options_of
+from suffice.lab.scoring import value_of
+from suffice.lab.truth import GroundTruth, ground_truth
 
 SEEDS = (1, 2, 3)
 SMALL_SEEDS = tuple(range(20))
@@ -53,24 +55,19 @@ class Run:
     lower: float
 
 
-@cache
-def known(domain: str, options: str) -> tuple[FiniteModel, int, float, float]:
-    """The model, the horizon, and the values of the best policy and of the behaviour."""
-    made = make(domain, dict(pair.split("=") for pair in options.split()))
-    model = made.model()
-    truth = truth_of(model, made.default_horizon)
-    return model, made.default_horizon, float(truth.optimal_value), float(truth.behaviour.mean_return)
+def truth_about(domain: str, options: str) -> GroundTruth:
+    """The ground truth at the domain's default horizon."""
+    chosen = dict(pair.split("=") for pair in options.split())
+    return ground_truth(domain, options_of(chosen), make(domain, chosen).default_horizon)
 
 
 def run(job: Job) -> Run:
     """Simulate, learn, plan, and compute what the policy is worth."""
-    model, horizon, _, _ = known(job.domain, job.options)
-    options = dict(pair.split("=") for pair in job.options.split())
-    episodes = make(job.domain, options).simulate(job.episodes, horizon, np.random.default_rng(job.seed))
+    domain = make(job.domain, dict(pair.split("=") for pair in job.options.split()))
+    episodes = domain.simulate(job.episodes, domain.default_horizon, np.random.default_rng(job.seed))
     solution = regorl(episodes, second_look=job.second_look)
     rdp = solution.learned.rdp
-    policy = Controller.on_automaton(rdp, model.alphabet, solution.plan.actions)
-    value = float(evaluate(model, policy, horizon).mean_return)
+    value = float(value_of(rdp, truth_about(job.domain, job.options).model, solution.plan).mean_return)
     return Run(job, rdp.n_states, value, solution.prediction.value, solution.lower_bound)
 
 
@@ -96,7 +93,7 @@ def large_table(runs: list[Run]) -> Iterator[str]:
     yield "| domain | episodes | V* | share of V*, seeds 1 2 3 | predicted | at least | without second look |"
     yield "|---|---|---|---|---|---|---|"
     for domain, options, episodes, _ in LARGE:
-        _, _, best, _ = known(domain, options)
+        best = float(truth_about(domain, options).truth.optimal_value)
         for part in (1, 3, 10):
             found, first = (
                 [r for r in runs if r.job[:3] == (domain, options, episodes // part) and r.job.second_look is look]
@@ -114,10 +111,10 @@ def small_table(runs: list[Run]) -> Iterator[str]:
     yield "| domain | episodes | mean gain | least | losses of 20 | bound held |"
     yield "|---|---|---|---|---|---|"
     for domain in FIVE:
-        _, _, best, behaviour = known(domain, "")
+        truth = truth_about(domain, "")
         for episodes in SIZES:
             found = [r for r in runs if r.job.domain == domain and r.job.episodes == episodes]
-            gains = np.array([(r.value - behaviour) / (best - behaviour) for r in found])
+            gains = np.array([truth.gain(r.value) for r in found])
             held = np.mean([r.lower <= r.value + 1e-9 for r in found])
             losses = np.count_nonzero(gains < -0.01)
             yield f"| {domain} | {episodes:,} | {gains.mean():.3f} | {gains.min():.3f} | {losses} | {held:.0%} |"

@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from baselines import BEST_EPS, learn_with_alergia
 from measure import counting, cpu_seconds, peak_bytes, wall_seconds
 
 from suffice.data.episodes import Episodes
@@ -31,13 +30,14 @@ from suffice.evidence.bounds import PAPER
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
+from suffice.lab.peers.alergia import aalpy
+from suffice.lab.peers.best_settings import best_eps
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.planning.regorl import regorl
 
 HERE = Path(__file__).parent
 HORIZON = 15
 DOMAINS = {"t-maze (length 5)": TMaze(length=5), "mini-hall": MiniHall()}
-PEER_EPS = {"t-maze (length 5)": BEST_EPS["t-maze"], "mini-hall": BEST_EPS["mini-hall"]}
 PAPERS_DOMAINS = ["corridor", "t-maze", "cookie", "cheese", "mini-hall"]
 LANGUAGES = Settings(LanguageCounts())
 
@@ -60,10 +60,11 @@ def episodes_of(domain: str, n: int) -> Episodes:
 
 
 def against_alergia(domain: str) -> Iterator[Result]:
-    """The peer on the same traces, at the setting that serves it best (see baselines.py)."""
+    """AALpy on the same episodes, at its best settings (`suffice.lab.peers.best_settings`)."""
     episodes = episodes_of(domain, 100_000)
     ours, learned = cpu_seconds(episodes, LANGUAGES)
-    theirs, states = learn_with_alergia(episodes, eps=PEER_EPS[domain])
+    machine = aalpy(episodes, best_eps(domain.partition(" ")[0]))
+    theirs, states = machine.took.seconds, machine.n_states
     ratio = theirs / ours
     detail = f"{ours:.3f} s, {learned.rdp.n_states} states; AALpy {theirs:.2f} s, {states} states"
     yield Result("times faster than AALpy's run_Alergia, 10⁵ episodes", domain, ratio, "≥ 50", ratio >= 50, detail)

@@ -21,6 +21,7 @@ from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.reproduce import run_studies
 from suffice.lab.runner import RunSettings
 from suffice.lab.store import load_bundle, save
+from suffice.lab.studies import STUDIES
 from suffice.lab.study import Page, Study
 from suffice.view.style import drawing
 from support.cli import SCRIPT, suffice
@@ -52,6 +53,23 @@ def test_a_study_becomes_a_page_its_pictures_and_its_results(tmp_path: Path) -> 
         single.unlink()
     run_studies("few", (study,), tmp_path, RunSettings(1))  # from the results kept together, and nothing is run
     assert {file: file.read_bytes() for file in files} == before and not list((tmp_path / "runs").iterdir())
+
+
+def test_run_studies_adds_runs_that_results_call_for(tmp_path: Path) -> None:
+    """Round by round, until nothing more is called for, or what is left cannot be run."""
+
+    def wanted(seed: int, learner: str = "layers") -> Experiment:
+        return Experiment(domain="corridor", horizon=3, episodes=50, seed=seed, learner=learner)
+
+    def more(results: Results, quick: bool) -> list[Experiment]:
+        n = len(results)
+        return [] if quick else [wanted(n), wanted(n, "flexfringe/css")] if n < 4 else [wanted(0, "flexfringe/css")]
+
+    study = Study("few", "A few", lambda quick: [wanted(0)], count, more)
+    assert len(run_studies("few", (study,), tmp_path, RunSettings(1), quick=True)[0]) == 1
+    results, files = run_studies("few", (study,), tmp_path, RunSettings(1))
+    assert sorted(run.experiment.seed for run in results) == [0, 1, 2, 3]
+    assert len(load_bundle(files[-1])) == 4
 
 
 def test_the_figures_show_what_was_learned(tmp_path: Path) -> None:
@@ -137,7 +155,8 @@ def test_runs_that_fail_are_left_out_and_told_of(tmp_path: Path, monkeypatch: py
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
     failing = [Experiment(domain="corridor", horizon=3, episodes=50, seed=1, learner="flexfringe/css"), *few(True)]
-    monkeypatch.setattr(table1, "TABLE1", Study("table1", "Fails", lambda quick: failing, count))
+    study = Study("table1", "Fails", lambda quick: failing, count)
+    monkeypatch.setitem(STUDIES, "table1", (study,))
     ran = suffice("reproduce", "table1", "--flexfringe", str(program), "-o", str(tmp_path / "out"))
     assert ran.code == 1 and "1 runs; each is a line" in ran.out
     assert "1 runs failed and are left out" in ran.err and "flexfringe failed: without a word" in ran.err

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from peers import is_exact
 from scipy.stats import binom
 
 from oracle import random_episodes
@@ -29,6 +28,7 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.evidence.events import Chosen, New, Paid
 from suffice.kernels.stationary import side_of
+from suffice.lab.scoring import match_states
 from suffice.learning.adact_h import Learned, Settings
 from suffice.learning.borderline import CLOSE
 from suffice.learning.stationary.labels import Labelling, Steps, completed, last_observation
@@ -415,15 +415,8 @@ EXACT = [
 ]
 
 
-def without_end(rdp: RDP) -> Any:
-    """[Q, Y] without the state in which episodes are over, and what leads there."""
-    ends = rdp.symbols[:, 1] == STOP
-    tau = np.where(ends, UNSEEN, rdp.tau)
-    return tau[:-1] if ends.any() and (rdp.tau[:, ends] != UNSEEN).any() else tau
-
-
 def exact(rdp: RDP, truth: Stationary) -> bool:
-    return is_exact(without_end(rdp), rdp.symbols, rdp.alphabet, truth)
+    return match_states(rdp, truth.rdp(rdp.horizon)).exact
 
 
 def check_exact(name: str, options: dict[str, str], horizon: int, n: int, seed: int) -> None:

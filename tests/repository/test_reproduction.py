@@ -19,13 +19,12 @@ from suffice.domains.registry import make
 from suffice.evidence.languages import Family
 from suffice.lab import table1
 from suffice.lab.curves import theorem
-from suffice.lab.curves.studies import CURVES
 from suffice.lab.experiment import Result, Results
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.reproduce import analyse
 from suffice.lab.scoring import is_exact
 from suffice.lab.store import load_bundle
-from suffice.lab.study import Study
+from suffice.lab.studies import STUDIES
 from suffice.lab.truth import ground_truth, truth_for
 from suffice.planning.controller import Controller
 from suffice.planning.planner import GREEDY, plan_on
@@ -33,7 +32,6 @@ from support.paths import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = DOCS / "reproduction"
-STUDIES: dict[str, tuple[Study, ...]] = {"table1": (table1.TABLE1,), "curves": CURVES}
 X111 = Family(1, 1, 1)
 
 
@@ -89,6 +87,7 @@ PAGES_OF_DOCS = (
     "reproduction/table1.md",
     "reproduction/curves.md",
     "reproduction/figures.md",
+    "reproduction/stationary.md",
 )
 
 

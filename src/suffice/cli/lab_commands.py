@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @app.command
 def reproduce(
-    what: Literal["table1", "figures", "curves"],
+    what: Literal["table1", "figures", "curves", "stationary"],
     /,
     *,
     output: Output,
@@ -40,19 +40,20 @@ def reproduce(
 
     table1 is the paper's table, with exact optima, memory and more learners, beside what the paper printed; curves are
     returns, states, time and memory against the number of episodes and much else; figures are the paper's automata,
-    drawn from what is learned. Every run is a file in DIR/runs as soon as it is done: stop it when you like, and the
-    same command goes on.
+    drawn from what is learned; stationary compares `--stationary` with AALpy and FlexFringe on longer episodes. Every
+    run is a file in DIR/runs as soon as it is done: stop it when you like, and the same command goes on.
 
     Examples:
 
         suffice reproduce table1 --quick -o quick         # minutes
         suffice reproduce table1 -o full                  # hours
         suffice reproduce curves --flexfringe ~/flexfringe/build/flexfringe -o full
+        suffice reproduce stationary --time-limit 60 -o full
 
     Parameters
     ----------
     what
-        table1, figures or curves.
+        table1, figures, curves or stationary.
     output
         Folder for the page, the pictures and the results; made if need be.
     quick
@@ -80,7 +81,7 @@ def reproduce(
         raise SufficeError("experiments measure and limit their processes in ways that only Linux has; run it there")
     binary = find_flexfringe(flexfringe)
     folder = folder_of(output)
-    if what != "table1":
+    if what in ("figures", "curves"):
         refuse_without_matplotlib()  # now rather than in some hours
     if what != "figures":
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
@@ -112,10 +113,8 @@ def _draw(folder: Path, quick: bool) -> tuple[list[Result], list[Path]]:
 
 
 def _run(what: str, folder: Path, settings: RunSettings, quick: bool) -> tuple[list[Result], list[Path]]:
-    from suffice.lab.curves.studies import CURVES
     from suffice.lab.reproduce import run_studies
-    from suffice.lab.table1 import TABLE1
+    from suffice.lab.studies import STUDIES
 
-    studies = (TABLE1,) if what == "table1" else CURVES
     with progress_bar("Running experiments", "runs") as progress:
-        return run_studies(what, studies, folder, settings, quick, progress)
+        return run_studies(what, STUDIES[what], folder, settings, quick, progress)

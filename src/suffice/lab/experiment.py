@@ -41,7 +41,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     experiment: Experiment
     stopped: str = ""  # why there is nothing else
     limit: float = 0.0  # seconds that a stopped run was given; 0 if it died by itself
-    states: int = 0
+    states: int = 0  # as the learner counts them
+    before_end: int | None = None  # states that histories lead to before an episode ends, on the log's evidence
     mean_return: float = 0.0
     return_per_step: float = 0.0
     success_rate: float = 0.0

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+
+from suffice.automata.rdp import RDP
+from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.statistic import Statistic, StatisticOptions
 from suffice.evidence.tables import STATISTICS
+from suffice.kernels.array_types import Mask
 from suffice.lab.learner import Found, LearnerKind, Task
 from suffice.lab.resources import measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
@@ -53,7 +58,19 @@ def _layers(task: Task) -> Found:
 
 
 def _stationary(task: Task) -> Found:
-    return run_ours(tie, task.episodes, Settings(delta=task.delta))
+    found = run_ours(tie, task.episodes, Settings(delta=task.delta))
+    return found._replace(sure=_with_sequel(found.rdp, task.episodes))
+
+
+def _with_sequel(rdp: RDP, episodes: Episodes) -> Mask:
+    """[Q, Y] transitions taken before the last step: where others lead is a guess, which peers are not scored by."""
+    sure = np.broadcast_to(rdp.symbols[:, 1] == STOP, rdp.tau.shape).copy()
+    state, of_letter = np.zeros(episodes.n, np.int64), episodes.symbols()[1]
+    for word in episodes.word[:-2]:
+        symbol = of_letter[word]
+        sure[state, symbol] = True
+        state = rdp.tau[state, symbol].astype(np.int64)
+    return sure
 
 
 ADACT_H: Final = LearnerKind(_adact_h, cyclic=False)

@@ -44,6 +44,11 @@ def run_studies(
     """All results, and the files that were written: the page, its pictures, and the results in one file."""
     wanted = distinct(experiment for study in studies for experiment in study.experiments(quick))
     results = run_all(wanted, folder, settings, progress)
+    while more := distinct(e for study in studies for e in study.more(results, quick) if e.id not in results):
+        found = run_all(more, folder, settings, progress)
+        if not found:  # what is left cannot be run here
+            break
+        results |= found
     kept = {id: result for id, result in results.items() if not result.failed}
     bundle = folder / f"{name}{BUNDLE}"
     before = {old.experiment.id: old for old in load_bundle(bundle)} if bundle.exists() else {}

@@ -42,15 +42,21 @@ class ResourceUse(NamedTuple):
     bytes: int  # peak of memory above what there was before, or above an idle process
 
 
+def cpu_time(run: Callable[[], T]) -> tuple[T, float]:
+    """Return what a call returns, and its CPU seconds."""
+    gc.collect()
+    start = time.process_time()
+    returned = run()
+    return returned, time.process_time() - start
+
+
 def measure(run: Callable[[], T]) -> tuple[T, ResourceUse]:
     """Return what a call returns, and the resources it used."""
     gc.collect()
     _give_back_what_was_freed()
     before = _resident("VmRSS")
     HIGH_WATER_MARK.write_text("5")
-    start = time.process_time()
-    returned = run()
-    seconds = time.process_time() - start
+    returned, seconds = cpu_time(run)
     return returned, ResourceUse(seconds, max(_resident("VmHWM") - before, 0))
 
 

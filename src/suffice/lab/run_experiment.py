@@ -6,7 +6,7 @@ import numpy as np
 
 from suffice.lab.experiment import Experiment, Result
 from suffice.lab.learners import find
-from suffice.lab.scoring import match_states, value_of
+from suffice.lab.scoring import match_states, states_before_end, value_of
 from suffice.lab.truth import truth_for
 
 DIGITS = 6  # decimals of stored values
@@ -23,6 +23,7 @@ def run_experiment(experiment: Experiment, binary: str | None = None) -> Result:
     return Result(
         experiment=experiment,
         states=found.states,
+        before_end=states_before_end(found.rdp),
         mean_return=round(float(value.mean_return), DIGITS),
         return_per_step=round(float(value.return_per_step), DIGITS),
         success_rate=round(float(value.success_rate), DIGITS),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import STOP
 from suffice.domains.exact.values import Evaluation, evaluate
 from suffice.domains.finite import FiniteModel
 from suffice.kernels.array_types import Mask
@@ -15,6 +16,7 @@ from suffice.lab.experiment import Result
 from suffice.lab.learners import kind_of
 from suffice.lab.truth import truth_for
 from suffice.planning.controller import Controller
+from suffice.planning.plan import Plan
 from suffice.planning.planner import plan_on
 from suffice.planning.regorl import layered
 
@@ -60,6 +62,17 @@ def match_states(learned: RDP, true: RDP, sure: Mask | None = None) -> StateMatc
     return StateMatch(once, splits, len(means) - len(pure), true.n_states)
 
 
+def states_before_end(rdp: RDP) -> int:
+    """The number of states that histories lead to before an episode ends."""
+    tau = rdp.tau[:, rdp.symbols[:, 1] != STOP]
+    reached, queue = {0}, deque([0])
+    while queue:
+        new = set(tau[queue.popleft()].tolist()) - reached - {UNSEEN}
+        reached |= new
+        queue.extend(new)
+    return len(reached)
+
+
 def true_automaton(run: Result) -> RDP | None:
     """The minimal automaton of the kind that the run's learner looks for; None if no finite one exists."""
     truth = truth_for(run.experiment)
@@ -79,8 +92,8 @@ def gained(run: Result) -> float:
     return truth_for(run.experiment).gain(run.mean_return)
 
 
-def value_of(rdp: RDP, model: FiniteModel) -> Evaluation:
-    """The exact value of the default plan on an automaton."""
+def value_of(rdp: RDP, model: FiniteModel, plan: Plan | None = None) -> Evaluation:
+    """The exact value of a plan on the layers of an automaton, the default one unless another is given."""
     spread = layered(rdp)
-    policy = Controller.on_automaton(spread, model.alphabet, plan_on(spread).actions)
+    policy = Controller.on_automaton(spread, model.alphabet, (plan or plan_on(spread)).actions)
     return evaluate(model, policy, rdp.horizon)

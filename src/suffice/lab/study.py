@@ -23,6 +23,11 @@ class Page(NamedTuple):
     figures: tuple[tuple[str, Figure], ...] = ()  # by the name of their files, as the text refers to them
 
 
+def _no_more(results: Results, quick: bool) -> list[Experiment]:
+    del results, quick
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Study:
     """Both halves are pure, and results are all that passes between them."""
@@ -31,6 +36,7 @@ class Study:
     title: str
     experiments: Callable[[bool], list[Experiment]]  # given whether it shall be quick
     analyse: Callable[[Results], Page]  # of whatever results there are: missing ones are said to be missing
+    more: Callable[[Results, bool], list[Experiment]] = _no_more  # that results so far call for, until there are none
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

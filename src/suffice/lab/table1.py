@@ -12,7 +12,7 @@ import numpy as np
 from suffice.evidence.estimates import Estimate
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.paper import TABLE_1, Printed, Row
-from suffice.lab.peers import alergia, flexfringe
+from suffice.lab.peers import alergia, best_settings, flexfringe
 from suffice.lab.study import Page, Study, brief, cell, table
 from suffice.lab.truth import ground_truth
 
@@ -75,21 +75,8 @@ class Method:
         return [runs[id] for id in wanted if id in runs]
 
 
-FLEXFRINGE: Final = (
-    Method(
-        "FlexFringe, likelihood ratio",
-        ("flexfringe/likelihood-ratio", "flexfringe/likelihood-ratio/closed", "flexfringe/likelihood-ratio-few"),
-    ),
-    Method("FlexFringe, ALERGIA", tuple(f"flexfringe/alergia{more}" for more in ("", "/closed", "-eager/closed"))),
-    Method("FlexFringe, css", ("flexfringe/css", "flexfringe/css/closed")),
-)
-AALPY: Final = Method(
-    "AALpy, ALERGIA",
-    (
-        *(f"aalpy/{eps}{end}" for eps in ("0.05", "0.5", "1", "auto") for end in ("", "/closed")),
-        "aalpy-gsm/0.05/closed",
-    ),
-)
+FLEXFRINGE: Final = tuple(Method(f"FlexFringe, {test}", names) for test, names in best_settings.FLEXFRINGE.items())
+AALPY: Final = Method("AALpy, ALERGIA", best_settings.AALPY)
 OURS: Final = (
     Method("AdaCT-H, CMS, the paper's test", ("sketch/paper",)),
     Method("AdaCT-H, CMS, Fisher's test", ("sketch/fisher",)),
