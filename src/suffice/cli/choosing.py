@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from suffice.cli.folding import Folding
 from suffice.cli.options import DEFAULT_PLAN, PlanOptions, refuse_seed
 from suffice.cli.waiting import waiting
+from suffice.engines.tables import ENGINES, USUAL_ENGINE
 from suffice.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def settings_of(
     """How to learn, from the words of the command line."""
     from suffice.evidence.bounds import BOUNDS
     from suffice.evidence.statistic import StatisticOptions
-    from suffice.learning.adact_h import Settings
+    from suffice.learning.adact_h import Settings, half_of_memory
     from suffice.models.api import all_cores
 
     refuse_seed(seed)
@@ -42,25 +43,20 @@ def settings_of(
         confidence=confidence,
         cut=cut,
         threads=all_cores().threads if threads is None else threads,
-        memory=_bytes(memory) if memory else 0,
+        memory=_bytes(memory) if memory else half_of_memory(),
     )
 
 
 @contextmanager
 def counting_by(engine: str, workers: int | None, threads: int | None, logs: Sequence[str]) -> Iterator[Reader | None]:
     """Who counts, from the words of the command line; until the end of the block, if that is a cluster."""
-    if engine == "local":
-        if workers is not None:
-            raise SettingsError("--workers are those of a cluster; add --engine ray, or say --threads")
-        yield None
-        return
-    from suffice.data.loading import refuse_for_workers
-    from suffice.engines.ray import Ray
+    from suffice.engines.engine import EngineChoice, EngineOptions
 
-    refuse_for_workers(*logs)  # before anything is started, which takes seconds
+    chosen: EngineChoice = ENGINES[engine](EngineOptions(workers, threads))
+    chosen.refuse(*logs)
     with ExitStack() as until_done:
-        with waiting("Starting Ray"):
-            reader = until_done.enter_context(Ray(workers, threads or 1).reading())
+        with waiting(f"Starting {engine.capitalize()}") if engine != USUAL_ENGINE else nullcontext():
+            reader = until_done.enter_context(chosen.reading())
         yield reader
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cyclopts import Parameter
 
 from suffice.cli.app import app
 from suffice.cli.choosing import choices_again, choices_of, counting_by, planning_of, settings_of
 from suffice.cli.folding import Folding, refuse_folding
-from suffice.cli.names import BoundName, FileName, MetricName
+from suffice.cli.names import BoundName, EngineName, FileName, MetricName
 from suffice.cli.options import (
     COMPARING,
     DEFAULT_LOG,
@@ -42,6 +42,7 @@ from suffice.cli.saying import (
     prospects,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
+from suffice.engines.tables import USUAL_ENGINE
 from suffice.errors import CheckpointError, SettingsError
 from suffice.evidence.tables import USUAL_METRIC
 from suffice.files.signals import if_interrupted, is_kept_in
@@ -75,7 +76,7 @@ def learn(
     threads: Annotated[Whole | None, TAKES] = None,
     memory: Annotated[str | None, TAKES] = None,
     checkpoint: Annotated[FileName | None, TAKES] = None,
-    engine: Annotated[Literal["local", "ray"], TAKES] = "local",
+    engine: Annotated[EngineName, TAKES] = USUAL_ENGINE,
     workers: Annotated[Whole | None, TAKES] = None,
     plan: PlanOptions = DEFAULT_PLAN,
     options: LogOptions = DEFAULT_LOG,

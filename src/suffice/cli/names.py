@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import CoercionError, Parameter, Token
 
+from suffice.engines.tables import ENGINES
 from suffice.evidence.tables import BOUNDS, STATISTICS
 from suffice.planning.planner import PLANNERS
 
@@ -69,7 +70,8 @@ if TYPE_CHECKING:
     PlannerName = str
     BoundName = str
     MetricName = str
+    EngineName = str
 else:
     PlannerName = _name_in(PLANNERS, "none")
     FileName = Annotated[Path, Parameter(converter=_as_written)]
-    BoundName, MetricName = _name_in(BOUNDS), _name_in(STATISTICS)
+    BoundName, MetricName, EngineName = _name_in(BOUNDS), _name_in(STATISTICS), _name_in(ENGINES)

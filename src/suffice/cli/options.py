@@ -162,7 +162,7 @@ def names_domain(name: str) -> bool:
     """Whether a domain is meant rather than a model file."""
     from suffice.domains.registry import DOMAINS
 
-    return name.lower().endswith(".pomdp") or (name in DOMAINS and not Path(name).exists())
+    return name.lower().endswith(".pomdp") or (not Path(name).exists() and name in DOMAINS)
 
 
 def names_domain_or_model(name: str) -> bool:

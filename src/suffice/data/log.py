@@ -48,6 +48,10 @@ class Elsewhere(Outline):
         """An engine that lets the episodes walk an automaton, see `engines.Engine`."""
         raise NotImplementedError
 
+    def in_blocks(self, threads: int) -> InBlocks | None:
+        """How this process walks through them by so many threads; None: it does not, see `running`."""
+        return None
+
     def among(self, chosen: Mask) -> Elsewhere:
         """Some of the episodes."""
         raise NotImplementedError
@@ -77,6 +81,14 @@ class Blocks(Protocol):
 
     def block(self, i: int, since: int = 0) -> Episodes:
         """Those of one block, from some step on."""
+
+
+class InBlocks(NamedTuple):
+    """How the blocks of a log are walked through."""
+
+    blocks: Blocks
+    threads: int
+    first: int  # the place of the first episode in the whole log
 
 
 class InMemory:

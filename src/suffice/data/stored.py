@@ -20,7 +20,7 @@ import numpy as np
 
 from suffice.data.alphabet import Alphabet, smallest_uint
 from suffice.data.episodes import Episodes
-from suffice.data.log import Elsewhere, Log, block_length
+from suffice.data.log import Elsewhere, InBlocks, Log, block_length
 from suffice.data.queries import Question, View
 from suffice.data.threads import gather
 from suffice.errors import LogError
@@ -131,6 +131,10 @@ class Stored(Elsewhere):
             return question(View(self.block(filled[k]), begin[filled[k]]))
 
         return gather(len(filled), self.threads, answer, question.together)
+
+    def in_blocks(self, threads: int) -> InBlocks:
+        """See `Elsewhere`."""
+        return InBlocks(self, min(threads, self.threads), self.first)
 
     def among(self, chosen: Mask) -> Stored:
         """See `Elsewhere`."""

@@ -27,6 +27,7 @@ from suffice.domains.tasks.symbol import Symbol
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.domains.tasks.two_keys import TwoKeys
 from suffice.errors import SettingsError, did_you_mean
+from suffice.registry import Registry
 
 __all__ = [
     "DOMAINS",
@@ -52,7 +53,7 @@ __all__ = [
     "make",
 ]
 
-DOMAINS: Final[dict[str, type[Domain]]] = {
+_OURS: Final[dict[str, type[Domain]]] = {
     "corridor": Corridor,
     "t-maze": TMaze,
     "cookie": Cookie,
@@ -71,6 +72,9 @@ DOMAINS: Final[dict[str, type[Domain]]] = {
     "memory-length": MemoryLength,
     "passive-t-maze": PassiveTMaze,
 }
+DOMAINS: Final = Registry(
+    "domain", _OURS, group="suffice.domains", needs=("__dataclass_fields__", "model", "default_horizon")
+)
 
 
 def make(name: str, options: Mapping[str, str] = MappingProxyType({})) -> Domain:
@@ -83,7 +87,7 @@ def make(name: str, options: Mapping[str, str] = MappingProxyType({})) -> Domain
         if options:
             raise SettingsError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")
         return PomdpDomain.read(name)
-    domain = DOMAINS[_one_of(DOMAINS, name, "domain")]
+    domain = DOMAINS[name]
     types = get_type_hints(domain)
     names = [field.name for field in fields(domain)]  # type: ignore[arg-type]  # every domain is a dataclass
     values: dict[str, Any] = {}

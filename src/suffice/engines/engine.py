@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from suffice.data.episodes import Episodes
+from suffice.data.loading import Data
 from suffice.data.log import ITSELF, InMemory, Log
 from suffice.data.queries import Early, Question
-from suffice.data.stored import Stored
+from suffice.data.streaming import Reader
 from suffice.engines.blocks import BlockEngine, Walk
 from suffice.engines.local import LocalEngine
+from suffice.engines.tables import ENGINES, USUAL_ENGINE
+from suffice.errors import SettingsError
 from suffice.kernels.array_types import Int64
 
 T = TypeVar("T")
@@ -46,18 +50,67 @@ class Engine(Protocol):
         """Ask where the episodes are now."""
 
 
+class EngineChoice(Protocol):
+    """Where a log is read and counted: in this process (`Local`), or by the workers of a cluster (`Ray`).
+
+    What makes one from `EngineOptions` is in `tables.ENGINES`.
+    """
+
+    def reading(self) -> AbstractContextManager[Reader | None]:
+        """What reads a log to where it is counted, as long as the block lasts; None: this process reads it."""
+
+    def refuse(self, *logs: Data) -> None:
+        """Refuse logs that cannot be read there, before anything is started."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What the command line says about an engine."""
+
+    workers: int | None = None
+    threads: int | None = None  # of each worker
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Learn in this process, by as many threads as the settings say."""
+
+    @classmethod
+    def of(cls, options: EngineOptions) -> Local:
+        """See `EngineChoice`."""
+        if options.workers is not None:
+            raise SettingsError("--workers are those of a cluster; add --engine ray, or say --threads")
+        return cls()
+
+    def reading(self) -> AbstractContextManager[None]:
+        """See `EngineChoice`."""
+        return nullcontext()
+
+    def refuse(self, *logs: Data) -> None:
+        """See `EngineChoice`; anything can be read here."""
+
+
+def engine_of(chosen: EngineChoice | str | None) -> EngineChoice:
+    """An engine from an object, a name in `tables.ENGINES`, or None for the usual one."""
+    if chosen is None or isinstance(chosen, str):
+        made: EngineChoice = ENGINES[chosen or USUAL_ENGINE](EngineOptions())
+        return made
+    return chosen
+
+
 def running(
-    log: Log, threads: int = 1, memory: int = 0, needed: int = 0, finely: bool = False
+    log: Log, threads: int = 1, memory: int | None = None, needed: int = 0, finely: bool = False
 ) -> AbstractContextManager[Engine]:
     """An engine for a log, at its beginning; its threads end with the block.
 
-    Episodes in memory are prepared all at once, unless that needs more bytes than there are; `finely` if answers of
-    many parts add up quickly.
+    Episodes in memory are prepared all at once if they and the bytes `needed` for that fit into `memory`, and else, or
+    where it is None, block by block; `finely` if answers of many parts add up quickly.
     """
-    if isinstance(log, Stored):
-        return nullcontext(BlockEngine(Walk(log, len(log.letters), min(threads, log.threads), log.first), log))
-    if not isinstance(log, Episodes):
-        return log.running()
-    if ITSELF + log.nbytes + needed > memory:
+    if isinstance(log, Episodes):
+        if memory is not None and ITSELF + log.nbytes + needed <= memory:
+            return LocalEngine.running(log, threads, finely)
         return nullcontext(BlockEngine(Walk(InMemory(log), len(log.letters), threads), log.outline))
-    return LocalEngine.running(log, threads, finely)
+    found = log.in_blocks(threads)
+    if found is None:
+        return log.running()
+    return nullcontext(BlockEngine(Walk(found.blocks, len(log.letters), found.threads, found.first), log))

@@ -21,11 +21,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from suffice.data.loading import Data, refuse_for_workers
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
 from suffice.data.logs.reading import HowToRead, Report
 from suffice.data.streaming import Room
 from suffice.engines.distributed import Scattered, cut_evenly, read_scattered
+from suffice.engines.engine import EngineOptions
 from suffice.engines.worker import Shared, Worker
 from suffice.errors import EngineError, MissingError, SettingsError, SufficeError
 from suffice.version import __version__
@@ -52,6 +54,15 @@ class Ray:
     def __post_init__(self) -> None:
         if (self.workers is not None and self.workers < 1) or self.threads < 1:
             raise SettingsError("workers and threads must be at least 1")
+
+    @classmethod
+    def of(cls, options: EngineOptions) -> Ray:
+        """See `EngineChoice`."""
+        return cls(options.workers, options.threads or 1)
+
+    def refuse(self, *logs: Data) -> None:
+        """See `EngineChoice`; starting takes seconds."""
+        refuse_for_workers(*logs)
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:

@@ -35,6 +35,11 @@ from suffice.learning.layer_checkpoint import KeptLayer
 from suffice.learning.merging import Candidates, Merger, Verdict
 
 
+def half_of_memory() -> int:
+    """Half of the machine's memory, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests.
@@ -50,7 +55,7 @@ class Settings:
     confidence: float | None = None
     cut: float = 0.0  # AdaCT-H-A: candidates with a smaller share of the episodes found no states
     threads: int = 1
-    memory: int = 0  # bytes that tables may take; 0: half of what the machine has
+    memory: int = field(default_factory=half_of_memory)  # bytes that tables may take
     strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
 
     def __post_init__(self) -> None:
@@ -64,8 +69,8 @@ class Settings:
             raise SettingsError(f"cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
         if self.threads < 1:
             raise SettingsError(f"threads must be at least 1, not {self.threads}")
-        if self.memory == 0:
-            object.__setattr__(self, "memory", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+        if self.memory < 1:
+            raise SettingsError(f"memory is a number of bytes, not {self.memory}; leave it out for half of all")
 
     @property
     def chosen_bound(self) -> Bound:

@@ -24,7 +24,7 @@ from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.loading import Data, Reading, read_data
 from suffice.data.log import Elsewhere, Log, digest
 from suffice.data.streaming import Room
-from suffice.engines.ray import Ray
+from suffice.engines.engine import EngineChoice, engine_of
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.language_counts import LanguageCounts
@@ -141,7 +141,7 @@ def learn(
     seed: int = 0,
     progress: Progress = _silently,
     checkpoint: str | Path | None = None,
-    engine: Ray | None = None,
+    engine: EngineChoice | str | None = None,
 ) -> Model:
     """Learn the automaton behind logged episodes, and plan a policy on it.
 
@@ -152,7 +152,8 @@ def learn(
     `delta` is the chance of failure of each test, `confidence` the chance of no false split at all; a second look
     is taken unless a test, level, or no plan is chosen. Of `Episodes`, `bins` are those of the report on their log.
     What has been found is kept in the folder `checkpoint`: the same call goes on where an earlier one was ended.
-    With `engine=Ray()` the workers of a cluster read a Parquet log and count; the result is the same to the bit.
+    With `engine=Ray()`, or "ray", the workers of a cluster read a Parquet log and count; the result is the same to the
+    bit.
 
     >>> suffice.learn("log.parquet").headline
     '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
@@ -182,7 +183,7 @@ def learn(
     request = EncoderRequest.of(columns, bins, None if like is None else like.encoder)
     if checkpoint is not None:
         refuse_other_choices(Path(checkpoint), told_of(choices))
-    with nullcontext() if engine is None else engine.reading() as elsewhere:
+    with engine_of(engine).reading() as elsewhere:
         room = Room(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
         read = read_data(data, request, horizon, room)
         return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
