@@ -48,7 +48,7 @@ from suffice.planning.plan import Plan, fold_plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.policy import Policy
 from suffice.planning.prediction import predict
-from suffice.planning.regorl import Split, layered, regorl
+from suffice.planning.regorl import Split, regorl
 from support.log_files import decode
 from support.samples import of_one_feature, rising
 
@@ -206,8 +206,8 @@ def test_unrolled_it_is_the_same_automaton_step_by_step(which: int) -> None:
 
 def test_layers_stay_as_they_are() -> None:
     in_layers = adact_h(log(0)).rdp
-    assert layered(in_layers) is in_layers
-    assert compare(layered(automaton(0)), automaton(0).unroll()[0]) is None
+    assert in_layers.layered() is in_layers
+    assert compare(automaton(0).layered(), automaton(0).unroll()[0]) is None
 
 
 @pytest.mark.parametrize(("domain", "horizon"), DOMAINS, ids=str)
@@ -260,7 +260,7 @@ def test_a_transition_that_leads_elsewhere_is_a_difference() -> None:
 
 def test_a_cycle_is_no_layers() -> None:
     rdp = automaton(0)
-    for pair, which in (((rdp, layered(rdp)), "first"), ((layered(rdp), rdp), "second")):
+    for pair, which in (((rdp, rdp.layered()), "first"), ((rdp.layered(), rdp), "second")):
         found = compare(*pair)
         assert found is not None and found.reason == f"the {which} is stationary, the other layered"
 
@@ -287,7 +287,7 @@ def test_the_best_plan_on_the_true_cycle_is_worth_what_the_best_policy_is(domain
     best = float(best_plan(minimal_rdp(domain.model(horizon), horizon)).value)
     rdp = true(domain, horizon)
     assert plan_on(rdp.unroll()[0], GREEDY).value == pytest.approx(best, abs=1e-6)
-    assert plan_on(layered(rdp), Planning(strength=0)).value == pytest.approx(best, abs=1e-6)
+    assert plan_on(rdp.layered(), Planning(strength=0)).value == pytest.approx(best, abs=1e-6)
 
 
 def iterated(rdp: RDP, planning: Planning) -> tuple[list[float], list[float], list[int]]:
@@ -384,7 +384,7 @@ def test_discounts_are_for_cycles_and_horizons_for_layers() -> None:
     with pytest.raises(SufficeError, match="unroll it first, or plan with a discount"):
         plan_on(rdp)
     with pytest.raises(SufficeError, match="it is for stationary automata"):
-        plan_on(layered(rdp), Planning(discount=0.9))
+        plan_on(rdp.layered(), Planning(discount=0.9))
     for bad in (0.9991, 1.0, -0.1, 1.5, math.nan):
         with pytest.raises(SufficeError, match=r"from 0 to 0\.999"):
             Planning(discount=bad)
@@ -560,7 +560,7 @@ def test_predictions_are_those_of_the_formula(seed: int) -> None:
     episodes = short(seed)
     rdp = tie(episodes, Settings(delta=0.05)).rdp
     for how in PLANNERS:
-        plan = plan_on(layered(rdp), how)
+        plan = plan_on(rdp.layered(), how)
         assert predict(rdp, plan, episodes) == pytest.approx(Formula(rdp, plan, episodes).estimate(), rel=1e-9)
     forever = unroll_plan(rdp, plan_on(rdp, Planning(discount=0.9)))
     assert predict(rdp, forever, episodes) == pytest.approx(Formula(rdp, forever, episodes).estimate(), rel=1e-9)
@@ -586,7 +586,7 @@ def test_a_weight_is_so_many_episodes(seed: int) -> None:
     repeated = episodes.columns(np.repeat(np.arange(episodes.n), episodes.weight))
     alone = Episodes(repeated.alphabet, repeated.letters, repeated.word, repeated.follows)
     rdp = automaton(3 * seed) if 3 * seed in SEEDS else tie(episodes).rdp
-    plan = plan_on(layered(rdp))
+    plan = plan_on(rdp.layered())
     assert predict(rdp, plan, episodes) == pytest.approx(predict(rdp, plan, alone), rel=1e-12)
 
 

@@ -30,7 +30,7 @@ def compare(first: RDP, second: RDP) -> Difference | None:
     """
     if first.stationary != second.stationary:
         return Difference((), f"the {'first' if first.stationary else 'second'} is stationary, the other layered")
-    if first.horizon != second.horizon and not first.stationary:
+    if first.limit != second.limit:
         return Difference((), f"horizons {first.horizon} and {second.horizon}")
     index = {second.symbol(y): y for y in range(len(second.symbols))}
     translate = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]

@@ -158,22 +158,18 @@ def compare(
     """
     from suffice.automata.compare import compare as compare_rdps
     from suffice.automata.histories import show
-    from suffice.domains.exact.minimal import minimal_rdp
-    from suffice.domains.exact.stationary import stationary_rdp
+    from suffice.domains.exact.automaton import NoAutomatonError, exact_rdp
     from suffice.models.model import Model
 
     loaded = Model.load(first)
     ours = loaded.rdp
     named = names_domain_or_model(second)
-    if named and ours.stationary:
-        finite, policy, _ = domain_of(second, options, ours.horizon)
-        theirs = stationary_rdp(finite, policy).rdp(ours.horizon)
-    elif named:
+    if named:
         finite, policy, horizon = domain_of(second, options, ours.horizon)
-        minimal = minimal_rdp(finite, horizon, policy)
-        if minimal.telling:
-            raise ModelError(f"{second} has no automaton to compare with. {minimal.telling.sentence}")
-        theirs = minimal.rdp()
+        try:
+            theirs = exact_rdp(finite, horizon, policy, stationary=ours.stationary)
+        except NoAutomatonError as error:
+            raise ModelError(f"{second} has no automaton to compare with. {error}") from error
     else:
         refuse_domain_options(options)
         theirs = Model.load(second).rdp

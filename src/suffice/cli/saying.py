@@ -147,12 +147,9 @@ def print_states(model: Model) -> None:
 
     model = model.in_words
     rdp, plan = model.rdp, model.own_plan
-    layer, offsets, ended = rdp.layer_of(), rdp.offsets(), over(rdp)
-    total = rdp.counts.sum() if rdp.stationary else model.about.episodes
-    shares = [f"{share:.1%}" for share in rdp.counts.sum(axis=1) / total]
-    names = [
-        f"{'' if rdp.stationary else f'layer {layer[q]} '}state {q - offsets[layer[q]]}" for q in range(len(layer))
-    ]
+    ended, shares = over(rdp), [f"{share:.1%}" for share in rdp.shares()]
+    called = {"t": "layer", "state": "state"}
+    names = [" ".join(f"{called[part]} {i}" for part, i in address.items()) for address in rdp.addresses()]
     rows = []
     for q, (arrival, history) in enumerate(zip(arrivals(rdp), rdp.typical_histories(), strict=True)):
         if q in ended:
@@ -164,7 +161,7 @@ def print_states(model: Model) -> None:
         shared = arrival.common or ("nothing in common" if arrival.varies else "")
         rows.append([names[q], shares[q], *advice, shared, f"e.g. {brief(history)}" if q else "the beginning"])
     print_rows(rows, right=(1, 3) if plan is not None else (1,))
-    if gathered := [f"{names[q]} {shares[q]}" for q in sorted(ended) if rdp.stationary or q < rdp.n_states - 1]:
+    if gathered := [f"{names[q]} {shares[q]}" for q in sorted(ended) if q != rdp.final]:
         put(f"  over: {', '.join(gathered)}")
 
 

@@ -18,7 +18,6 @@ from suffice.lab.truth import truth_for
 from suffice.planning.controller import Controller
 from suffice.planning.plan import Plan
 from suffice.planning.planner import plan_on
-from suffice.planning.regorl import layered
 
 
 class StateMatch(NamedTuple):
@@ -94,6 +93,6 @@ def gained(run: Result) -> float:
 
 def value_of(rdp: RDP, model: FiniteModel, plan: Plan | None = None) -> Evaluation:
     """The exact value of a plan on the layers of an automaton, the default one unless another is given."""
-    spread = layered(rdp)
+    spread = rdp.layered()
     policy = Controller.on_automaton(spread, model.alphabet, (plan or plan_on(spread)).actions)
     return evaluate(model, policy, rdp.horizon)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,14 @@ class Settings:
         return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
 
 
+class Criterion(NamedTuple):
+    """By what futures were compared, as model files name it."""
+
+    metric: str
+    family: str | None
+    bound: str
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Learned:
     """The automaton, and everything one may want to know about how it came about.
@@ -103,6 +111,7 @@ class Learned:
     settings: Settings
     second_look: bool = False  # the decisions are those of `refining`
     needed: Report | None = None  # of an adaptive comparison, what it took
+    criterion: Criterion | None = None  # how futures were compared, if not by the settings' statistic and bound
 
     def __repr__(self) -> str:
         return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"

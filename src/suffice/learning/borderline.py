@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from suffice.automata.histories import History
 from suffice.automata.rdp import RDP
 from suffice.evidence.events import Witness
@@ -30,7 +28,7 @@ def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, power: int) -
     Evidence as a share of its threshold grows like the number of episodes to the power of 1/power (`Measure.power`).
     """
     close = [d for d in decisions if _closeness(d) >= CLOSE]
-    histories, offsets = rdp.typical_histories(), rdp.offsets() if not rdp.stationary else np.zeros(2, np.int64)
+    histories, offsets = rdp.typical_histories(), rdp.offsets()
     found = []
     for d in sorted(close, key=lambda d: -d.n):
         candidate = (*histories[offsets[max(d.layer - 1, 0)] + d.state], rdp.symbol(d.symbol))

@@ -134,7 +134,7 @@ class Learner:
         rdp = self.model_.rdp
         episodes = read_data(data, self._alike).here
         refuse_other_features(rdp, episodes)
-        if episodes.horizon > rdp.horizon and not rdp.stationary:
+        if rdp.limit is not None and episodes.horizon > rdp.limit:
             raise LogError(
                 f"episodes of {episodes.horizon} decisions are longer than the plan, which is for {rdp.horizon}"
             )

@@ -63,7 +63,7 @@ def reasons(rdp: RDP, decisions: Sequence[Decision], most: int = 5) -> list[list
 
 def _learned(rdp: RDP, decisions: Sequence[Decision]) -> dict[tuple[int, int], Witness]:
     """The learner's reasons by pair: of each state that was promoted, against the nearest, and the other way round."""
-    offsets = np.zeros(1, np.int64) if rdp.stationary else rdp.offsets()
+    offsets = rdp.offsets()
     found: dict[tuple[int, int], Witness] = {}
     for d in decisions:
         verdict = d.verdict
@@ -127,11 +127,11 @@ def _information(k: Int64, n: Int64) -> Float:
 def _neighbours(rdp: RDP, events: _Events, most: int, learned: dict[tuple[int, int], Witness]) -> list[list[int]]:
     """For each state those most like it in its layer, the nearest first; the learner's nearest is one of them.
 
-    The start of a stationary automaton is like none, since nothing was chosen there.
+    The start is like none, since nothing was chosen there.
     """
     traits, near = _traits(rdp, events), [[] for _ in range(rdp.n_states)]  # type: Float, list[list[int]]
     own = dict(reversed(learned))  # of several the first
-    for begin, end in [(1, rdp.n_states)] if rdp.stationary else pairwise(rdp.offsets().tolist()):
+    for begin, end in pairwise([1, *rdp.offsets()[1:].tolist()]):
         kept = min(most, end - begin - 1)
         for first in range(begin, end if kept > 0 else begin, BLOCK):
             block = traits[first : min(first + BLOCK, end)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,39 +35,34 @@ def to_json(model: Model) -> str:
 
 def transitions(rdp: RDP) -> list[dict[str, Any]]:
     """Every transition with its count and its rewards."""
-    layer, offsets, of_letter = rdp.layer_of(), rdp.offsets(), rdp.symbol_of_letter()
-    rows = []
+    addresses, of_letter, rows = rdp.addresses(), rdp.symbol_of_letter(), []
     for q, y in zip(*np.nonzero(rdp.tau != UNSEEN), strict=True):
-        t = int(layer[q])
         seen = np.flatnonzero((of_letter == y) & (rdp.counts[q] > 0))
         action, observation = rdp.symbol(int(y))
         named = None if observation is None else dict(zip(rdp.alphabet.features, observation, strict=True))
         row = {
-            "state": int(q - offsets[t]),
+            **addresses[q],
             "action": action,
             "observation": named,
-            "next": int(rdp.tau[q, y] - offsets[0 if rdp.stationary else t + 1]),
+            "next": addresses[rdp.tau[q, y]]["state"],
             "count": int(rdp.counts[q, seen].sum()),
             "rewards": [[rdp.alphabet.rewards[rdp.letters[x, 2]], int(rdp.counts[q, x])] for x in seen],
         }
-        rows.append(row if rdp.stationary else {"t": t} | row)
+        rows.append(row)
     return rows
 
 
 def to_dot(model: Model) -> str:
     """Graphviz: layers from left to right (a cycle as it comes), one arrow for each pair of states with its symbols."""
-    rdp = model.rdp
-    offsets = rdp.offsets()
+    rdp, labels = model.rdp, model.rdp.labels()
     arrows: dict[tuple[int, int], list[str]] = {}
     for q, y in zip(*np.nonzero(rdp.tau != UNSEEN), strict=True):
         arrows.setdefault((int(q), int(rdp.tau[q, y])), []).append(show_symbol(rdp.symbol(int(y))))
     lines = ["digraph rdp {", "  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif", fontsize=10];')
-    if rdp.stationary:
-        lines += [f'  {q} [label="{q}"];' for q in range(rdp.n_states)]
-    for t in range(0 if rdp.stationary else len(rdp.layers)):
-        names = " ".join(f'{q} [label="{t}.{q - offsets[t]}"];' for q in range(offsets[t], offsets[t + 1]))
-        lines.append(f"  {{ rank=same; {names} }}")
+    nodes = [f'{q} [label="{label}"];' for q, label in enumerate(labels)]
+    ranks = [] if rdp.stationary else pairwise(rdp.offsets().tolist())
+    lines += [f"  {{ rank=same; {' '.join(nodes[begin:end])} }}" for begin, end in ranks] or [f"  {n}" for n in nodes]
     for (q, target), symbols in arrows.items():
         label = "\\n".join(_escaped(s) for s in symbols)
         lines.append(f'  {q} -> {target} [label="{label}"];')

@@ -11,13 +11,12 @@ from suffice.data.encoding.encoder import Encoder, EncoderData
 from suffice.data.log import Log, digest
 from suffice.evidence.languages import BEYOND
 from suffice.evidence.statistic import Report
-from suffice.learning.adact_h import Learned
+from suffice.learning.adact_h import Criterion, Learned
 from suffice.planning.regorl import Solution
 from suffice.version import __version__
 
 FORMAT = "suffice-rdp"
 FORMAT_VERSION = 2
-OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
 
 
@@ -109,21 +108,22 @@ def about_of(
     """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
     settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
     options = settings.statistic.options
+    criterion = learned.criterion or Criterion(options.metric, options.family, settings.chosen_bound.name)
     return About(
         format=FORMAT,
         format_version=FORMAT_VERSION,
         version=__version__,
         log_hash=digest(episodes, held_out > 0, settings.threads),
         episodes=int(learned.rdp.counts[0].sum()),
-        metric=OUTCOMES if learned.rdp.stationary else options.metric,
-        family=None if learned.rdp.stationary else options.family,
-        bound=E_VALUES if learned.rdp.stationary else settings.chosen_bound.name,
+        metric=criterion.metric,
+        family=criterion.family,
+        bound=criterion.bound,
         delta=max(learned.deltas),
         confidence=settings.confidence,
         cut=settings.cut,
         seed=options.seed,
         layers=learned.rdp.layers.tolist(),
-        candidates=list(learned.candidates) if learned.rdp.stationary else [1, *learned.candidates],
+        candidates=[1, *learned.candidates][-len(learned.rdp.layers) :],
         languages=[0, *(size if size < EXACT else float(min(size, BEYOND)) for size in learned.languages)],
         forced_share=learned.forced_share,
         promise=Promised(
@@ -146,8 +146,8 @@ def about_of(
         second_look=learned.second_look,
         plan=_planned(solution) if solution else None,
         steps=learned.rdp.steps,
-        needed=_needed(learned.needed, learned.rdp.stationary) if learned.needed else None,
-        strict=settings.strict and learned.rdp.stationary,
+        needed=_needed(learned.needed, len(learned.rdp.layers)) if learned.needed else None,
+        strict=promise.strict,
     )
 
 
@@ -174,7 +174,7 @@ def _planned(solution: Solution) -> Planned:
     )
 
 
-def _needed(needed: Report, stationary: bool) -> NeededLanguages:
+def _needed(needed: Report, n_layers: int) -> NeededLanguages:
     ladder = [str(family) for family in needed.ladder]
-    layers = [*([] if stationary else [None]), *(ladder[r] if r >= 0 else None for r in needed.layers)]
+    layers = [None, *(ladder[r] if r >= 0 else None for r in needed.layers)][-n_layers:]
     return NeededLanguages(needed.sentence, ladder, layers, [str(family) for family in needed.left_out])

@@ -26,11 +26,12 @@ from suffice.files.archives import Kind, Shape, opened, write_archive
 from suffice.learning.adact_h import Learned
 from suffice.learning.borderline import Doubt, doubts
 from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
+from suffice.learning.stationary.learner import E_VALUES
 from suffice.models import repr
 from suffice.models.header import FORMAT, FORMAT_VERSION, About, about_of
 from suffice.planning.plan import Plan, fold_plan
 from suffice.planning.policy import Policy
-from suffice.planning.regorl import Solution, layered
+from suffice.planning.regorl import Solution
 
 MODEL_FILE = Kind(
     "model file",
@@ -91,12 +92,12 @@ class Model:
     @property
     def own_plan(self) -> Plan | None:
         """The plan on the automaton's own states: of a stationary one, what it does where it is most often in each."""
-        return fold_plan(self.rdp, self.plan) if self.plan is not None and self.rdp.stationary else self.plan
+        return None if self.plan is None else fold_plan(self.rdp, self.plan)
 
     @property
     def planned(self) -> RDP:
         """The automaton with its layers, which the plan is of."""
-        return layered(self.rdp)
+        return self.rdp.layered()
 
     @property
     def in_words(self) -> Model:
@@ -135,7 +136,7 @@ class Model:
 
     def undecided(self) -> list[Doubt]:
         """The merges that more episodes might undo, where the histories that were merged read differently."""
-        by_e_values = self.about.second_look or self.rdp.stationary
+        by_e_values = self.about.second_look or self.about.bound == E_VALUES
         power = 1 if by_e_values else self._bound().measure.power
         found = doubts(self.rdp, self.decisions, self.about.episodes, power)
         return [doubt for doubt in found if doubt.histories[0] != doubt.histories[1]]
@@ -210,7 +211,7 @@ def _refuse_strange(arrays: dict[str, Any], rdp: RDP) -> None:
     """Decisions on layers, states and symbols that the automaton does not have."""
     names = ("layer", "state", "symbol", "n", "target", "nearest")
     layer, state, symbol, n, target, nearest = (arrays[f"decision_{name}"] for name in names)
-    before = 0 if rdp.stationary else 1
+    before = rdp.layer_at(1)  # how many layers a transition leads on
     if np.any((layer < before) | (layer >= len(rdp.layers))):
         raise ValueError("its decisions are of other layers")
     here = rdp.layers[layer]
@@ -232,7 +233,7 @@ def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     if about.plan is None:
         return None
     actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
-    rdp = rdp.unroll(most=actions.size)[0] if rdp.stationary else rdp
+    rdp, _ = rdp.unroll(most=actions.size)
     if len(actions) != rdp.n_states:
         raise ValueError("its plan is of another automaton")
     if not (np.isfinite(values).all() and np.isfinite(lower).all()):

@@ -169,15 +169,16 @@ def policy_rows(rdp: RDP, plan: Plan) -> list[dict[str, Any]]:
 
     Where the plan is to behave as the log did, the action is null and `chances` says how often the log took each.
     """
-    layer, offsets, choices = rdp.layer_of(), rdp.offsets(), Memory.of(rdp).choices(plan.actions)
-    rows = []
-    for q in range(1, rdp.n_states if rdp.stationary else rdp.n_states - 1):
-        t, taken = int(layer[q]), choices[q]
-        row: dict[str, Any] = {"state": int(q - offsets[t]), "action": "pad", "value": float(plan.values[q])}
+    addresses, choices, rows = rdp.addresses(), Memory.of(rdp).choices(plan.actions), []
+    for q in range(1, rdp.n_states):
+        if q == rdp.final:
+            continue
+        taken = choices[q]
+        row: dict[str, Any] = {**addresses[q], "action": "pad", "value": float(plan.values[q])}
         if plan.actions[q] != BEHAVE:
             row["action"] = rdp.alphabet.actions[plan.actions[q]]
         elif taken.any():
             shares = (taken / taken.sum()).tolist()
             row |= {"action": None, "chances": dict(zip(map(str, rdp.alphabet.actions), shares, strict=True))}
-        rows.append(row if rdp.stationary else {"t": t} | row)
+        rows.append(row)
     return rows

@@ -103,10 +103,8 @@ class _Passages(NamedTuple):
         n_symbols = len(self.rdp.symbols)
         if t == 0:
             return range(1)
-        if self.rdp.stationary:
-            return range(self.rdp.n_states * n_symbols)
-        begin, end = self.rdp.offsets()[t - 1 : t + 1].tolist()
-        return range(begin * n_symbols, end * n_symbols)
+        sources = self.rdp.states_at(t - 1)
+        return range(sources.start * n_symbols, sources.stop * n_symbols)
 
     def together(self, answers: list[list[Counts]]) -> list[Counts]:
         """See `Question`."""

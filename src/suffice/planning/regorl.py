@@ -89,7 +89,7 @@ class Solution:
     @property
     def planned(self) -> RDP:
         """The automaton that the plan is of: what was learned, with its layers."""
-        return layered(self.learned.rdp)
+        return self.learned.rdp.layered()
 
     def __repr__(self) -> str:
         return f"<Solution: {self.learned.rdp!r}, predicted {self.prediction.value:.4g}>"
@@ -108,7 +108,7 @@ class Solution:
     def verdict(self) -> str:
         """Whether to follow the plan at all."""
         blind = self.learned.promise.detectable is not None and self.learned.promise.detectable > 1
-        if blind and not self.learned.rdp.stationary:
+        if blind:
             return "Keep to what the log did for now: most histories are too rare to tell states apart. Log more."
         if self.lower_bound > self.behaviour_value:
             return "Follow the plan: it will likely bring more than the log did."
@@ -199,11 +199,6 @@ def regorl(
     return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
 
 
-def layered(rdp: RDP) -> RDP:
-    """An automaton with its layers, as plans for a horizon need them."""
-    return rdp.unroll()[0] if rdp.stationary else rdp
-
-
 def _tied(
     episodes: Log,
     settings: Settings,
@@ -219,7 +214,7 @@ def _tied(
     learned = tie(episodes, settings, progress, kept)
     rdp = learned.rdp
     forever = planning.discount is not None
-    plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(layered(rdp), planning)
+    plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(rdp.layered(), planning)
     prediction = predict(rdp, plan, episodes, settings.threads)
     behaviour, best = returns(episodes, settings.threads)
     return Solution(learned, plan, planning, prediction, behaviour, best_return=best)

@@ -39,4 +39,4 @@ def over(rdp: RDP) -> set[int]:
     """The states in which an episode is over: those that padding alone leaves, and the final one of layers."""
     known, pad = rdp.tau != UNSEEN, rdp.symbols[:, 0] == PAD
     padded = known[:, pad].any(axis=1) & ~known[:, ~pad].any(axis=1)
-    return {*np.flatnonzero(padded).tolist(), *([] if rdp.stationary else [rdp.n_states - 1])}
+    return {*np.flatnonzero(padded).tolist(), *([] if rdp.final is None else [rdp.final])}

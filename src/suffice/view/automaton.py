@@ -65,7 +65,7 @@ class _Picture:
     """An automaton, its places on a page, and the page."""
 
     def __init__(self, rdp: RDP, plan: Plan | None, labels: bool | None, brief: bool, most: int | None) -> None:
-        self._rdp, self._plan, self._scene = rdp, plan, scene_of(rdp, plan, most)
+        self._rdp, self._plan, self._scene, self._names = rdp, plan, scene_of(rdp, plan, most), rdp.labels()
         self._layout, self._usage = self._scene.layout(), Usage.of(rdp) if brief else None
         self._most = max(arrow.count for arrow in self._scene.arrows)
         self._lines = self._labels()
@@ -85,7 +85,7 @@ class _Picture:
         left, right = left - ENTRY - MARGIN, right + MARGIN
         remarks = _wrapped(self._remarks(), right - left - 2 * MARGIN)
         low = bottom - FOOT - MARGIN - len(remarks) * _line_height(REMARK)
-        above = 0 if self._rdp.stationary and not title else HEAD
+        above = HEAD if title or self._rdp.final is not None else 0
         high = top + above + MARGIN + (_line_height(HEADING) if title else 0)
         figure = Figure(figsize=(right - left, high - low), facecolor=PAGE)
         axes = figure.add_axes((0, 0, 1, 1))
@@ -161,7 +161,7 @@ class _Picture:
         places, radius, columns = self._placed.states, self._placed.radius, self._scene.column
         start, first = places[0] - [[radius + ENTRY, 0], [radius + 0.02, 0]]
         _draw_curve(axes, lead(start, first, 0), THIN, LINE)
-        if self._rdp.stationary:
+        if self._rdp.final is None:
             return
         layers = self._rdp.layer_of()
         for c, node in zip(*np.unique(columns, return_index=True), strict=True):
@@ -214,8 +214,7 @@ class _Picture:
         q = self._state(node)
         if q == GATHERED:
             return f"{self._scene.holds()[node]}"
-        t = int(self._rdp.layer_of()[q])
-        return str(q) if self._rdp.stationary else f"{t}.{q - self._rdp.offsets()[t]}"
+        return self._names[q]
 
     def _advice(self, node: int) -> str:
         """The planned action, where labels do not always name it."""

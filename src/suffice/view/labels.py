@@ -74,7 +74,7 @@ def grouped(paid: dict[tuple[int, int], Key]) -> list[tuple[Key, Key, Key]]:
 
 
 def _line(rdp: RDP, arrow: Arrow, actions: Key, observations: Key, rewards: Key) -> Line:
-    last = not rdp.stationary and arrow.target == rdp.n_states - 1
+    last = arrow.target == rdp.final
     shown = "" if last and observations == (STOP,) else observations_in_words(rdp, observations)
     if actions == (DUMMY,):  # before the first action nothing is done or paid
         return Line(shown, actions)

@@ -105,8 +105,8 @@ def _cut(rdp: RDP, column: Int64, most: int) -> tuple[Int64, NDArray[np.bool_]]:
     if column.max() <= most:
         return column, np.zeros(len(column), bool)
     cut = np.minimum(column, most)
-    if not rdp.stationary:
-        cut[-1] = most + 1
+    if rdp.final is not None:
+        cut[rdp.final] = most + 1
     return cut, cut == most
 
 

@@ -39,7 +39,7 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
         RecordConstructorArgs.__init__(self, model=model, _disable_deepcopy=True)  # nothing here changes it
         gymnasium.Wrapper.__init__(self, env)
         self._words = words_of(env, model.rdp.alphabet)
-        self._horizon = None if model.rdp.stationary else model.rdp.horizon
+        self._horizon = model.rdp.limit
         self._memory = model.memory if isinstance(model, Policy) else Memory.of(model.rdp)
         self._encoder = model.encoder
         self.fallbacks = 0  # steps that no logged history had taken, since this wrapper was made

@@ -97,7 +97,7 @@ def _limit(policy: Policy, episodes: int, horizon: int | None) -> int | None:
     """Steps of an episode; None, if only the environment ends it."""
     require_policy(policy)
     require_counts(episodes, horizon)
-    return policy.rdp.horizon if horizon is None and not policy.rdp.stationary else horizon
+    return policy.rdp.limit if horizon is None else horizon
 
 
 def _copies(policy: Policy, n: int, seed: int | None) -> list[Policy]:

@@ -24,13 +24,14 @@ from suffice.evidence.guarantees import Promise
 from suffice.files.checkpoints import NOWHERE, Part
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
-from suffice.learning.adact_h import Learned, Settings
+from suffice.learning.adact_h import Criterion, Learned, Settings
 from suffice.learning.decisions import Decision
 from suffice.learning.merging import Verdict
 from suffice.learning.stationary.labels import Labelling, Steps, completed, first_reference
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Outcome, Round
 from suffice.learning.stationary.rounds import FoundRound, keep_round, recall_round
 
+OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 ROUNDS = 8
 LADDER = ("the next step", "two steps", "three steps", "what they come to later")  # DEPTH of them, and the automaton
 MOST_STEPS = 1 << 25  # of a log; of longer ones only some episodes say what the states are, and all are counted
@@ -200,6 +201,7 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
         forced_share=sum(d.n for d in decisions if d.verdict.forced) / max(1, sum(d.n for d in decisions)),
         settings=settings,
         needed=Depths.of(found.outcome.depths),
+        criterion=Criterion(OUTCOMES, None, E_VALUES),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,42 @@ class _Near(NamedTuple):
     split: int  # and how rows were split there
 
 
+class _Scratch:
+    """Tables that the comparisons of a round fill and clear in turn, so that none of them allocates its own."""
+
+    def __init__(self, size: int) -> None:
+        self.mine = np.zeros((2, size), np.int64)  # what the episodes of a comparison met, by side
+        self.twice = np.zeros(size, np.int64)  # what both rows of a comparison count
+        self._owner: _Comparison | None = None  # whose `mine` is
+        self._cells = np.zeros(0, np.int64)  # in which it has counts
+
+    def is_of(self, comparison: _Comparison) -> bool:
+        """Whether `mine` still holds what a comparison filled in."""
+        return self._owner is comparison
+
+    def clear(self) -> None:
+        """Empty `mine`."""
+        self.mine[:, self._cells] = 0
+
+    def keep(self, comparison: _Comparison, cells: Int64) -> None:
+        """Note whose `mine` is now, and in which cells it has counts."""
+        self._owner, self._cells = comparison, cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Samples:
+    """What the states of a round have seen so far, as comparisons need it."""
+
+    steps: Steps
+    labelling: Labelling
+    path: Int32  # [N, H+1] the state of each episode at each step
+    label: Int64  # [Q] the label of each state
+    rows: Int64  # [at least Q, 2, cells] what followed the first visit of each episode, by side
+    stride: int  # every so many episodes' visits are a state's sample
+    strict: bool
+    scratch: _Scratch
+
+
 class Round:
     """Pointers, the states found so far, and what each has seen."""
 
@@ -90,9 +127,7 @@ class Round:
         self._tau[:, steps.ends()] = END
         self._label = np.zeros(SPECIAL, np.int64)
         self._rows = np.zeros((SPECIAL, 2, labelling.size), np.int64)  # by side
-        self._twice, self._mine = np.zeros(labelling.size, np.int64), np.zeros((2, labelling.size), np.int64)  # scratch
-        self._met_by: _Comparison | None = None  # what the scratch is of
-        self._cells = np.zeros(0, np.int64)  # in which it has counts
+        self._scratch = _Scratch(labelling.size)
         self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # by edges of this round
         self._waiting: dict[int, list[Int64]] = {}  # candidates: blocks of episodes
         self._sizes: dict[int, int] = {}
@@ -141,16 +176,16 @@ class Round:
             return Verdict(self._found((state, symbol), label), promoted=True)
         start = self._at[episodes] + 1
         if n < FEWEST:
-            return Verdict(_Comparison(self, episodes, start, joined=False).likest(others))
+            return Verdict(self._compared_by(episodes, start).likest(others))
         delta = self._level(len(self._tests))
         self._tests.append(delta)
         threshold = -math.log(delta)
         if len(episodes) > FIRST:  # some first, and all for what these leave open; both looks share δ
             threshold += math.log(2)
             some = slice(0, None, -(-len(episodes) // FIRST))
-            others = _Comparison(self, episodes[some], start[some], joined=False).undecided(others, threshold)
+            others = self._compared_by(episodes[some], start[some]).undecided(others, threshold)
         most = slice(0, None, -(-len(episodes) // MOST))
-        compare = _Comparison(self, episodes[most], start[most], joined=False)
+        compare = self._compared_by(episodes[most], start[most])
         others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST else others
         near = _nearest([compare.with_state(s) for s in others], threshold)
         alone = near.evidence >= threshold
@@ -162,9 +197,12 @@ class Round:
         self._depths.append(self._labelling.depth_needed(*compare.rows(near), threshold))
         return verdict._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
 
-    def _clear(self) -> None:
-        """Make room in the scratch."""
-        self._mine[:, self._cells] = 0
+    def _compared_by(self, episodes: Int64, start: Int64, joined: bool = False) -> _Comparison:
+        """Episodes from a step of each on, to be compared with states; `joined`: they are among those of the states."""
+        samples = _Samples(
+            self._steps, self._labelling, self._path, self._label, self._rows, self._stride, self._strict, self._scratch
+        )
+        return _Comparison(samples, episodes, start, joined)
 
     def _named(self, state: int) -> Edge:
         """The founder of a state as the last round would call it."""
@@ -193,7 +231,7 @@ class Round:
                 continue
             self._tests.append(self._level(len(self._tests)))
             threshold = -math.log(self._tests[-1])
-            compare = _Comparison(self, episodes, steps[first] + 1, joined=True)
+            compare = self._compared_by(episodes, steps[first] + 1, joined=True)
             if compare.with_state(target).evidence >= threshold:
                 apart[state, symbol] = self._founders[target]
         return apart
@@ -202,15 +240,15 @@ class Round:
 class _Comparison:
     """Episodes from a step of each on, against states."""
 
-    def __init__(self, rounds: Round, episodes: Int64, start: Int64, joined: bool) -> None:
-        self._round, self._joined = rounds, joined
+    def __init__(self, samples: _Samples, episodes: Int64, start: Int64, joined: bool) -> None:
+        self._states, self._joined = samples, joined
         # every so many of them would have kernels compiled anew
         self._episodes, self._start = np.ascontiguousarray(episodes), np.ascontiguousarray(start)
         self._label, self._tables = UNSEEN, (np.zeros(0, np.int64), np.zeros(0, np.int64))  # of what was met last
 
     def worth_comparing(self, states: list[int], threshold: float) -> list[int]:
         """Without those that the tree alone tells apart; if it tells all apart, the one it does so least."""
-        if self._round._strict:
+        if self._states.strict:
             return states
         enough = threshold + math.log(2 * (DEPTH + 2))  # it is one of as many ways to deal out, and to label
         found = self._screened(states, enough)
@@ -223,12 +261,12 @@ class _Comparison:
         return states[int(np.argmax(found <= found.min() + TIE))]  # the oldest of equals
 
     def _screened(self, states: list[int], enough: float) -> NDArray[np.float64]:
-        r, labels = self._round, self._round._labelling.labels
+        r, labels = self._states, self._states.labelling.labels
         rows, (tables, _) = self._met(0)
         found = evidence_kernels.screen(
-            rows.sum(axis=0), tables, r._labelling.tree_tables.begin, r._labelling.tree_group, np.array(states), enough,
-            r._rows, r._path, self._episodes, self._start, self._joined, r._stride, r._steps.word, r._steps.weight,
-            r._steps.symbol_of, labels.tree, labels.tree_cells, EQUAL,
+            rows.sum(axis=0), tables, r.labelling.tree_tables.begin, r.labelling.tree_group, np.array(states), enough,
+            r.rows, r.path, self._episodes, self._start, self._joined, r.stride, r.steps.word, r.steps.weight,
+            r.steps.symbol_of, labels.tree, labels.tree_cells, EQUAL,
         )  # fmt: skip
         return np.asarray(found)
 
@@ -240,59 +278,59 @@ class _Comparison:
 
     def with_state(self, state: int) -> _Near:
         """How they compare."""
-        r, made = self._round, self._round._labelling
-        mine, touched = self._met(int(r._label[state]))
+        r, made = self._states, self._states.labelling
+        mine, touched = self._met(int(r.label[state]))
         self._count_twice(state, 1)
         found = evidence_kernels.weigh(
-            mine, r._rows[state], r._twice, touched[0], made.tree_tables.begin, made.tree_group, touched[1],
-            made.tables.begin, made.group, DEPTH, r._strict, EQUAL,
+            mine, r.rows[state], r.scratch.twice, touched[0], made.tree_tables.begin, made.tree_group, touched[1],
+            made.tables.begin, made.group, DEPTH, r.strict, EQUAL,
         )  # fmt: skip
         self._count_twice(state, -1)
         return _Near(state, *found)
 
     def witness(self, near: _Near) -> Witness | None:
         """What differs most."""
-        return self._round._labelling.witness(near.telling, *self.rows(near)) if near.telling >= 0 else None
+        return self._states.labelling.witness(near.telling, *self.rows(near)) if near.telling >= 0 else None
 
     def rows(self, near: _Near) -> tuple[Int64, Int64]:
         """Both rows, split as they differ most."""
-        r, state = self._round, near.state
-        mine, _ = self._met(int(r._label[state]))
-        theirs = r._rows[state]
+        r, state = self._states, near.state
+        mine, _ = self._met(int(r.label[state]))
+        theirs = r.rows[state]
         if near.split:
             return mine[1].copy(), theirs[0]
         self._count_twice(state, 1)
-        rows = mine.sum(axis=0), theirs.sum(axis=0) - r._twice
+        rows = mine.sum(axis=0), theirs.sum(axis=0) - r.scratch.twice
         self._count_twice(state, -1)
         return rows
 
     def _count_twice(self, state: int, sign: int) -> None:
         """Note what both rows count, or clear that away."""
-        r, steps = self._round, self._round._steps
-        if sign < 0 and len(self._episodes) * steps.horizon > len(r._twice):
-            r._twice[:] = 0
+        r, steps = self._states, self._states.steps
+        if sign < 0 and len(self._episodes) * steps.horizon > len(r.scratch.twice):
+            r.scratch.twice[:] = 0
             return
         stationary.meet_twice(
-            r._labelling.labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, r._path, state,
-            int(r._label[state]), self._joined, r._stride, sign, r._twice,
+            r.labelling.labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, r.path, state,
+            int(r.label[state]), self._joined, r.stride, sign, r.scratch.twice,
         )  # fmt: skip
 
     def _met(self, label: int) -> tuple[Int64, tuple[Int64, Int64]]:
         """What the episodes met, by side, seen from a label, and in which tables; until it is asked again."""
-        r = self._round
-        labels, steps = r._labelling.labels, r._steps
-        if self._label != label or r._met_by is not self:
-            r._clear()
+        r = self._states
+        labels, steps = r.labelling.labels, r.steps
+        if self._label != label or not r.scratch.is_of(self):
+            r.scratch.clear()
             stationary.meet_tied(
-                labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, label, r._mine
+                labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, label, r.scratch.mine
             )
-            if len(self._episodes) * steps.horizon < len(r._twice):
+            if len(self._episodes) * steps.horizon < len(r.scratch.twice):
                 cells = stationary.cells_met(labels, steps.symbol_of, steps.word, self._episodes, self._start, label)
             else:
-                cells = np.flatnonzero(r._mine.any(axis=0))
-            r._met_by, r._cells = self, cells
-            self._label, self._tables = label, r._labelling.touched(cells)
-        return r._mine, self._tables
+                cells = np.flatnonzero(r.scratch.mine.any(axis=0))
+            r.scratch.keep(self, cells)
+            self._label, self._tables = label, r.labelling.touched(cells)
+        return r.scratch.mine, self._tables
 
 
 def _nearest(found: list[_Near], threshold: float) -> _Near:

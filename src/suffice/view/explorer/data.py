@@ -99,7 +99,7 @@ class _Worth:
     @classmethod
     def of(cls, model: Model) -> _Worth:
         rdp, layers, plan = model.rdp, model.planned, plan_of(model)
-        place = fold_places(rdp, plan) if rdp.stationary else np.arange(rdp.n_states)
+        place = fold_places(rdp, plan)
         folded = Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
         discount = _discount(model)
         if discount is not None:
@@ -116,8 +116,8 @@ def _discount(model: Model) -> float | None:
 def _states(model: Model, worth: _Worth, places: Places) -> dict[str, Any]:
     rdp, plan = model.rdp, worth.plan
     visits = rdp.counts.sum(axis=1) + (0 if rdp.cut is None else rdp.cut.sum(axis=1))
-    if not rdp.stationary:
-        visits[-1] = model.about.episodes
+    if rdp.final is not None:
+        visits[rdp.final] = model.about.episodes
     x, y = np.round(places.states, 1).T.tolist()
     found = {"x": x, "y": y, "visits": visits.tolist(), "behaviour": _short(worth.behaviour), "over": sorted(over(rdp))}
     found |= _typical(rdp)

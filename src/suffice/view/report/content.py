@@ -94,14 +94,13 @@ def _data(model: Model) -> Data:
 
 def _automaton(model: Model, names: Names) -> Automaton:
     rdp, plan = model.rdp, model.own_plan
-    visits = rdp.counts.sum(axis=1)
-    total = int(visits.sum()) if rdp.stationary else model.about.episodes
+    visits, shares = rdp.counts.sum(axis=1), rdp.shares()
     inner = [q for q in range(1, rdp.n_states) if q not in over(rdp)]
     largest = []
     for q in sorted(inner, key=lambda q: (-int(visits[q]), q))[:MOST_STATES]:
         action, value = (None, None) if plan is None else (int(plan.actions[q]), float(plan.values[q]))
         told = None if action is None else "as the log did" if action == BEHAVE else str(rdp.alphabet.actions[action])
-        arrival, share = names.arrival(q), float(visits[q]) / total
+        arrival, share = names.arrival(q), float(shares[q])
         largest.append(State(names.state(q), share, arrival.common, arrival.varies, names.typical(q), told, value))
     return Automaton(rdp.n_states, rdp.layers.tolist(), rdp.stationary, largest)
 
@@ -134,8 +133,7 @@ def _starts(model: Model) -> Iterator[Start]:
     """Of the states after the first observation, the plan beside going on as the log did; not of a discounted one."""
     if model.about.plan is not None and model.about.plan.discount is not None:
         return
-    layers, plan, rdp = model.planned, model.required_plan(), model.rdp
-    stands = rdp.unroll()[1] if rdp.stationary else np.arange(layers.n_states)
+    (layers, stands), plan = model.rdp.unroll(), model.required_plan()
     first, names = np.flatnonzero(layers.layer_of() == 1).tolist(), Names(model)
     share, behaved, seen = plan.occupancy(layers), behaviour_values(layers), arrivals(layers)
     for q in sorted(first, key=lambda q: (-round(float(share[q]), 9), q)):

@@ -81,8 +81,7 @@ class Survey:
     """A plan on layers; those of a stationary automaton are put together again by the state they stand for."""
 
     def __init__(self, model: Model) -> None:
-        plan, layers = model.required_plan(), model.planned
-        stands = model.rdp.unroll()[1] if model.rdp.stationary else np.arange(layers.n_states)
+        plan, (layers, stands) = model.required_plan(), model.rdp.unroll()
         self._log, self._tries = tries(model.rdp), tries(layers)
         self._here = np.flatnonzero((self._tries.sum(axis=1) > 0) & (plan.occupancy(layers) > 0))
         self._state, self._visits = stands[self._here], plan.occupancy(layers)[self._here]

@@ -25,12 +25,12 @@ class Names:
     """What states are called, and what they stand for; of a model in words."""
 
     def __init__(self, model: Model) -> None:
-        self._rdp, self._layer, self._offsets = model.rdp, model.rdp.layer_of(), model.rdp.offsets()
+        self._labels = model.rdp.labels()
         self._histories, self._arrivals = model.rdp.typical_histories(), arrivals(model.rdp)
 
     def state(self, q: int) -> str:
         """As pictures name it."""
-        return str(q) if self._rdp.stationary else f"{self._layer[q]}.{q - self._offsets[self._layer[q]]}"
+        return self._labels[q]
 
     def typical(self, q: int) -> str:
         """A history that leads to a state."""
