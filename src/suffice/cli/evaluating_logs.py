@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from suffice.cli.measures import predicted
 from suffice.cli.options import LogOptions, read
@@ -14,19 +14,11 @@ from suffice.errors import SufficeError
 
 if TYPE_CHECKING:
     from suffice.evidence.estimates import Estimate
+    from suffice.models.held_out import LogEvaluation
     from suffice.models.model import Model
-    from suffice.planning.off_policy import Judged
 
 
 SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # of the doubly robust estimate
-
-
-class ByLog(NamedTuple):
-    """What a log says about a policy."""
-
-    judged: Judged
-    held_out: bool  # it is the log that was learned from, but other episodes of it
-    logged: bool  # it has the probabilities of its actions
 
 
 def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) -> None:
@@ -37,48 +29,23 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
         _print_judged(loaded, name, log, found)
 
 
-def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> ByLog:
+def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> LogEvaluation:
     """Off-policy evaluation, on the held-out part if the model was learned from this log."""
-    import numpy as np
-
-    from suffice.data.logs.datasets import files_of
-    from suffice.files.atomic import fingerprint
-    from suffice.files.run_notes import load_run_notes
-    from suffice.models.api import HOLD_OUT_SEED
-    from suffice.planning.off_policy import judge
+    from suffice.models.held_out import find_held_out, is_log_of, judge_held_out
 
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options, loaded)
-    propensity = report.propensities
-    held_out, notes = loaded.about.held_out, load_run_notes(name)
-    file = fingerprint(*files_of(log))
-    same_file = notes is not None and notes.log_file == file != ""
-    if notes is not None and file and file in notes.log_files:
-        raise SufficeError(f"{name} was learned from {log} among others, which would flatter it; give another log")
-    known = same_file or episodes.digest(loaded.about.held_out > 0) == loaded.about.log_hash
-    if known:
-        if not held_out:
-            raise SufficeError(
-                f"{name} was learned from all of {log}, which would flatter it; learn with --hold-out 0.2, or give "
-                "another log"
-            )
-        rest, held, chosen = episodes.divide(held_out, np.random.default_rng(HOLD_OUT_SEED))
-        planned = loaded.about.plan
-        learned_from = rest.divide(0.5, np.random.default_rng(0))[0] if planned and planned.split else rest
-        if learned_from.total != loaded.about.episodes:  # an episode's place among those kept says if it is held out
-            raise SufficeError(f"{log}: other episodes are kept than when {name} was learned; read it as it was then")
-        episodes = held
-        propensity = None if propensity is None else propensity[:, chosen]
-    if report.cut and episodes.horizon < loaded.rdp.horizon:
+    same, names = is_log_of(name, log), (name, log)
+    held = find_held_out(loaded, episodes, report.propensities, same_log=same, names=names)
+    if report.cut and held.episodes.horizon < loaded.rdp.horizon:
         raise SufficeError(
             f"{log}: cut to {episodes.horizon} decisions, where {name} plans {loaded.rdp.horizon}; leave --horizon out"
         )
     with waiting("Evaluating"):
-        judged = judge(loaded.planned, loaded.required_plan(), episodes, propensity)
-    return ByLog(judged, known, propensity is not None)
+        return judge_held_out(loaded, held)
 
 
-def _judged(name: str, log: str, by: ByLog) -> dict[str, Any]:
+def _judged(name: str, log: str, by: LogEvaluation) -> dict[str, Any]:
     judged = by.judged
     found: dict[str, Any] = {"model": name, "log": log, "episodes": judged.episodes}
     found["behaviour"] = "logged" if by.logged else "estimated"
@@ -93,7 +60,7 @@ def _judged(name: str, log: str, by: ByLog) -> dict[str, Any]:
     return found | {key: getattr(judged, key) for key in names} | {"gaps": [gap._asdict() for gap in judged.gaps]}
 
 
-def _print_judged(loaded: Model, name: str, log: str, by: ByLog) -> None:
+def _print_judged(loaded: Model, name: str, log: str, by: LogEvaluation) -> None:
     from suffice.automata.describe import brief
     from suffice.planning.off_policy import ENOUGH, RARE
 

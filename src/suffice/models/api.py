@@ -35,12 +35,11 @@ from suffice.learning.layers import learn_layers
 from suffice.learning.memory_choice import Stationarity, is_stationary
 from suffice.learning.stationary.learner import tie
 from suffice.models.header import About, Planned
+from suffice.models.held_out import learned_from
 from suffice.models.model import Model
 from suffice.planning.planner import PLANNERS, Planning, planning_with
 from suffice.planning.regorl import Solution, Split, regorl
 from suffice.version import __version__
-
-HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
 
 Folding = bool | Literal["auto"]
 Progress = Callable[[int, int], None]
@@ -216,8 +215,7 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, kept: Part
     used: Log = read.episodes
     share, folding = choices.hold_out, None
     refuse_if_unordered(used, choices)
-    if share is not None:
-        used, *_ = read.episodes.divide(share, np.random.default_rng(HOLD_OUT_SEED))
+    used = learned_from(used, share)
     if choices.stationary == "auto":
         folding = is_stationary(
             used,

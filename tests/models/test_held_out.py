@@ -1,0 +1,65 @@
+"""Episodes that a model was not learned from are found again in its log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice.data.episodes import Episodes
+from suffice.files.run_notes import RunNotes, save_run_notes
+from suffice.models.held_out import find_held_out, is_log_of, judge_log, learned_from
+
+
+def log(seed: int, n: int = 400) -> Episodes:
+    return suffice.make("t-maze", {"length": "2"}).simulate(n, 4, np.random.default_rng(seed))
+
+
+def test_find_held_out_is_what_learning_left_out() -> None:
+    """Learned and held-out episodes together are the log, and counts of the model are those of the former."""
+    episodes = log(1)
+    model = suffice.learn(episodes, hold_out=0.25)
+    held = find_held_out(model, episodes, np.ones(episodes.word.shape))
+    assert held.of_same_log and held.episodes.total == 100
+    assert held.propensities is not None and held.propensities.shape == held.episodes.word.shape
+    rest = learned_from(episodes, 0.25)
+    assert isinstance(rest, Episodes)
+    assert model.rdp.counts[0].sum() == rest.total == 300
+    both = np.sort(np.concatenate([rest.word.T, held.episodes.word.T]), axis=0)
+    assert np.array_equal(both, np.sort(episodes.word.T, axis=0))
+
+
+def test_find_held_out_takes_all_of_another_log() -> None:
+    model, other = suffice.learn(log(1), hold_out=0.25), log(2)
+    held = find_held_out(model, other)
+    assert held.episodes is other and not held.of_same_log
+    assert judge_log(model, other).judged.episodes == other.total
+
+
+def test_find_held_out_refuses_episodes_that_were_learned_from() -> None:
+    episodes = log(1)
+    with pytest.raises(suffice.SufficeError, match="m was learned from all of l, which would flatter it"):
+        find_held_out(suffice.learn(episodes), episodes, names=("m", "l"))
+
+
+def test_find_held_out_refuses_a_log_that_was_read_in_another_way() -> None:
+    episodes = log(1)
+    fewer = episodes.columns(np.arange(350))
+    with pytest.raises(suffice.SufficeError, match="other episodes are kept"):
+        find_held_out(suffice.learn(episodes, hold_out=0.25), fewer, same_log=True)
+
+
+def test_is_log_of_goes_by_the_notes_beside_the_model(tmp_path: Path) -> None:
+    from suffice.files.atomic import fingerprint
+
+    path, one, two = tmp_path / "a.model", tmp_path / "one.csv", tmp_path / "two.csv"
+    suffice.write_log(log(1), one)
+    suffice.write_log(log(2), two)
+    assert not is_log_of(path, str(one))  # there are no notes
+    save_run_notes(path, RunNotes(1.0, 1, fingerprint(one)))
+    assert is_log_of(path, str(one)) and not is_log_of(path, str(two))
+    save_run_notes(path, RunNotes(1.0, 1, "", [fingerprint(one), fingerprint(two)]))
+    with pytest.raises(suffice.SufficeError, match="among others"):
+        is_log_of(path, str(two))
