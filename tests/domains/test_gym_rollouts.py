@@ -1,27 +1,22 @@
-"""Policies in Gymnasium environments: one or many at once, in every autoreset mode, and the automaton's state shown."""
+"""Policies in Gymnasium environments: one or many at once, in every autoreset mode."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Text
-from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
-from gymnasium.wrappers import FlattenObservation, RecordEpisodeStatistics, TimeLimit, TransformObservation
+from gymnasium.spaces import Dict, Discrete, Text
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.wrappers import FlattenObservation, RecordEpisodeStatistics, TimeLimit
 
-from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import plain
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder
-from suffice.data.episodes import Episodes
-from suffice.domains.domain import Domain
 from suffice.domains.exact.values import evaluate
 from suffice.domains.gym import requests
 from suffice.domains.gym.automaton_state import AutomatonState
@@ -35,56 +30,49 @@ from suffice.models.api import learn
 from suffice.models.model import Model
 from suffice.planning.controller import Controller
 from suffice.planning.planner import Planning
-from suffice.planning.regorl import regorl
+from support.gym_models import (
+    DISABLED,
+    EARLY,
+    NEXT,
+    SAME,
+    Recall,
+    asynchronous,
+    corridor_model,
+    early,
+    hasty_model,
+    learned,
+    logged,
+    maze_model,
+    of_values,
+    sync,
+    wander,
+)
 from support.samples import from_values
 
 register()  # in case another test imported the domains before Gymnasium
-
-NEXT, SAME, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
 EACH_MODE = pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
-EARLY = TMaze(length=2)  # ends at the junction, from the third step on
-
-
-@cache
-def logged(domain: Domain, n: int, horizon: int) -> Episodes:
-    return domain.simulate(n, horizon, np.random.default_rng(0))
-
-
-def learned(episodes: Episodes, **options: Any) -> Model:
-    return Model.of(regorl(episodes), episodes, **options)
 
 
 @pytest.fixture(scope="module")
 def maze() -> Model:
     """Knows the way."""
-    return learned(logged(TMaze(), 30_000, 5))
+    return maze_model()
 
 
 @pytest.fixture(scope="module")
 def hasty() -> Model:
     """Knows so little that it mostly behaves as its log did."""
-    return learned(logged(EARLY, 300, 6))
+    return hasty_model()
 
 
 @pytest.fixture(scope="module")
 def corridor() -> Model:
-    return learned(logged(Corridor(), 300, 5))
-
-
-def sync(make: Callable[[], Any], n: int = 3, mode: AutoresetMode = NEXT) -> SyncVectorEnv:
-    return SyncVectorEnv([make] * n, autoreset_mode=mode)
-
-
-def asynchronous(make: Callable[[], Any], n: int = 3, mode: AutoresetMode = NEXT, **options: Any) -> AsyncVectorEnv:
-    return AsyncVectorEnv([make] * n, autoreset_mode=mode, **options)
+    return corridor_model()
 
 
 def told(played: Played) -> tuple[Any, ...]:
     arrays = (played.returns.tolist(), played.steps.tolist(), played.success.tolist())
     return *arrays, played.fallbacks, played.rewards
-
-
-early = partial(DomainEnv, EARLY, 6)
 
 
 # Values
@@ -302,30 +290,6 @@ def test_other_vector_environments(gambler: Model, mode: AutoresetMode) -> None:
             play_vector(Own(sync(Lottery, 4, mode), mode), gambler.policy(), 40, 1, 2)
 
 
-# Environments that nobody wrote for suffice
-
-
-class Recall(gymnasium.Env[Any, Any]):
-    """Shows 2 or 5 at first; whoever answers with 2 or 3 after the second observation gets 1 for the right one."""
-
-    action_space: Any = Discrete(2, start=2)
-    observation_space: Any = Box(0, 9, (2,), np.float32)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self.cue, self.clock = int(self.np_random.choice([2, 5])), 0
-        return self.seen(self.cue), {}
-
-    def step(self, action: Any) -> Any:
-        assert action in self.action_space
-        self.clock += 1
-        over = self.clock == 2
-        return self.seen(0), float(over and action == {2: 2, 5: 3}[self.cue]), over, False, {}
-
-    def seen(self, cue: int) -> Any:
-        return np.array([cue, self.clock], np.float32)
-
-
 class NamedRecall(Recall):
     """The same with names, in another order, and with something that the model does not read."""
 
@@ -391,13 +355,6 @@ def test_binned_features() -> None:
             seen = env.reset(seed=seed)[0]
             assert seen["state"] == model.rdp.run(((None, (int(seen["observation"][0] >= 5), 0)),))
         assert env.fallbacks == 0
-
-
-# Refusals
-
-
-def of_values(actions: tuple[Any, ...], observation: tuple[Any, ...]) -> Model:
-    return learned(from_values([[(None, observation, 0.0), (a, None, 0.0)] for a in actions]))
 
 
 def flattened() -> gymnasium.Env[Any, Any]:
@@ -553,115 +510,3 @@ def test_a_stationary_automaton_knows_no_horizon(endless: Model) -> None:
             if not terminated:
                 policy.observe(inner.alphabet.actions[action], inner.features_of(shown["observation"]))
                 assert shown["state"] == policy.state
-
-
-# The automaton's state beside the observation
-
-
-def wander(env: gymnasium.Env[Any, Any], seed: int) -> list[tuple[Any, Any, bool, bool]]:
-    """An episode under random actions: each with what it showed, and how it ended."""
-    env.action_space.seed(seed)
-    steps = [(None, env.reset(seed=seed)[0], False, False)]
-    while not (steps[-1][2] or steps[-1][3]):
-        action = env.action_space.sample()
-        observation, _, terminated, truncated, _ = env.step(action)
-        steps.append((action, observation, terminated, truncated))
-    return steps
-
-
-@pytest.mark.parametrize(("domain", "horizon", "n"), [(TMaze(), 5, 30_000), (EARLY, 6, 9000), (Corridor(), 5, 300)])
-def test_the_state_is_that_of_the_history(domain: Domain, horizon: int, n: int) -> None:
-    model, inner = learned(logged(domain, n, horizon)), DomainEnv(domain, horizon)
-    env, words = AutomatonState(inner, model), (None, *inner.alphabet.actions)
-    for seed in range(200):
-        history: list[Any] = []
-        for action, shown, terminated, truncated in wander(env, seed):
-            features = tuple(inner.features_of(shown["observation"]).values())
-            history.append((words[0 if action is None else action + 1], None if terminated or truncated else features))
-            assert shown["state"] == model.rdp.run(tuple(history)) != UNSEEN
-    assert env.fallbacks == 0
-
-
-def test_the_state_is_that_of_the_policy(hasty: Model) -> None:
-    """Also where it has lost its way."""
-    inner, policy = DomainEnv(TMaze(length=2, noise=True), 6), hasty.policy()
-    env = AutomatonState(inner, hasty)
-    for seed in range(50):
-        policy.reset()
-        begun, *steps = wander(env, seed)
-        policy.observe(None, inner.features_of(begun[1]["observation"]))
-        for action, shown, terminated, truncated in steps:
-            if not (terminated or truncated):
-                policy.observe(inner.alphabet.actions[action], inner.features_of(shown["observation"]))
-                assert shown["state"] == policy.state
-    assert env.fallbacks >= policy.fallbacks > 0
-
-
-def test_unseen_histories_are_counted_and_do_not_fail(hasty: Model) -> None:
-    env = AutomatonState(DomainEnv(TMaze(length=2, noise=True), 9), hasty)
-    lost = 0
-    for seed in range(50):
-        steps = wander(env, seed)
-        assert all(shown in env.observation_space for _, shown, _, _ in steps)
-        lost += sum(t > 6 for t in range(len(steps)))  # nothing is known beyond the horizon
-        assert all(shown["state"] == env.observation_space["state"].n - 1 for _, shown, _, _ in steps[8:])
-    assert env.fallbacks > lost > 0
-
-
-def test_a_model_a_policy_and_an_automaton_without_a_plan_show_the_same() -> None:
-    episodes = logged(EARLY, 300, 6)
-    solution = regorl(episodes)
-    model, bare = Model.of(solution, episodes), Model.of(solution.learned, episodes)
-    assert bare.plan is None
-    for seed in range(20):
-        first, *others = (wander(AutomatonState(early(), known), seed) for known in (model, bare, model.policy()))
-        assert all(repr(other) == repr(first) for other in others)
-    policy = model.policy()
-    assert AutomatonState(early(), policy).observation_space["state"] == Discrete(policy.n_states)
-    assert (policy.steps, policy.fallbacks) == (0, 0)
-
-
-@pytest.mark.parametrize("name", ["TMaze", "Corridor"])
-@pytest.mark.filterwarnings("error", "ignore:.*different from the unwrapped version")
-def test_gymnasium_finds_nothing_to_complain_about(name: str, maze: Model, corridor: Model) -> None:
-    model = {"TMaze": maze, "Corridor": corridor}[name]
-    env = AutomatonState(gymnasium.make(f"suffice/{name}-v0", horizon=5), model)
-    check_env(env)
-    check_env(
-        AutomatonState(RecordEpisodeStatistics(TimeLimit(DomainEnv(TMaze(), 5), 4)), maze), skip_render_check=True
-    )
-    check_env(AutomatonState(Recall(), of_values((2, 3), (0, 0))), skip_render_check=True)
-
-
-def test_wrappers_around_it(maze: Model) -> None:
-    env = AutomatonState(gymnasium.make("suffice/TMaze-v0", horizon=5), maze)
-    assert env.observation_space == Dict(observation=MultiDiscrete([2] * 3), state=Discrete(maze.policy().n_states))
-    flat = FlattenObservation(env)
-    assert flat.observation_space.shape == (6 + maze.policy().n_states,) and flat.reset()[0] in flat.observation_space
-    short = RecordEpisodeStatistics(TimeLimit(env, 3))
-    *_, (_, last, _, truncated) = steps = wander(short, 1)
-    assert len(steps) == 4 and truncated and 0 < last["state"] < maze.rdp.n_states
-    state = TransformObservation(env, lambda seen: seen["state"], env.observation_space["state"])
-    assert state.reset(seed=1)[0] in state.observation_space
-
-
-@pytest.mark.parametrize("many", [sync, asynchronous])
-def test_in_vectors(many: Any, corridor: Model) -> None:
-    envs = many(lambda: AutomatonState(DomainEnv(Corridor(), 5), corridor), 3, SAME)
-    envs.action_space.seed(1)
-    seen, _ = envs.reset(seed=1)
-    layers = []
-    for _ in range(10):
-        assert seen in envs.observation_space
-        layers.append(corridor.rdp.layer_of()[seen["state"]].tolist())
-        seen, *_ = envs.step(envs.action_space.sample())
-    assert layers == [[t % 5 + 1] * 3 for t in range(10)] and envs.get_attr("fallbacks") == (0, 0, 0)
-    envs.close()
-
-
-def test_it_is_pickled_and_made_again_from_its_spec(hasty: Model) -> None:
-    env = TimeLimit(AutomatonState(gymnasium.make("suffice/TMaze-v0", length=2, horizon=6), hasty), 5)
-    assert env.spec is not None and [wrapper.name for wrapper in env.spec.additional_wrappers] == ["AutomatonState"]
-    again = [pickle.loads(pickle.dumps(env)), gymnasium.make(env.spec), env.spec.make()]
-    for seed in range(5):
-        assert all(repr(wander(other, seed)) == repr(wander(env, seed)) for other in again)

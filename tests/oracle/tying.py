@@ -1,4 +1,4 @@
-"""Folding time by definition (docstrings of tying/ and of kernels/evidence.py): episodes by hand, nothing kept in step.
+"""Stationary automata by definition (docstrings of learning/stationary and kernels/evidence.py): episodes by hand.
 
 After every decision all episodes are walked again from their beginning, and all rows are counted again. A letter is
 (action, observation, reward) in codes; that of the last step has None for its observation.
@@ -14,31 +14,21 @@ from functools import cache
 from itertools import product
 
 from suffice.data.alphabet import DUMMY, PAD, STOP
-from suffice.data.episodes import Episodes
 
-from .adact import spell
 from .folding import EQUAL, SAME, e_value, ln
+from .settling import settle, with_ends
+from .spelled_log import END, SPECIAL, START, Edge, Event, Kind, Letter, Log, Symbol, Tau, complete
 
-Letter = tuple[int, int | None, int]
-Symbol = tuple[int, int]
-Edge = tuple[int, Symbol]
-Tau = dict[Edge, int]  # of a complete or a partial automaton
 Label = tuple[Symbol, ...] | int  # what happened since the start, or a state of the reference
-Kind = tuple[str | int, ...]  # "choice", "paid" of an action, "shown" of an action and a reward
-Event = int | tuple[int, int] | Letter | None  # an action, with a reward, a letter; None: what the label had never seen
 Cell = tuple[Label, Kind, Event]
 Told = tuple[Cell, tuple[int, int], tuple[int, int]]  # how many of how many in both rows
-Visit = tuple[int, int]  # episode and step
 Which = Callable[[Edge, list[int]], int]
 
 DEPTH = 3
-START, END = 0, 1
-SPECIAL = 2
 FIRST = 2048  # episodes of a candidate that are compared first
 FEWEST = 5  # episodes of a candidate that is compared; others join what is most alike
 FRESH = 1.1  # times as many episodes let a transition be looked at again
-ROUNDS, PASSES, VISITS, FEW, SOON, BEST = 8, 5, 2000, 50, 20, 8
-ALIKE = 0.8  # of the states in which two symbols are known
+ROUNDS = 8
 LARGEST = 1 << 20  # entries of a table that counts how often an observation came
 
 
@@ -61,39 +51,6 @@ def side(episode: int) -> int:
     return (z ^ z >> 31) % 2
 
 
-class Log:
-    """Episodes as lists of letters."""
-
-    def __init__(self, episodes: Episodes) -> None:
-        self.words: list[list[Letter]] = [
-            [*steps[:-1], (steps[-1][0], None, steps[-1][2])] for steps in spell(episodes)
-        ]
-        self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
-        self.symbols: list[Symbol] = [(a, o) for a, o in episodes.symbols()[0].tolist()]
-        self.horizon, self.total = episodes.horizon, episodes.total
-        self.n_observations = episodes.alphabet.n_observations
-        letters = [(a, o, r) for a, o, r in episodes.letters.tolist()]  # also those that no step but the last may have
-        self.letters: list[Letter] = [*letters, *sorted({(a, None, r) for a, _, r in letters})]
-
-    def walk(self, tau: Mapping[Edge, int], e: int) -> list[int]:
-        """The states of an episode, as far as transitions are known; the last letter is where the log was cut."""
-        path = [START]
-        for a, o, _ in self.words[e][:-1]:
-            target = END if o == STOP else tau.get((path[-1], (a, o)))
-            if target is None:
-                break
-            path.append(target)
-        return path
-
-    def transitions(self, paths: list[list[int]]) -> dict[Edge, list[Visit]]:
-        """Every visit of each, in order."""
-        found: dict[Edge, list[Visit]] = {}
-        for e, path in enumerate(paths):
-            for u, (a, o, _) in enumerate(self.words[e][:-1]):
-                found.setdefault((path[u], (a, o)), []).append((e, u))
-        return dict(sorted(found.items()))
-
-
 def kinds_of(letter: Letter) -> list[tuple[Kind, Event]]:
     """The events of a letter, each given those before it: what was chosen, paid and shown. Nobody chose to pad."""
     a, o, r = letter
@@ -101,16 +58,6 @@ def kinds_of(letter: Letter) -> list[tuple[Kind, Event]]:
         return []
     shown: list[tuple[Kind, Event]] = [] if o is None else [(("shown", a, r), letter)]
     return [(("choice",), a), (("paid", a), (a, r)), *shown]
-
-
-def complete(tau: Tau, n_states: int, symbols: list[Symbol]) -> Tau:
-    """Where unseen, to where the symbol leads from most states; among equals to the first; if from none, to 0."""
-    whole = dict(tau)
-    for y in symbols:
-        led = Counter(tau[q, y] for q in range(n_states) if (q, y) in tau)
-        usual = min(led, key=lambda p: (-led[p], p)) if led else 0
-        whole |= {(q, y): usual for q in range(n_states) if (q, y) not in tau}
-    return whole
 
 
 def last_observation(log: Log) -> Tau:
@@ -454,148 +401,6 @@ class Round:
                 self.tests.append(self.level(len(self.tests)))
                 if self.compare(first, target).evidence >= -math.log(self.tests[-1]):
                     self.apart[state, symbol] = self.founders[target]
-
-
-# Settling
-
-
-class Pass:
-    """One look at every transition: where it leads most probably."""
-
-    def __init__(self, log: Log, tau: Tau, n_states: int) -> None:
-        self.log, self.n, self.tau = log, n_states, tau
-        self.before = dict(tau)
-        self.whole = complete(with_ends(tau, n_states, log), n_states, log.symbols)
-        self.paths = [log.walk(self.whole, e) for e in range(len(log.words))]
-        self.met: Counter[tuple[int, Letter]] = Counter()
-        self.visits: Counter[int] = Counter()
-        for path, word, weight in zip(self.paths, log.words, log.weights, strict=True):
-            for u, (q, letter) in enumerate(zip(path, word, strict=True)):
-                self.visits[q] += weight
-                if u:
-                    self.met[q, letter] += weight
-        self.rates = {(y, z): self._rate(*self._agree(y, z)) for y in log.symbols for z in log.symbols}
-
-    def run(self) -> bool:
-        """Whether anything changed."""
-        taken: dict[int, dict[Symbol, list[Visit]]] = {}
-        for (state, symbol), visits in self.log.transitions(self.paths).items():
-            if symbol[1] != STOP:
-                taken.setdefault(state, {})[symbol] = visits[:VISITS]
-        given = dict(self.tau)
-        for state, of_symbol in taken.items():
-            for symbol in of_symbol:
-                self.tau[state, symbol] = self.best(state, [symbol], of_symbol)
-            for group in self._alike(state, list(of_symbol)):
-                target = self.best(state, group, of_symbol)
-                self.tau |= {(state, symbol): target for symbol in group}
-        return self.tau != given
-
-    def _alike(self, state: int, symbols: list[Symbol]) -> list[list[Symbol]]:
-        """Symbols that lead to one state here, and to one state elsewhere as the first of them does."""
-        groups: list[list[Symbol]] = []
-        for y in symbols:
-            for group in groups:
-                if self.tau[state, group[0]] == self.tau[state, y] and self.rates[group[0], y] >= ALIKE:
-                    group.append(y)
-                    break
-            else:
-                groups.append([y])
-        return [group for group in groups if len(group) > 1]
-
-    def best(self, state: int, symbols: list[Symbol], of_symbol: Mapping[Symbol, list[Visit]]) -> int:
-        """Of some symbols that are to lead to one state."""
-        visits = [visit for y in symbols for visit in of_symbol[y]]
-        priors = [self.ln_prior(state, y, symbols) for y in symbols]
-        prior = [math.fsum(column) for column in zip(*priors, strict=True)]
-        now, states = self.tau.get((state, symbols[0])), list(range(SPECIAL, self.n))
-        if len(visits) > FEW and len(states) > BEST:
-            rough = {s: self.ln_likelihood(s, visits[:FEW], SOON) + prior[s] for s in states}
-            few = sorted(states, key=lambda s: -rough[s])[:BEST]
-            states = sorted({*few, *([now] if now is not None and now >= SPECIAL else [])})
-        score = {s: self.ln_likelihood(s, visits) + prior[s] for s in states}
-        best = max(states, key=lambda s: score[s])
-        return now if now in score and score[best] <= score[now] + SAME else best
-
-    def ln_likelihood(self, state: int, visits: list[Visit], within: int | None = None) -> float:
-        """Of all that followed, to the end of the log or so many steps, had they been in a state then."""
-        total = 0.0
-        for e, u in visits:
-            q, here = state, 0.0
-            for letter in self.log.words[e][u + 1 :][:within]:
-                here += self.ln_chance(q, letter)
-                q = self.whole.get((q, letter[:2]), -1)
-            total += here * self.log.weights[e]
-        return total
-
-    def ln_chance(self, q: int, letter: Letter) -> float:
-        """Given the action: as if half a visit more had met all that it ever brought in equal parts."""
-        if letter[0] in (DUMMY, PAD):
-            return 0.0
-        alike = [x for x in self.log.letters if x[0] == letter[0] and (x[1] is None) == (letter[1] is None)]
-        times = sum(self.met[q, x] for x in alike)
-        return math.log((self.met[q, letter] + 0.5 / len(alike)) / (times + 0.5))
-
-    def ln_prior(self, state: int, symbol: Symbol, without: Sequence[Symbol]) -> list[float]:
-        """Other symbols of the state vote for where they lead, and so does where one may have come from.
-
-        Where all are wrong, states are as probable as usual.
-        """
-        doubt = [1.0] * self.n
-        for z in self.log.symbols:
-            if z not in without and z[1] != STOP and (state, z) in self.before:
-                trust = max(self.rates[symbol, z], self._local(state, symbol, z))
-                doubt[self.tau[state, z]] *= 1 - trust
-        origins = [q for q in range(self.n) if q != state and self._leads(q, state)]
-        for q in origins:
-            doubt[q] *= 1 - self._returns(state, symbol) / len(origins)
-        everything = sum(self.visits.values())
-        all_wrong = math.prod(doubt)
-        prior = [all_wrong * self.visits[q] / everything + 1 - doubt[q] for q in range(self.n)]
-        prior[START] = prior[END] = 0.0
-        return [math.log(p / max(sum(prior), 1e-300) + 1e-12) for p in prior]
-
-    def _leads(self, q: int, to: int) -> bool:
-        return any(self.before.get((q, y)) == to for y in self.log.symbols if y[1] != STOP)
-
-    def _returns(self, state: int, symbol: Symbol) -> float:
-        """How often a symbol leads from other states to one that leads back."""
-        moves = [q for q in range(self.n) if q != state and (q, symbol) in self.before and self.tau[q, symbol] != q]
-        return self._rate(sum(self._leads(self.tau[q, symbol], q) for q in moves), len(moves))
-
-    def _agree(self, y: Symbol, z: Symbol) -> tuple[int, int]:
-        """From how many states two symbols lead to the same one, of those from which both are known."""
-        if STOP in (y[1], z[1]):
-            return 0, 0
-        both = [q for q in range(self.n) if (q, y) in self.before and (q, z) in self.before]
-        return sum(self.before[q, y] == self.before[q, z] for q in both), len(both)
-
-    def _local(self, state: int, symbol: Symbol, other: Symbol) -> float:
-        """The same of two actions over observations, or of two observations over actions, within the state."""
-        (action, observation), (a, o) = symbol, other
-        if (action == a) == (observation == o):
-            return 0.0
-        pairs = [((action, k), (a, k)) for k in range(1, self.log.n_observations)]
-        if action == a:
-            pairs = [((j, observation), (j, o)) for j in {j for j, _ in self.log.symbols}]
-        here = {y: self.tau[state, y] for y in self.log.symbols if y != symbol and (state, y) in self.before}
-        known = [(here[y], here[z]) for y, z in pairs if y in here and z in here]
-        return self._rate(sum(u == v for u, v in known), len(known))
-
-    def _rate(self, agree: int, both: int) -> float:
-        return (agree + 1 / self.n) / (both + 1)
-
-
-def with_ends(tau: Tau, n_states: int, log: Log) -> Tau:
-    return tau | {(q, y): END for q in range(n_states) for y in log.symbols if y[1] == STOP}
-
-
-def settle(log: Log, tau: Tau, n_states: int) -> Tau:
-    tau = dict(tau)
-    for _ in range(PASSES):
-        if not Pass(log, tau, n_states).run():
-            break
-    return tau
 
 
 # All rounds

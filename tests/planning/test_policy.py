@@ -1,11 +1,10 @@
-"""What a policy remembers and does: on histories that the log has, on others, and on nonsense."""
+"""What a policy does: on histories that the log has, on others, and on nonsense."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,12 @@ from hypothesis import strategies as st
 import suffice
 from laws.logs import logs
 from oracle import random_episodes
-from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
-from suffice.automata.state_tracker import Memory
+from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.encoding.observations import has_features, values_of
 from suffice.data.episodes import Episodes
-from suffice.data.logs.reading import read_log
-from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.t_maze import TMaze
@@ -37,147 +33,8 @@ from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.policy import Advice, Policy
 from suffice.planning.regorl import regorl
-from support.log_files import decode, write
-
-Arrow = tuple[int, Any, Any, float, int, int]  # state, action, observation, reward, how often, next state
-
-
-def automaton(layers: list[int], arrows: list[Arrow]) -> RDP:
-    """An automaton of one feature, from everything that it has seen."""
-    alphabet = Alphabet(
-        tuple({a for _, a, *_ in arrows} - {None, "pad"}),
-        ("seen",),
-        tuple({(o,) for _, _, o, *_ in arrows if o is not None}),
-        tuple({r for *_, r, _, _ in arrows}),
-    )
-    actions = {None: 0, "pad": 1} | {a: i + 2 for i, a in enumerate(alphabet.actions)}
-    observations = {None: 0} | {o[0]: i + 1 for i, o in enumerate(alphabet.observations)}
-    coded = [(q, (actions[a], observations[o], alphabet.rewards.index(r)), k, p) for q, a, o, r, k, p in arrows]
-    letters = sorted({letter for _, letter, _, _ in coded})
-    symbols = sorted({letter[:2] for letter in letters})
-    tau = np.full((sum(layers), len(symbols)), UNSEEN, np.int32)
-    counts = np.zeros((sum(layers), len(letters)), np.int64)
-    for q, letter, k, p in coded:
-        tau[q, symbols.index(letter[:2])] = p
-        counts[q, letters.index(letter)] = k
-    return RDP(alphabet, np.array(letters), np.array(symbols), np.array(layers), tau, counts)
-
-
-# States 1 and 2 of layer 1, 3 to 5 of layer 2, 6 and 7 of layer 3, and the end. State 7 is over already.
-SMALL = automaton(
-    [1, 2, 3, 2, 1],
-    [
-        (0, None, "x", 0.0, 60, 1),
-        (0, None, "y", 0.0, 40, 2),
-        (1, "l", "x", 0.0, 30, 3),
-        (1, "r", "x", 0.0, 30, 4),
-        (2, "l", "y", 0.0, 5, 5),
-        (2, "r", "x", 1.0, 35, 5),
-        (3, "l", "y", 1.0, 20, 6),
-        (3, "r", "y", 0.0, 10, 6),
-        (4, "l", "y", 0.0, 30, 6),
-        (5, "r", None, 1.0, 40, 7),
-        (6, "l", None, 2.0, 45, 8),
-        (6, "r", None, 0.0, 15, 8),
-        (7, "pad", None, 0.0, 40, 8),
-    ],
-)
-LOST = SMALL.n_states  # the first of the places where one is lost
-
-
-def places(rdp: RDP, *history: tuple[Any, Any]) -> list[int]:
-    """The places that a history leads through; observations of one feature."""
-    memory, place, found = Memory.of(rdp), 0, []
-    for action, seen in history:
-        place = memory.after(place, (action, (seen,)))
-        found.append(place)
-    return found
-
-
-# Memory
-
-
-def test_where_the_log_went_memory_is_the_state() -> None:
-    assert places(SMALL, (None, "x"), ("l", "x"), ("r", "y")) == [1, 3, 6]
-    assert places(SMALL, (None, "y"), ("r", "x")) == [2, 5]
-
-
-def test_a_step_that_a_state_has_not_seen_leads_to_where_it_usually_leads() -> None:
-    """At step 1 l → y led to state 5, always; so after x too. At step 2 r → y led to 6, whatever came before."""
-    assert places(SMALL, (None, "x"), ("l", "y")) == [1, 5]
-    assert places(SMALL, (None, "x"), ("r", "x"), ("r", "y")) == [1, 4, 6]
-    assert places(SMALL, (None, "x"), ("l", "y"), ("l", "y")) == [1, 5, 6]
-
-
-def test_usually_means_most_often_and_among_equals_the_oldest() -> None:
-    """r → x led 30 times to state 5, and more or less often to state 6."""
-    for often, target in ((35, 6), (30, 5), (29, 5)):
-        rdp = automaton(
-            [1, 3, 3, 1],
-            [
-                (0, None, "x", 0.0, 30, 1),
-                (0, None, "y", 0.0, often, 2),
-                (0, None, "z", 0.0, 9, 3),
-                (1, "r", "x", 0.0, 30, 5),
-                (2, "r", "x", 0.0, often, 6),
-                (3, "l", "x", 0.0, 9, 4),
-                *((q, "l", None, 0.0, 1, 7) for q in (4, 5, 6)),
-            ],
-        )
-        assert places(rdp, (None, "z"), ("r", "x")) == [3, target]
-
-
-def test_a_step_that_nobody_ever_saw_there_is_lost_until_one_is_known() -> None:
-    """Lost, one has a place for each step: layers 1, 2, … are LOST + 1, LOST + 2, …"""
-    assert places(SMALL, (None, "z")) == [LOST + 1]
-    assert places(SMALL, (None, "z"), ("l", "y")) == [LOST + 1, 5]
-    assert places(SMALL, (None, "z"), ("l", "z"), ("l", "y")) == [LOST + 1, LOST + 2, 6]
-    assert places(SMALL, (None, "x"), ("x", "x"), ("l", "x")) == [1, LOST + 2, LOST + 3], "l → x is unknown at step 2"
-    assert places(SMALL, ("l", "y")) == [LOST + 1], "nor does an action come first"
-
-
-def test_after_the_last_step_one_stays_lost() -> None:
-    beyond = places(SMALL, (None, "x"), *[("l", "x")] * 9)
-    assert beyond == [1, 3, LOST + 3, *[LOST + 4] * 7]
-    memory = Memory.of(SMALL)
-    assert memory.after(8, ("l", None)) == memory.after(LOST + 4, ("l", None)) == LOST + 4
-    assert memory.following.shape == (SMALL.n_states + len(SMALL.layers), len(SMALL.symbols))
-
-
-def test_memory_knows_what_the_log_had() -> None:
-    memory = Memory.of(SMALL)
-    assert memory.was_seen(1, ("l", ("x",))) and memory.was_seen(0, (None, ("y",)))
-    assert not memory.was_seen(1, ("l", ("y",))), "known, but not there"
-    assert not memory.was_seen(1, ("l", ("z",))) and not memory.was_seen(LOST + 1, ("l", ("x",)))
-
-
-def test_choices_are_the_plans_the_logs_or_the_steps() -> None:
-    """Actions l and r; state 3 has a plan."""
-    actions = np.full(SMALL.n_states, BEHAVE)
-    actions[3] = 1
-    right = {0: [0, 0], 1: [30, 30], 2: [5, 35], 3: [0, 1], 4: [30, 0], 5: [0, 40], 6: [45, 15], 7: [0, 0], 8: [0, 0]}
-    right |= {LOST: [0, 0], LOST + 1: [35, 65], LOST + 2: [50, 50], LOST + 3: [45, 15], LOST + 4: [0, 0]}
-    assert Memory.of(SMALL).choices(actions).tolist() == [right[place] for place in range(LOST + 5)]
-
-
-@settings(deadline=None, max_examples=25)
-@given(logs())
-def test_the_state_most_like_is_the_one_most_often_reached(episodes: Episodes) -> None:
-    rdp = adact_h(episodes, Settings(delta=0.3)).rdp
-    weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
-    arrived: dict[tuple[int, Any], Counter[int]] = {}
-    for steps, weight in zip(decode(episodes), weights, strict=True):
-        history: tuple[Any, ...] = ()
-        for t, (action, observation, _) in enumerate(steps):
-            history = (*history, (action, observation))
-            arrived.setdefault((t, (action, observation)), Counter())[rdp.run(history)] += weight
-    like = rdp.most_like()
-    assert like.shape == (rdp.horizon + 1, len(rdp.symbols))
-    for t, y in np.ndindex(like.shape):
-        states = arrived.get((t, rdp.symbol(y)), Counter())
-        right = min((q for q in states if states[q] == max(states.values())), default=UNSEEN)
-        assert like[t, y] == right
-
+from support.log_files import decode
+from support.small_automata import CUE, LOST, SMALL, of_maze, plan_of
 
 # Acting
 
@@ -190,14 +47,6 @@ class Dial:
 
     def random(self) -> float:
         return self.value
-
-
-def plan_of(rdp: RDP, **actions: int) -> Plan:
-    """Behave as the log did but in some states, called q3 and so on."""
-    chosen = np.full(rdp.n_states, BEHAVE)
-    for name, action in actions.items():
-        chosen[int(name[1:])] = action
-    return Plan(chosen, np.zeros(rdp.n_states), np.zeros(rdp.n_states), 0.0)
 
 
 def test_an_episode_from_first_to_last() -> None:
@@ -257,127 +106,6 @@ def test_what_follows_an_action_of_nobody_knows_whom_is_refused() -> None:
     policy.observe("l", "x")
     with pytest.raises(SufficeError, match=r"an action led here; which one\?"):
         policy.act("y")
-
-
-# What observations look like
-
-
-def of_maze() -> RDP:
-    return minimal_rdp(TMaze().model(3), 3).rdp()
-
-
-CUE = (0, 1, 1)
-
-
-@pytest.mark.parametrize(
-    "seen",
-    [
-        CUE,
-        list(CUE),
-        np.array(CUE),
-        np.array(CUE, float),
-        np.array(CUE, np.int8),
-        (False, True, True),
-        (np.bool_(False), np.int64(1), np.float32(1.0)),
-        (0.0, 1, True),
-        {"bit3": 1, "bit1": 0, "bit2": 1},
-        {"bit1": np.int16(0), "bit2": 1.0, "bit3": True, "more": "that is not read"},
-    ],
-    ids=repr,
-)
-def test_an_observation_may_be_written_in_many_ways(seen: Any) -> None:
-    rdp = of_maze()
-    policy = Policy(rdp, plan_on(rdp, GREEDY))
-    policy.reset()
-    policy.act(seen)
-    assert policy.state == rdp.run(((None, CUE),)) != UNSEEN and policy.fallbacks == 0
-
-
-@pytest.mark.parametrize("seen", ["x", ("x",), ["x"], np.str_("x"), np.array(["x"]), {"seen": "x"}], ids=repr)
-def test_a_single_feature_may_stand_alone(seen: Any) -> None:
-    policy = Policy(SMALL, plan_of(SMALL))
-    policy.reset()
-    policy.observe(None, seen)
-    assert policy.state == 1
-
-
-def test_a_single_feature_may_be_an_array_of_no_dimensions() -> None:
-    policy = Policy(SMALL, plan_of(SMALL))
-    policy.reset()
-    policy.observe(None, np.array("x"))
-    assert policy.state == 1
-
-
-def test_numbers_are_what_they_are_worth() -> None:
-    """As in logs: 1, 1.0 and True are the same, "1" is not."""
-    rdp = automaton([1, 1, 1, 1], [(0, None, 1, 0.0, 9, 1), (1, 2, 0.5, 0.0, 9, 2), (2, 2, None, 1.0, 9, 3)])
-    for first, action, second in ((1, 2, 0.5), (1.0, 2.0, np.float64(0.5)), (True, np.int32(2), np.float32(0.5))):
-        policy = Policy(rdp, plan_of(rdp))
-        policy.reset()
-        policy.observe(None, first)
-        policy.observe(action, second)
-        assert (policy.state, policy.fallbacks) == (2, 0)
-    policy.reset()
-    policy.observe(None, "1")
-    assert policy.fallbacks == 1
-
-
-@pytest.mark.parametrize(
-    ("seen", "complaint"),
-    [
-        ((0, 1), "2 features where the model reads 3: bit1, bit2, bit3"),
-        ((0, 1, 1, 0), "4 features where the model reads 3"),
-        (7, "1 features where the model reads 3"),
-        ("011", "1 features where the model reads 3"),
-        ((), "0 features where the model reads 3"),
-        ({"bit1": 0, "bit3": 1}, "the observation lacks 'bit2'; the model reads bit1, bit2, bit3"),
-        ({}, "the observation lacks 'bit1'"),
-    ],
-)
-def test_an_observation_of_another_shape_is_refused(seen: Any, complaint: str) -> None:
-    policy = Policy(of_maze(), plan_of(of_maze()))
-    policy.reset()
-    for ask in (policy.act, lambda o: policy.observe(None, o)):
-        with pytest.raises(SufficeError) as caught:
-            ask(seen)
-        assert complaint in str(caught.value) and "\n" not in str(caught.value)
-    assert policy.state == 0 and policy.steps == 0, "as if it had not been asked"
-
-
-def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
-    """The policy reads raw numbers, and is in the state that the log's own rows led to."""
-    rng = np.random.default_rng(3)
-    rows = ["episode,step,level,colour,action,reward"]
-    raw = np.round(rng.normal(size=(200, 3)) * 10, 1)
-    for e, levels in enumerate(raw):
-        rows += [f"{e},{t},{level},{rng.integers(2)},{rng.integers(2)},{t}" for t, level in enumerate(levels)]
-    episodes, report = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
-    solution = regorl(episodes)
-    model = Model.of(solution, episodes, encoder=report.encoder)
-    model.save(tmp_path / "a.model")
-    policy = Model.load(tmp_path / "a.model").policy()
-    states = model.rdp.run_all(episodes)
-    logged = [row.split(",") for row in rows[1:]]
-    for e in range(episodes.n):
-        policy.reset()
-        for t in range(3):
-            _, _, level, colour, _, _ = logged[3 * e + t]
-            policy.observe(int(logged[3 * e + t - 1][4]) if t else None, (float(level), int(colour)))
-            assert policy.state == states[t + 1, e]
-    assert policy.fallbacks == 0 and policy.steps == 600
-    without = Policy(model.rdp, model.required_plan())
-    without.reset()
-    without.observe(None, (float(raw[0, 0]), 0))
-    assert without.fallbacks == 1
-
-
-def test_bins_include_their_lower_edges() -> None:
-    rdp = automaton([1, 3, 1], [(0, None, b, 0.0, 5, 1 + b) for b in range(3)] + [(1, "l", None, 0.0, 5, 4)])
-    for value, bin_ in ((-1e9, 0), (0.99, 0), (1.0, 1), (2.4, 1), (2.5, 2), (np.float32(1e9), 2), (3, 2)):
-        policy = Policy(rdp, plan_of(rdp), encoder=Encoder.of_features(("seen",), {"seen": Bins((1.0, 2.5))}))
-        policy.reset()
-        policy.observe(None, value)
-        assert policy.state == 1 + bin_
 
 
 # Chance

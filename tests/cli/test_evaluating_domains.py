@@ -1,0 +1,153 @@
+"""`suffice evaluate` in domains and Gymnasium environments."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from suffice.domains.exact.minimal import minimal_rdp
+from suffice.domains.exact.values import best_plan, evaluate
+from suffice.domains.tasks.t_maze import TMaze
+from support.cli import ok
+from support.evaluated_models import DOMAIN, about, evaluated, expected, make_models
+from support.paths import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
+
+TIGER = str(ROOT / "examples/pomdp/tiger.POMDP")
+MEASURES = ("mean_return", "return_per_step", "success_rate")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with logs and models of a T-maze."""
+    return make_models(tmp_path_factory)
+
+
+# In a domain
+
+
+def test_a_policy_is_tried_beside_the_behaviour_and_the_best(here: Path) -> None:
+    found, right = evaluated("a.model", *DOMAIN), expected("a.model")
+    behaviour = TMaze(length=2).model(4)
+    usual = evaluate(behaviour, behaviour.usual, 4)
+    for name in MEASURES:
+        for column, exact in ((found, right), (found["behaviour"], usual)):
+            error = column[f"{name}_stderr"]
+            assert abs(column[name] - float(getattr(exact, name))) <= 4 * error + 1e-12
+        assert found["behaviour"][f"{name}_stderr"] > 0
+    assert found["optimal_value"] == best_plan(minimal_rdp(behaviour, 4)).value == 4
+    assert (found["episodes"], found["seed"], found["horizon"], found["exact"]) == (10_000, 0, 4, False)
+    plan = about("a.model")["plan"]
+    assert found["predicted_value"] == plan["predicted"] and found["predicted_lower_bound"] == plan["lower_bound"]
+    assert found["behaviour_value"] == plan["behaviour_value"] and found["unseen"] == 0
+    assert (found["model"], found["domain"]) == ("a.model", "t-maze")
+
+
+def test_people_are_told_the_same(here: Path) -> None:
+    found, said = evaluated("a.model", *DOMAIN), ok("evaluate", "a.model", *DOMAIN)
+    assert said.startswith("a.model in t-maze, horizon 4, 10,000 episodes:\n")
+    for name in MEASURES:
+        row = next(line for line in said.splitlines() if line.strip().startswith(name.replace("_", " ")))
+        cells = re.findall(r"(\S+) ± (\S+)", row)
+        for cell, column in zip(cells, (found, found["behaviour"]), strict=True):
+            assert float(cell[0]) == pytest.approx(column[name], rel=1e-5)
+            assert float(cell[1]) == pytest.approx(column[f"{name}_stderr"], rel=0.05)
+    assert "\nThe best policy brings 4 on average.\n" in said
+    assert f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}." in said
+    again = "suffice evaluate a.model --domain t-maze --exact --set length=2"
+    assert said.endswith(f"\nNext: suffice info a.model --states   or   {again}\n")
+
+
+def test_exact_values_are_those_of_the_library(here: Path) -> None:
+    found, right = evaluated("a.model", *DOMAIN, "--exact"), expected("a.model")
+    behaviour = TMaze(length=2).model(4)
+    usual = evaluate(behaviour, behaviour.usual, 4)
+    for name in MEASURES:
+        assert found[name] == float(getattr(right, name)) and found[f"{name}_stderr"] == 0
+        assert found["behaviour"][name] == float(getattr(usual, name))
+    assert found["exact"] is True and "episodes" not in found and "seed" not in found
+    said = ok("evaluate", "a.model", *DOMAIN, "--exact")
+    assert said.startswith("a.model in t-maze, horizon 4, expected values:\n") and "±" not in said
+    share = (float(right.mean_return) - float(usual.mean_return)) / (4 - float(usual.mean_return))
+    assert f"the policy has {share:.1%} of what can be gained over the behaviour.\n" in said
+    assert f"{float(right.mean_return):.6g}" in said and said.endswith("Next: suffice info a.model --states\n")
+
+
+def test_a_seed_stands_for_a_result(here: Path) -> None:
+    def run(*options: str) -> str:
+        return ok("evaluate", "a.model", *DOMAIN, "--episodes", "300", "--json", *options)
+
+    assert run("--seed", "3") == run("--seed", "3") != run("--seed", "4")
+    assert run() == run("--seed", "0") and json.loads(run())["episodes"] == 300
+
+
+def test_a_single_episode_has_no_standard_error(here: Path) -> None:
+    found = evaluated("a.model", *DOMAIN, "--episodes", "1")
+    assert {found[f"{name}_stderr"] for name in MEASURES} == {None}
+    assert ok("evaluate", "a.model", *DOMAIN, "--episodes", "1").count(" ± ?") == 6
+
+
+def test_the_behaviour_to_compare_with_may_be_named(here: Path) -> None:
+    found = evaluated("a.model", *DOMAIN, "--exact", "--behaviour", "a.model", "--epsilon", "0")
+    assert {name: found[name] for name in MEASURES} == {name: found["behaviour"][name] for name in MEASURES}
+
+
+def test_histories_that_no_log_had_are_mentioned(here: Path) -> None:
+    found = evaluated("a.model", "--domain", "t-maze", "--set", "length=1", "--episodes", "500")
+    assert found["unseen"] > 0.05
+    said = ok("evaluate", "a.model", "--domain", "t-maze", "--set", "length=1", "--episodes", "500")
+    assert f"{found['unseen']:.2%} of the decisions came after a history that the log did not have.\n" in said
+
+
+def test_a_file_is_a_domain_too(tmp_path: Path) -> None:
+    log, model = str(tmp_path / "log.parquet"), str(tmp_path / "tiger.model")
+    ok("simulate", TIGER, "--horizon", "4", "--episodes", "2000", "-o", log)
+    ok("learn", log, "-o", model)
+    exact, tried = (evaluated(model, "--domain", TIGER, *options) for options in (("--exact",), ()))
+    assert exact["horizon"] == 4 and exact["behaviour"]["mean_return"] < exact["mean_return"] <= exact["optimal_value"]
+    assert abs(tried["mean_return"] - exact["mean_return"]) <= 4 * tried["mean_return_stderr"]
+
+
+# In an environment
+
+
+def test_a_gymnasium_environment_is_played(here: Path) -> None:
+    args = ("a.model", "--domain", "suffice/TMaze-v0", "--set", "length=2", "--episodes", "1000")
+    found, right = evaluated(*args), expected("a.model")
+    for name in MEASURES:
+        assert abs(found[name] - float(getattr(right, name))) <= 4 * found[f"{name}_stderr"] + 1e-12
+    assert found["behaviour"] is None and found["optimal_value"] is None and found["horizon"] == 4
+    assert (found["episodes"], found["fallbacks"], found["exact"]) == (1000, 0, False)
+    assert evaluated(*args) == found
+    said = ok("evaluate", *args)
+    assert said.startswith("a.model in suffice/TMaze-v0, 1,000 episodes of at most 4 steps:\n")
+    assert f"{found['mean_return']:.6g} ± {found['mean_return_stderr']:.2g}" in said
+
+
+def test_options_reach_the_environment(here: Path) -> None:
+    args = ("a.model", "--domain", "suffice/TMaze-v0", "--set", "length=2", "--episodes", "200")
+    noisy = evaluated(*args, "--set", "noise=true")
+    assert noisy["fallbacks"] > 0.1 and noisy["mean_return"] < evaluated(*args)["mean_return"]
+
+
+def test_an_environment_of_ours_has_the_horizon_of_the_model(here: Path) -> None:
+    """Which decides how long this maze is, unless an option does."""
+    ok("simulate", "t-maze", "--horizon", "4", "--episodes", "9000", "-o", "long.parquet")
+    ok("learn", "long.parquet", "-o", "long.model")
+    found, right = (
+        evaluated("long.model", "--domain", "suffice/TMaze-v0", "--episodes", "500"),
+        expected("long.model", TMaze()),
+    )
+    assert found["fallbacks"] == 0
+    assert abs(found["mean_return"] - float(right.mean_return)) <= 4 * found["mean_return_stderr"] + 1e-12
+
+
+def test_the_seed_of_an_environment_counts(here: Path) -> None:
+    ok("learn", "log.parquet", "-o", "b.model", "--strength", "1e6")
+    args = ("b.model", "--domain", "suffice/TMaze-v0", "--set", "length=2", "--episodes", "100")
+    assert evaluated(*args, "--seed", "1") == evaluated(*args, "--seed", "1")
+    assert evaluated(*args, "--seed", "1")["mean_return"] != evaluated(*args, "--seed", "2")["mean_return"]

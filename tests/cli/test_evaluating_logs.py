@@ -1,0 +1,224 @@
+"""`suffice evaluate` by logs: held-out episodes, other logs and logged probabilities."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from suffice.data.encoding.columns import Columns
+from suffice.data.logs.reading import read_log
+from suffice.models.model import Model
+from suffice.planning.off_policy import judge
+from support.cli import MAZE, ok, suffice
+from support.evaluated_models import EPISODES, evaluated, log_of, make_models
+
+pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with logs and models of a T-maze."""
+    return make_models(tmp_path_factory)
+
+
+# By a log
+
+ESTIMATORS = ("log", "model_based", "importance", "doubly_robust")
+
+
+def assert_same(found: dict[str, Any], right: Any) -> None:
+    for name in ESTIMATORS:
+        estimate = getattr(right, name)
+        assert (found[f"{name}_value"], found[f"{name}_value_stderr"]) == tuple(estimate)
+        assert found[f"{name}_interval"] == list(estimate.interval())
+    assert (found["mean_return"], found["mean_return_stderr"]) == tuple(right.doubly_robust)
+    for name in ("effective", "matched", "unseen", "rare", "episodes"):
+        assert found[name] == getattr(right, name)
+    assert found["gaps"] == [gap._asdict() for gap in right.gaps]
+
+
+def test_held_out_episodes_are_found_again(here: Path) -> None:
+    """As JSON, those of the library; whatever the format of the log and the order of its rows."""
+    episodes, loaded = log_of("log.parquet"), Model.load("held.model")
+    _, rest, chosen = episodes.divide(0.3, np.random.default_rng(0))
+    assert loaded.plan is not None and rest.total == len(chosen) == 2700
+    right = judge(loaded.rdp, loaded.plan, rest)
+    found = evaluated("held.model", "--log", "log.parquet")
+    assert_same(found, right)
+    assert found["behaviour"] == "estimated" and found["log"] == "log.parquet"
+    table = pq.read_table("log.parquet")
+    pq.write_table(table.take(np.random.default_rng(1).permutation(len(table))), "shuffled.parquet")
+    assert_same(evaluated("held.model", "--log", "shuffled.parquet"), right)
+
+
+def test_held_out_episodes_were_not_learned_from(here: Path) -> None:
+    """The automaton counts the others, and no other."""
+    episodes, rdp = log_of("log.parquet"), Model.load("held.model").rdp
+    used, *_ = episodes.divide(0.3, np.random.default_rng(0))
+    assert used.total == 6300 and rdp.tally(used).counts.tolist() == rdp.counts.tolist()
+
+
+def test_another_log_is_used_whole(here: Path) -> None:
+    for model in ("a.model", "held.model"):
+        loaded = Model.load(model)
+        assert loaded.plan is not None
+        found = evaluated(model, "--log", "other.parquet")
+        assert_same(found, judge(loaded.rdp, loaded.plan, log_of("other.parquet")))
+        assert found["episodes"] == 3000
+
+
+def test_a_log_is_told_to_people(here: Path) -> None:
+    found, said = evaluated("held.model", "--log", "log.parquet"), ok("evaluate", "held.model", "--log", "log.parquet")
+    assert said.startswith("held.model by 2,700 episodes of log.parquet, held out:\n")
+    new = ok("evaluate", "held.model", "--log", "other.parquet")
+    assert new.startswith("held.model by 3,000 episodes of other.parquet, taken to be new:\n")
+    rows = dict(re.findall(r"^  (the log itself|policy, [a-z -]+?) +(\S+)   \S+ to \S+$", said, re.M))
+    names = ("the log itself", "policy, model-based", "policy, importance", "policy, doubly robust")
+    for row, name in zip(names, ESTIMATORS, strict=True):
+        assert float(rows[row]) == pytest.approx(found[f"{name}_value"], rel=1e-3)
+    assert "Probabilities of the logged actions: estimated in each state.\n" in said
+    assert f"Coverage: in {found['matched']:.2%} of these episodes" in said
+    assert f"they count as {found['effective']:,.0f}." in said
+
+
+def test_gaps_are_named(here: Path) -> None:
+    """A model of a hundred episodes does what the log rarely did."""
+    ok("simulate", *MAZE, "--episodes", "100", "--seed", "8", "-o", "few.parquet")
+    ok("learn", "few.parquet", "-o", "few.model", "--planner", "greedy")
+    found, said = (
+        evaluated("few.model", "--log", "other.parquet"),
+        ok("evaluate", "few.model", "--log", "other.parquet"),
+    )
+    assert 0 < len(found["gaps"]) <= 5 and found["rare"] > 0
+    actions = Model.load("few.model").rdp.alphabet.actions
+    for gap in found["gaps"]:
+        line = f"  {actions[gap['action']]}, logged {gap['visits']} times, in {gap['share']:.2%} of episodes, after "
+        assert line in said and gap["visits"] < 10
+    assert f"The log has fewer than 10 examples of {found['rare']:.2%} of the policy's decisions." in said
+
+
+def test_a_log_that_never_does_what_the_policy_would_proves_nothing(here: Path) -> None:
+    """And says so, to people and to machines, whose JSON has no infinity."""
+    ok("simulate", *MAZE, "--episodes", "3", "--seed", "1", "-o", "few.parquet")
+    found, said = evaluated("a.model", "--log", "few.parquet"), ok("evaluate", "a.model", "--log", "few.parquet")
+    assert found["matched"] == found["effective"] == 0
+    for name in ("importance", "doubly_robust"):
+        assert found[f"{name}_value_stderr"] is None and found[f"{name}_interval"] is None
+    assert found["mean_return_stderr"] is None and found["log_value_stderr"] > 0
+    assert found["importance_value"] is None and found["doubly_robust_value"] is not None
+    assert re.search(r"^  policy, importance +not available: no episode does what the policy would$", said, re.M)
+    assert re.search(r"^  policy, doubly robust .*   unknown: no episode does what the policy would$", said, re.M)
+    assert "nan" not in said and " inf" not in said.replace("suffice info", "")
+    assert "Infinity" not in ok("evaluate", "a.model", "--log", "few.parquet", "--json")
+
+
+def test_logged_probabilities_are_used(here: Path) -> None:
+    loaded = Model.load("a.model")
+    assert loaded.plan is not None
+    episodes, report = read_log("chance.parquet", Columns(propensity="chance"))
+    assert report.propensities is not None
+    found = evaluated("a.model", "--log", "chance.parquet", "--propensity-column", "chance")
+    assert_same(found, judge(loaded.rdp, loaded.plan, episodes, report.propensities))
+    assert found["behaviour"] == "logged"
+    without = evaluated("a.model", "--log", "other.parquet")
+    assert without["importance_value"] != found["importance_value"]
+    assert without["model_based_value"] == found["model_based_value"]
+    said = ok("evaluate", "a.model", "--log", "chance.parquet", "--propensity-column", "chance")
+    assert "Probabilities of the logged actions: the log's own column.\n" in said
+
+
+def test_logged_probabilities_of_held_out_episodes(here: Path) -> None:
+    options = ("--propensity-column", "chance")
+    ok("learn", "chance.parquet", "-o", "b.model", "--hold-out", "0.25", *options)
+    found, loaded = evaluated("b.model", "--log", "chance.parquet", *options), Model.load("b.model")
+    episodes, report = read_log("chance.parquet", Columns(propensity="chance"))
+    _, rest, chosen = episodes.divide(0.25, np.random.default_rng(0))
+    assert loaded.plan is not None and report.propensities is not None
+    assert_same(found, judge(loaded.rdp, loaded.plan, rest, report.propensities[:, chosen]))
+    assert found["episodes"] == 750
+
+
+@pytest.mark.parametrize(
+    ("log", "options"),
+    [
+        ("log.parquet", "--schema schema.json"),
+        ("chance.parquet", "--propensity-column chance"),
+        ("log.parquet", "--horizon 3"),
+        ("log.parquet", "--observations bit1,bit2"),
+        ("log.parquet", "--bin bit1=2"),
+    ],
+)
+def test_learn_says_how_to_evaluate_what_was_held_out(here: Path, log: str, options: str) -> None:
+    ok("check", "log.parquet", "--write-schema", "schema.json")
+    said = ok("learn", log, "-o", "b.model", "--hold-out", "0.25", *options.split())
+    hint = said.splitlines()[-1].removeprefix("Next: suffice ").split("   or   ")[0]
+    episodes = {"log.parquet": EPISODES, "chance.parquet": 3000}[log]
+    assert json.loads(ok(*shlex.split(hint), "--json"))["episodes"] == episodes / 4
+
+
+def test_held_out_episodes_cannot_be_found_where_more_of_the_log_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of 400 episodes are truncated: dropped when learning, and not when the horizon is shorter."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(e, t, t, (e + t) % 2, 1, e % 2 == 1 and t == 1) for e in range(400) for t in range(3 - e % 2)]
+    names = ("episode", "step", "o", "action", "reward", "truncated")
+    pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), "log.parquet")
+    ok("learn", "log.parquet", "-o", "a.model", "--drop-truncated", "--hold-out", "0.25")
+    ran = suffice("evaluate", "a.model", "--log", "log.parquet", "--horizon", "2", "--json")
+    assert ran.code == 2 and "other episodes are kept than when a.model was learned" in ran.err
+
+
+def test_what_a_split_held_out_is_found(here: Path) -> None:
+    ok("learn", "log.parquet", "-o", "b.model", "--hold-out", "0.25", "--split", "--max-states", "40")
+    assert evaluated("b.model", "--log", "log.parquet")["episodes"] == EPISODES / 4
+
+
+def test_a_log_that_is_cut_is_no_log_of_early_ends(here: Path) -> None:
+    ran = suffice("evaluate", "a.model", "--log", "other.parquet", "--horizon", "2")
+    assert ran.code == 2 and "cut to 2 decisions, where a.model plans 4; leave --horizon out" in ran.err
+
+
+@pytest.mark.parametrize("options", ["--horizon 3", "--schema schema.json"])
+def test_a_log_that_was_learned_from_is_refused_however_it_is_read(here: Path, options: str) -> None:
+    ok("check", "log.parquet", "--write-schema", "schema.json")
+    ran = suffice("evaluate", "a.model", "--log", "log.parquet", *options.split())
+    assert ran.code == 2 and "a.model was learned from all of log.parquet" in ran.err
+
+
+def test_a_log_of_other_features_is_refused(here: Path) -> None:
+    ran = suffice("evaluate", "a.model", "--log", "other.parquet", "--observations", "bit1,bit2")
+    assert (ran.code, ran.out) == (2, "")
+    assert "the log's observations are bit1, bit2, the model's bit1, bit2, bit3" in ran.err
+
+
+def test_histories_that_were_not_learned_from_are_mentioned(here: Path) -> None:
+    ok("simulate", "t-maze", "--horizon", "4", "--set", "length=1", "--episodes", "500", "-o", "short.parquet")
+    found, said = (
+        evaluated("a.model", "--log", "short.parquet"),
+        ok("evaluate", "a.model", "--log", "short.parquet"),
+    )
+    assert found["unseen"] > 0.05
+    assert f"{found['unseen']:.2%} of their decisions came after a history that was not learned from.\n" in said
+    assert "not learned from" not in ok("evaluate", "a.model", "--log", "other.parquet")
+
+
+def test_a_log_is_binned_as_the_one_that_was_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Action 1 is right above 0, which is the edge of the model's bins; in the other log nearly all is above."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, shift in (("log.parquet", 0.0), ("other.parquet", 3.0)):
+        x, action = rng.normal(size=2000) + shift, rng.integers(2, size=2000)
+        columns = {"episode": np.arange(2000), "step": np.zeros(2000, int), "x": x, "action": action}
+        pq.write_table(pa.table(columns | {"reward": ((x > 0) == action).astype(float)}), name)
+    ok("learn", "log.parquet", "-o", "a.model", "--bin", "x=2")
+    found = evaluated("a.model", "--log", "other.parquet")
+    assert found["doubly_robust_value"] == pytest.approx(1, abs=0.05)

@@ -1,0 +1,132 @@
+"""Observations that a policy accepts: shapes, numbers and bins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suffice.automata.rdp import UNSEEN
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.encoder import Encoder
+from suffice.data.logs.reading import read_log
+from suffice.errors import SufficeError
+from suffice.models.model import Model
+from suffice.planning.planner import GREEDY, plan_on
+from suffice.planning.policy import Policy
+from suffice.planning.regorl import regorl
+from support.log_files import write
+from support.small_automata import CUE, SMALL, automaton, of_maze, plan_of
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        CUE,
+        list(CUE),
+        np.array(CUE),
+        np.array(CUE, float),
+        np.array(CUE, np.int8),
+        (False, True, True),
+        (np.bool_(False), np.int64(1), np.float32(1.0)),
+        (0.0, 1, True),
+        {"bit3": 1, "bit1": 0, "bit2": 1},
+        {"bit1": np.int16(0), "bit2": 1.0, "bit3": True, "more": "that is not read"},
+    ],
+    ids=repr,
+)
+def test_an_observation_may_be_written_in_many_ways(seen: Any) -> None:
+    rdp = of_maze()
+    policy = Policy(rdp, plan_on(rdp, GREEDY))
+    policy.reset()
+    policy.act(seen)
+    assert policy.state == rdp.run(((None, CUE),)) != UNSEEN and policy.fallbacks == 0
+
+
+@pytest.mark.parametrize("seen", ["x", ("x",), ["x"], np.str_("x"), np.array(["x"]), {"seen": "x"}], ids=repr)
+def test_a_single_feature_may_stand_alone(seen: Any) -> None:
+    policy = Policy(SMALL, plan_of(SMALL))
+    policy.reset()
+    policy.observe(None, seen)
+    assert policy.state == 1
+
+
+def test_a_single_feature_may_be_an_array_of_no_dimensions() -> None:
+    policy = Policy(SMALL, plan_of(SMALL))
+    policy.reset()
+    policy.observe(None, np.array("x"))
+    assert policy.state == 1
+
+
+def test_numbers_are_what_they_are_worth() -> None:
+    """As in logs: 1, 1.0 and True are the same, "1" is not."""
+    rdp = automaton([1, 1, 1, 1], [(0, None, 1, 0.0, 9, 1), (1, 2, 0.5, 0.0, 9, 2), (2, 2, None, 1.0, 9, 3)])
+    for first, action, second in ((1, 2, 0.5), (1.0, 2.0, np.float64(0.5)), (True, np.int32(2), np.float32(0.5))):
+        policy = Policy(rdp, plan_of(rdp))
+        policy.reset()
+        policy.observe(None, first)
+        policy.observe(action, second)
+        assert (policy.state, policy.fallbacks) == (2, 0)
+    policy.reset()
+    policy.observe(None, "1")
+    assert policy.fallbacks == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "complaint"),
+    [
+        ((0, 1), "2 features where the model reads 3: bit1, bit2, bit3"),
+        ((0, 1, 1, 0), "4 features where the model reads 3"),
+        (7, "1 features where the model reads 3"),
+        ("011", "1 features where the model reads 3"),
+        ((), "0 features where the model reads 3"),
+        ({"bit1": 0, "bit3": 1}, "the observation lacks 'bit2'; the model reads bit1, bit2, bit3"),
+        ({}, "the observation lacks 'bit1'"),
+    ],
+)
+def test_an_observation_of_another_shape_is_refused(seen: Any, complaint: str) -> None:
+    policy = Policy(of_maze(), plan_of(of_maze()))
+    policy.reset()
+    for ask in (policy.act, lambda o: policy.observe(None, o)):
+        with pytest.raises(SufficeError) as caught:
+            ask(seen)
+        assert complaint in str(caught.value) and "\n" not in str(caught.value)
+    assert policy.state == 0 and policy.steps == 0, "as if it had not been asked"
+
+
+def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
+    """The policy reads raw numbers, and is in the state that the log's own rows led to."""
+    rng = np.random.default_rng(3)
+    rows = ["episode,step,level,colour,action,reward"]
+    raw = np.round(rng.normal(size=(200, 3)) * 10, 1)
+    for e, levels in enumerate(raw):
+        rows += [f"{e},{t},{level},{rng.integers(2)},{rng.integers(2)},{t}" for t, level in enumerate(levels)]
+    episodes, report = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
+    solution = regorl(episodes)
+    model = Model.of(solution, episodes, encoder=report.encoder)
+    model.save(tmp_path / "a.model")
+    policy = Model.load(tmp_path / "a.model").policy()
+    states = model.rdp.run_all(episodes)
+    logged = [row.split(",") for row in rows[1:]]
+    for e in range(episodes.n):
+        policy.reset()
+        for t in range(3):
+            _, _, level, colour, _, _ = logged[3 * e + t]
+            policy.observe(int(logged[3 * e + t - 1][4]) if t else None, (float(level), int(colour)))
+            assert policy.state == states[t + 1, e]
+    assert policy.fallbacks == 0 and policy.steps == 600
+    without = Policy(model.rdp, model.required_plan())
+    without.reset()
+    without.observe(None, (float(raw[0, 0]), 0))
+    assert without.fallbacks == 1
+
+
+def test_bins_include_their_lower_edges() -> None:
+    rdp = automaton([1, 3, 1], [(0, None, b, 0.0, 5, 1 + b) for b in range(3)] + [(1, "l", None, 0.0, 5, 4)])
+    for value, bin_ in ((-1e9, 0), (0.99, 0), (1.0, 1), (2.4, 1), (2.5, 2), (np.float32(1e9), 2), (3, 2)):
+        policy = Policy(rdp, plan_of(rdp), encoder=Encoder.of_features(("seen",), {"seen": Bins((1.0, 2.5))}))
+        policy.reset()
+        policy.observe(None, value)
+        assert policy.state == 1 + bin_

@@ -1,0 +1,59 @@
+"""Logs for the tests of the stationary learner, and as the slow version in `oracle` reads them."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from oracle import random_episodes
+from oracle import tying as oracle
+from suffice.data.episodes import Episodes
+from suffice.domains.domain import Domain
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.learning.adact_h import Settings
+from suffice.learning.stationary.labels import Labelling, Steps
+from suffice.learning.stationary.pointers import Round
+
+# By hand
+
+
+def random_log(seed: int) -> Episodes:
+    rng = np.random.default_rng(seed)
+    horizon, n = int(rng.integers(2, 6)), int(rng.integers(15, 45))
+    return random_episodes(rng, horizon, 2, 3, 2, 3, n, early_end=0.3 * (seed % 2), weighted=seed % 3 == 0)
+
+
+DOMAINS: list[tuple[Domain, int, int]] = [
+    (TMaze(length=2), 60, 5),
+    (TMaze(length=2, actions="forward"), 50, 6),
+    (EnemyCorridor(columns=2), 40, 5),
+]
+
+
+@cache
+def log(case: Any) -> Episodes:
+    if isinstance(case, int):
+        return random_log(case)
+    domain, n, horizon = case
+    return domain.simulate(n, horizon, np.random.default_rng(0))
+
+
+@cache
+def spelled(case: Any) -> oracle.Log:
+    return oracle.Log(log(case))
+
+
+def level_of(how: Settings) -> Any:
+    """δ of each test: what a confidence leaves to chance, times 6/π² 1/i²."""
+    if how.confidence is None:
+        return lambda i: how.delta
+    return lambda i: (1 - how.confidence) * 6 / math.pi**2 / (i + 1) ** 2
+
+
+def one_round(steps: Steps, reference: Any, how: Settings, apart: Any = None, of: Steps | None = None) -> Any:
+    labelling, least = Labelling(of or steps, reference), how.cut * steps.episodes.total
+    return Round(steps, labelling, level_of(how), least, apart or {}, how.strict).run(again=not how.strict)
