@@ -174,7 +174,7 @@ def exact(
         Print JSON and nothing else.
     """
     from suffice.domains.exact.stationary import stationary_rdp
-    from suffice.domains.exact.truth import truth_of
+    from suffice.domains.exact.truth import METRICS, truth_of
 
     if not 0 < delta < 1:
         raise SufficeError(f"--delta is a probability between 0 and 1, not {delta:g}; try 0.001")
@@ -187,7 +187,7 @@ def exact(
     told = None
     if not truth.minimal.telling:
         with waiting("Comparing states"):
-            told = _distinguishability(truth.minimal, metric, family, delta)
+            told = METRICS[metric](truth.minimal, family, delta)
     if json:
         found = {} if for_all_times is None else {"stationary_states": for_all_times}
         print_json(_as_json(domain, truth, told) | found)
@@ -196,15 +196,6 @@ def exact(
         if for_all_times is not None:
             say(f"For all times alike, {for_all_times} states suffice.")
         _print_next(domain, told, options, horizon)
-
-
-def _distinguishability(minimal: Minimal, metric: str, family: str, delta: float) -> Distinguishability:
-    from suffice.domains.exact.truth import by_languages, by_prefixes, by_sum
-    from suffice.evidence.languages import Family
-
-    if metric == "languages":
-        return by_languages(minimal, Family.parse(family), delta)
-    return by_sum(minimal) if metric == "L1" else by_prefixes(minimal, delta)[metric == "sketch"]
 
 
 def _as_json(domain: str, truth: Truth, told: Distinguishability | None) -> dict[str, Any]:
@@ -301,7 +292,10 @@ def _print_closest(minimal: Minimal, closest: Closest) -> None:
 
 
 def _print_next(domain: str, told: Distinguishability | None, options: DomainOptions, horizon: int) -> None:
-    enough = told.needed["fisher"].likely if told and "fisher" in told.needed else None
+    from suffice.learning.adact_h import Settings
+
+    usual = Settings().chosen_bound.name
+    enough = told.needed[usual].likely if told and usual in told.needed else None
     given = words(options)
     if told is None or not told.value:
         blind = "--metric prefixes" if told and told.statistic == "conjunctions" else "--family conjunctions"

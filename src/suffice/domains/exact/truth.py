@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from suffice.domains.exact.distances import (
     Closest,
@@ -117,6 +117,15 @@ def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Dis
 def by_sum(minimal: Minimal) -> Distinguishability:
     """μ₀ under the sum over prefixes (L₁^p), which no test here uses."""
     return Distinguishability("L1", _least(closest_by_sum(minimal)), {})
+
+
+# What futures can be compared by, as the command line calls it: (minimal automaton, family, δ) → Distinguishability.
+METRICS: Final[dict[str, Callable[[Minimal, str, float], Distinguishability]]] = {
+    "languages": lambda minimal, family, delta: by_languages(minimal, Family.parse(family), delta),
+    "prefixes": lambda minimal, _, delta: by_prefixes(minimal, delta)[0],
+    "sketch": lambda minimal, _, delta: by_prefixes(minimal, delta)[1],
+    "L1": lambda minimal, *_: by_sum(minimal),
+}
 
 
 def _least(closest: Iterable[Closest]) -> Closest | None:
