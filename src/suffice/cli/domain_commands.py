@@ -245,6 +245,9 @@ def _histories(minimal: Minimal, closest: Closest) -> list[str]:
     return [show(histories[first + q]) for q in closest.states]
 
 
+NOT_SAID = "not available"  # of a bound that does not say how many episodes it needs
+
+
 def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, delta: float) -> None:
     minimal = truth.minimal
     widths = _layers(minimal.layers)
@@ -267,8 +270,8 @@ def _print_truth(domain: str, truth: Truth, told: Distinguishability | None, del
         say(f"Episodes to learn it exactly, at δ = {delta:g} for each test:")
         print(f"  {'':<18}{'sufficient':>12}{'likely' if told.likely_known else '':>12}")
         for bound, needed in told.needed.items():
-            proved = "not available" if needed.sufficient is None else _episodes(needed.sufficient)
-            put(f"  {bound:<18}{proved:>12}{_episodes(needed.likely):>12}")
+            numbers = f"{_episodes(needed.sufficient):>12}{_episodes(needed.likely):>12}"
+            put(f"  {bound:<18}{numbers if needed.sufficient is not None else f'{NOT_SAID:>24}'}")
         _warn_of_false_splits(minimal, delta)
 
 
