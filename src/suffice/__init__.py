@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from suffice.planning.planner import GREEDY, Planning, plan_on
     from suffice.planning.policy import Policy
     from suffice.planning.regorl import Solution, Split, regorl
+    from suffice.planning.verdict import PlanVerdict
     from suffice.view.automaton import draw_automaton
 
 _HOMES = {
@@ -165,6 +166,7 @@ _HOMES = {
         "Split",
         "regorl",
     ),
+    "planning.verdict": ("PlanVerdict",),
     "view.automaton": ("draw_automaton",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -204,6 +206,7 @@ __all__ = [
     "ModelError",
     "Outcome",
     "Plan",
+    "PlanVerdict",
     "Planning",
     "Policy",
     "PrefixCounts",

@@ -283,6 +283,20 @@ def test_forged_witnesses_are_refused(tmp_path: Path, witness: Any, complaint: s
     assert "this model file is damaged" in said and complaint in said
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_model_file_holds_no_sentences(tmp_path: Path, name: str) -> None:
+    """But for the values of the log and the names of its columns, texts are codes: short, and without a full stop."""
+    header = json.loads(entries_of(saved(tmp_path, name))["header.json"])
+    header = {name: value for name, value in header.items() if name not in ("actions", "features", "observations")}
+
+    def texts(part: Any) -> list[str]:
+        parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        return [part] if isinstance(part, str) else [text for each in parts for text in texts(each)]
+
+    found = texts([header, json.loads(entries_of(tmp_path / "a.model")["witnesses.json"])])
+    assert found and all(len(text.split()) <= 6 and not text.endswith(".") for text in found), found
+
+
 @pytest.mark.parametrize("data", [b"", b"episode,step\n0,1\n", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), bytes(1000)])
 def test_what_is_no_model_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.model").write_bytes(data)

@@ -19,7 +19,7 @@ def test_a_bound_says_what_it_rests_on() -> None:
 def test_a_weak_promise_says_how_to_get_a_better_one() -> None:
     episodes = Corridor().simulate(300, 5, np.random.default_rng(1))
     weak, strong = suffice.learn(episodes, delta=0.1), suffice.learn(episodes, confidence=0.95)
-    assert weak.about.promise.false_split > 1 - UNSURE > strong.about.promise.false_split
+    assert weak.about.promise.split > 1 - UNSURE > strong.about.promise.split
     assert "learn with confidence=0.95" in repr(weak) and "confidence=" not in repr(strong)
 
 

@@ -365,7 +365,8 @@ def test_the_header_says_how_it_was_planned(tmp_path: Path, case: str) -> None:
     assert (told["value"], told["error"]) == (found.plan.value, found.plan.error)
     assert told["predicted"] == found.prediction.value and told["lower_bound"] == found.lower_bound
     assert told["behaviour_error"] == found.behaviour.error > 0
-    assert told["behaviour_value"] == found.behaviour_value and told["sentence"] == found.sentence
+    assert told["behaviour_value"] == found.behaviour_value and told["best_return"] == found.best_return
+    assert (told["verdict"], tuple(told["verdict_reasons"])) == (found.verdict.code, found.verdict.reasons)
     assert told["split"] == (case == "corridor")
     bracket = (None, None) if found.bracket is None else found.bracket
     assert (told["proved_lower"], told["proved_upper"]) == tuple(bracket)
@@ -439,7 +440,7 @@ def test_half_a_plan_is_refused(tmp_path: Path, name: str) -> None:
     assert "this model file is damaged" in refusal(path)
 
 
-@pytest.mark.parametrize("key", ["value", "error", "delta", "planner", "sentence", "split"])
+@pytest.mark.parametrize("key", ["value", "error", "delta", "planner", "verdict", "verdict_reasons", "split"])
 def test_an_incomplete_header_of_a_plan_is_refused(tmp_path: Path, key: str) -> None:
     path = saved(tmp_path)
     entries = entries_of(path)

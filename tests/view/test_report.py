@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import zipfile
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,6 +25,7 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import adact_h
 from suffice.models.model import Model
+from suffice.models.sentences import plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.off_policy import judge
 from suffice.planning.regorl import regorl
@@ -187,7 +189,7 @@ def test_the_verdict_is_the_models(verdict: str) -> None:
     episodes = log() if verdict == FOLLOW else coins(np.random.default_rng(1), 3, 100)
     found = Model.of(regorl(episodes), episodes)
     assert found.about.plan is not None and content_of(found, None, "").verdict == verdict
-    assert found.about.plan.sentence.startswith(verdict.partition(",")[0])
+    assert plan_sentence(found.about).startswith(verdict.partition(",")[0])
     assert verdict in Parsed(report_of(found)).text
 
 
@@ -281,11 +283,11 @@ def test_how_sure_the_headline_is() -> None:
     assert plan is not None and figure(plan.lower_bound) in Parsed(report_of(found)).text
     assert content_of(found, None, "").lower_bound == plan.lower_bound
 
-    def warned(detectable: float, sentence: str) -> list[str]:
+    def warned(detectable: float, best: float | None) -> list[str]:
         about = msgspec.structs.replace(
             found.about,
-            promise=msgspec.structs.replace(promise, detectable=detectable),
-            plan=msgspec.structs.replace(plan, sentence=sentence),
+            promise=replace(promise, detectable=detectable),
+            plan=msgspec.structs.replace(plan, best_return=best),
         )
         told = Model(found.rdp, about, found.decisions, found.plan)
         warnings = content_of(told, None, "").warnings
@@ -293,9 +295,10 @@ def test_how_sure_the_headline_is() -> None:
         assert ("Be careful" in report_of(told)) == bool(warnings)
         return warnings
 
-    assert warned(0.05, plan.sentence) == []
-    assert len(warned(0.42, plan.sentence)) == 1 and "42 percentage points" in warned(0.42, plan.sentence)[0]
-    assert len(warned(0.42, f"{plan.sentence} No logged episode brought that much, the best 3: be careful.")) == 2
+    for best in (plan.best_return, plan.predicted, None):
+        assert warned(0.05, best) == []
+        assert len(warned(0.42, best)) == 1 and "42 percentage points" in warned(0.42, best)[0]
+    assert len(warned(0.42, plan.predicted - 1)) == 2 and len(warned(0.05, plan.predicted - 1)) == 1
 
 
 def test_actions_that_were_never_tried_stand_apart() -> None:

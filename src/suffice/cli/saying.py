@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 def describe(model: Model, path: str) -> dict[str, Any]:
     """What `suffice info` promises."""
-    from msgspec import to_builtins
-
     from suffice.files.run_notes import load_run_notes
+    from suffice.models.sentences import info_json
 
     about, notes = model.about, load_run_notes(path)
     kept = (
@@ -43,9 +42,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "stationary": model.rdp.stationary,
         **{name: getattr(about, name) for name in kept},
         "bins": {name: list(bins.edges) for name, bins in model.bins.items()},
-        "needed": to_builtins(about.needed),
-        "promise": to_builtins(about.promise),
-        "plan": to_builtins(about.plan),
+        **info_json(about),
         "seconds": notes.seconds if notes else None,
         "bytes": notes.bytes if notes else None,
         "episodes": about.episodes,
@@ -125,15 +122,16 @@ def prospects(outlook: Outlook) -> dict[str, Any]:
 
 def print_promises(model: Model) -> None:
     """What the automaton and the plan promise."""
-    say(model.about.promise.sentence)
-    if model.about.promise.second_look_sentence:
-        say(model.about.promise.second_look_sentence)
-    if model.about.needed is not None:
-        say(model.about.needed.sentence)
+    from suffice.models.sentences import needed_sentence, plan_sentence
+
+    promise, about = model.about.promise, model.about
+    for sentence in (promise.sentence, promise.second_sentence, needed_sentence(about)):
+        if sentence:
+            say(sentence)
     if model.about.forced_share:
         say(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
-    if model.about.plan is not None:
-        say(model.about.plan.sentence)
+    if about.plan is not None:
+        say(plan_sentence(about))
 
 
 def print_states(model: Model) -> None:

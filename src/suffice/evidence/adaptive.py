@@ -7,7 +7,7 @@ not fit into memory is left out, and its share of δ is not used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
@@ -75,24 +75,32 @@ class Needed:
     ladder: tuple[Family, ...]
     layers: tuple[int, ...]  # layers 1..H+1: the largest rung that a state owes its being to, −1 if there is none
     left_out: tuple[Family, ...]  # which were too large to ask
+    states: tuple[int, ...] = ()  # is not counted by family
 
     @property
     def sentence(self) -> str:
         """For a person."""
-        used = sorted(set(self.layers) - {-1})
-        parts = [
-            f"{_spelt(self.ladder[r])} in {_ranges([t + 1 for t, s in enumerate(self.layers) if s == r])}" for r in used
-        ]
-        said = f"Languages needed: {', '.join(parts) or 'none'}"
-        if used and any(family not in self.left_out for family in self.ladder[used[-1] + 1 :]):
-            said += "; nothing larger was needed"
-        if self.left_out:
-            said += f"; {', '.join(map(_spelt, self.left_out))} was too large to ask"
-        return f"{said}."
+        names = [str(family) for family in self.ladder]
+        return languages_needed(names, [names[r] if r >= 0 else None for r in self.layers], map(str, self.left_out))
 
 
-def _spelt(family: Family) -> str:
-    return str(family) if family.conjunctions else f"X_{family}"
+def languages_needed(ladder: Sequence[str], layers: Sequence[str | None], left_out: Iterable[str]) -> str:
+    """Say which families it took, by their names: of those of a ladder the largest of each layer from 1 on."""
+    too_large, places = list(left_out), range(len(ladder))
+    used = [r for r in places if ladder[r] in layers]
+    parts = [
+        f"{_spelt(ladder[r])} in {_ranges([t + 1 for t, name in enumerate(layers) if name == ladder[r]])}" for r in used
+    ]
+    said = f"Languages needed: {', '.join(parts) or 'none'}"
+    if used and any(name not in too_large for name in ladder[used[-1] + 1 :]):
+        said += "; nothing larger was needed"
+    if too_large:
+        said += f"; {', '.join(map(_spelt, too_large))} was too large to ask"
+    return f"{said}."
+
+
+def _spelt(family: str) -> str:
+    return f"X_{family}" if family[:1].isdigit() else family
 
 
 def _ranges(layers: list[int]) -> str:

@@ -98,6 +98,10 @@ class Report(Protocol):
         """Rungs that were too large to ask."""
 
     @property
+    def states(self) -> tuple[int, ...]:
+        """How many states each rung told apart; empty where that is not counted."""
+
+    @property
     def sentence(self) -> str:
         """For a person."""
 

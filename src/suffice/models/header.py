@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from suffice.data.alphabet import Value
 from suffice.data.encoding.encoder import Encoder, EncoderData
 from suffice.data.log import Log, digest
+from suffice.evidence.guarantees import Promise
 from suffice.evidence.languages import BEYOND
 from suffice.evidence.statistic import Report
 from suffice.learning.adact_h import Criterion, Learned
+from suffice.learning.stationary.learner import LADDER
 from suffice.planning.regorl import Solution
+from suffice.planning.verdict import Code, Reason
 from suffice.version import __version__
 
 FORMAT = "suffice-rdp"
@@ -20,28 +25,13 @@ FORMAT_VERSION = 2
 EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
 
 
-class Promised(msgspec.Struct, frozen=True):
-    """`bounds.Promise`, written down."""
-
-    sentence: str
-    paper_sentence: str
-    false_split: float
-    tests: int
-    detectable: float | None
-    detectable_worst: float | None
-    paper: float
-    second_look_sentence: str = ""
-    second_look_tests: int = 0
-    second_look_false_split: float = 0.0
-
-
 class NeededLanguages(msgspec.Struct, frozen=True):
-    """`learner.Report`, written down."""
+    """What an adaptive comparison took: families of languages, or of a stationary automaton how far to look."""
 
-    sentence: str
-    ladder: list[str]
-    layers: list[str | None]  # [H+2] the largest family that each layer needed
-    left_out: list[str]
+    ladder: list[str] = []  # families from small to large
+    layers: list[str | None] = []  # [H+2] the largest family that each layer needed
+    left_out: list[str] = []  # families that were too large
+    states: Annotated[list[int], Meta(max_length=len(LADDER))] = []  # told apart by looking 1, 2, 3 steps ahead, or on
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -56,7 +46,8 @@ class Planned(msgspec.Struct, frozen=True):
     predicted_error: float
     lower_bound: float  # of what is predicted
     behaviour_value: float  # the log's
-    sentence: str
+    verdict: Code
+    verdict_reasons: list[Reason]
     split: bool
     proved_lower: float | None
     proved_upper: float | None
@@ -64,6 +55,7 @@ class Planned(msgspec.Struct, frozen=True):
     behaviour_error: float | None = None  # of the log's mean return; older files do not say
     accuracy: float | None = None  # of a split, as it was asked for
     max_states: int | None = None  # likewise
+    best_return: float | None = None  # of the log's episodes
 
 
 class About(msgspec.Struct, frozen=True):
@@ -85,7 +77,7 @@ class About(msgspec.Struct, frozen=True):
     candidates: list[int]  # as many
     languages: list[int | float]  # as many: |X|; a stationary automaton is learned without
     forced_share: float
-    promise: Promised
+    promise: Promise
     actions: list[Value]
     observations: list[list[Value]]
     rewards: list[float]
@@ -106,7 +98,7 @@ def about_of(
     held_out: float,
 ) -> About:
     """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
-    settings, alphabet, promise = learned.settings, learned.rdp.alphabet, learned.promise
+    settings, alphabet = learned.settings, learned.rdp.alphabet
     options = settings.statistic.options
     criterion = learned.criterion or Criterion(options.metric, options.family, settings.chosen_bound.name)
     return About(
@@ -126,18 +118,7 @@ def about_of(
         candidates=[1, *learned.candidates][-len(learned.rdp.layers) :],
         languages=[0, *(size if size < EXACT else float(min(size, BEYOND)) for size in learned.languages)],
         forced_share=learned.forced_share,
-        promise=Promised(
-            promise.sentence,
-            promise.paper_sentence,
-            promise.split,
-            promise.tests,
-            promise.detectable,
-            promise.detectable_worst,
-            promise.paper,
-            promise.second_sentence,
-            promise.second_tests,
-            promise.second_split,
-        ),
+        promise=learned.promise,
         actions=list(alphabet.actions),
         observations=[list(o) for o in alphabet.observations],
         rewards=list(alphabet.rewards),
@@ -146,13 +127,13 @@ def about_of(
         second_look=learned.second_look,
         plan=_planned(solution) if solution else None,
         steps=learned.rdp.steps,
-        needed=_needed(learned.needed, len(learned.rdp.layers)) if learned.needed else None,
-        strict=promise.strict,
+        needed=None if learned.needed is None else _needed(learned.needed),
+        strict=learned.promise.strict,
     )
 
 
 def _planned(solution: Solution) -> Planned:
-    plan, bracket, split = solution.plan, solution.bracket, solution.split
+    plan, bracket, split, verdict = solution.plan, solution.bracket, solution.split, solution.verdict
     return Planned(
         planner=solution.planning.name,
         strength=solution.planning.strength,
@@ -163,7 +144,8 @@ def _planned(solution: Solution) -> Planned:
         predicted_error=solution.prediction.error,
         lower_bound=solution.lower_bound,
         behaviour_value=solution.behaviour_value,
-        sentence=solution.sentence,
+        verdict=verdict.code,
+        verdict_reasons=list(verdict.reasons),
         split=split is not None,
         proved_lower=bracket.lower if bracket else None,
         proved_upper=bracket.upper if bracket else None,
@@ -171,10 +153,13 @@ def _planned(solution: Solution) -> Planned:
         behaviour_error=solution.behaviour.error if math.isfinite(solution.behaviour.error) else None,
         accuracy=split.accuracy if split else None,
         max_states=split.max_states if split else None,
+        best_return=solution.best_return if math.isfinite(solution.best_return) else None,
     )
 
 
-def _needed(needed: Report, n_layers: int) -> NeededLanguages:
+def _needed(needed: Report) -> NeededLanguages:
+    if needed.states:
+        return NeededLanguages(states=list(needed.states))
     ladder = [str(family) for family in needed.ladder]
-    layers = [None, *(ladder[r] if r >= 0 else None for r in needed.layers)][-n_layers:]
-    return NeededLanguages(needed.sentence, ladder, layers, [str(family) for family in needed.left_out])
+    layers = [None, *(ladder[r] if r >= 0 else None for r in needed.layers)]
+    return NeededLanguages(ladder, layers, [str(family) for family in needed.left_out])

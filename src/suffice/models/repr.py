@@ -27,7 +27,7 @@ def headline(rdp: RDP, about: About) -> str:
 def facts(about: About) -> Iterator[tuple[str, str]]:
     """What is promised, and what following the plan will bring, in short."""
     promise, plan = about.promise, about.plan
-    sure = max(1 - promise.false_split, 0)
+    sure = max(1 - promise.split, 0)
     surer = "" if sure >= UNSURE else "; for more, learn with confidence=0.95"
     yield "no false split", f"with probability at least {sure:.3g} ({promise.tests} tests){surer}"
     if plan is None:

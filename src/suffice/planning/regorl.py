@@ -36,8 +36,7 @@ from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, plan_on
 from suffice.planning.prediction import predict
 from suffice.planning.subsampling import Bracket, prove, two_fold
-
-CLOSE = 1e-6  # returns that differ by less are the same
+from suffice.planning.verdict import Forecast, Halves, PlanVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,57 +104,34 @@ class Solution:
         return self.prediction.lower(self.planning.delta)
 
     @property
-    def verdict(self) -> str:
-        """Whether to follow the plan at all."""
-        blind = self.learned.promise.detectable is not None and self.learned.promise.detectable > 1
-        if blind:
-            return "Keep to what the log did for now: most histories are too rare to tell states apart. Log more."
-        if self.lower_bound > self.behaviour_value:
-            return "Follow the plan: it will likely bring more than the log did."
-        return "Keep to what the log did for now: the plan is not sure to bring as much. More episodes may help."
+    def verdict(self) -> PlanVerdict:
+        """Whether to follow the plan, and why; it prints as a sentence."""
+        detectable = self.learned.promise.detectable
+        too_rare = detectable is not None and detectable > 1
+        return PlanVerdict.of(self.lower_bound, self.behaviour_value, too_rare)
+
+    @property
+    def forecast(self) -> Forecast:
+        """What the plan is predicted to bring, and what that rests on."""
+        split, rdp, halves = self.split, self.learned.rdp, None
+        if split is not None:
+            halves = Halves(split.delta, split.accuracy, split.max_states, rdp.n_states, self.bracket)
+        return Forecast(
+            self.verdict,
+            self.prediction.value,
+            self.lower_bound,
+            self.behaviour_value,
+            self.best_return,
+            self.planning.delta,
+            rdp.horizon,
+            self.planning.discount,
+            halves,
+        )
 
     @property
     def sentence(self) -> str:
         """The promise of the plan, for a person."""
-        told = (
-            f"{self.verdict} The plan is predicted to bring {self.prediction.value:.4g} per episode, {self._likely} at "
-            f"least {self.lower_bound:.4g} if the automaton is right; the log brought {self.behaviour_value:.4g}."
-        )
-        if self.prediction.value > self.best_return + CLOSE:
-            told += f" No logged episode brought that much, the best {self.best_return:.4g}: be careful."
-        if self.planning.discount is not None:
-            told += f" That is for {self.learned.rdp.horizon} steps and undiscounted, though the plan is for ever."
-        if self.split is None:
-            return f"{told} Automaton, plan and prediction share the same episodes, which flatters the prediction."
-        told += (
-            " The automaton comes from one half of the episodes, the plan from the other, the prediction from episodes "
-            "that its plan did not see."
-        )
-        return f"{told} {self._proof(self.split)}"
-
-    @property
-    def _likely(self) -> str:
-        """A level only where the prediction comes from episodes that the plan did not choose its actions by."""
-        return "likely" if self.split is None else f"with about {100 * (1 - self.planning.delta):.3g} % confidence"
-
-    def _proof(self, split: Split) -> str:
-        if self.learned.rdp.n_states > split.max_states:
-            return f"No theorem holds: there are more states than the {split.max_states} of max_states; raise it."
-        if self.bracket is None:
-            return (
-                f"The paper's theorem (within ε of the best policy with probability {1 - split.delta:g}, if N is large "
-                "enough) is for plans on independent counts: --planner subsampled."
-            )
-        gap = self.bracket.upper - self.bracket.lower
-        told = (
-            f"Proved, with probability {1 - split.delta:g}, if the process has at most {split.max_states} states and "
-            f"N is large enough to tell them apart: the plan brings at least {self.bracket.lower:.4g} and is within "
-            f"{gap:.4g} of the best policy."
-        )
-        if split.accuracy is None:
-            return told
-        reached = "is proved" if gap <= split.accuracy else "is not proved; that takes more episodes"
-        return f"{told} The accuracy of {split.accuracy:g} that was asked for {reached}."
+        return self.forecast.sentence
 
 
 def regorl(

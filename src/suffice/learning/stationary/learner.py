@@ -9,7 +9,7 @@ episodes are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,7 +50,13 @@ class Depths:
     @classmethod
     def of(cls, depths: list[int]) -> Depths:
         """From that of each state."""
-        return cls(LADDER, (max(depths, default=-1),), (), tuple(depths.count(r) for r in range(len(LADDER))))
+        return cls.of_states([depths.count(r) for r in range(len(LADDER))])
+
+    @classmethod
+    def of_states(cls, states: Sequence[int]) -> Depths:
+        """From the number of states by rung; of rungs that are left out there are none."""
+        by_rung = (*states, *[0] * (len(LADDER) - len(states)))
+        return cls(LADDER, (max((r for r, n in enumerate(by_rung) if n), default=-1),), (), by_rung)
 
     @property
     def sentence(self) -> str:

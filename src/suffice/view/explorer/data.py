@@ -22,6 +22,7 @@ from suffice.kernels.array_types import Float, Int64
 from suffice.learning.borderline import Doubt
 from suffice.models.explanations import reasons
 from suffice.models.model import Model
+from suffice.models.sentences import plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.plan import Plan, fold_places
 from suffice.view.arrows import Arrow, arrows_of, over
@@ -41,7 +42,7 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
     arrows, worth = arrows_of(rdp), _Worth.of(model)
     lines = _labels(rdp, arrows)
     places = find_places(rdp, arrows, lines)
-    said = [promise.sentence, promise.second_look_sentence, about.plan.sentence if about.plan else ""]
+    said = [promise.sentence, promise.second_sentence, plan_sentence(about)]
     data = {
         "title": name,
         "stationary": rdp.stationary,

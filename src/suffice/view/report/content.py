@@ -15,6 +15,7 @@ from suffice.data.alphabet import in_order
 from suffice.evidence.estimates import Estimate
 from suffice.models.header import About, Planned
 from suffice.models.model import Model
+from suffice.models.sentences import sentences
 from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.off_policy import Judged
 from suffice.view.arrows import over
@@ -47,8 +48,7 @@ def content_of(model: Model, evaluation: Judged | None, title: str) -> Content:
     tried = [gap for gap in gaps if gap.worth is not None]
     never = sorted((gap for gap in gaps if gap.worth is None), key=lambda gap: -round(gap.visits, 9))
     undecided, starts = model.undecided(), [] if model.plan is None else list(_starts(model))
-    promise, plan = about.promise, about.plan
-    own_words = [promise.sentence, promise.second_look_sentence, about.needed.sentence if about.needed else ""]
+    plan = about.plan
     return Content(
         title=title or "What the log teaches",
         verdict=NO_PLAN if plan is None else FOLLOW if plan.lower_bound > plan.behaviour_value else KEEP,
@@ -76,7 +76,7 @@ def content_of(model: Model, evaluation: Judged | None, title: str) -> Content:
         never_tried=never[:MOST_GAPS],
         never_tried_left_out=max(len(never) - MOST_GAPS, 0),
         cautions=cautions(model),
-        in_its_own_words=[told for told in (*own_words, plan.sentence if plan else "") if told],
+        in_its_own_words=sentences(about),
         settings=_settings(about),
         command=command_of(model),
     )

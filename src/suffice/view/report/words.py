@@ -13,12 +13,12 @@ from suffice.learning.adact_h import Settings
 from suffice.models.api import statistic_of
 from suffice.models.header import About
 from suffice.models.model import Model
+from suffice.models.sentences import forecast_of
 from suffice.planning.planner import USUAL, Planning
 from suffice.planning.regorl import Split
 
 MOST_VALUES = 12  # that are listed one by one
 COARSE = 0.1  # a difference of frequencies that should not go unnoticed
-BEYOND_ANY = "No logged episode brought that much"  # as a plan says it of what it predicts
 
 
 class Names:
@@ -63,8 +63,8 @@ def promises(about: About) -> list[str]:
     promise, told = about.promise, []
     if not promise.tests:
         return ["Nothing had to be compared: there was never more than one history to choose from."]
-    if promise.false_split < 1:
-        sure = min(1 - promise.false_split, 0.999)
+    if promise.split < 1:
+        sure = min(1 - promise.split, 0.999)
         told.append(
             f"States are kept apart only on evidence: with a probability of at least {sure:.1%} not a single one was "
             f"split off by chance ({promise.tests:,} comparisons)."
@@ -74,10 +74,10 @@ def promises(about: About) -> list[str]:
             f"There were so many comparisons ({promise.tests:,}) that some states may have been split off by chance; "
             "learning again with a smaller --delta prevents it."
         )
-    if promise.second_look_tests:
-        sure = max(0.0, 1 - promise.second_look_false_split)
+    if promise.second_tests:
+        sure = max(0.0, 1 - promise.second_split)
         told.append(
-            f"A second look compared what had been put together ({promise.second_look_tests:,} comparisons) with a "
+            f"A second look compared what had been put together ({promise.second_tests:,} comparisons) with a "
             f"probability of at least {sure:.1%} of not splitting by chance, if "
             "what follows depends on the state alone."
         )
@@ -116,13 +116,13 @@ def unnoticed(about: About) -> str:
 
 def warnings(about: About) -> list[str]:
     """Why to think twice before believing what is predicted."""
-    told, plan, usual = [], about.plan, about.promise.detectable
-    if plan is not None and usual is not None and usual > COARSE:
+    told, forecast, usual = [], forecast_of(about), about.promise.detectable
+    if forecast is not None and usual is not None and usual > COARSE:
         told.append(
             "The log is small for what it records. " + unnoticed(about) + " If states that should be apart count as "
             "one, the prediction is off by more than its interval says."
         )
-    if plan is not None and BEYOND_ANY in plan.sentence:
+    if forecast is not None and forecast.beyond_log:
         told.append("Not a single logged episode brought as much as the plan is predicted to bring on average.")
     return told
 
