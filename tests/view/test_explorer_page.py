@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from suffice.automata.compare import compare
+from suffice.automata.describe import describe_witness
 from suffice.automata.histories import show
 from suffice.automata.rdp import BEHAVE, UNSEEN
 from suffice.automata.state_summary import arrivals
@@ -149,7 +150,7 @@ def test_every_reason_is_told(model: Model) -> None:
     for q, some in enumerate(reasons(model.rdp, model.decisions, 4)):
         here = range(told["begin"][q], told["begin"][q + 1])
         assert [(told["other"][i], texts[told["text"][i]], bool(told["learned"][i])) for i in here] == [
-            (reason.other, reason.text, reason.learned) for reason in some
+            (reason.other, describe_witness(reason.witness, model.rdp.alphabet), reason.learned) for reason in some
         ]
         assert [texts[told["first"][i]] for i in here] == [show(r.first) if r.first else "" for r in some]
 

@@ -209,7 +209,7 @@ class Witness(NamedTuple):
 
     >>> witness = model.decisions[3].verdict.witness
     >>> witness.k1, witness.n1, witness.k2, witness.n2
-    (35, 67, 0, 69)
+    (75, 143, 0, 157)
     """
 
     event: Event
