@@ -196,7 +196,7 @@ def test_complaints_of_workers(tmp_path: Path) -> None:
         (suffice.__version__, "cannot find it; put the log where"),
         ("0.0", "and this is 0.0; install"),
     ):
-        answer = ray._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
+        answer = engine_module._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
         assert isinstance(answer.error, EngineError) and told in str(answer.error)
 
 
@@ -216,7 +216,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def test_workers_that_do_not_help_are_told_of() -> None:
-    chosen, own = ray.Reader(None, Ray(1000)), ray.Reader(None, Ray())
+    chosen, own = engine_module.Reader(None, Ray(1000)), engine_module.Reader(None, Ray())
     assert list(chosen._doubts(36, 2)) == [
         "36 of 1,000 workers counted, as each takes whole row groups of the log",
         "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",

@@ -30,7 +30,7 @@ from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.off_policy import judge
 from suffice.planning.regorl import regorl
 from suffice.view.html import Html, tag, text
-from suffice.view.report import report
+from suffice.view.report import pictures
 from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
 from suffice.view.report.report import report_of
 from suffice.view.report.words import command_of, figure
@@ -419,7 +419,7 @@ def test_a_picture_that_cannot_be_drawn_is_replaced_by_the_reason(monkeypatch: p
         raise SufficeError("an automaton of 5,000 states fits no page")
 
     with monkeypatch.context() as patch:
-        patch.setattr(report.pictures, "draw_automaton", refuse)
+        patch.setattr(pictures, "draw_automaton", refuse)
         page = Parsed(report_of(model()))
         assert "No picture: an automaton of 5,000 states fits no page." in page.text and "svg" in page.names()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
