@@ -419,4 +419,4 @@ def test_a_round_without_candidates_left_leaves_every_pointer_at_the_end() -> No
     steps = Steps.of(log(6))
     done = Round(steps, Labelling(steps, last_observation(steps)), lambda i: 0.3, 0.0, {})
     done.run()
-    assert (done._at == steps.horizon).all() and not done._twice.any(), "scratch is clean"
+    assert (done._at == steps.horizon).all() and not done._scratch.twice.any(), "scratch is clean"

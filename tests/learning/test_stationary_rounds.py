@@ -23,7 +23,7 @@ from suffice.learning.adact_h import Settings
 from suffice.learning.borderline import CLOSE
 from suffice.learning.stationary.labels import Labelling, Steps, completed, last_observation
 from suffice.learning.stationary.learner import _rounds
-from suffice.learning.stationary.pointers import Round, _Comparison
+from suffice.learning.stationary.pointers import Round
 from suffice.learning.stationary.settling import _Pass, settle
 from support.stationary_logs import DOMAINS, level_of, log, one_round, spelled
 
@@ -147,7 +147,7 @@ def test_what_the_tree_alone_says_is_what_it_says_by_hand(case: Any) -> None:
         first = {e: u + 1 for e, u in reversed(visits)}
         if target >= oracle.SPECIAL:
             episodes = np.array(sorted(first))
-            compare = _Comparison(done, episodes, np.array([first[e] for e in sorted(first)]), joined=True)
+            compare = done._compared_by(episodes, np.array([first[e] for e in sorted(first)]), joined=True)
             (found,) = compare._screened([target], math.inf)
             assert found == pytest.approx(right._screen(first, target), rel=1e-9, abs=1e-9)
             several += any(0 < start - right.visits(target)[e] < oracle.DEPTH for e, start in first.items())

@@ -9,8 +9,7 @@ import pytest
 
 import suffice
 from suffice.data.episodes import Episodes
-from suffice.files.run_notes import RunNotes, save_run_notes
-from suffice.models.held_out import find_held_out, is_log_of, judge_log, learned_from
+from suffice.models.held_out import find_held_out, is_log_of, judge_log, learned_from, note_run
 
 
 def log(seed: int, n: int = 400) -> Episodes:
@@ -52,14 +51,12 @@ def test_find_held_out_refuses_a_log_that_was_read_in_another_way() -> None:
 
 
 def test_is_log_of_goes_by_the_notes_beside_the_model(tmp_path: Path) -> None:
-    from suffice.files.atomic import fingerprint
-
     path, one, two = tmp_path / "a.model", tmp_path / "one.csv", tmp_path / "two.csv"
     suffice.write_log(log(1), one)
     suffice.write_log(log(2), two)
     assert not is_log_of(path, str(one))  # there are no notes
-    save_run_notes(path, RunNotes(1.0, 1, fingerprint(one)))
+    note_run(path, 1.0, 1, [str(one)])
     assert is_log_of(path, str(one)) and not is_log_of(path, str(two))
-    save_run_notes(path, RunNotes(1.0, 1, "", [fingerprint(one), fingerprint(two)]))
+    note_run(path, 1.0, 1, [str(one), str(two)])
     with pytest.raises(suffice.SufficeError, match="among others"):
         is_log_of(path, str(two))

@@ -14,7 +14,7 @@ import pytest
 
 import suffice
 import suffice.playing
-from suffice.domains.exact.automaton import exact_rdp
+from suffice.domains.exact.automaton import exact_rdp, optimal_value
 from suffice.models.held_out import find_held_out, judge_log
 from suffice.planning.planner import planning_with
 
@@ -24,7 +24,10 @@ CONSTANTS = {  # explained where they are defined; some are shown in the example
 }  # fmt: skip
 PUBLIC = {f"suffice.{name}": getattr(suffice, name) for name in suffice.__all__ if name not in CONSTANTS}
 PUBLIC |= {f"suffice.playing.{name}": getattr(suffice.playing, name) for name in suffice.playing.__all__}
-PUBLIC |= {f"{each.__module__}.{each.__name__}": each for each in (exact_rdp, find_held_out, judge_log, planning_with)}
+PUBLIC |= {
+    f"{each.__module__}.{each.__name__}": each
+    for each in (exact_rdp, find_held_out, judge_log, optimal_value, planning_with)
+}
 
 
 @pytest.fixture(scope="module")

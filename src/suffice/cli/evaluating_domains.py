@@ -15,7 +15,6 @@ from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError, did_you_mean
 
 if TYPE_CHECKING:
-    from suffice.domains.finite import FiniteModel
     from suffice.models.model import Model
 
 
@@ -24,13 +23,14 @@ def by_domain(
 ) -> None:
     import numpy as np
 
-    from suffice.domains.evaluation import roll_out
+    from suffice.domains.evaluation import refuse_other_alphabet, roll_out
+    from suffice.domains.exact.automaton import optimal_value
     from suffice.domains.exact.values import evaluate as expect
     from suffice.planning.controller import Controller
 
     plan = loaded.required_plan()
     finite, behaviour, horizon = domain_of(domain, choice, loaded.rdp.horizon)
-    _refuse_other_alphabet(name, loaded, domain, finite)
+    refuse_other_alphabet(loaded.rdp.alphabet, finite.alphabet, (name, domain))
     policy = Controller.on_automaton(loaded.planned, finite.alphabet, plan.actions)
     found: dict[str, Any] = {"model": name, "domain": domain, "horizon": horizon, "exact": exact}
     if exact:
@@ -49,7 +49,7 @@ def by_domain(
             )
             found["behaviour"] = measures(beside)
     with waiting("Computing the optimum"):
-        found["optimal_value"] = _optimum(finite, horizon)
+        found["optimal_value"] = optimal_value(finite, horizon)
     found |= predicted(loaded)
     if json:
         print_json(found)
@@ -65,45 +65,6 @@ def by_domain(
         say(f"{found['unseen']:.2%} of the decisions came after a history that the log did not have.")
     exactly = command("evaluate", name, "--domain", domain, "--exact", options=words(choice))
     say_next(command("info", name, "--states"), *([] if exact else [exactly]))
-
-
-def _refuse_other_alphabet(name: str, loaded: Model, domain: str, finite: FiniteModel) -> None:
-    """A model of another domain cannot act in this one."""
-    ours, theirs = loaded.rdp.alphabet, finite.alphabet
-    parts = {
-        "actions": (ours.actions, theirs.actions),
-        "features": (ours.features, theirs.features),
-        "observations": (ours.observations, theirs.observations),
-        "rewards": (ours.rewards, theirs.rewards),
-    }
-    for what, (model_has, domain_has) in parts.items():
-        if set(model_has) - set(domain_has) or (what == "features" and model_has != domain_has):
-            raise SufficeError(
-                f"{name} is a model of something else than {domain}: its {what} are {_listed(model_has)}, the domain's "
-                f"{_listed(domain_has)}; name the domain it was learned from, with the same --set"
-            )
-
-
-def _listed(values: Sequence[Any], most: int = 8) -> str:
-    def shown(value: Any) -> str:
-        if isinstance(value, tuple):
-            return f"({', '.join(map(str, value))})"
-        return f"{value:g}" if isinstance(value, float) else str(value)
-
-    more = f" and {len(values) - most} more" if len(values) > most else ""
-    return ", ".join(map(shown, values[:most])) + more
-
-
-def _optimum(finite: FiniteModel, horizon: int) -> float | None:
-    """V*, where the exact analysis can follow."""
-    from suffice.domains.exact.minimal import minimal_rdp
-    from suffice.domains.exact.values import best_plan
-    from suffice.planning.controller import Controller
-
-    try:
-        return float(best_plan(minimal_rdp(finite, horizon, Controller.uniform(finite.alphabet))).value)
-    except SufficeError:
-        return None
 
 
 def _share(found: dict[str, Any]) -> str:

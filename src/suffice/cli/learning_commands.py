@@ -147,6 +147,7 @@ def learn(
     """
     from suffice.files.checkpoints import refuse_other_choices, steps_kept
     from suffice.models.api import told_of
+    from suffice.models.held_out import note_run
     from suffice.models.model import Model
 
     settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
@@ -172,7 +173,7 @@ def learn(
         learned = _learn(logs, options, earlier, choices, counting, folder)
     with _told_what_is_kept(folder):
         learned.model.save(output)
-    _note_run(output, learned.seconds, logs)
+    note_run(output, learned.seconds, peak_bytes(), logs)
     if folder is not None:
         _forget(folder)
     if json:
@@ -240,17 +241,6 @@ def _forget(checkpoint: Path) -> None:
         forget(checkpoint)
     except CheckpointError as error:
         complain(str(error))
-
-
-def _note_run(output: str, seconds: float, logs: Sequence[str]) -> None:
-    """What the run took, and by what its logs are known again."""
-    from suffice.data.logs.datasets import files_of
-    from suffice.files.atomic import fingerprint
-    from suffice.files.run_notes import RunNotes, save_run_notes
-
-    known = [fingerprint(*files_of(log)) for log in logs]
-    one, several = (known[0], []) if len(known) == 1 else ("", known)
-    save_run_notes(output, RunNotes(round(seconds, 4), peak_bytes(), one, several))
 
 
 def _print_learned(learned: _Learned, plan: PlanOptions) -> None:

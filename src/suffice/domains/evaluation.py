@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from suffice.automata.rdp import RDP
-from suffice.data.alphabet import PAD
+from suffice.data.alphabet import PAD, Alphabet
 from suffice.data.episodes import Episodes
 from suffice.domains.finite import FiniteModel
 from suffice.domains.simulation import stream
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float
 from suffice.planning.controller import Controller
@@ -70,3 +70,29 @@ def _per_episode(episodes: Episodes) -> tuple[Float, Float, Float]:
         steps += acts[word]
         won = np.maximum(won, reward[word] > 0)
     return returns, steps, won
+
+
+def refuse_other_alphabet(ours: Alphabet, theirs: Alphabet, names: tuple[str, str]) -> None:
+    """Refuse a model of another process, which cannot act in a domain; `names` are those of model and domain."""
+    parts = {
+        "actions": (ours.actions, theirs.actions),
+        "features": (ours.features, theirs.features),
+        "observations": (ours.observations, theirs.observations),
+        "rewards": (ours.rewards, theirs.rewards),
+    }
+    for what, (model_has, domain_has) in parts.items():
+        if set(model_has) - set(domain_has) or (what == "features" and model_has != domain_has):
+            raise SufficeError(
+                f"{names[0]} is a model of something else than {names[1]}: its {what} are {_listed(model_has)}, "
+                f"the domain's {_listed(domain_has)}; name the domain it was learned from, with the same --set"
+            )
+
+
+def _listed(values: Sequence[Any], most: int = 8) -> str:
+    def shown(value: Any) -> str:
+        if isinstance(value, tuple):
+            return f"({', '.join(map(str, value))})"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return ", ".join(map(shown, values[:most])) + more

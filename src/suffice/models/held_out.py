@@ -6,6 +6,7 @@ content, whose digest a model keeps, or by the fingerprint of its file, which is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from suffice.data.log import Log
 from suffice.data.logs.datasets import files_of
 from suffice.errors import SufficeError
 from suffice.files.atomic import fingerprint
-from suffice.files.run_notes import load_run_notes
+from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
 from suffice.kernels.array_types import Float
 from suffice.models.model import Model
 from suffice.planning.off_policy import Judged, judge
@@ -45,6 +46,13 @@ def learned_from(log: Log, share: float | None) -> Log:
     if share is None:
         return log
     return log.divide(share, np.random.default_rng(HOLD_OUT_SEED))[0]
+
+
+def note_run(path: str | Path, seconds: float, peak_bytes: int, logs: Sequence[str]) -> None:
+    """Write the notes beside a model file: what the run took, and by what its log files are recognised."""
+    known = [fingerprint(*files_of(log)) for log in logs]
+    one, several = (known[0], []) if len(known) == 1 else ("", known)
+    save_run_notes(path, RunNotes(round(seconds, 4), peak_bytes, one, several))
 
 
 def is_log_of(path: str | Path, log: str) -> bool:
