@@ -7,19 +7,41 @@ so the sizes are added up first: in every message that a stream goes through, or
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from suffice.data.encoding.tables import Table
 from suffice.data.logs.arrays import first_line
+from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, refuse_rows, refuse_unpacked
 from suffice.errors import LogError
 
 MAGIC = b"ARROW1"  # what a file begins and ends with, and a stream does not
 CONTINUED = 0xFFFFFFFF  # before the length of a message, in all but the oldest files
 DICTIONARY, RECORDS = 2, 3  # kinds of messages that have a body
+
+
+class Arrow(LogFormat):
+    """See `LogFormat`."""
+
+    name: ClassVar[str] = "arrow"
+    title: ClassVar[str] = "Arrow"
+    suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
+    writes: ClassVar[bool] = True
+
+    def open(self, path: Path, text: Collection[str]) -> Table:
+        """See `LogFormat`."""
+        return open_arrow(path)
+
+    def writer(self, sink: Any, schema: pa.Schema) -> Any:
+        """See `LogFormat`."""
+        return pa.ipc.new_file(sink, schema)
+
+
+ARROW = Arrow()
 
 
 def open_arrow(path: Path) -> Table:

@@ -21,23 +21,10 @@ import pyarrow.parquet as pq
 
 from suffice.data.encoding.tables import Table, refuse_columns, settled
 from suffice.data.logs.arrays import first_line
+from suffice.data.logs.formats import all_suffixes, suffixes_in_pieces
 from suffice.data.logs.limits import BROKEN, refuse_rows
 from suffice.errors import LogError
 
-KINDS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".jsonl": "json",
-    ".jsonl.gz": "json",
-    ".ndjson": "json",
-    ".json": "json",
-}
-SUFFIXES = tuple(suffix for suffix, kind in KINDS.items() if kind == "parquet")
 BUFFER = 1 << 20  # bytes of a column at a time, where a row group may be as large as the log
 
 
@@ -65,9 +52,9 @@ class Dataset:
             return None
         path, name = Path(source), str(source)
         if path.is_dir():
-            found = list(_logs_in(path, SUFFIXES))
+            found = list(_logs_in(path, suffixes_in_pieces()))
             if not found:
-                first = min(_logs_in(path, tuple(KINDS)), default=None)
+                first = min(_logs_in(path, all_suffixes()), default=None)
                 seen = f"; {first.name} is a log by itself: name it" if first else "; name a file, or another folder"
                 raise LogError(f"{name}: there is no Parquet file in this folder{seen}")
             return cls(name, tuple(sorted(found, key=_by_numbers)))
@@ -75,10 +62,10 @@ class Dataset:
             found = [Path(file) for file in glob(name, recursive=True) if Path(file).is_file()]
             if not found:
                 raise LogError(f"{name}: no file has such a name; put the pattern in quotes, or name a folder")
-            if other := [file for file in found if file.suffix.lower() not in SUFFIXES]:
+            if other := [file for file in found if not _in_pieces(file)]:
                 raise LogError(f"{other[0]}: several files make one log if they are Parquet; name them one by one")
             return cls(name, tuple(sorted(found, key=_by_numbers)))
-        return cls(name, (path,)) if path.suffix.lower() in SUFFIXES and path.is_file() else None
+        return cls(name, (path,)) if _in_pieces(path) and path.is_file() else None
 
     @cached_property
     def _stamps(self) -> dict[Path, tuple[int, int, int]]:
@@ -204,6 +191,10 @@ class Dataset:
             raise LogError(f"{file}: the file cannot be read ({first_line(error)})") from error
         except BROKEN as error:
             raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}); export it again") from error
+
+
+def _in_pieces(file: Path) -> bool:
+    return file.name.lower().endswith(suffixes_in_pieces())
 
 
 def files_of(source: str) -> tuple[str | Path, ...]:

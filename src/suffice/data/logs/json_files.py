@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.json as pajson
 
 from suffice.data.encoding.tables import Table
 from suffice.data.logs.arrays import DEEPEST, ONE_KIND, first_line, kind_of, table_of_rows
+from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, LONGEST_LINE, is_packed, lines, opened
 from suffice.errors import LogError
 from suffice.files import json_text
@@ -21,6 +22,21 @@ MARK = b"\xef\xbb\xbf"  # that some editors begin a UTF-8 file with
 NO_OPENING = bytes(set(range(256)) - set(b"[{\n"))
 MALFORMED = (ValueError, RecursionError)  # those of msgspec and of UTF-8 among them
 MOST_COMPARED = 1 << 20  # values of a line, for the sake of a complaint
+
+
+class Json(LogFormat):
+    """See `LogFormat`."""
+
+    name: ClassVar[str] = "json"
+    title: ClassVar[str] = "JSON lines"
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".jsonl.gz", ".ndjson", ".json")
+
+    def open(self, path: Path, text: Collection[str]) -> Table:
+        """See `LogFormat`."""
+        return open_json(path)
+
+
+JSON = Json()
 
 
 def open_json(path: Path) -> Table:

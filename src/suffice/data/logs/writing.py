@@ -8,18 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
 from suffice.data.alphabet import PAD, STOP, Value, in_order
 from suffice.data.encoding.columns import KNOWN
 from suffice.data.encoding.values import plain
 from suffice.data.episodes import Episodes
-from suffice.data.logs.files import format_of, parse_csv
+from suffice.data.logs.formats import LogFormat, format_to_write
+from suffice.data.logs.limits import is_packed
 from suffice.errors import LogError
 from suffice.files.atomic import replacing
 from suffice.kernels.array_types import Int64
@@ -39,36 +37,25 @@ def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None
     <Episodes: 300 of up to 5 decisions, 20 distinct steps>
     """
     path = Path(path)
-    if (kind := format_of(path)) == "json":
-        raise LogError(f"{path}: logs are read but not written as JSON; name it .parquet, .arrow or .csv")
+    log_format = format_to_write(path)
     with replacing(path) as temporary:
-        compression = "gzip" if path.name.lower().endswith(".gz") else None
+        compression = "gzip" if is_packed(path) else None
         with pa.output_stream(str(temporary), compression=compression) as sink, ExitStack() as stack:
             writer = None
-            for table in _tables([episodes] if isinstance(episodes, Episodes) else episodes, kind):
-                writer = writer or stack.enter_context(_writer(sink, table.schema, kind))
+            for table in _tables([episodes] if isinstance(episodes, Episodes) else episodes, log_format):
+                writer = writer or stack.enter_context(log_format.writer(sink, table.schema))
                 writer.write_table(table)
 
 
-def _tables(parts: Iterable[Episodes], kind: str) -> Iterator[pa.Table]:
+def _tables(parts: Iterable[Episodes], log_format: LogFormat) -> Iterator[pa.Table]:
     """The rows of all parts, a row group at a time."""
     first = 0
     for episodes in parts:
-        lengths, columns = _lengths(episodes), _value_columns(episodes, kind)
+        lengths, columns = _lengths(episodes), _value_columns(episodes, log_format)
         block = max(1, BLOCK_ROWS // episodes.horizon)
         for start in range(0, episodes.n, block):
             yield _rows(episodes, lengths, columns, slice(start, start + block), first)
         first += episodes.n
-
-
-def _writer(sink: Any, schema: pa.Schema, kind: str) -> Any:
-    if kind == "csv":
-        return pacsv.CSVWriter(sink, schema)
-    if kind == "arrow":
-        return pa.ipc.new_file(sink, schema)
-    counted = dict.fromkeys(("episode", "step"), "DELTA_BINARY_PACKED")  # they grow, so that differences are small
-    values = [name for name in schema.names if name not in counted]
-    return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=values, column_encoding=counted)
 
 
 def _lengths(episodes: Episodes) -> Int64:
@@ -82,35 +69,33 @@ def _lengths(episodes: Episodes) -> Int64:
     return length
 
 
-def _value_columns(episodes: Episodes, kind: str) -> dict[str, pa.Array]:
+def _value_columns(episodes: Episodes, log_format: LogFormat) -> dict[str, pa.Array]:
     """What each letter says in each column; what it says for a special symbol is never written."""
     alphabet, (action, observation, reward) = episodes.alphabet, episodes.letters.T.astype(np.int64)
     if clash := [name for name in alphabet.features if name in ROLES]:
         raise LogError(f"an observation cannot be called {clash[0]!r} in a log; rename it")
     columns = {}
     for j, name in enumerate(alphabet.features):
-        values = _as_column(name, [features[j] for features in alphabet.observations], kind)
+        values = _as_column(name, [features[j] for features in alphabet.observations], log_format)
         columns[name] = values.take(pa.array(np.maximum(observation - STOP - 1, 0)))
-    columns["action"] = _as_column("action", alphabet.actions, kind).take(pa.array(np.maximum(action - PAD - 1, 0)))
+    actions = _as_column("action", alphabet.actions, log_format)
+    columns["action"] = actions.take(pa.array(np.maximum(action - PAD - 1, 0)))
     columns["reward"] = pa.array(alphabet.rewards, pa.float64()).take(pa.array(reward))
     return columns
 
 
-def _as_column(name: str, values: Sequence[Value], kind: str) -> pa.Array:
+def _as_column(name: str, values: Sequence[Value], log_format: LogFormat) -> pa.Array:
     """The values in one type, if they can be told apart again when they are read."""
     distinct = in_order(values)
     try:
-        written = pa.table({name: pa.array(distinct)})
-        if kind == "csv":
-            buffer = pa.BufferOutputStream()
-            pacsv.write_csv(written, buffer)
-            written = parse_csv(lambda: pa.BufferReader(buffer.getvalue()))
+        written = log_format.read_back(pa.table({name: pa.array(distinct)}))
         if tuple(plain(value) for value in written.column(0).to_pylist()) == distinct:
             return pa.array(values)
     except (pa.ArrowException, OverflowError, ValueError):
         pass
-    if kind == "csv":
-        raise LogError(f"column {name!r} would not be read back from a CSV as it is; write a .parquet file")
+    if not log_format.keeps_types:
+        title = log_format.title
+        raise LogError(f"column {name!r} would not be read back from a {title} as it is; write a .parquet file")
     raise LogError(f"column {name!r} mixes values that no one type holds; write its numbers as text")
 
 

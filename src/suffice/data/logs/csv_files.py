@@ -1,0 +1,95 @@
+"""CSV files: values without types, which are guessed; columns that look like dates or times stay text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from csv import Error as CsvError
+from csv import reader as csv_reader
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from suffice.data.encoding.tables import Table, refuse_columns
+from suffice.data.logs.arrays import first_line
+from suffice.data.logs.formats import LogFormat
+from suffice.data.logs.limits import BROKEN, lines, opened, refuse_bomb
+from suffice.errors import LogError
+
+
+class Csv(LogFormat):
+    """See `LogFormat`."""
+
+    name: ClassVar[str] = "csv"
+    title: ClassVar[str] = "CSV"
+    suffixes: ClassVar[tuple[str, ...]] = (".csv", ".csv.gz")
+    writes: ClassVar[bool] = True
+    keeps_types: ClassVar[bool] = False
+
+    def open(self, path: Path, text: Collection[str]) -> Table:
+        """See `LogFormat`."""
+        return _open_csv(path, text)
+
+    def writer(self, sink: Any, schema: pa.Schema) -> Any:
+        """See `LogFormat`."""
+        return pacsv.CSVWriter(sink, schema)
+
+    def read_back(self, table: pa.Table) -> pa.Table:
+        """See `LogFormat`."""
+        buffer = pa.BufferOutputStream()
+        pacsv.write_csv(table, buffer)
+        return parse_csv(lambda: pa.BufferReader(buffer.getvalue()))
+
+
+CSV = Csv()
+
+
+def _open_csv(path: Path, text: Collection[str]) -> Table:
+    _, header = next(_csv_records(path), (0, []))
+    if not header:
+        raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
+    if any("\0" in name or "\ufffd" in name for name in header):
+        raise LogError(f"{path}: row 1: the header is not UTF-8 text; save the file as UTF-8")
+    refuse_columns(path, len(header))
+    try:
+        refuse_bomb(path)
+        table = parse_csv(lambda: str(path), text)
+    except BROKEN as error:
+        fault = _ragged_row(path, len(header)) or f"this is not a CSV file ({first_line(error)}); export it again"
+        raise LogError(f"{path}: {fault}") from error
+    return Table.of(table, str(path), lambda row: _csv_line(path, row))
+
+
+def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table:
+    """A CSV as a table; columns that look like dates or times stay the text they are."""
+
+    def parse(text: Collection[str]) -> pa.Table:
+        types = {name: pa.binary() for name in text}  # not string: `plain` says which row is no UTF-8
+        options = pacsv.ConvertOptions(column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000)
+        return pacsv.read_csv(source(), convert_options=options)
+
+    table = parse(text)
+    dates = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
+    return parse([*text, *dates]) if dates else table
+
+
+def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of every row, blank lines left out: slow, for the sake of a good complaint only."""
+    with opened(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
+        reader = csv_reader(lines(text, path))
+        with suppress(CsvError):
+            yield from ((reader.line_num, record) for record in reader if record)
+
+
+def _csv_line(path: Path, row: int) -> str:
+    return str(next((line for i, (line, _) in enumerate(_csv_records(path)) if i == row + 1), row + 2))
+
+
+def _ragged_row(path: Path, width: int) -> str | None:
+    for line, record in _csv_records(path):
+        if len(record) != width:
+            return f"row {line} has {len(record)} cells, but the header has {width}; mend or remove the row"
+    return None

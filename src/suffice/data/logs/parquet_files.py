@@ -1,0 +1,37 @@
+"""Parquet files: columns are read one at a time, and a log may be read in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from suffice.data.encoding.tables import Table
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.formats import LogFormat
+
+
+class Parquet(LogFormat):
+    """See `LogFormat`."""
+
+    name: ClassVar[str] = "parquet"
+    title: ClassVar[str] = "Parquet"
+    suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    writes: ClassVar[bool] = True
+    in_pieces: ClassVar[bool] = True
+
+    def open(self, path: Path, text: Collection[str]) -> Table:
+        """See `LogFormat`."""
+        return Dataset(str(path), (path,)).table()
+
+    def writer(self, sink: Any, schema: pa.Schema) -> Any:
+        """See `LogFormat`."""
+        counted = dict.fromkeys(("episode", "step"), "DELTA_BINARY_PACKED")  # they grow, so that differences are small
+        values = [name for name in schema.names if name not in counted]
+        return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=values, column_encoding=counted)
+
+
+PARQUET = Parquet()

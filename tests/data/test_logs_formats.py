@@ -1,0 +1,87 @@
+"""FORMATS: one table chooses how log files are opened and written, and other packages may add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pytest
+
+from suffice import LogError, learn, read_log, write_log
+from suffice.data.encoding.tables import Table
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.formats import FORMATS, LogFormat, all_suffixes, format_of, suffixes_in_pieces
+
+STEPS = [[("red", "go", 0), ("green", "go", 1)], [("green", "go", 1), ("red", "stop", 0.5)]]
+
+
+class Bars(LogFormat):
+    """Values separated by bars."""
+
+    name: ClassVar[str] = "bars"
+    title: ClassVar[str] = "BSV"
+    suffixes: ClassVar[tuple[str, ...]] = (".bsv",)
+    writes: ClassVar[bool] = True
+
+    def open(self, path: Path, text: Collection[str]) -> Table:
+        return Table.of(pacsv.read_csv(path, parse_options=pacsv.ParseOptions(delimiter="|")), str(path))
+
+    def writer(self, sink: Any, schema: pa.Schema) -> Any:
+        return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(delimiter="|"))
+
+
+@contextmanager
+def registered(log_format: LogFormat) -> Iterator[None]:
+    FORMATS.register(log_format.name, log_format)
+    try:
+        yield
+    finally:
+        FORMATS.unregister(log_format.name)
+
+
+def test_formats_have_suffixes_of_their_own() -> None:
+    suffixes = [suffix for name in FORMATS for suffix in FORMATS[name].suffixes]
+    assert len(set(suffixes)) == len(suffixes) and set(suffixes_in_pieces()) == {".parquet", ".pq"}
+    for suffix in suffixes:
+        assert suffix in FORMATS[format_of(Path(f"LOG{suffix.upper()}")).name].suffixes
+
+
+@pytest.mark.parametrize("suffix", [suffix for name in FORMATS for suffix in FORMATS[name].suffixes])
+def test_what_a_format_writes_it_reads(tmp_path: Path, suffix: str) -> None:
+    episodes, _ = read_log(STEPS)
+    path = tmp_path / f"log{suffix}"
+    if not format_of(path).writes:
+        with pytest.raises(LogError, match="logs are read but not written as"):
+            write_log(episodes, path)
+        return
+    write_log(episodes, path)
+    assert read_log(path)[0].digest() == episodes.digest()
+    assert (Dataset.of(path) is not None) == format_of(path).in_pieces
+
+
+def test_a_registered_format_is_read_written_and_named_in_messages(tmp_path: Path) -> None:
+    episodes, _ = read_log(STEPS)
+    with registered(Bars()):
+        write_log(episodes, tmp_path / "log.bsv")
+        assert "|" in (tmp_path / "log.bsv").read_text()
+        assert read_log(tmp_path / "log.bsv")[0].digest() == episodes.digest()
+        assert learn(str(tmp_path / "log.bsv")).about.log_hash == episodes.digest()
+        assert ".bsv" in all_suffixes()
+        with pytest.raises(LogError, match=r"a log is a Parquet, Arrow, CSV, .* or BSV file; .*, \.bsv$"):
+            format_of(Path("log.xls"))
+    with pytest.raises(LogError, match=r"a log is a Parquet, Arrow, CSV\W.* file; name it \.parquet, "):
+        read_log(tmp_path / "log.bsv")
+
+
+def test_a_format_that_only_reads_is_refused_for_writing(tmp_path: Path) -> None:
+    class ReadOnly(Bars):
+        name: ClassVar[str] = "other"
+        suffixes: ClassVar[tuple[str, ...]] = (".other",)
+        writes: ClassVar[bool] = False
+
+    with registered(ReadOnly()), pytest.raises(LogError, match=r"not written as OTHER; name it \.parquet, \.arrow"):
+        write_log(read_log(STEPS)[0], tmp_path / "log.other")
