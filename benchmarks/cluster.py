@@ -23,8 +23,8 @@ import numpy as np
 import suffice
 from suffice.data.encoding.columns import Columns
 from suffice.data.loading import read_data
-from suffice.data.streaming import Room
-from suffice.engines.ray import Ray, RayCrew
+from suffice.data.streaming import MemoryBudget
+from suffice.engines.ray import Ray, RayWorkerPool
 from suffice.models.api import Choices, learn_model
 
 HERE = Path(__file__).parent
@@ -43,7 +43,7 @@ class Spent:
     asker: float
 
     @classmethod
-    def now(cls, crew: RayCrew | None, ray: Any) -> Spent:
+    def now(cls, crew: RayWorkerPool | None, ray: Any) -> Spent:
         """So far."""
         actors = [] if crew is None else crew.actors
         spent = (
@@ -77,7 +77,7 @@ def run(log: Path, workers: int, ray: Any) -> tuple[dict[str, Any], bytes]:
     layers: list[tuple[int, int]] = []
     with Ray(workers).reading() as reader:
         start = Spent.now(None, ray)
-        read = read_data(log, Columns(), room=Room(MEMORY, 1, elsewhere=reader))
+        read = read_data(log, Columns(), room=MemoryBudget(MEMORY, 1, elsewhere=reader))
         crew = reader.crew
         assert crew is not None
         ready = Spent.now(crew, ray)
@@ -125,16 +125,16 @@ def costs_of_steps(log: Path) -> dict[str, float]:
     """CPU nanoseconds a step, of one worker in this process: to read it, and to pass over it in various ways."""
     from suffice.data.logs.datasets import Dataset
     from suffice.data.logs.pieces import Pieces
-    from suffice.data.logs.reading import HowToRead
-    from suffice.data.queries import Nothing
+    from suffice.data.logs.reading import ReadOptions
+    from suffice.data.queries import NoQuery
     from suffice.data.streaming import read_part
-    from suffice.engines.blocks import Move, Walk
+    from suffice.engines.blocks import BlockWalk, Move
     from suffice.evidence.language_counts import LanguageCounts
-    from suffice.evidence.statistic import Counted
+    from suffice.evidence.statistic import SuffixCounts
 
     dataset = Dataset.of(log)
     assert dataset is not None
-    pieces, how = Pieces.of(dataset, HowToRead(), 1 << 18), HowToRead(horizon=HORIZON)
+    pieces, how = Pieces.of(dataset, ReadOptions(), 1 << 18), ReadOptions(horizon=HORIZON)
     units, steps = len(dataset.units), EPISODES * (HORIZON + 1)
 
     def cpu(work: Any) -> tuple[float, Any]:
@@ -151,9 +151,9 @@ def costs_of_steps(log: Path) -> dict[str, float]:
     move = Move(0, np.zeros(1, np.int64), np.arange(letters))
 
     def passed(question: Any) -> float:
-        walk = Walk(stored, letters, 1)
+        walk = BlockWalk(stored, letters, 1)
         walk.step(move, question)  # compile
-        return min(cpu(lambda: Walk(stored, letters, 1).step(move, question))[0] for _ in range(3)) / steps
+        return min(cpu(lambda: BlockWalk(stored, letters, 1).step(move, question))[0] for _ in range(3)) / steps
 
     visits = EPISODES * (HORIZON + 1) * (HORIZON + 2) / 2  # steps that are left, at every layer
     settings = suffice.Settings(threads=1)
@@ -163,8 +163,8 @@ def costs_of_steps(log: Path) -> dict[str, float]:
         "again": 1e9 * again / visits,
         "ids": 1e9 * ids / steps,
         "read": 1e9 * reading / steps,
-        "count": 1e9 * passed(Counted(plan, 1, letters)),
-        "walk": 1e9 * passed(Nothing()),
+        "count": 1e9 * passed(SuffixCounts(plan, 1, letters)),
+        "walk": 1e9 * passed(NoQuery()),
         "patterns": plan.patterns.count,
         "letters": letters,
         "bytes_in_file": os.path.getsize(log) / steps,

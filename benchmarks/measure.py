@@ -11,7 +11,7 @@ import numpy as np
 from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
 from suffice.engines.engine import running
-from suffice.evidence.statistic import Counted
+from suffice.evidence.statistic import SuffixCounts
 from suffice.lab.resources import cpu_time, measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
 
@@ -60,7 +60,7 @@ def counting(episodes: Episodes, settings: Settings) -> Callable[[Episodes, Sett
                 number = np.cumsum(known[first:end]).reshape(end - first, -1) - 1  # of each pair of state and symbol
                 n = int(number[-1, -1]) + 1
                 candidate_of = number[:, rdp.symbol_of_letter()].ravel()
-                engine.advance(t, join, candidate_of, n, Counted(plan, t + 1, n))
+                engine.advance(t, join, candidate_of, n, SuffixCounts(plan, t + 1, n))
                 join = rdp.tau[first:end][known[first:end]].astype(np.int64) - end
 
     return count

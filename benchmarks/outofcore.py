@@ -25,9 +25,9 @@ from suffice.data.episodes import Episodes
 from suffice.data.loading import Reading, of_report
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
-from suffice.data.logs.reading import HowToRead, read_as
-from suffice.data.stored import Stored
-from suffice.data.streaming import Room, read_stored
+from suffice.data.logs.reading import ReadOptions, read_as
+from suffice.data.stored import StoredLog
+from suffice.data.streaming import MemoryBudget, read_stored
 from suffice.learning.adact_h import Settings
 from suffice.models.api import Choices, learn_model
 
@@ -70,19 +70,23 @@ def timed(name: str, found: dict[str, Any], work: Callable[[], Any]) -> Any:
 def run(log: str, in_pieces: bool) -> dict[str, Any]:
     """Read a log and learn from it; the compiler is warm."""
     found: dict[str, Any] = {}
-    dataset, room, choices = Dataset.of(log), Room(MEMORY, THREADS), Choices(Settings(threads=THREADS, memory=MEMORY))
+    dataset, room, choices = (
+        Dataset.of(log),
+        MemoryBudget(MEMORY, THREADS),
+        Choices(Settings(threads=THREADS, memory=MEMORY)),
+    )
     assert dataset is not None
     warm_up(choices)
     if in_pieces:
-        pieces = Pieces.of(dataset, HowToRead(), room.rows)
+        pieces = Pieces.of(dataset, ReadOptions(), room.rows)
         timed("scan", found, lambda: pieces.extent(0, len(dataset.units)))
-        stored, report = timed("read", found, lambda: read_stored(dataset, HowToRead(), room))
+        stored, report = timed("read", found, lambda: read_stored(dataset, ReadOptions(), room))
         reading = Reading(stored, report.encoder, report.notes)
     else:
         choices = Choices(Settings(threads=THREADS))
-        reading = timed("read", found, lambda: of_report(*read_as(log, HowToRead())))
+        reading = timed("read", found, lambda: of_report(*read_as(log, ReadOptions())))
     model, _ = timed("learn", found, lambda: learn_model(reading, choices))
-    spool = os.fstat(reading.episodes.file.fileno()).st_size if isinstance(reading.episodes, Stored) else 0
+    spool = os.fstat(reading.episodes.file.fileno()).st_size if isinstance(reading.episodes, StoredLog) else 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     about = {
         "rows": dataset.rows,
@@ -100,9 +104,9 @@ def warm_up(choices: Choices) -> None:
         simulated("t-maze", 5000, small)
         dataset = Dataset.of(small)
         assert dataset is not None
-        stored, report = read_stored(dataset, HowToRead(), Room(MEMORY, THREADS))
+        stored, report = read_stored(dataset, ReadOptions(), MemoryBudget(MEMORY, THREADS))
         learn_model(Reading(stored, report.encoder, report.notes), choices)
-        learn_model(of_report(*read_as(small, HowToRead())), choices)
+        learn_model(of_report(*read_as(small, ReadOptions())), choices)
 
 
 # ---------------------------------------------------------------- all of them

@@ -17,6 +17,7 @@ Names are imported when they are first used, so that the command line answers at
 """
 
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +64,9 @@ if TYPE_CHECKING:
     from suffice.learning.adact_h import Learned, Settings, adact_h
     from suffice.learning.decisions import Decision
     from suffice.learning.memory_choice import Stationarity, is_stationary
-    from suffice.learning.merging import Verdict
+    from suffice.learning.merging import Placement
     from suffice.learning.refinement import refine
-    from suffice.learning.stationary.learner import tie
+    from suffice.learning.stationary.learner import learn_stationary
     from suffice.models.api import learn
     from suffice.models.estimator import Learner
     from suffice.models.model import Model, load
@@ -80,95 +81,50 @@ if TYPE_CHECKING:
 _HOMES = {
     "automata.compare": ("compare",),
     "automata.describe": ("describe_witness",),
-    "automata.rdp": (
-        "RDP",
-        "UNSEEN",
-    ),
-    "data.episodes": ("Episodes",),
+    "automata.rdp": ("RDP", "UNSEEN"),
     "data.alphabet": ("Alphabet",),
-    "data.encoding.binning": (
-        "Bins",
-        "EqualWidth",
-    ),
+    "data.encoding.binning": ("Bins", "EqualWidth"),
     "data.encoding.columns": ("Columns",),
+    "data.episodes": ("Episodes",),
     "data.logs.reading": ("read_log",),
-    "data.logs.schema": (
-        "read_schema",
-        "write_schema",
-    ),
+    "data.logs.schema": ("read_schema", "write_schema"),
     "data.logs.writing": ("write_log",),
     "domains.domain": ("Domain",),
-    "domains.exact.minimal": (
-        "Minimal",
-        "minimal_rdp",
-    ),
-    "domains.exact.truth": (
-        "Truth",
-        "truth_of",
-    ),
+    "domains.exact.minimal": ("Minimal", "minimal_rdp"),
+    "domains.exact.truth": ("Truth", "truth_of"),
     "domains.exact.values": ("evaluate",),
-    "domains.finite": (
-        "FiniteModel",
-        "Outcome",
-    ),
+    "domains.finite": ("FiniteModel", "Outcome"),
     "domains.gym.registration": ("register",),
     "domains.registry": ("make",),
     "domains.simulation": ("simulate",),
     "engines.ray": ("Ray",),
     "evidence.adaptive": ("AdaptiveLanguages",),
-    "evidence.bounds": (
-        "BOUNDS",
-        "FISHER_EXACT",
-        "LIKELIHOOD_RATIO",
-        "PAPER",
-        "TWO_SAMPLE",
-        "Bound",
-    ),
+    "evidence.bounds": ("BOUNDS", "FISHER_EXACT", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "Bound"),
     "evidence.events": ("Witness",),
     "evidence.guarantees": ("Promise",),
     "evidence.language_counts": ("LanguageCounts",),
-    "evidence.languages": (
-        "CONJUNCTIONS",
-        "Family",
-    ),
+    "evidence.languages": ("CONJUNCTIONS", "Family"),
     "evidence.prefix_sketch": ("PrefixSketches",),
     "evidence.prefix_tree": ("PrefixCounts",),
     "evidence.sketch": ("CountMinSketch",),
-    "learning.adact_h": (
-        "Learned",
-        "Settings",
-        "adact_h",
-    ),
+    "learning.adact_h": ("Learned", "Settings", "adact_h"),
     "learning.decisions": ("Decision",),
-    "learning.memory_choice": (
-        "Stationarity",
-        "is_stationary",
-    ),
-    "learning.merging": ("Verdict",),
+    "learning.memory_choice": ("Stationarity", "is_stationary"),
+    "learning.merging": ("Placement",),
     "learning.refinement": ("refine",),
-    "learning.stationary.learner": ("tie",),
+    "learning.stationary.learner": ("learn_stationary",),
     "models.api": ("learn",),
     "models.estimator": ("Learner",),
-    "models.model": (
-        "Model",
-        "load",
-    ),
+    "models.model": ("Model", "load"),
     "planning.controller": ("Controller",),
-    "planning.planner": (
-        "GREEDY",
-        "Planning",
-        "plan_on",
-    ),
     "planning.plan": ("Plan",),
+    "planning.planner": ("GREEDY", "Planning", "plan_on"),
     "planning.policy": ("Policy",),
-    "planning.regorl": (
-        "Solution",
-        "Split",
-        "regorl",
-    ),
+    "planning.regorl": ("Solution", "Split", "regorl"),
     "planning.verdict": ("PlanVerdict",),
     "view.automaton": ("draw_automaton",),
 }
+_RENAMED = {"Verdict": "Placement", "tie": "learn_stationary"}  # deprecated names
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -205,6 +161,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Outcome",
+    "Placement",
     "Plan",
     "PlanVerdict",
     "Planning",
@@ -220,7 +177,6 @@ __all__ = [
     "Stationarity",
     "SufficeError",
     "Truth",
-    "Verdict",
     "Witness",
     "__version__",
     "adact_h",
@@ -230,6 +186,7 @@ __all__ = [
     "evaluate",
     "is_stationary",
     "learn",
+    "learn_stationary",
     "load",
     "make",
     "minimal_rdp",
@@ -240,7 +197,6 @@ __all__ = [
     "register",
     "regorl",
     "simulate",
-    "tie",
     "truth_of",
     "write_log",
     "write_schema",
@@ -248,6 +204,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        warnings.warn(f"suffice.{name} is now suffice.{_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        name = _RENAMED[name]
     if name not in _HOME:
         raise AttributeError(f"module 'suffice' has no attribute {name!r}")
     return getattr(import_module(f"suffice.{_HOME[name]}"), name)

@@ -2,15 +2,15 @@
 
 from typing import NoReturn
 
-from suffice.files.signals import ending_when_told, heed
+from suffice.files.signals import exit_if_signalled, exiting_on_signals
 
 
 def main() -> NoReturn:
     """Run the command line, which may be told to end even while it is imported."""
-    with ending_when_told():
+    with exiting_on_signals():
         from suffice.cli.main import main as run
 
-        heed()
+        exit_if_signalled()
         run()
 
 

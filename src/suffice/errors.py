@@ -12,7 +12,7 @@ SufficeError
 import difflib
 from collections.abc import Iterable
 
-LONGEST = 1500  # characters that somebody will read
+LONGEST_MESSAGE = 1500  # characters that somebody will read
 
 
 def visible(text: str) -> str:
@@ -34,7 +34,7 @@ class SufficeError(Exception):
 
     def __init__(self, text: str) -> None:
         line = visible(" ".join(text.split("\n")))
-        super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST - 300]} … {line[-300:]}")
+        super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE - 300]} … {line[-300:]}")
 
 
 class LogError(SufficeError):

@@ -21,7 +21,7 @@ from suffice.data.alphabet import Alphabet
 from suffice.data.episodes import Episodes
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import Settings, adact_h
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from support.log_files import decode
 
 # Automata to try things on
@@ -156,7 +156,7 @@ def test_any_other_log_may_be_run(horizon: int, actions: int, observations: int,
 @pytest.mark.parametrize("options", [{}, {"weighted": True}, {"n_features": 2}], ids=str)
 def test_a_tally_is_what_the_states_met(options: dict[str, Any], stationary: bool) -> None:
     """Of any log, step by step: letters where the automaton goes on, else the action it got lost after."""
-    rdp = tie(log(1), Settings()).rdp if stationary else learned(1)
+    rdp = learn_stationary(log(1), Settings()).rdp if stationary else learned(1)
     for other in (log(1), random_episodes(np.random.default_rng(0), 5, 3, 4, 4, 2, 80, early_end=0.2, **options)):
         met, lost, alphabet = Counter[Any](), Counter[Any](), rdp.alphabet
         actions = [alphabet.action(a) for a in range(alphabet.n_actions)]

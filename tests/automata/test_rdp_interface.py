@@ -16,7 +16,7 @@ from suffice.planning.planner import plan_on
 @pytest.fixture(scope="module")
 def both() -> dict[str, RDP]:
     episodes = suffice.make("corridor").simulate(300, 5, np.random.default_rng(1))
-    return {"layered": suffice.adact_h(episodes).rdp, "stationary": suffice.tie(episodes).rdp}
+    return {"layered": suffice.adact_h(episodes).rdp, "stationary": suffice.learn_stationary(episodes).rdp}
 
 
 def test_labels_and_addresses_name_each_state_once(both: dict[str, RDP]) -> None:

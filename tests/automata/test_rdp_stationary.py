@@ -10,7 +10,7 @@ import pytest
 
 from suffice.automata.compare import compare
 from suffice.automata.rdp import RDP, UNSEEN
-from suffice.automata.state_tracker import Memory
+from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import STOP
 from suffice.domains.domain import Domain
 from suffice.domains.exact.stationary import END, START, stationary_rdp
@@ -92,7 +92,7 @@ def test_a_symbol_is_like_the_state_it_most_often_leads_to(seed: int) -> None:
     assert like.shape == (1, len(rdp.symbols))
     for y, found in enumerate(like[0].tolist()):
         assert found == (min(arrived[y], key=lambda p: (-arrived[y][p], p)) if arrived[y] else UNSEEN)
-    memory = Memory.of(rdp)
+    memory = StateTracker.of(rdp)
     assert len(memory.astray) == rdp.n_states + 1 and (memory.astray == rdp.n_states).all()
     for q, y in np.argwhere(rdp.tau == UNSEEN).tolist():
         assert memory.following[q, y] == (like[0, y] if like[0, y] != UNSEEN else rdp.n_states)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from laws.logs import logs
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
-from suffice.automata.state_tracker import Memory
+from suffice.automata.state_tracker import StateTracker
 from suffice.data.episodes import Episodes
 from suffice.learning.adact_h import Settings, adact_h
 from support.log_files import decode
@@ -19,7 +19,7 @@ from support.small_automata import LOST, SMALL, automaton
 
 def places(rdp: RDP, *history: tuple[Any, Any]) -> list[int]:
     """The places that a history leads through; observations of one feature."""
-    memory, place, found = Memory.of(rdp), 0, []
+    memory, place, found = StateTracker.of(rdp), 0, []
     for action, seen in history:
         place = memory.after(place, (action, (seen,)))
         found.append(place)
@@ -71,13 +71,13 @@ def test_a_step_that_nobody_ever_saw_there_is_lost_until_one_is_known() -> None:
 def test_after_the_last_step_one_stays_lost() -> None:
     beyond = places(SMALL, (None, "x"), *[("l", "x")] * 9)
     assert beyond == [1, 3, LOST + 3, *[LOST + 4] * 7]
-    memory = Memory.of(SMALL)
+    memory = StateTracker.of(SMALL)
     assert memory.after(8, ("l", None)) == memory.after(LOST + 4, ("l", None)) == LOST + 4
     assert memory.following.shape == (SMALL.n_states + len(SMALL.layers), len(SMALL.symbols))
 
 
 def test_memory_knows_what_the_log_had() -> None:
-    memory = Memory.of(SMALL)
+    memory = StateTracker.of(SMALL)
     assert memory.was_seen(1, ("l", ("x",))) and memory.was_seen(0, (None, ("y",)))
     assert not memory.was_seen(1, ("l", ("y",))), "known, but not there"
     assert not memory.was_seen(1, ("l", ("z",))) and not memory.was_seen(LOST + 1, ("l", ("x",)))
@@ -89,7 +89,7 @@ def test_choices_are_the_plans_the_logs_or_the_steps() -> None:
     actions[3] = 1
     right = {0: [0, 0], 1: [30, 30], 2: [5, 35], 3: [0, 1], 4: [30, 0], 5: [0, 40], 6: [45, 15], 7: [0, 0], 8: [0, 0]}
     right |= {LOST: [0, 0], LOST + 1: [35, 65], LOST + 2: [50, 50], LOST + 3: [45, 15], LOST + 4: [0, 0]}
-    assert Memory.of(SMALL).choices(actions).tolist() == [right[place] for place in range(LOST + 5)]
+    assert StateTracker.of(SMALL).choices(actions).tolist() == [right[place] for place in range(LOST + 5)]
 
 
 @settings(deadline=None, max_examples=25)

@@ -16,7 +16,7 @@ import pytest
 from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.models.model import Model
-from suffice.planning.off_policy import judge
+from suffice.planning.off_policy import evaluate_off_policy
 from support.cli import MAZE, ok, suffice
 from support.evaluated_models import EPISODES, evaluated, log_of, make_models
 
@@ -50,7 +50,7 @@ def test_held_out_episodes_are_found_again(here: Path) -> None:
     episodes, loaded = log_of("log.parquet"), Model.load("held.model")
     _, rest, chosen = episodes.divide(0.3, np.random.default_rng(0))
     assert loaded.plan is not None and rest.total == len(chosen) == 2700
-    right = judge(loaded.rdp, loaded.plan, rest)
+    right = evaluate_off_policy(loaded.rdp, loaded.plan, rest)
     found = evaluated("held.model", "--log", "log.parquet")
     assert_same(found, right)
     assert found["behaviour"] == "estimated" and found["log"] == "log.parquet"
@@ -71,7 +71,7 @@ def test_another_log_is_used_whole(here: Path) -> None:
         loaded = Model.load(model)
         assert loaded.plan is not None
         found = evaluated(model, "--log", "other.parquet")
-        assert_same(found, judge(loaded.rdp, loaded.plan, log_of("other.parquet")))
+        assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, log_of("other.parquet")))
         assert found["episodes"] == 3000
 
 
@@ -126,7 +126,7 @@ def test_logged_probabilities_are_used(here: Path) -> None:
     episodes, report = read_log("chance.parquet", Columns(propensity="chance"))
     assert report.propensities is not None
     found = evaluated("a.model", "--log", "chance.parquet", "--propensity-column", "chance")
-    assert_same(found, judge(loaded.rdp, loaded.plan, episodes, report.propensities))
+    assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, episodes, report.propensities))
     assert found["behaviour"] == "logged"
     without = evaluated("a.model", "--log", "other.parquet")
     assert without["importance_value"] != found["importance_value"]
@@ -142,7 +142,7 @@ def test_logged_probabilities_of_held_out_episodes(here: Path) -> None:
     episodes, report = read_log("chance.parquet", Columns(propensity="chance"))
     _, rest, chosen = episodes.divide(0.25, np.random.default_rng(0))
     assert loaded.plan is not None and report.propensities is not None
-    assert_same(found, judge(loaded.rdp, loaded.plan, rest, report.propensities[:, chosen]))
+    assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, rest, report.propensities[:, chosen]))
     assert found["episodes"] == 750
 
 

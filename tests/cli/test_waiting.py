@@ -52,7 +52,7 @@ def work(steps: int, seconds: float) -> None:
 
 def test_a_long_task_shows_its_share_its_rate_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PATIENCE", 0.1)
+        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.1)
         work(8, 0.1)
         drawn = shown_by(end)
     shown = without_colours(drawn).decode()
@@ -63,7 +63,7 @@ def test_a_long_task_shows_its_share_its_rate_and_the_time_left(monkeypatch: pyt
 
 def test_a_spinner_shows_the_time_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PATIENCE", 0.1)
+        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.1)
         with waiting.waiting("Reading [log].csv"):
             time.sleep(0.4)
         shown = without_colours(shown_by(end)).decode()
@@ -72,7 +72,7 @@ def test_a_spinner_shows_the_time_so_far(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_until_there_is_something_to_count_no_share_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PATIENCE", 0.1)
+        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.1)
         with progress_bar("Working", "steps") as progress:
             progress(0, 0)
             time.sleep(0.3)
@@ -81,7 +81,7 @@ def test_until_there_is_something_to_count_no_share_is_shown(monkeypatch: pytest
 
 
 def test_a_short_task_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 0.3 <= waiting.PATIENCE <= 1
+    assert 0.3 <= waiting.PROGRESS_DELAY <= 1
     with terminal(monkeypatch, "stderr") as end:
         work(2, 0.01)
         assert shown_by(end) == b""
@@ -94,7 +94,7 @@ def test_a_failing_task_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch) ->
             raise KeyboardInterrupt
 
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PATIENCE", 0.05)
+        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.05)
         with pytest.raises(KeyboardInterrupt):
             fail()
         shown = shown_by(end)
@@ -107,11 +107,11 @@ def test_without_a_terminal_or_on_a_dumb_one_nothing_shows(monkeypatch: pytest.M
     pipe = io.StringIO()
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", pipe)
-        patched.setattr(waiting, "PATIENCE", 0.0)
+        patched.setattr(waiting, "PROGRESS_DELAY", 0.0)
         work(2, 0.05)
     assert pipe.getvalue() == ""
     with terminal(monkeypatch, "stderr", TERM="dumb") as end:
-        monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.0)
         work(2, 0.05)
         assert shown_by(end) == b""
 

@@ -21,10 +21,10 @@ from suffice.data.encoding.binning import parse_binning, request_of
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder, EncoderRequest
 from suffice.data.encoding.kinds import KINDS, ColumnEncoder, LogColumn
-from suffice.data.encoding.tables import Coded, Table
+from suffice.data.encoding.tables import Coded, LogTable
 from suffice.data.logs.datasets import Dataset
-from suffice.data.logs.reading import HowToRead, read_as
-from suffice.data.streaming import Room, read_stored
+from suffice.data.logs.reading import ReadOptions, read_as
+from suffice.data.streaming import MemoryBudget, read_stored
 
 NUMBERS = st.floats(-1e6, 1e6, width=32).map(float) | st.integers(-1000, 1000)
 EDGES = st.lists(st.integers(-20, 20), min_size=1, max_size=4, unique=True).map(lambda e: tuple(map(float, sorted(e))))
@@ -65,7 +65,7 @@ def test_encode_gives_what_the_definition_gives_row_by_row(drawn: tuple[dict[str
     columns, kinds = drawn
     features = tuple(name for name in columns if name in "xyz")
     encoder = Encoder(Columns(action="action", reward="reward", observations=features), kinds)
-    encoded = encoder.encode(Table.of(pa.table(columns), "the table"))
+    encoded = encoder.encode(LogTable.of(pa.table(columns), "the table"))
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     expected = [tuple(literal_symbol(row[name], kinds.get(name)) for name in features) for row in rows]
     assert decoded(encoded.observation) == expected
@@ -83,7 +83,7 @@ def test_encode_gives_what_the_definition_gives_row_by_row(drawn: tuple[dict[str
 @settings(deadline=None)
 @given(st.lists(NUMBERS, min_size=1, max_size=40), st.integers(2, 6))
 def test_requests_fit_the_cuts_of_the_definition(values: list[float], count: int) -> None:
-    column = LogColumn(Table.of(pa.table({"x": pa.array(map(float, values))}), "the table"), "x")
+    column = LogColumn(LogTable.of(pa.table({"x": pa.array(map(float, values))}), "the table"), "x")
     ranked, low, high = sorted(values), float(min(values)), float(max(values))
     quantiles = {ranked[max(math.ceil(len(values) * k / count) - 1, 0)] for k in range(1, count)}
     assert request_of("x", count).fit(column) == Bins(tuple(sorted(float(q) for q in quantiles if q > low)))
@@ -135,12 +135,12 @@ def log(tmp_path: Path) -> str:
 def test_a_row_has_the_same_symbols_in_memory_in_pieces_and_at_run_time(
     log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    how = HowToRead(EncoderRequest.of(COLUMNS, BINS))
+    how = ReadOptions(EncoderRequest.of(COLUMNS, BINS))
     episodes, report = read_as(log, how)
-    monkeypatch.setattr(Room, "rows", 10)
+    monkeypatch.setattr(MemoryBudget, "rows", 10)
     dataset = Dataset.of(log)
     assert dataset is not None
-    stored, in_pieces = read_stored(dataset, how, Room(1 << 40))
+    stored, in_pieces = read_stored(dataset, how, MemoryBudget(1 << 40))
     assert in_pieces.encoder == report.encoder and stored.alphabet == episodes.alphabet
     words = np.concatenate([stored.block(i).word for i in range(len(stored.blocks))], axis=1)
     np.testing.assert_array_equal(words, episodes.word)
@@ -200,7 +200,7 @@ def test_rewards_without_levels_cannot_be_read_in_pieces(log: str) -> None:
     assert dataset is not None
     for bins in ((0.0, 1.0), Bins((0.0, 1.0))):
         with pytest.raises(SettingsError, match="bins are worked out in memory"):
-            read_stored(dataset, HowToRead(EncoderRequest.of(COLUMNS, {"gain": bins})), Room(1 << 40))
+            read_stored(dataset, ReadOptions(EncoderRequest.of(COLUMNS, {"gain": bins})), MemoryBudget(1 << 40))
 
 
 # ---------------------------------------------------------------- a kind of another package

@@ -12,7 +12,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 from suffice import LogError, learn, read_log, write_log
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import FORMATS, LogFormat, all_suffixes, format_of, suffixes_in_pieces
 
@@ -27,8 +27,8 @@ class Bars(LogFormat):
     suffixes: ClassVar[tuple[str, ...]] = (".bsv",)
     writes: ClassVar[bool] = True
 
-    def open(self, path: Path, text: Collection[str]) -> Table:
-        return Table.of(pacsv.read_csv(path, parse_options=pacsv.ParseOptions(delimiter="|")), str(path))
+    def open(self, path: Path, text: Collection[str]) -> LogTable:
+        return LogTable.of(pacsv.read_csv(path, parse_options=pacsv.ParseOptions(delimiter="|")), str(path))
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
         return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(delimiter="|"))

@@ -24,8 +24,8 @@ from suffice.data.encoding.binning import EqualWidth
 from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces
-from suffice.data.logs.reading import HowToRead, read_as
-from suffice.data.streaming import Room, read_stored
+from suffice.data.logs.reading import ReadOptions, read_as
+from suffice.data.streaming import MemoryBudget, read_stored
 from suffice.errors import LogError, SufficeError
 from support.logs_in_pieces import make_logs, read_in_pieces, suffice, write_files
 
@@ -144,7 +144,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 @given(drawn())
 def test_pieces_are_whole_episodes_in_order_and_every_one_is_in_one_part(log: Drawn) -> None:
     with written(log) as dataset:
-        pieces = Pieces.of(dataset, HowToRead(), log.rows)
+        pieces = Pieces.of(dataset, ReadOptions(), log.rows)
         edges = sorted({0, len(dataset.units), *(int(share * len(dataset.units)) for share in log.parts)})
         found = [table for begin, end in pairwise(edges) for table in pieces.tables(begin, end)]
         extents = [pieces.extent(begin, end) for begin, end in pairwise(edges)]
@@ -158,7 +158,7 @@ def test_pieces_are_whole_episodes_in_order_and_every_one_is_in_one_part(log: Dr
         for name in pieces.read:
             values = [value for table in found for value in table.column(name).to_pylist()]
             assert values == log.table.column(name).to_pylist()
-        whole = Extent.together(extents, "it")
+        whole = Extent.combine(extents, "it")
     assert whole.episodes == log.episode[-1] + 1
     assert whole.ascending
 
@@ -167,14 +167,14 @@ def test_pieces_are_whole_episodes_in_order_and_every_one_is_in_one_part(log: Dr
 @given(drawn(), st.integers(1, 3))
 def test_a_log_in_pieces_is_the_log(log: Drawn, threads: int) -> None:
     with written(log) as dataset, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Room, "rows", log.rows)
-        assert_same(dataset, HowToRead(), threads)
+        patch.setattr(MemoryBudget, "rows", log.rows)
+        assert_same(dataset, ReadOptions(), threads)
 
 
-def assert_same(dataset: Dataset, how: HowToRead, threads: int = 2) -> None:
+def assert_same(dataset: Dataset, how: ReadOptions, threads: int = 2) -> None:
     """What is read in pieces is what is read at once."""
     whole, report = read_as(dataset.name, how)
-    stored, told = read_stored(dataset, how, Room(1 << 40, threads))
+    stored, told = read_stored(dataset, how, MemoryBudget(1 << 40, threads))
     assert stored.alphabet == whole.alphabet
     assert stored.declared == whole.declared
     assert (stored.horizon, stored.n, stored.total) == (whole.horizon, whole.n, whole.total)
@@ -212,27 +212,27 @@ READING: dict[str, dict[str, Any]] = {
 }
 
 
-def how_to(columns: str, bins: Any = None, **options: Any) -> HowToRead:
-    return HowToRead(EncoderRequest.of(columns, bins), **options)
+def how_to(columns: str, bins: Any = None, **options: Any) -> ReadOptions:
+    return ReadOptions(EncoderRequest.of(columns, bins), **options)
 
 
 @pytest.mark.parametrize("name", READING)
 def test_what_is_said_about_a_log_holds_for_all_its_pieces(
     here: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(Room, "rows", 30)
+    monkeypatch.setattr(MemoryBudget, "rows", 30)
     dataset = Dataset.of("maze")
     assert dataset is not None
     assert_same(dataset, how_to(**READING[name]))
 
 
-def refusals(source: str, how: HowToRead, rows: int) -> tuple[str, str]:
+def refusals(source: str, how: ReadOptions, rows: int) -> tuple[str, str]:
     """What is said about a log that is read at once, and in pieces."""
     dataset, found = Dataset.of(source), []
     assert dataset is not None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Room, "rows", rows)
-        for read in (lambda: read_as(source, how), lambda: read_stored(dataset, how, Room(1 << 40, 2))):
+        patch.setattr(MemoryBudget, "rows", rows)
+        for read in (lambda: read_as(source, how), lambda: read_stored(dataset, how, MemoryBudget(1 << 40, 2))):
             with pytest.raises(SufficeError) as caught:
                 read()
             found.append(str(caught.value))
@@ -333,7 +333,7 @@ def test_scattered_episodes_are_refused(here: Path, new: Callable[[int], Any]) -
     dataset = Dataset.of("maze")
     assert dataset is not None
     with pytest.raises(LogError, match="the rows of an episode do not lie together"):
-        read_stored(dataset, how_to(SEEN), Room(1 << 40))
+        read_stored(dataset, how_to(SEEN), MemoryBudget(1 << 40))
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_what_needs_the_whole_log_is_refused(here: Path, options: dict[str, Any]
     dataset = Dataset.of("maze")
     assert dataset is not None
     with pytest.raises(SufficeError, match=told):
-        read_stored(dataset, how_to(**options), Room(1 << 40))
+        read_stored(dataset, how_to(**options), MemoryBudget(1 << 40))
 
 
 LEARNING = (

@@ -20,9 +20,9 @@ import pytest
 from suffice.data.loading import read_source
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, _marks
-from suffice.data.logs.reading import HowToRead
-from suffice.data.stored import Stored
-from suffice.data.streaming import Room
+from suffice.data.logs.reading import ReadOptions
+from suffice.data.stored import StoredLog
+from suffice.data.streaming import MemoryBudget
 from suffice.errors import LogError
 from suffice.evidence import adaptive_layer, statistic
 from support.logs_in_pieces import make_logs, read_in_pieces, suffice
@@ -121,7 +121,7 @@ def test_a_limit_is_kept_by_logs_many_times_as_large(tmp_path: Path) -> None:
 
 
 def test_a_limit_that_nothing_fits_into_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Room, "holds", lambda room, dataset: False)
+    monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)
     code, _, complaint = suffice("learn", "maze", "-o", "no.model", "--observations", "seen", "--memory", "100MB")
     assert (code, complaint.count("\n")) == (2, 1)
     assert complaint.startswith("suffice: --memory 100MB is too little for this log")
@@ -140,16 +140,16 @@ def test_what_is_mostly_padding_is_read_in_pieces(tmp_path: Path) -> None:
     log |= {"seen": [0] * rows, "action": [0] * rows, "reward": [0] * rows}
     pq.write_table(pa.table(log), tmp_path / "log.parquet")
     dataset = Dataset.of(tmp_path / "log.parquet")
-    room = Room(500 * 10**6, 2)
+    room = MemoryBudget(500 * 10**6, 2)
     assert dataset is not None and room.holds(dataset)
-    found = read_source(tmp_path / "log.parquet", HowToRead(), room).episodes
-    assert isinstance(found, Stored) and (found.n, found.horizon) == (100_000, 1000)
+    found = read_source(tmp_path / "log.parquet", ReadOptions(), room).episodes
+    assert isinstance(found, StoredLog) and (found.n, found.horizon) == (100_000, 1000)
 
 
 def test_pieces_grow_with_the_memory_there_is() -> None:
-    rooms = [Room(memory * 10**6, 2) for memory in (450, 600, 1000, 4000)]
+    rooms = [MemoryBudget(memory * 10**6, 2) for memory in (450, 600, 1000, 4000)]
     assert sorted({room.rows for room in rooms}) == [room.rows for room in rooms]
-    assert Room(450 * 10**6, 64).workers() < Room(4 * 10**9, 64).workers() <= 64
+    assert MemoryBudget(450 * 10**6, 64).workers() < MemoryBudget(4 * 10**9, 64).workers() <= 64
 
 
 @pytest.mark.parametrize("family", ["conjunctions", "2,1,1", "adaptive"])
@@ -171,4 +171,4 @@ def test_text_ids_are_known_again_whatever_their_neighbours_are() -> None:
     assert _marks(pa.array(["b", "a"]))[0] == _marks(long)[0] and len(set(_marks(long).tolist())) == 2
     parts = [Extent(2, 1, ids[0].as_py(), ids[-1].as_py(), False, _marks(ids)) for ids in (long, long[::-1])]
     with pytest.raises(LogError, match="do not lie together"):
-        Extent.together(parts, "log")
+        Extent.combine(parts, "log")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from suffice.data.threads import Begun, gather, helpers
+from suffice.data.threads import SharedTasks, gather, helpers
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -30,7 +30,7 @@ def test_after_a_failure_nobody_begins_with_another(fails_in: str) -> None:
         return i
 
     with helpers(1) as others:
-        begun = Begun(range(20), others, task, sum)
+        begun = SharedTasks(range(20), others, task, sum)
         with pytest.raises(ValueError, match="it failed"):
             begun.finish()
         ended = len(done)

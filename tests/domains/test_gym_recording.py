@@ -297,7 +297,7 @@ def test_an_environment_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None
     class Endless(Echo):
         steps = -1
 
-    monkeypatch.setattr(requests, "MOST_STEPS", 200)
+    monkeypatch.setattr(requests, "LONGEST_EPISODE", 200)
     told = refused(lambda: record(Endless(), 1), SettingsError)
     assert told == "episode 0 has not ended after 200 steps; cut episodes with horizon="
     assert record(Endless(), 1, horizon=300).num_rows == 300

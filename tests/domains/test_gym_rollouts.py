@@ -489,7 +489,7 @@ def test_a_discounted_plan_goes_on_until_the_environment_ends_it(endless: Model,
 
 
 def test_a_plan_for_ever_in_an_environment_without_an_end(endless: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "MOST_STEPS", 50)
+    monkeypatch.setattr(requests, "LONGEST_EPISODE", 50)
     make = partial(DomainEnv, Corridor(), 200)
     for attempt in (
         lambda: play(make(), endless.policy(), 1),

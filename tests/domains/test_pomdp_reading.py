@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from suffice.domains.pomdp.domain import PomdpDomain
 from suffice.domains.pomdp.reading import read_pomdp
-from suffice.domains.pomdp.tables import Rows
+from suffice.domains.pomdp.tables import SparseRows
 from suffice.errors import SufficeError
 from support.pomdp_files import FOLDER, HALF, HEAD, THIRD, WHOLE, F, O, T, read
 
@@ -237,7 +237,7 @@ values_of = st.integers(0, 3)
 def test_rows_that_are_shared_behave_like_rows_that_are_not(
     writes: list[tuple[bool, list[int], list[int], int]],
 ) -> None:
-    rows, plain = Rows(6), [[0] * 4 for _ in range(6)]
+    rows, plain = SparseRows(6), [[0] * 4 for _ in range(6)]
     for line, (whole, cells, columns, value) in enumerate(writes, start=1):
         if whole:
             rows.put(cells, dict.fromkeys(columns, F(value)) if value else {}, line)

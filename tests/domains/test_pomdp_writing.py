@@ -18,7 +18,7 @@ from suffice.automata.rdp import RDP
 from suffice.domains.domain import Domain
 from suffice.domains.finite import FiniteModel, Outcome
 from suffice.domains.pomdp.domain import PomdpDomain
-from suffice.domains.pomdp.naming import Names, decimal, distribution
+from suffice.domains.pomdp.naming import NameTable, decimal, distribution
 from suffice.domains.pomdp.writing import rdp_to_pomdp, to_pomdp, write_pomdp
 from suffice.domains.registry import DOMAINS
 from suffice.domains.tasks.t_maze import TMaze
@@ -165,14 +165,14 @@ def test_nothing_pays_less_than_what_was_never_seen() -> None:
 
 @given(st.lists(st.one_of(st.text(), st.integers(), st.tuples(st.text(), st.booleans())), max_size=20))
 def test_names_are_distinct_and_plain(values: list[Any]) -> None:
-    names = Names("s", ("end",))
+    names = NameTable("s", ("end",))
     made = [names.of(value) for value in values]
     assert len(set(made)) == len(made) and "end" not in made and "T" not in made
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) for name in made)
 
 
 def test_many_alike_names() -> None:
-    names = Names("s")
+    names = NameTable("s")
     assert [names.of(x) for x in ("T", "T", "x-1", "x 1", "x_1", (0, 1), -2, "", "y" * 99)] == [
         "T_2", "T_3", "x-1", "x_1", "x_1_2", "s0_1", "s-2", "s", "y" * 60,
     ]  # fmt: skip

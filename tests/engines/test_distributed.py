@@ -26,12 +26,12 @@ from suffice.data.log import watched
 from suffice.data.logs import datasets
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
-from suffice.data.logs.reading import HowToRead
-from suffice.data.queries import View
-from suffice.data.streaming import Room
+from suffice.data.logs.reading import ReadOptions
+from suffice.data.queries import EpisodesView
+from suffice.data.streaming import MemoryBudget
 from suffice.engines.blocks import Move
 from suffice.engines.distributed import cut_evenly
-from suffice.engines.worker import Agreed, Behind, Some, Task, Worker
+from suffice.engines.worker import EpisodeSubset, PartPosition, Worker, WorkerBehind, WorkerTask
 from suffice.evidence.word_counts import FEWEST_ROWS, BackwardAutomaton, WordShard
 from support.fake_workers import Here, scattered_log, write_files
 from support.paths import ROOT
@@ -100,7 +100,7 @@ def test_any_partition_will_do(stationary: bool, uneven: Path, tmp_path: Path) -
 class Naive(Worker):
     """What Ray makes of an actor that relies on its own memory: it begins anew, and answers."""
 
-    def answer(self, task: Task) -> Any:
+    def answer(self, task: WorkerTask) -> Any:
         return super().answer(task._replace(taken=0))
 
 
@@ -121,22 +121,22 @@ def test_a_worker_answers_for_where_its_episodes_should_be(log: Path) -> None:
     """Whatever it was asked before: calls may come again, late, or of another run."""
     dataset = Dataset.of(log)
     assert dataset is not None
-    worker = Worker(Pieces.of(dataset, HowToRead(), 64), 0, len(dataset.units), 1)
-    notes, _ = worker.read(HowToRead(horizon=worker.extent(False).longest), 64)
+    worker = Worker(Pieces.of(dataset, ReadOptions(), 64), 0, len(dataset.units), 1)
+    notes, _ = worker.read(ReadOptions(horizon=worker.extent(False).longest), 64)
     assert notes is not None
     letters = len(notes.vocabulary.letters)
-    agreed = Agreed(HowToRead(), 64, notes.digest, notes.vocabulary, np.arange(letters))
-    task = Task(agreed, Some(0, np.zeros(0, np.uint8)), 0, Groups())
+    agreed = PartPosition(ReadOptions(), 64, notes.digest, notes.vocabulary, np.arange(letters))
+    task = WorkerTask(agreed, EpisodeSubset(0, np.zeros(0, np.uint8)), 0, Groups())
     apart = Move(0, np.zeros(1, int), np.arange(letters))  # by the first letter
     further = Move(1, np.arange(letters), np.arange(letters**2))  # by the first two
     together = Move(0, np.zeros(1, int), np.zeros(letters, int))
     first, second = task._replace(run=1, moves=(apart,)), task._replace(run=1, taken=1, moves=(further,))
     other = task._replace(run=2, moves=(together,))
-    assert worker.answer(second) == Behind(0)
+    assert worker.answer(second) == WorkerBehind(0)
     one, two = worker.answer(first), worker.answer(second)
     assert len(one) < len(two) and worker.answer(second) == two
     assert worker.answer(first) == one and worker.answer(first) == one and worker.answer(second) == two
-    assert worker.answer(other) == [0] and worker.answer(second) == Behind(0)
+    assert worker.answer(other) == [0] and worker.answer(second) == WorkerBehind(0)
     assert worker.answer(first) == one and worker.answer(other) == [0]
     assert worker.answer(task._replace(run=3, moves=(apart, further))) == two
 
@@ -144,10 +144,10 @@ def test_a_worker_answers_for_where_its_episodes_should_be(log: Path) -> None:
 class Groups:
     """The candidates that some episode is in."""
 
-    def __call__(self, view: View) -> list[int]:
+    def __call__(self, view: EpisodesView) -> list[int]:
         return np.unique(view.group).tolist()
 
-    def together(self, answers: list[list[int]]) -> list[int]:
+    def combine(self, answers: list[list[int]]) -> list[int]:
         return sorted(set().union(*answers))
 
 
@@ -229,7 +229,7 @@ def test_the_bar_moves_on_within_a_layer_and_never_back(log: Path) -> None:
     dataset, seen = Dataset.of(log), []
     assert dataset is not None
     with Here.of(2).reading() as read:
-        scattered, _ = read(dataset, HowToRead(), Room(1 << 30))
+        scattered, _ = read(dataset, ReadOptions(), MemoryBudget(1 << 30))
     layers = watched(scattered, lambda done, of: seen.append((done, of)))
     layers(2, 10)
     for done in (5, 3, 8, 10):

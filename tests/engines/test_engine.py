@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from suffice.data.loading import Data
-from suffice.data.streaming import Reader, read_stored
+from suffice.data.streaming import ExternalReader, read_stored
 from suffice.domains.tasks.corridor import Corridor
 from suffice.engines.blocks import BlockEngine
 from suffice.engines.engine import EngineOptions, Local, engine_of, running
@@ -29,12 +29,12 @@ class Apart:
         self.open = False
 
     @contextmanager
-    def _reading(self) -> Iterator[Reader | None]:
+    def _reading(self) -> Iterator[ExternalReader | None]:
         self.open = True
         yield read_stored
         self.open = False
 
-    def reading(self) -> AbstractContextManager[Reader | None]:
+    def reading(self) -> AbstractContextManager[ExternalReader | None]:
         return self._reading()
 
     def refuse(self, *logs: Data) -> None:

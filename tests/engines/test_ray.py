@@ -17,10 +17,10 @@ import suffice
 from suffice import EngineError, Ray
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
-from suffice.data.logs.reading import HowToRead
-from suffice.data.streaming import Room
+from suffice.data.logs.reading import ReadOptions
+from suffice.data.streaming import MemoryBudget
 from suffice.engines import ray as engine_module
-from suffice.engines.ray import RayCrew
+from suffice.engines.ray import RayWorkerPool
 from support.fake_workers import scattered_log
 
 ray = pytest.importorskip("ray")
@@ -66,12 +66,12 @@ class Meanwhile:
     """Does something when workers are called for the n-th time to answer: before, or while they are at work."""
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, n: int, what: Callable[[RayCrew], None], during: bool = False
+        self, patch: pytest.MonkeyPatch, n: int, what: Callable[[RayWorkerPool], None], during: bool = False
     ) -> None:
         self.done = False
-        each, wait, calls = RayCrew.each, ray.wait, count(1)
+        each, wait, calls = RayWorkerPool.each, ray.wait, count(1)
 
-        def called(crew: RayCrew, call: str, arguments: Any) -> Any:
+        def called(crew: RayWorkerPool, call: str, arguments: Any) -> Any:
             if call == "answer" and next(calls) == n:
                 if during:
                     patch.setattr(ray, "wait", lambda *refs, **how: once(crew) or wait(*refs, **how))
@@ -79,12 +79,12 @@ class Meanwhile:
                     once(crew)
             return each(crew, call, arguments)
 
-        def once(crew: RayCrew) -> None:
+        def once(crew: RayWorkerPool) -> None:
             if not self.done:
                 self.done = True
                 what(crew)
 
-        patch.setattr(RayCrew, "each", called)
+        patch.setattr(RayWorkerPool, "each", called)
 
 
 def seen_by(actors: list[Any], look: Callable[[], Any]) -> list[Any]:
@@ -102,7 +102,7 @@ def test_killed_workers(machines: Any, learned: Callable[..., bytes], monkeypatc
     alone = learned()
     pids: list[int] = []
 
-    def kill(crew: RayCrew) -> None:
+    def kill(crew: RayWorkerPool) -> None:
         pids[:] = pids or seen_by(crew.actors, os.getpid)
         os.kill(pids.pop(), signal.SIGKILL)
 
@@ -115,7 +115,7 @@ def test_killed_workers(machines: Any, learned: Callable[..., bytes], monkeypatc
 def test_a_restarted_actor(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learned(stationary=True)
 
-    def restart(crew: RayCrew) -> None:
+    def restart(crew: RayWorkerPool) -> None:
         ray.kill(crew.actors[0], no_restart=False)
 
     restarted = Meanwhile(monkeypatch, 1, restart)
@@ -129,7 +129,7 @@ def test_a_lost_machine(machines: Any, learned: Callable[..., bytes], monkeypatc
         machines.wait_for_nodes()
         where: list[str] = []
 
-        def lose(crew: RayCrew, lost: Any = lost, where: list[str] = where) -> None:
+        def lose(crew: RayWorkerPool, lost: Any = lost, where: list[str] = where) -> None:
             where += seen_by(crew.actors, lambda: ray.get_runtime_context().get_node_id())
             machines.remove_node(lost, allow_graceful=False)
 
@@ -148,10 +148,10 @@ def test_a_worker_that_keeps_dying(
     """The run ends, and goes on from its checkpoint once the worker lives."""
     alone = learned()
     monkeypatch.setattr(engine_module, "AGAIN", 1)
-    share = RayCrew.share
-    dying = Meanwhile(monkeypatch, 6, lambda crew: monkeypatch.setattr(RayCrew, "share", poisoned))
+    share = RayWorkerPool.share
+    dying = Meanwhile(monkeypatch, 6, lambda crew: monkeypatch.setattr(RayWorkerPool, "share", poisoned))
 
-    def poisoned(crew: RayCrew, thing: Any) -> Any:
+    def poisoned(crew: RayWorkerPool, thing: Any) -> Any:
         return share(crew, Deadly())
 
     with pytest.raises(EngineError, match=r"worker . of 2 died 2 times in a row"):
@@ -162,7 +162,7 @@ def test_a_worker_that_keeps_dying(
 
 
 class Deadly:
-    """A question that nobody survives."""
+    """A query that nobody survives."""
 
     def __reduce__(self) -> Any:
         return os.kill, (Itself(), signal.SIGKILL)
@@ -181,7 +181,7 @@ def test_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.Monke
     dataset, seen = Dataset.of(log), []
     assert dataset is not None
     with Ray(1).reading() as read:
-        read(dataset, HowToRead(), Room(1 << 30, 1, lambda done, of: seen.append((done, of))))
+        read(dataset, ReadOptions(), MemoryBudget(1 << 30, 1, lambda done, of: seen.append((done, of))))
     assert seen and all(0 <= done <= of for done, of in seen)
 
 
@@ -189,7 +189,7 @@ def test_complaints_of_workers(tmp_path: Path) -> None:
     """Another version, or a machine that does not have the log."""
     dataset = Dataset.of(scattered_log(tmp_path / "log"))
     assert dataset is not None
-    pieces = Pieces.of(dataset, HowToRead(), 64)
+    pieces = Pieces.of(dataset, ReadOptions(), 64)
     for file in dataset.files:
         file.rename(tmp_path / file.name)
     for version, told in (
@@ -216,7 +216,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def test_workers_that_do_not_help_are_told_of() -> None:
-    chosen, own = engine_module.Reader(None, Ray(1000)), engine_module.Reader(None, Ray())
+    chosen, own = engine_module.RayReader(None, Ray(1000)), engine_module.RayReader(None, Ray())
     assert list(chosen._doubts(36, 2)) == [
         "36 of 1,000 workers counted, as each takes whole row groups of the log",
         "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",

@@ -23,13 +23,13 @@ from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
 from suffice.errors import SufficeError
 from suffice.evidence import adaptive
-from suffice.evidence.adaptive import LADDER, AdaptiveLanguages, Needed
+from suffice.evidence.adaptive import LADDER, AdaptiveLanguages, FamiliesNeeded
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.languages import Family
 from suffice.kernels import words
 from suffice.kernels.comparing import evidence
 from suffice.learning.adact_h import Learned, Settings, adact_h
-from suffice.models.header import About
+from suffice.models.header import Header
 from suffice.models.model import Model
 from support.cli import ok, suffice
 from support.literal_learner import CLOSE, SHAPES, meetings, random_log, transitions, walk
@@ -66,7 +66,7 @@ def assert_agreement(episodes: Episodes, ladder: AdaptiveLanguages, bound: str, 
     assert meetings(learned.rdp) == walk(episodes, truth.tau)
     for found, right in zip(learned.decisions, truth.decisions, strict=True):
         assert isinstance(right, LadderDecision)
-        verdict = found.verdict
+        verdict = found.placement
         assert (found.n, verdict.promoted, verdict.nearest) == (right.n, right.promoted, right.nearest)
         if right.threshold is not None:
             assert math.isclose(verdict.distance, right.distance, **CLOSE)
@@ -103,7 +103,7 @@ def test_the_logs_compared_climb() -> None:
         how = Settings(climbing(*LADDERS[name]), BOUNDS[bound], SHAPES[shape]["delta"])
         learned = adact_h(random_log("1,1,1", shape, seed), how)
         needed |= {(name, r) for r in learned.needed.layers}
-        nearest |= {d.verdict.nearest for d in learned.decisions}
+        nearest |= {d.placement.nearest for d in learned.decisions}
     assert set(product(("two", "down"), (0, 1))) <= needed
     assert {0, 1} <= nearest
 
@@ -244,7 +244,7 @@ def test_what_one_step_cannot_show_takes_words_or_pairs_of_languages(episodes: E
     learned = adact_h(episodes, Settings(AdaptiveLanguages()))
     assert learned.rdp.layers[1] == 2
     assert LADDER[learned.needed.layers[0]] == needed
-    witness = describe_witness(learned.decisions[1].verdict.witness, learned.rdp.alphabet)
+    witness = describe_witness(learned.decisions[1].placement.witness, learned.rdp.alphabet)
     assert (", later " in witness or ", directly followed by " in witness) == (needed.j == 2)
     assert ("both (" in witness or "either (" in witness) == (needed.k == 2)
 
@@ -287,13 +287,13 @@ def test_impossible_ladders_are_refused(ladder: tuple[Family, ...]) -> None:
 
 def test_the_sentence() -> None:
     ladder = (SMALL, CONJUNCTIONS, Family(1, 1, 2))
-    said = Needed(ladder, (0, 0, 1, 0, 1, -1), ()).sentence
+    said = FamiliesNeeded(ladder, (0, 0, 1, 0, 1, -1), ()).sentence
     assert said == (
         "Languages needed: X_1,1,1 in layers 1 to 2, 4, conjunctions in layers 3, 5; nothing larger was needed."
     )
-    assert Needed(ladder, (2, -1), ()).sentence == "Languages needed: X_1,1,2 in layer 1."
-    assert Needed(ladder, (-1, -1), ()).sentence == "Languages needed: none."
-    left = Needed(ladder, (1, -1), ladder[2:]).sentence
+    assert FamiliesNeeded(ladder, (2, -1), ()).sentence == "Languages needed: X_1,1,2 in layer 1."
+    assert FamiliesNeeded(ladder, (-1, -1), ()).sentence == "Languages needed: none."
+    left = FamiliesNeeded(ladder, (1, -1), ladder[2:]).sentence
     assert left == "Languages needed: conjunctions in layer 1; X_1,1,2 was too large to ask."
 
 
@@ -307,7 +307,7 @@ def test_files_keep_what_was_needed_and_old_ones_load(tmp_path: Path) -> None:
     assert loaded.about.needed.ladder == [str(family) for family in LADDER]
     old = msgspec.to_builtins(model.about)
     del old["needed"]
-    assert msgspec.convert(old, About).needed is None
+    assert msgspec.convert(old, Header).needed is None
 
 
 @pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")

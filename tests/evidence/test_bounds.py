@@ -50,7 +50,7 @@ def test_thresholds_of_prefixes_have_the_constants_of_the_paper(statistic: str, 
     aro = 2 * 3 * 2
     second = learned.decisions[1]
     expected = math.sqrt(factor * math.log(constant * aro**horizon / delta) / min(second.n, 500 - second.n))
-    assert second.verdict.threshold == pytest.approx(expected)
+    assert second.placement.threshold == pytest.approx(expected)
     assert learned.languages == (2 * aro**3, 2 * aro**2, 2 * aro, 0)
 
 

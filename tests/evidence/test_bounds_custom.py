@@ -58,7 +58,7 @@ def fixed() -> Iterator[Fixed]:
 def test_custom_bound_decides_by_its_own_threshold() -> None:
     episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
     learned = adact_h(episodes, Settings(bound=Fixed()))
-    tested = [d.verdict for d in learned.decisions if d.verdict.threshold is not None]
+    tested = [d.placement for d in learned.decisions if d.placement.threshold is not None]
     assert {verdict.threshold for verdict in tested} == {0.5}
     assert any(verdict.promoted for verdict in tested) and not all(verdict.promoted for verdict in tested)
     assert all((verdict.distance or 0.0) >= 0.5 for verdict in tested if verdict.promoted)
@@ -73,10 +73,10 @@ def test_custom_bound_on_p_values_is_without_tarone_s_correction(metric: str) ->
     episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
     learned = adact_h(episodes, Settings(statistic, Bonferroni(), delta=0.01))
     for d in learned.decisions:
-        if d.verdict.threshold:
-            assert d.verdict.threshold == pytest.approx(math.log(learned.languages[d.layer - 1] / 0.01))
+        if d.placement.threshold:
+            assert d.placement.threshold == pytest.approx(math.log(learned.languages[d.layer - 1] / 0.01))
     corrected = adact_h(episodes, Settings(statistic, FISHER_EXACT, delta=0.01))
-    assert max(d.verdict.threshold or 0 for d in corrected.decisions) < math.log(learned.languages[0] / 0.01)
+    assert max(d.placement.threshold or 0 for d in corrected.decisions) < math.log(learned.languages[0] / 0.01)
 
 
 def test_custom_bound_without_sample_sizes_has_none(fixed: Fixed) -> None:

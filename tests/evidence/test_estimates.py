@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from suffice.errors import SufficeError
-from suffice.evidence.estimates import BLOCK, Estimate, Moments, exact_sum
+from suffice.evidence.estimates import BLOCK_NUMBERS, Estimate, Moments, exact_sum
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WEIGHT = st.integers(0, 2**40) | st.integers(0, 3)
@@ -54,7 +54,7 @@ def test_means_are_rounded_once_and_errors_never_missing(numbers: np.ndarray) ->
 
 def test_more_numbers_than_a_block_with_weights_of_ten_thousand_million() -> None:
     rng = np.random.default_rng(0)
-    numbers, weight = rng.normal(size=BLOCK + 3), rng.integers(0, 10**10, BLOCK + 3)
+    numbers, weight = rng.normal(size=BLOCK_NUMBERS + 3), rng.integers(0, 10**10, BLOCK_NUMBERS + 3)
     each = zip(weight.tolist(), numbers.tolist(), strict=True)
     assert exact_sum(numbers, weight) == sum(Fraction(w) * Fraction(x) for w, x in each)
     assert float(exact_sum(numbers)) == math.fsum(numbers)

@@ -13,7 +13,7 @@ from suffice.evidence import prefix_sketch
 from suffice.evidence.bounds import BOUNDS, FISHER_EXACT, PAPER
 from suffice.evidence.prefix_sketch import PrefixSketches, Sketcher
 from suffice.evidence.prefix_tree import PrefixCounts, PrefixTree
-from suffice.evidence.sketch import BYTES_PER_CELL, BYTES_PER_KEY, CountMinSketch, Shape
+from suffice.evidence.sketch import BYTES_PER_COUNTER, BYTES_PER_KEY, CountMinSketch, Shape
 from suffice.kernels import comparing, sketches
 from suffice.learning.adact_h import Settings, adact_h
 from support.samples import NEVER_DISTINCT, coins, parts_at, sample_of
@@ -34,7 +34,7 @@ def test_rows_and_columns_are_those_of_the_accuracy() -> None:
 
 def test_a_sketch_becomes_cells_exactly_when_they_are_the_smaller() -> None:
     shape = Shape(2, 16, seed=0)
-    most = shape.depth * shape.width * BYTES_PER_CELL // BYTES_PER_KEY
+    most = shape.depth * shape.width * BYTES_PER_COUNTER // BYTES_PER_KEY
     sketch = CountMinSketch(shape)
     for key in range(most):
         sketch.add(keys(key, key), np.array([1, 2]))

@@ -24,12 +24,12 @@ from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import MOST_LEAVES, PrefixCounts, refuse_if_too_large
-from suffice.evidence.sketch import LARGEST, CountMinSketch, Shape
+from suffice.evidence.sketch import LARGEST_COUNT, CountMinSketch, Shape
 from suffice.evidence.statistic import Statistic
 from suffice.kernels import comparing, evidence, patterns, tables
 from suffice.kernels.comparing import FISHER
 from suffice.learning.adact_h import Settings, adact_h
-from suffice.planning.off_policy import judge
+from suffice.planning.off_policy import evaluate_off_policy
 from suffice.planning.planner import Planning
 from suffice.planning.regorl import Solution, Split, regorl
 
@@ -71,9 +71,11 @@ def test_the_automaton_of_ten_thousand_million_episodes_is_that_of_few(statistic
         learned = adact_h(log(times), Settings(statistic, bound=bound, threads=3))
         assert learned.rdp.counts.tolist() == (few.counts // 1000 * times).tolist()
         assert int(learned.rdp.counts[0].sum()) == times * ONCE > 2**31
-        merged = [d.verdict for d in learned.decisions if not d.verdict.promoted]
+        merged = [d.placement for d in learned.decisions if not d.placement.promoted]
         assert merged and all(v.distance == 0 for v in merged)
-        apart = [d.verdict.distance for d in learned.decisions if d.verdict.promoted and d.verdict.distance is not None]
+        apart = [
+            d.placement.distance for d in learned.decisions if d.placement.promoted and d.placement.distance is not None
+        ]
         assert apart and all(math.isfinite(distance) and distance > 0 for distance in apart)
 
 
@@ -97,7 +99,7 @@ def _finite(solution: Solution) -> bool:
 
 
 def test_held_out_episodes_judge_a_plan_whatever_they_weigh() -> None:
-    few, many = (judge(regorl(log(n)).planned, regorl(log(n)).plan, log(n)) for n in (1000, MOST))
+    few, many = (evaluate_off_policy(regorl(log(n)).planned, regorl(log(n)).plan, log(n)) for n in (1000, MOST))
     assert many.episodes == MOST * ONCE
     for name in ("log", "model_based", "importance", "doubly_robust"):
         one, other = getattr(few, name), getattr(many, name)
@@ -185,9 +187,9 @@ def test_a_sketch_counts_beyond_32_bits_and_refuses_before_it_wraps() -> None:
     assert exact.query(keys[:3]).tolist() == [2**53 + 2, 2**32, 0]
     for full in (dense, exact):
         with pytest.raises(SettingsError, match="counts up to"):
-            full.add(keys[:2], np.array([LARGEST - 10, LARGEST - 10]))
+            full.add(keys[:2], np.array([LARGEST_COUNT - 10, LARGEST_COUNT - 10]))
     other = CountMinSketch(dense.shape)
-    other.add(keys, np.full(9, LARGEST // 9))
+    other.add(keys, np.full(9, LARGEST_COUNT // 9))
     with pytest.raises(SettingsError, match="counts up to"):
         dense.merge(other)
     assert dense.total == 9 * (2**53 + 1)
@@ -202,12 +204,13 @@ def test_counters_of_bits_carry_beyond_32_bits() -> None:
     words = rng.integers(0, 2**64, 9, dtype=np.uint64)
     more = [sum(int(word) >> lane & 1 for word in words) for lane in range(64)]
     for power in (3, 31, 32, 33, 39):
-        slices = np.zeros(patterns.LEVELS, np.uint64)
-        for level in range(patterns.LEVELS):
+        slices = np.zeros(patterns.COUNTER_BITS, np.uint64)
+        for level in range(patterns.COUNTER_BITS):
             slices[level] = np.uint64(2**64 - 1) * np.uint64(((1 << power) - 3) >> level & 1)
         patterns._add_lanes(words, slices)
         counted = [
-            sum((int(slices[level]) >> lane & 1) << level for level in range(patterns.LEVELS)) for lane in range(64)
+            sum((int(slices[level]) >> lane & 1) << level for level in range(patterns.COUNTER_BITS))
+            for lane in range(64)
         ]
         assert counted == [(1 << power) - 3 + n for n in more]
 

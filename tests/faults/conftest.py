@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faults.harness import here
-from suffice.data.streaming import Room
+from suffice.data.streaming import MemoryBudget
 
 Undisturbed = Callable[..., bytes]
 
@@ -18,8 +18,8 @@ IN_PIECES = ("--memory", "500MB")
 @pytest.fixture
 def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every log is read in pieces, however small; children inherit that."""
-    monkeypatch.setattr(Room, "holds", lambda room, dataset: False)
-    monkeypatch.setattr(Room, "rows", property(lambda room: 100))
+    monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)
+    monkeypatch.setattr(MemoryBudget, "rows", property(lambda room: 100))
 
 
 @pytest.fixture(autouse=True)

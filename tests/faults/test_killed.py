@@ -194,7 +194,7 @@ def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undis
         def merge(*_: object) -> None:
             raise AssertionError("a layer was worked out again")
 
-        adact_h._Run._merge = merge  # type: ignore[assignment,method-assign]
+        adact_h._LayerLearner._merge = merge  # type: ignore[assignment,method-assign]
 
     assert suffice(*learn(log, tmp_path, LAYERS), fault=fault).code == 0
     assert (tmp_path / "a.model").read_bytes() == expected

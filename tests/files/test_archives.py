@@ -123,7 +123,7 @@ def test_sizes_beyond_the_most_are_refused_whatever_the_file(tmp_path: Path, mon
     small = Kind(KIND.name, KIND.format, 1, ModelError, KIND.remake, KIND.make, most_bytes=MIB)
     with pytest.raises(ModelError, match="would unpack to"), opened(path, small):
         pass
-    monkeypatch.setattr(json_text, "LARGEST", 20)
+    monkeypatch.setattr(json_text, "LARGEST_JSON", 20)
     assert "header.json is larger than" in refusal(path)
 
 
@@ -202,7 +202,9 @@ def test_deep_json_is_refused(tmp_path: Path, deep: bytes) -> None:
 )
 def test_depth_is_of_brackets_outside_text(text: bytes, depth: int) -> None:
     assert json_text.depth(text) == depth
-    far = b'["' + b"[" * json_text.PIECE + b'", ' + b"[]," * json_text.PIECE  # beyond what is looked at together
+    far = (
+        b'["' + b"[" * json_text.BRACKETS_AT_A_TIME + b'", ' + b"[]," * json_text.BRACKETS_AT_A_TIME
+    )  # beyond what is looked at together
     assert json_text.depth(far + text) == max(2, depth + 1)
 
 

@@ -26,7 +26,7 @@ from suffice.domains.pomdp.domain import PomdpDomain
 from suffice.errors import SufficeError
 from suffice.files.run_notes import load_run_notes
 from suffice.models.export import to_dot, to_json
-from suffice.models.log_check import look_ahead
+from suffice.models.log_check import check_log
 from suffice.models.model import Model
 from suffice.view.explorer.page import page_of
 from suffice.view.report.content import content_of
@@ -102,7 +102,7 @@ def use_log(path: Path) -> None:
     episodes, report = read_log(path)
     episodes.digest()
     if episodes.n <= 100 and episodes.horizon <= 10:
-        print_contents(episodes, report, look_ahead(episodes))
+        print_contents(episodes, report, check_log(episodes))
         print_states(suffice.learn(episodes))
 
 

@@ -8,7 +8,7 @@ import pytest
 from suffice.lab import scoring
 from suffice.lab.curves import cost, families, noise, sketches, summaries
 from suffice.lab.curves.cost import COST
-from suffice.lab.curves.families import FAMILIES
+from suffice.lab.curves.families import FAMILY_STUDY
 from suffice.lab.curves.noise import NOISE
 from suffice.lab.curves.sketches import SKETCHES
 from suffice.lab.experiment import Experiment, Result
@@ -16,7 +16,7 @@ from suffice.lab.paper import TABLE_1
 from suffice.lab.study import Study
 from suffice.lab.truth import truth_for
 
-STUDIES = (COST, SKETCHES, FAMILIES, NOISE)
+STUDIES = (COST, SKETCHES, FAMILY_STUDY, NOISE)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class TestFamilies:
         ]
         refused = row.experiment("2,2,1/fisher", n, families.SEEDS[0])
         runs.append(Result(experiment=refused, stopped="refused: too large", limit=1.0))
-        text = FAMILIES.analyse(by_id(runs)).text
+        text = FAMILY_STUDY.analyse(by_id(runs)).text
         states = rows_of(text, "states")[0]
         assert states[1] == "9 → –" and states[5] == "refused → –"
         assert rows_of(text, "gained")[0][1] == "1.00 → –"

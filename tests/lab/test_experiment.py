@@ -36,7 +36,7 @@ from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.lab import learners, store
 from suffice.lab.experiment import Experiment, Result, distinct, options_of
-from suffice.lab.learner import Found
+from suffice.lab.learner import LearnerResult
 from suffice.lab.learners import find
 from suffice.lab.paper import TABLE_1
 from suffice.lab.peers import alergia
@@ -47,7 +47,7 @@ from suffice.lab.scoring import match_states, value_of
 from suffice.lab.truth import ground_truth
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.controller import Controller
 from suffice.planning.regorl import regorl
 
@@ -337,7 +337,7 @@ OURS: dict[str, Callable[[Episodes, float], Learned]] = {
     "prefixes/paper": adact(PrefixCounts(), PAPER),
     "sketch/paper": adact(PrefixSketches(0), PAPER),
     "layers": lambda episodes, delta: learn_layers(episodes, Settings(delta=delta)),
-    "stationary": lambda episodes, delta: tie(episodes, Settings(delta=delta)),
+    "stationary": lambda episodes, delta: learn_stationary(episodes, Settings(delta=delta)),
 }
 
 
@@ -349,7 +349,7 @@ def test_all_learners_of_ours_are_known_here() -> None:
 
 
 @cache
-def found_by(name: str, delta: float) -> Found:
+def found_by(name: str, delta: float) -> LearnerResult:
     return find(name, a_log("t-maze", 4, 2000, SHORT), delta, None)
 
 

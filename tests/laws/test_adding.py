@@ -137,8 +137,10 @@ def test_threads_do_not_matter_to_the_bit(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "LEAST_SHARD", 1)
-        patch.setattr(local, "SMALL", small)  # of no table, some, or all: threads look ahead only with small ones,
-        patch.setattr(local, "FEW", few)  # and count only a few groups
+        patch.setattr(
+            local, "SMALL_CELLS", small
+        )  # of no table, some, or all: threads look ahead only with small ones,
+        patch.setattr(local, "FEW_GROUPS", few)  # and count only a few groups
         for plan in (LanguagePlan, PrefixPlan, SketchPlan):
             patch.setattr(plan, "divides", True)
         runs = [adact_h(episodes, Settings(STATISTICS[name], bound, delta, threads=n)) for n in (1, 2, 3)]
@@ -172,7 +174,7 @@ def test_a_weight_is_a_repetition(name: str, light: Episodes, bound: Any, delta:
 def without_words(learned: Learned) -> tuple[Any, ...]:
     """All but the witnesses, which name symbols."""
     arrays, decisions, *rest = everything(learned)
-    return arrays, [d._replace(verdict=d.verdict._replace(witness=None)) for d in decisions], *rest
+    return arrays, [d._replace(placement=d.placement._replace(witness=None)) for d in decisions], *rest
 
 
 @every_statistic

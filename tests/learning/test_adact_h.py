@@ -70,7 +70,7 @@ def test_the_logs_compared_lead_to_splits_and_merges(name: str, bound: str) -> N
         )
         for seed in range(SEEDS):
             decisions = adact_h(random_log(name, shape, seed), how).decisions
-            verdicts += [d.verdict for d in decisions if d.verdict.threshold is not None]
+            verdicts += [d.placement for d in decisions if d.placement.threshold is not None]
     assert sum(v.promoted for v in verdicts) >= 5
     assert sum(not v.promoted for v in verdicts) >= 20
     assert any(v.nearest != 0 for v in verdicts)  # not only the first state of a layer
@@ -175,7 +175,7 @@ def test_a_candidate_below_the_cut_joins_the_nearest_state() -> None:
     whole, cut = adact_h(episodes), adact_h(episodes, Settings(cut=0.02))
     assert whole.rdp.layers.tolist() == [1, 3, 1] and whole.forced_share == 0
     assert cut.rdp.layers.tolist() == [1, 2, 1]
-    rare = cut.decisions[2].verdict
+    rare = cut.decisions[2].placement
     assert rare.forced and not rare.promoted and rare.distance > rare.threshold and rare.target == rare.nearest
     assert cut.forced_share == 10 / 600
 
@@ -205,10 +205,10 @@ def test_forced_share_is_the_share_of_suffixes_that_joined_by_force() -> None:
         episodes = random_episodes(np.random.default_rng(seed), 3, 2, 2, 2, 4, 900, weighted=True)
         learned = adact_h(episodes, Settings(delta=0.1, cut=0.04))
         tested = [d for d in learned.decisions if d.layer <= 3]
-        forced = [d.n for d in tested if not d.verdict.promoted and d.verdict.distance >= d.verdict.threshold]
+        forced = [d.n for d in tested if not d.placement.promoted and d.placement.distance >= d.placement.threshold]
         shares.append(sum(forced) / sum(d.n for d in tested))
         assert learned.forced_share == pytest.approx(shares[-1])
-        assert all(d.n >= 0.04 * episodes.total for d in tested if d.verdict.promoted)
+        assert all(d.n >= 0.04 * episodes.total for d in tested if d.placement.promoted)
     assert max(shares) > 0
 
 
@@ -234,7 +234,7 @@ def test_the_promise_adds_up(bound: str) -> None:
     promise = learned.promise
     tested = [d for t in (1, 2, 3) for d in [d for d in learned.decisions if d.layer == t][1:]]
     assert promise.tests == len(tested) and promise.split == pytest.approx(0.01 * len(tested))
-    merged = sorted((d.verdict.detectable, d.n) for d in tested if not d.verdict.promoted)
+    merged = sorted((d.placement.detectable, d.n) for d in tested if not d.placement.promoted)
     worst = [d for d, n in merged for _ in range(n)]
     assert promise.detectable_worst == worst[-1]
     assert promise.detectable == worst[(len(worst) - 1) // 2]
@@ -267,7 +267,7 @@ def test_impossible_settings_are_refused_by_the_name_of_their_option(wrong: dict
 def test_the_witness_of_t_maze_is_the_reason_for_its_memory() -> None:
     """Of 4⁵ runs one wins, after one cue by going north at last, after the other by going south."""
     learned = [adact_h(t_maze(100_000, s)) for s in range(3)]
-    told = [describe_witness(one.decisions[1].verdict.witness, one.rdp.alphabet) for one in learned]
+    told = [describe_witness(one.decisions[1].placement.witness, one.rdp.alphabet) for one in learned]
     found = {re.search("action = [NS] and reward = 4: .*", text)[0] for text in told}
     assert any("action = N and reward = 4" in text for text in found)
     assert {0.0, 0.001} == {round(float(p), 3) for text in found for p in re.findall(r"\d\.\d+", text)}
@@ -294,7 +294,7 @@ def holds(text: str, suffix: list[tuple[Any, Any, float]]) -> bool:
 def test_a_witness_says_what_differs_most_and_how_much(seed: int) -> None:
     episodes = random_episodes(np.random.default_rng(seed), 1 + seed % 3, 2, 3, 2, 3, 400, n_features=2, early_end=0.2)
     first, second = adact_h(episodes, settings("conjunctions", "paper")).decisions[:2]
-    told = describe_witness(second.verdict.witness, episodes.alphabet)
+    told = describe_witness(second.placement.witness, episodes.alphabet)
     text, p1, p2 = re.fullmatch(r"(.*): ([\d.]+) against ([\d.]+)", told).groups()
     shown = len(p1.split(".")[1])
     sides = [
@@ -302,5 +302,5 @@ def test_a_witness_says_what_differs_most_and_how_much(seed: int) -> None:
         for code in (episodes.symbols()[0][d.symbol, 1] for d in (second, first))
     ]
     frequencies = [sum(holds(text, suffix) for suffix in side) / len(side) for side in sides]
-    assert abs(frequencies[0] - frequencies[1]) == pytest.approx(second.verdict.distance)
+    assert abs(frequencies[0] - frequencies[1]) == pytest.approx(second.placement.distance)
     assert [float(p1), float(p2)] == [pytest.approx(f, abs=0.51 * 10**-shown) for f in frequencies]

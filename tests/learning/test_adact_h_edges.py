@@ -81,7 +81,7 @@ def _see_numbers(episodes: Episodes, settings: Settings) -> None:
     learned = adact_h(episodes, settings)
     assert int(learned.rdp.counts[0].sum()) == episodes.total
     for decision in learned.decisions:
-        verdict = decision.verdict
+        verdict = decision.placement
         numbers = [verdict.distance, verdict.threshold, verdict.detectable]
         assert all(x is None or (math.isfinite(x) and x >= 0) for x in numbers), verdict
         if verdict.promoted and verdict.nearest is not None:
@@ -183,12 +183,12 @@ def test_at_the_threshold_samples_are_distinct_and_just_below_it_they_are_not(na
 
 def test_a_whole_run_keeps_to_that_rule() -> None:
     tested = [
-        decision.verdict
+        decision.placement
         for statistic in (*STATISTICS.values(), AdaptiveLanguages())
         for decision in adact_h(
             coins(np.random.default_rng(0), 2, 600, effect=0.9), Settings(statistic, PAPER, 0.5)
         ).decisions
-        if decision.verdict.threshold is not None and decision.verdict.distance is not None
+        if decision.placement.threshold is not None and decision.placement.distance is not None
     ]
     assert any(v.promoted for v in tested) and not all(v.promoted for v in tested)
     assert all(v.promoted == (v.distance >= v.threshold) for v in tested)  # type: ignore[operator]

@@ -16,9 +16,9 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.evidence.bounds import BOUNDS, PAPER
 from suffice.evidence.events import Last, RewardIs, Witness
 from suffice.learning.adact_h import Learned, Settings, adact_h
-from suffice.learning.borderline import CLOSE, Doubt, doubts
+from suffice.learning.borderline import BORDERLINE_SHARE, BorderlineMerge, borderline_merges
 from suffice.learning.decisions import Decision
-from suffice.learning.merging import Verdict
+from suffice.learning.merging import Placement
 from suffice.learning.refinement import refine
 from suffice.models.model import Model
 from suffice.planning.regorl import Solution, regorl
@@ -34,9 +34,9 @@ def t_maze(n: int, seed: int = 1) -> Solution:
     return regorl(TMaze().simulate(n, 5, np.random.default_rng(seed)))
 
 
-def doubts_of(solution: Solution) -> list[Doubt]:
+def doubts_of(solution: Solution) -> list[BorderlineMerge]:
     rdp = solution.learned.rdp
-    return doubts(rdp, solution.learned.decisions, int(rdp.counts[0].sum()), 1)
+    return borderline_merges(rdp, solution.learned.decisions, int(rdp.counts[0].sum()), 1)
 
 
 WITNESS = Witness(Last(RewardIs(1)), 3, 4, 1, 4)
@@ -67,7 +67,7 @@ def test_where_everything_is_decided_there_is_no_doubt() -> None:
     episodes = Corridor().simulate(1000, 5, np.random.default_rng(1))
     learned = adact_h(episodes)
     for looked in (learned, refine(learned, episodes)):
-        assert doubts(looked.rdp, looked.decisions, 1000, 1) == []
+        assert borderline_merges(looked.rdp, looked.decisions, 1000, 1) == []
 
 
 # By hand
@@ -81,12 +81,12 @@ def first_look() -> Learned:
 
 def merge(distance: float | None, threshold: float | None, n: int = 100, **verdict: bool) -> Decision:
     """Of the second candidate of layer 1."""
-    said = Verdict(0, nearest=0, distance=distance, threshold=threshold, witness=WITNESS, **verdict)
+    said = Placement(0, nearest=0, distance=distance, threshold=threshold, witness=WITNESS, **verdict)
     return Decision(1, 0, 1, n, said)
 
 
-def found(*decisions: Decision, power: int = 1) -> list[Doubt]:
-    return doubts(first_look().rdp, decisions, 3000, power)
+def found(*decisions: Decision, power: int = 1) -> list[BorderlineMerge]:
+    return borderline_merges(first_look().rdp, decisions, 3000, power)
 
 
 def test_evidence_grows_with_the_episodes() -> None:
@@ -107,7 +107,7 @@ def test_the_powers_are_those_of_the_bounds() -> None:
 
 
 def test_from_half_of_the_threshold_on_a_merge_is_undecided() -> None:
-    assert CLOSE == 0.5
+    assert BORDERLINE_SHARE == 0.5
     assert len(found(merge(4.0, 8.0))) == 1 and found(merge(3.99, 8.0)) == []
 
 
@@ -123,12 +123,12 @@ def test_the_largest_come_first_and_ties_stay_in_order() -> None:
 def test_histories_are_those_of_the_candidate_and_of_the_state_it_joined() -> None:
     rdp = first_look().rdp
     for decision in first_look().decisions:
-        if decision.verdict.promoted or decision.layer > rdp.horizon:
+        if decision.placement.promoted or decision.layer > rdp.horizon:
             continue
-        close = decision._replace(verdict=decision.verdict._replace(distance=1.0, threshold=1.0))
+        close = decision._replace(placement=decision.placement._replace(distance=1.0, threshold=1.0))
         (doubt,) = found(close)
         candidate, joined = doubt.histories
-        target = int(rdp.offsets()[decision.layer]) + decision.verdict.target
+        target = int(rdp.offsets()[decision.layer]) + decision.placement.target
         assert len(candidate) == len(joined) == doubt.layer == decision.layer
         assert rdp.run(candidate) == rdp.run(joined) == target
         assert candidate[-1] == rdp.symbol(decision.symbol)
@@ -174,7 +174,7 @@ def test_learn_and_info_name_what_is_undecided(maze: Path) -> None:
 def test_only_so_many_are_shown_but_all_are_counted(maze: Path) -> None:
     ok("learn", "log.parquet", "-o", "a.model", "--delta", "1e-30")
     loaded = Model.load("a.model")
-    many = doubts(loaded.rdp, loaded.decisions, 10_000, 1)
+    many = borderline_merges(loaded.rdp, loaded.decisions, 10_000, 1)
     assert len(many) > 2
     for shown in (1, 2, 100):
         said = ok("info", "a.model", "--decisions", str(shown))
@@ -186,7 +186,7 @@ def test_bounds_on_differences_ask_for_the_square(maze: Path) -> None:
     """By what the model file says about its bound."""
     ok("learn", "log.parquet", "-o", "a.model", "--bound", "two-sample")
     loaded = Model.load("a.model")
-    square = doubts(loaded.rdp, loaded.decisions, 10_000, 2)
+    square = borderline_merges(loaded.rdp, loaded.decisions, 10_000, 2)
     assert square and all(doubt.episodes > 10_000 for doubt in square)
     said = ok("info", "a.model", "--decisions", "100")
     assert [n for *_, n in told(said)] == [round(doubt.episodes) for doubt in square]
@@ -203,6 +203,6 @@ def test_pairs_that_read_the_same_are_not_shown(monkeypatch: pytest.MonkeyPatch)
     episodes = TMaze().simulate(1000, 5, np.random.default_rng(1))
     model = Model.of(regorl(episodes), episodes)
     one, other = ((None, (0, 1, 1)),), ((None, (1, 1, 0)),)
-    found = [Doubt(1, (one, one), None, 1.0), Doubt(1, (one, other), None, 2.0)]
+    found = [BorderlineMerge(1, (one, one), None, 1.0), BorderlineMerge(1, (one, other), None, 2.0)]
     monkeypatch.setattr("suffice.models.model.doubts", lambda *_: found)
     assert model.undecided() == found[1:]

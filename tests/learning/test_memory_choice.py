@@ -18,8 +18,8 @@ from suffice.data.episodes import Episodes
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.layers import learn_layers
-from suffice.learning.memory_choice import CLEAR, HELD_OUT, Stationarity, is_stationary, surprise
-from suffice.learning.stationary.learner import tie
+from suffice.learning.memory_choice import CLEAR_STANDARD_ERRORS, HELD_OUT, Stationarity, is_stationary, surprise
+from suffice.learning.stationary.learner import learn_stationary
 from support.samples import of_one_feature, rising
 
 
@@ -83,7 +83,7 @@ def test_surprise_is_what_was_not_expected(seed: int) -> None:
     """Of the episodes learned from, and of others, in which there are histories never seen."""
     episodes = log(seed)
     few = episodes.columns(np.arange(6))
-    for rdp in (adact_h(few, Settings(delta=0.3)).rdp, tie(few, Settings(delta=0.3)).rdp):
+    for rdp in (adact_h(few, Settings(delta=0.3)).rdp, learn_stationary(few, Settings(delta=0.3)).rdp):
         assert (rdp.run_all(episodes) == UNSEEN).any(), "or else this would be too easy"
         assert surprise(rdp, few) == pytest.approx(by_definition(rdp, few), rel=1e-9)
         assert surprise(rdp, episodes) == pytest.approx(by_definition(rdp, episodes), rel=1e-9)
@@ -95,7 +95,7 @@ def test_what_always_happens_is_no_surprise() -> None:
     action[0], observation[-1] = DUMMY, STOP
     rewards = np.zeros_like(action)
     episodes = Episodes.from_steps(of_one_feature(1), action, observation, rewards)
-    rdp = tie(episodes).rdp
+    rdp = learn_stationary(episodes).rdp
     assert surprise(rdp, episodes) == pytest.approx(np.zeros(400), abs=0.01)
 
 
@@ -106,7 +106,7 @@ def test_the_numbers_are_those_of_episodes_held_out(seed: int) -> None:
     found = is_stationary(episodes, settings, rng=np.random.default_rng(7))
     some, others, _ = episodes.divide(HELD_OUT, np.random.default_rng(7))
     assert others.total == round(0.3 * episodes.total)
-    in_layers, tied = learn_layers(some, settings).rdp, tie(some, settings).rdp
+    in_layers, tied = learn_layers(some, settings).rdp, learn_stationary(some, settings).rdp
     assert found.states == (in_layers.n_states, tied.n_states)
     weights = [1] * others.n if others.weight is None else others.weight.tolist()
     costs = [
@@ -134,7 +134,8 @@ def test_progress_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gap", "folds"), [(-1.0, True), (0.0, True), (CLEAR * 0.1, True), (CLEAR * 0.1 + 1e-9, False)]
+    ("gap", "folds"),
+    [(-1.0, True), (0.0, True), (CLEAR_STANDARD_ERRORS * 0.1, True), (CLEAR_STANDARD_ERRORS * 0.1 + 1e-9, False)],
 )
 def test_layers_must_be_clearly_better(gap: float, folds: bool) -> None:
     found = Stationarity(0.0, gap, 0.1, (30, 5))

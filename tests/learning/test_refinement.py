@@ -270,14 +270,14 @@ def test_a_second_look_decides_as_by_hand(case: Any, levels: tuple[float, float]
             verdict.symbol,
             verdict.n,
         )
-        assert (decision.verdict.target, decision.verdict.promoted) == (verdict.target, verdict.promoted)
+        assert (decision.placement.target, decision.placement.promoted) == (verdict.target, verdict.promoted)
         if verdict.nearest is not None:
-            assert decision.verdict.nearest == verdict.nearest
-            assert decision.verdict.distance == pytest.approx(verdict.evidence, rel=1e-9, abs=1e-9)
+            assert decision.placement.nearest == verdict.nearest
+            assert decision.placement.distance == pytest.approx(verdict.evidence, rel=1e-9, abs=1e-9)
             last = decision.layer == rdp.horizon + 1
-            assert decision.verdict.threshold == (None if last else pytest.approx(-math.log(levels[1])))
+            assert decision.placement.threshold == (None if last else pytest.approx(-math.log(levels[1])))
             if verdict.promoted:
-                told = describe_witness(decision.verdict.witness, rdp.alphabet)
+                told = describe_witness(decision.placement.witness, rdp.alphabet)
                 assert told == in_words(first, verdict.telling)
     offsets, letters = rdp.offsets(), [tuple(letter) for letter in rdp.letters.tolist()]
     counts = {(q, letters[x]): int(rdp.counts[q, x]) for q, x in np.argwhere(rdp.counts).tolist()}
@@ -314,7 +314,7 @@ def test_among_states_that_nothing_speaks_for_or_against_the_oldest_is_joined() 
     episodes = random_episodes(rng, horizon, 2, 3, 2, 4, n, early_end=0.3)
     learned = replace(adact_h(episodes), settings=Settings(delta=0.3))
     right = oracle.SecondLook(learned.rdp, episodes, lambda candidates: 0.3).run()
-    assert [d.verdict.target for d in refine(learned, episodes).decisions] == [v.target for v in right.verdicts]
+    assert [d.placement.target for d in refine(learned, episodes).decisions] == [v.target for v in right.verdicts]
 
 
 @both_levels
@@ -358,8 +358,10 @@ def test_rare_candidates_found_no_states() -> None:
     for case in CASES:
         episodes = log(case)
         learned = replace(adact_h(episodes, Settings(cut=0.1)), settings=Settings(delta=0.3, cut=0.1))
-        assert all(d.n / episodes.total >= 0.1 for d in learned.decisions if d.verdict.promoted and d.verdict.distance)
-        split = [d for d in refine(learned, episodes).decisions if d.verdict.promoted and d.verdict.distance]
+        assert all(
+            d.n / episodes.total >= 0.1 for d in learned.decisions if d.placement.promoted and d.placement.distance
+        )
+        split = [d for d in refine(learned, episodes).decisions if d.placement.promoted and d.placement.distance]
         assert all(d.n / episodes.total >= 0.1 for d in split)
 
 
@@ -368,9 +370,9 @@ def test_with_a_confidence_every_layer_has_its_own_delta() -> None:
         learned = adact_h(log(case), Settings(confidence=0.9))
         found, horizon = refine(learned, log(case)), log(case).horizon
         right = oracle.SecondLook(learned.rdp, log(case), lambda c, h=horizon: 0.1 / ((h + 1) * c)).run()
-        assert [d.verdict.target for d in found.decisions] == [v.target for v in right.verdicts]
+        assert [d.placement.target for d in found.decisions] == [v.target for v in right.verdicts]
         for layer in range(1, horizon + 1):
-            here = [d.verdict for d in found.decisions if d.layer == layer]
+            here = [d.placement for d in found.decisions if d.layer == layer]
             told = {v.threshold for v in here if not v.promoted}
             assert all(t == pytest.approx(-math.log(0.1 / ((horizon + 1) * len(here)))) for t in told)
         assert found.promise.second_split <= 0.1
@@ -431,7 +433,7 @@ def test_a_single_candidate_leaves_nothing_to_compare() -> None:
     learned = adact_h(from_values([[(None, (0,), 0.0), ("a", None, 1.0)]] * 5))
     found = refine(learned, from_values([[(None, (0,), 0.0), ("a", None, 1.0)]] * 5))
     assert found.rdp.layers.tolist() == [1, 1, 1] and found.promise.tests == 0
-    assert [d.verdict.nearest for d in found.decisions] == [None, None]
+    assert [d.placement.nearest for d in found.decisions] == [None, None]
 
 
 # Memory that is there

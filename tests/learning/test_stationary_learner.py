@@ -26,8 +26,8 @@ from suffice.errors import SufficeError
 from suffice.evidence.events import Chosen, New, Paid
 from suffice.lab.scoring import match_states
 from suffice.learning.adact_h import Learned, Settings
-from suffice.learning.stationary.labels import Labelling, Steps, completed, last_observation
-from suffice.learning.stationary.learner import ROUNDS, tie
+from suffice.learning.stationary.labels import Labelling, PointerLog, completed, last_observation
+from suffice.learning.stationary.learner import MOST_ROUNDS, learn_stationary
 from suffice.learning.stationary.pointers import Round
 from suffice.learning.stationary.settling import _Pass
 from support.samples import coins, everything, from_values, of_one_feature
@@ -46,7 +46,7 @@ def heavier(seed: int) -> tuple[Episodes, Episodes]:
 @pytest.mark.parametrize("seed", range(12))
 def test_where_sides_do_not_matter_a_weight_is_a_repetition(seed: int) -> None:
     """How many episodes there are, what the tree says of them by steps, and what is probable beforehand."""
-    light, heavy = (Steps.of(episodes) for episodes in heavier(seed))
+    light, heavy = (PointerLog.of(episodes) for episodes in heavier(seed))
     start = [one_round(steps, last_observation(steps), Settings(delta=0.2)).choices[0] for steps in (light, heavy)]
     assert start[0] == start[1]
     tau = one_round(light, last_observation(light), Settings(delta=0.2)).tau
@@ -66,7 +66,7 @@ def test_copies_of_an_episode_are_no_evidence(strict: bool) -> None:
         observation[:-1], action[1:] = columns[:, :horizon].T, columns[:, horizon:].T
         nothing = np.zeros_like(action)
         light = Episodes.from_steps(of_one_feature(2), action, observation, nothing, weight.astype(np.int64))
-        assert tie(light, Settings(strict=strict)).rdp.n_states == 2
+        assert learn_stationary(light, Settings(strict=strict)).rdp.n_states == 2
 
 
 def test_a_transition_that_is_not_known_leads_to_where_its_symbol_leads_from_most_states() -> None:
@@ -77,15 +77,17 @@ def test_a_transition_that_is_not_known_leads_to_where_its_symbol_leads_from_mos
 
 def test_the_same_log_gives_the_same_bytes_whatever_the_threads() -> None:
     episodes = TMaze(length=3).simulate(400, 9, np.random.default_rng(3))
-    first = everything(tie(episodes))
-    assert first == everything(tie(episodes)) == everything(tie(episodes, Settings(threads=4)))
+    first = everything(learn_stationary(episodes))
+    assert (
+        first == everything(learn_stationary(episodes)) == everything(learn_stationary(episodes, Settings(threads=4)))
+    )
 
 
 def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
-    tie(log(1), progress=lambda done, of: told.append((done, of)))
-    assert told[-1] == (ROUNDS, ROUNDS) and [done for done, _ in told] == sorted(done for done, _ in told)
-    assert {of for _, of in told} == {ROUNDS} and len(told) >= 3
+    learn_stationary(log(1), progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (MOST_ROUNDS, MOST_ROUNDS) and [done for done, _ in told] == sorted(done for done, _ in told)
+    assert {of for _, of in told} == {MOST_ROUNDS} and len(told) >= 3
 
 
 def learned_by_decisions(found: Learned) -> None:
@@ -110,7 +112,7 @@ def learned_by_decisions(found: Learned) -> None:
 @pytest.mark.parametrize("case", [*range(6), *DOMAINS], ids=str)
 def test_counts_are_of_all_steps_but_the_last(case: Any) -> None:
     episodes = log(case)
-    found = tie(episodes, Settings(delta=0.3))
+    found = learn_stationary(episodes, Settings(delta=0.3))
     learned_by_decisions(found)
     rdp, own = found.rdp, found.rdp.tally(episodes)
     padding = (rdp.letters[:, 0] == PAD)[episodes.word[-1]]
@@ -140,7 +142,10 @@ def exact(rdp: RDP, truth: Stationary) -> bool:
 
 def check_exact(name: str, options: dict[str, str], horizon: int, n: int, seed: int) -> None:
     domain = make(name, options)
-    found, truth = tie(domain.simulate(n, horizon, np.random.default_rng(seed))), stationary_rdp(domain.model(horizon))
+    found, truth = (
+        learn_stationary(domain.simulate(n, horizon, np.random.default_rng(seed))),
+        stationary_rdp(domain.model(horizon)),
+    )
     assert found.rdp.n_states == truth.n_states
     assert exact(found.rdp, truth)
     learned_by_decisions(found)
@@ -163,10 +168,10 @@ def test_a_long_log_is_first_tried_on_a_part_of_it(monkeypatch: pytest.MonkeyPat
     """Then there is one more round, for all episodes, of which decisions tell."""
     domain, told = TMaze(length=3), []  # type: Any, list[tuple[int, int]]
     episodes = domain.simulate(3000, 9, np.random.default_rng(0))
-    monkeypatch.setattr("suffice.learning.stationary.learner.SAMPLE", 1000)
-    found = tie(episodes, progress=lambda done, of: told.append((done, of)))
+    monkeypatch.setattr("suffice.learning.stationary.learner.LABEL_SAMPLE", 1000)
+    found = learn_stationary(episodes, progress=lambda done, of: told.append((done, of)))
     assert exact(found.rdp, stationary_rdp(domain.model(9)))
-    assert told[-1] == (ROUNDS + 1, ROUNDS + 1)
+    assert told[-1] == (MOST_ROUNDS + 1, MOST_ROUNDS + 1)
     assert found.rdp.counts[0].sum() == 3000
     first = next(d for d in found.decisions if d.state == 0)
     assert first.n == found.rdp.taken()[0, first.symbol]
@@ -179,7 +184,7 @@ def false_splits(found: Learned, truth: Stationary) -> int:
     """States whose founder leads where the founder of another led, by the true automaton."""
     true, rdp = truth.rdp(found.rdp.horizon), found.rdp
     histories = rdp.typical_histories()
-    founders = [(d.state, d.symbol) for d in found.decisions if d.verdict.promoted]
+    founders = [(d.state, d.symbol) for d in found.decisions if d.placement.promoted]
     meant = Counter(true.run((*histories[q], rdp.symbol(y))) for q, y in founders)
     assert UNSEEN not in meant
     return sum(n - 1 for n in meant.values())
@@ -194,7 +199,7 @@ def test_states_are_rarely_split_where_the_truth_has_one(domain: Domain, n: int,
     """Of tests at δ a share of at most δ errs."""
     truth, wrong, tests, right = stationary_rdp(domain.model(horizon)), 0, 0, 0
     for seed in range(repeats):
-        found = tie(domain.simulate(n, horizon, np.random.default_rng(seed)), Settings(delta=0.05))
+        found = learn_stationary(domain.simulate(n, horizon, np.random.default_rng(seed)), Settings(delta=0.05))
         wrong, tests = wrong + false_splits(found, truth), tests + found.promise.tests
         right += exact(found.rdp, truth)
         assert found.promise.split == pytest.approx(0.05 * found.promise.tests)
@@ -206,7 +211,7 @@ def test_what_has_no_memory_is_rarely_split() -> None:
     """Fair coins: one state besides the first, whatever was seen before."""
     wrong = tests = 0
     for seed in range(150):
-        found = tie(coins(np.random.default_rng(seed), 5, 60), Settings(delta=0.05))
+        found = learn_stationary(coins(np.random.default_rng(seed), 5, 60), Settings(delta=0.05))
         wrong, tests = wrong + found.rdp.n_states - 2, tests + found.promise.tests
     assert tests >= 150 * 5
     assert wrong <= binom.ppf(0.999, tests, 0.05)
@@ -217,32 +222,32 @@ def test_what_has_no_memory_is_rarely_split() -> None:
 
 def test_a_horizon_of_one_is_refused() -> None:
     with pytest.raises(SufficeError, match="at least two decisions; leave --stationary out"):
-        tie(coins(np.random.default_rng(0), 1, 10))
-    assert tie(coins(np.random.default_rng(0), 2, 10)).rdp.horizon == 2
+        learn_stationary(coins(np.random.default_rng(0), 1, 10))
+    assert learn_stationary(coins(np.random.default_rng(0), 2, 10)).rdp.horizon == 2
 
 
 def test_where_memory_is_short_that_is_said() -> None:
     episodes = coins(np.random.default_rng(0), 5, 100)
     needed = 16 * 6 * 100
     with pytest.raises(SufficeError, match="raise --memory"):
-        tie(episodes, Settings(memory=needed - 1))
+        learn_stationary(episodes, Settings(memory=needed - 1))
     with pytest.raises(SufficeError, match="follow each other in too many ways"):
-        tie(episodes, Settings(memory=needed))
-    assert tie(episodes, Settings(memory=100 * needed)).rdp.stationary
+        learn_stationary(episodes, Settings(memory=needed))
+    assert learn_stationary(episodes, Settings(memory=100 * needed)).rdp.stationary
 
 
 def test_rare_candidates_found_no_states() -> None:
     """They join the nearest state although they are distinct from it."""
     episodes = TMaze(length=3).simulate(300, 9, np.random.default_rng(0))
-    found = tie(episodes, Settings(delta=0.05, cut=0.1))
-    assert all(d.n >= 30 for d in found.decisions if d.verdict.promoted and d.verdict.distance is not None)
-    assert found.rdp.n_states < tie(episodes, Settings(delta=0.05)).rdp.n_states
-    forced = sum(d.n for d in found.decisions if d.verdict.forced)
+    found = learn_stationary(episodes, Settings(delta=0.05, cut=0.1))
+    assert all(d.n >= 30 for d in found.decisions if d.placement.promoted and d.placement.distance is not None)
+    assert found.rdp.n_states < learn_stationary(episodes, Settings(delta=0.05)).rdp.n_states
+    forced = sum(d.n for d in found.decisions if d.placement.forced)
     assert forced > 0 and found.forced_share == pytest.approx(forced / sum(d.n for d in found.decisions))
 
 
 def test_with_a_confidence_tests_share_what_it_leaves_to_chance() -> None:
-    found = tie(TMaze(length=3).simulate(800, 9, np.random.default_rng(0)), Settings(confidence=0.9))
+    found = learn_stationary(TMaze(length=3).simulate(800, 9, np.random.default_rng(0)), Settings(confidence=0.9))
     assert found.promise.split == pytest.approx(
         sum(0.1 * 6 / math.pi**2 / (i + 1) ** 2 for i in range(found.promise.tests))
     )
@@ -254,7 +259,7 @@ def test_with_a_confidence_tests_share_what_it_leaves_to_chance() -> None:
 def test_the_end_comes_last_and_stays() -> None:
     for seed in (1, 3, 5):
         episodes = random_log(seed)
-        rdp = tie(episodes, Settings(delta=0.3)).rdp
+        rdp = learn_stationary(episodes, Settings(delta=0.3)).rdp
         (pad,) = np.flatnonzero((rdp.symbols == (PAD, STOP)).all(axis=1))
         end = rdp.n_states - 1
         assert rdp.tau[end, pad] == end and (rdp.tau[end] != UNSEEN).sum() == 1
@@ -266,7 +271,7 @@ def test_the_end_comes_last_and_stays() -> None:
 
 
 def test_without_early_ends_there_is_no_end() -> None:
-    rdp = tie(coins(np.random.default_rng(0), 4, 50)).rdp
+    rdp = learn_stationary(coins(np.random.default_rng(0), 4, 50)).rdp
     (stop,) = {int(o) for o in rdp.symbols[:, 1]} & {STOP}
     assert (rdp.tau[:, rdp.symbols[:, 1] == stop] == UNSEEN).all()
     assert rdp.n_states == 2
@@ -283,7 +288,7 @@ def counting(lengths: list[int]) -> Episodes:
 
 
 def test_every_episode_may_have_a_length_of_its_own() -> None:
-    found = tie(counting(list(range(1, 40))), Settings(delta=0.05))
+    found = learn_stationary(counting(list(range(1, 40))), Settings(delta=0.05))
     learned_by_decisions(found)
     rdp = found.rdp
     assert rdp.horizon == 39 and rdp.n_states == 4, "the start, even, odd, and over"
@@ -294,9 +299,9 @@ def test_every_episode_may_have_a_length_of_its_own() -> None:
 def test_one_episode_has_one_state_besides_the_first_and_the_end() -> None:
     """Whatever it shows is no evidence against that."""
     for length in (2, 5):
-        rdp = tie(counting([length])).rdp
+        rdp = learn_stationary(counting([length])).rdp
         assert rdp.n_states == 2 and rdp.counts.sum() == length
-    assert tie(counting([2, 5])).rdp.n_states == 3
+    assert learn_stationary(counting([2, 5])).rdp.n_states == 3
 
 
 def switch(rng: np.random.Generator, n: int, horizon: int, acts: Any) -> Episodes:
@@ -315,7 +320,7 @@ def test_an_action_that_was_never_taken_in_a_state_is_no_transition_of_it() -> N
     def acts(rng: np.random.Generator, on: Any, t: int) -> Any:
         return np.where(on == 1, 1, rng.random(len(on)) < 0.3)
 
-    found = tie(switch(np.random.default_rng(0), 400, 8, acts))
+    found = learn_stationary(switch(np.random.default_rng(0), 400, 8, acts))
     rdp = found.rdp
     off = rdp.run(((None, (0,)),))
     on = rdp.run(((None, (0,)), (1, (0,))))
@@ -332,11 +337,11 @@ def test_how_far_one_had_to_look_is_told() -> None:
     def acts(rng: np.random.Generator, on: Any, t: int) -> Any:
         return rng.integers(2, size=len(on))
 
-    light = tie(switch(np.random.default_rng(0), 400, 8, acts)).needed
+    light = learn_stationary(switch(np.random.default_rng(0), 400, 8, acts)).needed
     assert light is not None and light.layers == (0,) and light.sentence.endswith("the next step (1).")
-    maze = tie(TMaze(length=6).simulate(2000, 14, np.random.default_rng(0))).needed
+    maze = learn_stationary(TMaze(length=6).simulate(2000, 14, np.random.default_rng(0))).needed
     assert maze is not None and maze.layers == (3,) and "what they come to later (" in maze.sentence
-    nothing = tie(coins(np.random.default_rng(0), 5, 60)).needed
+    nothing = learn_stationary(coins(np.random.default_rng(0), 5, 60)).needed
     assert nothing is not None and nothing.layers == (-1,) and nothing.sentence.endswith("by nothing.")
 
 
@@ -349,13 +354,13 @@ def test_what_an_expert_chooses_tells_states_apart() -> None:
     observation = np.full((horizon + 1, n), 3)
     action[0], observation[0], observation[-1] = DUMMY, sight + 1, STOP
     episodes = Episodes.from_steps(of_one_feature(3), action, observation, np.zeros_like(action))
-    found = tie(episodes)
+    found = learn_stationary(episodes)
     rdp = found.rdp
     assert rdp.n_states == 3
     for a in (0, 1):
         here = rdp.run(((None, (a,)),))
         assert here == rdp.run(((None, (a,)), (a, (2,)))) != rdp.run(((None, (1 - a,)),))
-    told = [describe_witness(d.verdict.witness, found.rdp.alphabet) for d in found.decisions if d.verdict.promoted]
+    told = [describe_witness(d.placement.witness, found.rdp.alphabet) for d in found.decisions if d.placement.promoted]
     assert any("is chosen" in text for text in told)
 
 
@@ -368,13 +373,13 @@ def test_a_coin_that_rewards_show_alone_is_no_memory_of_symbols() -> None:
     action[0], observation[-1] = DUMMY, STOP
     reward = np.tile(rng.integers(2, size=n), (horizon + 1, 1))
     reward[0] = 0
-    found = tie(Episodes.from_steps(of_one_feature(1), action, observation, reward))
+    found = learn_stationary(Episodes.from_steps(of_one_feature(1), action, observation, reward))
     learned_by_decisions(found)
     here = found.rdp.run(((None, (0,)), (0, (0,))))
     assert {r for _, r, _ in found.rdp.outputs(here, 0)} == {0.0, 1.0}
 
 
-def number_of(steps: Steps, event: Any) -> int:
+def number_of(steps: PointerLog, event: Any) -> int:
     """Choices, pairs of an action and a reward, and letters as they are numbered."""
     letters = steps.episodes.letters.tolist()
     if isinstance(event, int):
@@ -386,7 +391,7 @@ def number_of(steps: Steps, event: Any) -> int:
 
 def test_a_label_counts_what_it_never_saw_by_itself() -> None:
     """The last cell of a table, and nothing where even the action is new."""
-    steps = Steps.of(log(3))
+    steps = PointerLog.of(log(3))
     assert steps.outcome(-1) == New()
     labelling = Labelling(steps, last_observation(steps))
     tables, by_hand = labelling.tables, oracle.Labels(spelled(3), oracle.last_observation(spelled(3)))
@@ -404,7 +409,7 @@ def test_a_label_counts_what_it_never_saw_by_itself() -> None:
 def test_the_end_of_the_log_says_what_an_action_paid_and_no_more() -> None:
     """Whether its observation is o_⊥ for an end or for the cut is not known."""
     episodes = Cheese().simulate(30, 5, np.random.default_rng(0))
-    steps = Steps.of(episodes)
+    steps = PointerLog.of(episodes)
     for e, x in enumerate(steps.word[:, -1].tolist()):
         a, _, r = episodes.letters[episodes.word[-1, e]].tolist()
         choice, paid, shown = steps.events[:, x].tolist()
@@ -416,7 +421,7 @@ def test_the_end_of_the_log_says_what_an_action_paid_and_no_more() -> None:
 
 
 def test_a_round_without_candidates_left_leaves_every_pointer_at_the_end() -> None:
-    steps = Steps.of(log(6))
+    steps = PointerLog.of(log(6))
     done = Round(steps, Labelling(steps, last_observation(steps)), lambda i: 0.3, 0.0, {})
     done.run()
     assert (done._at == steps.horizon).all() and not done._scratch.twice.any(), "scratch is clean"

@@ -20,8 +20,8 @@ from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
 from suffice.kernels.stationary import side_of
 from suffice.learning.adact_h import Settings
-from suffice.learning.borderline import CLOSE
-from suffice.learning.stationary.labels import Labelling, Steps, completed, last_observation
+from suffice.learning.borderline import BORDERLINE_SHARE
+from suffice.learning.stationary.labels import Labelling, PointerLog, completed, last_observation
 from suffice.learning.stationary.learner import _rounds
 from suffice.learning.stationary.pointers import Round
 from suffice.learning.stationary.settling import _Pass, settle
@@ -69,7 +69,7 @@ def by_hand_too(
     Which it is matters to nobody but those that are too rare to found a state.
     """
     known = spelled(case)
-    joined = {(c.state, known.symbols[c.symbol]): c.verdict for c in found.choices}
+    joined = {(c.state, known.symbols[c.symbol]): c.placement for c in found.choices}
 
     def which(edge: Any, states: list[int]) -> int:
         verdict = joined[edge]
@@ -89,7 +89,7 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
     assert len(found.tau) == right.n_states
     assert found.tests == pytest.approx(right.tests)
     for choice, by_hand in zip(found.choices, right.choices, strict=True):
-        verdict = choice.verdict
+        verdict = choice.placement
         assert (choice.state, symbols[choice.symbol], choice.n) == (by_hand.state, by_hand.symbol, by_hand.n)
         assert (verdict.target, verdict.promoted, verdict.forced, verdict.nearest) == (
             by_hand.target,
@@ -104,7 +104,7 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
             assert verdict.threshold == pytest.approx(by_hand.threshold)
             said = {in_words(log(case), t) for t in by_hand.telling} or {""}
             told = describe_witness(verdict.witness, log(case).alphabet)
-            assert told in (said if by_hand.evidence >= CLOSE * by_hand.threshold else {""})
+            assert told in (said if by_hand.evidence >= BORDERLINE_SHARE * by_hand.threshold else {""})
     named = {(q, symbols[y]): (p, symbols[z]) for (q, y), (p, z) in found.apart.items()}
     assert named == right.apart
 
@@ -120,7 +120,7 @@ def no_few(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("case", SOME, ids=str)
 @pytest.mark.usefixtures("no_few")
 def test_a_round_decides_as_by_hand(case: Any, how: Settings) -> None:
-    steps = Steps.of(log(case))
+    steps = PointerLog.of(log(case))
     found = one_round(steps, last_observation(steps), how)
     same_round(case, found, by_hand_too(case, found, oracle.last_observation(spelled(case)), how))
 
@@ -129,7 +129,7 @@ def test_a_round_decides_as_by_hand(case: Any, how: Settings) -> None:
 def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
         monkeypatch.setattr(f"{module}.FIRST", 6)
-    steps = Steps.of(log(case))
+    steps = PointerLog.of(log(case))
     for how in (LEVELS[1], Settings(delta=0.2, strict=True)):
         found = one_round(steps, last_observation(steps), how)
         same_round(case, found, by_hand_too(case, found, oracle.last_observation(spelled(case)), how))
@@ -138,7 +138,7 @@ def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest
 @pytest.mark.parametrize("case", [3, 6, 10, DOMAINS[1]], ids=str)
 def test_what_the_tree_alone_says_is_what_it_says_by_hand(case: Any) -> None:
     """Of every transition that was taken, against the state it leads to."""
-    steps, how = Steps.of(log(case)), LEVELS[1]
+    steps, how = PointerLog.of(log(case)), LEVELS[1]
     done = Round(steps, Labelling(steps, last_observation(steps)), level_of(how), 0.0, {})
     right = by_hand_too(case, done.run(), oracle.last_observation(spelled(case)), how)
     several = 0
@@ -158,7 +158,7 @@ def test_what_the_tree_alone_says_is_what_it_says_by_hand(case: Any) -> None:
 def test_labels_may_come_from_a_part_of_the_log(case: Any) -> None:
     """To them some of what is counted is new."""
     some = log(case).columns(np.arange(0, log(case).n, 4))
-    steps, part, how = Steps.of(log(case)), Steps.of(some), Settings(delta=0.3)
+    steps, part, how = PointerLog.of(log(case)), PointerLog.of(some), Settings(delta=0.3)
     found = one_round(steps, last_observation(steps), how, of=part)
     right = by_hand_too(case, found, oracle.last_observation(spelled(case)), how, of=oracle.Log(some))
     same_round(case, found, right)
@@ -166,7 +166,7 @@ def test_labels_may_come_from_a_part_of_the_log(case: Any) -> None:
 
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_the_next_round_goes_by_the_last_and_keeps_apart_what_was_distinct(case: Any) -> None:
-    steps, by_hand, how = Steps.of(log(case)), spelled(case), Settings(delta=0.3)
+    steps, by_hand, how = PointerLog.of(log(case)), spelled(case), Settings(delta=0.3)
     first = one_round(steps, last_observation(steps), how)
     named = {(q, by_hand.symbols[y]): (p, by_hand.symbols[z]) for (q, y), (p, z) in first.apart.items()}
     whole = oracle.complete(
@@ -181,8 +181,8 @@ def test_these_logs_show_every_kind_of_decision() -> None:
     """First, joined, split, forced, kept apart, screened by the tree; both kinds of labels tell, and choices do."""
     kinds: Counter[str] = Counter()
     for case in SOME:
-        steps = Steps.of(log(case))
-        part = Steps.of(log(case).columns(np.arange(0, log(case).n, 4)))
+        steps = PointerLog.of(log(case))
+        part = PointerLog.of(log(case).columns(np.arange(0, log(case).n, 4)))
         for how, of in [*((how, steps) for how in LEVELS), (LEVELS[0], part)]:
             found = one_round(steps, last_observation(steps), how, of=of)
             kinds["apart"] += len(found.apart)
@@ -198,7 +198,7 @@ def test_these_logs_show_every_kind_of_decision() -> None:
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_transitions_are_settled_as_by_hand(case: Any) -> None:
     """From what a round found, and from a random automaton, where nearly all have to change."""
-    steps, by_hand = Steps.of(log(case)), spelled(case)
+    steps, by_hand = PointerLog.of(log(case)), spelled(case)
     found = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
     mixed = found.copy()
     inner = np.argwhere((found >= oracle.SPECIAL) & ~steps.ends())
@@ -212,7 +212,7 @@ def test_transitions_are_settled_as_by_hand(case: Any) -> None:
 
 @pytest.mark.parametrize("case", [3, 6, DOMAINS[0]], ids=str)
 def test_scores_of_a_transition_are_those_by_hand(case: Any) -> None:
-    steps, by_hand = Steps.of(log(case)), spelled(case)
+    steps, by_hand = PointerLog.of(log(case)), spelled(case)
     tau = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
     fast, slow = _Pass(steps, tau), SlowPass(by_hand, in_symbols(tau, case), len(tau))
     states = np.arange(len(tau))
@@ -229,7 +229,7 @@ def test_of_many_states_only_the_likeliest_by_a_few_visits_are_scored(monkeypatc
         for name, value in (("FEW", 3), ("BEST", 2), ("VISITS", 9), ("SOON", 2)):
             monkeypatch.setattr(f"{module}.{name}", value)
     for case in SOME:
-        steps = Steps.of(log(case))
+        steps = PointerLog.of(log(case))
         tau = one_round(steps, last_observation(steps), Settings(delta=0.5)).tau
         slow = slow_settle(spelled(case), in_symbols(tau, case), len(tau))
         assert in_symbols(settle(steps, tau), case) == slow
@@ -238,7 +238,7 @@ def test_of_many_states_only_the_likeliest_by_a_few_visits_are_scored(monkeypatc
 @pytest.mark.parametrize("how", [LEVELS[0], Settings(delta=0.5, strict=True)], ids=["usual", "strict"])
 @pytest.mark.parametrize("case", [1, 2, 6, 9, 10, *DOMAINS], ids=str)
 def test_all_rounds_end_as_by_hand(case: Any, how: Settings) -> None:
-    found = _rounds(Steps.of(log(case)), how, lambda done: None)
+    found = _rounds(PointerLog.of(log(case)), how, lambda done: None)
     right = oracle.rounds(spelled(case), level_of(how), strict=how.strict)
     assert in_symbols(found.tau, case) == right.tau
     assert in_symbols(found.outcome.tau, case) == right.of.tau
@@ -253,7 +253,7 @@ def test_what_is_kept_apart_is_so_from_round_to_round(seed: int) -> None:
     how: dict[str, Any] = {"early_end": 0.3 * (seed % 2), "weighted": seed % 3 == 0}
     episodes = random_episodes(rng, horizon, 2, 2, 2, 3, n, **how)
     known = oracle.Log(episodes)
-    tau = _rounds(Steps.of(episodes), LEVELS[0], lambda done: None).tau
+    tau = _rounds(PointerLog.of(episodes), LEVELS[0], lambda done: None).tau
     taken = {(q, known.symbols[y]): int(tau[q, y]) for q, y in np.argwhere(tau != UNSEEN).tolist()}
     right = oracle.rounds(known, level_of(LEVELS[0])).tau
     assert {edge: target for edge, target in taken.items() if edge[1][1] != STOP} == right

@@ -113,12 +113,12 @@ def test_the_learners_own_reasons_are_among_them(name: str) -> None:
     rdp, decisions = learned(name).rdp, learned(name).decisions
     offsets = rdp.offsets()
     rows = reasons(rdp, decisions, 1)
-    told = [d for d in decisions if d.verdict.promoted and d.verdict.witness and d.verdict.nearest is not None]
+    told = [d for d in decisions if d.placement.promoted and d.placement.witness and d.placement.nearest is not None]
     assert told
     for d in told:
-        first, (state, other) = int(offsets[d.layer]), (d.verdict.target, d.verdict.nearest or 0)
+        first, (state, other) = int(offsets[d.layer]), (d.placement.target, d.placement.nearest or 0)
         own = [reason for reason in rows[first + state] if reason.learned]
-        assert own[0][:4] == (first + state, first + other, d.verdict.witness, ())
+        assert own[0][:4] == (first + state, first + other, d.placement.witness, ())
     shown = {(r.state, r.other) for row in rows for r in row if not r.learned}
     assert {(r.state, r.other) for row in rows for r in row if r.learned} <= shown  # and so does the automaton
 

@@ -72,8 +72,8 @@ def test_states_are_numbered_in_the_order_of_promotion(case: str) -> None:
     """So the first of a layer is the largest candidate: it is placed first."""
     promoted: dict[int, list[int]] = {}
     for decision in model(case).decisions:
-        if decision.verdict.promoted:
-            promoted.setdefault(decision.layer, []).append(decision.verdict.target)
+        if decision.placement.promoted:
+            promoted.setdefault(decision.layer, []).append(decision.placement.target)
     told = exported(case)
     assert [promoted[t] for t in range(1, told["horizon"] + 2)] == [list(range(n)) for n in told["layers"][1:]]
     for t in range(told["horizon"] + 1):

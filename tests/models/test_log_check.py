@@ -12,7 +12,7 @@ from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
-from suffice.models.log_check import SAMPLE, Outlook, _untold, look_ahead
+from suffice.models.log_check import CHECK_SAMPLE, LogCheck, _untold, check_log
 from suffice.planning.regorl import regorl
 
 
@@ -44,18 +44,18 @@ def test_a_corridor_whose_guard_is_sure_is_markov_and_a_maze_is_not() -> None:
     """The truth, and what a log shows of it."""
     corridor, maze = (make(name, {}) for name in ("corridor", "t-maze"))
     assert _untold(minimal_rdp(corridor.model(5), 5).rdp()) == 0 < _untold(minimal_rdp(maze.model(5), 5).rdp())
-    assert "Nothing to remember" in look_ahead(simulated("corridor", 500)).sentences[1]
-    assert "Memory matters" in look_ahead(simulated("t-maze", 5000)).sentences[1]
+    assert "Nothing to remember" in check_log(simulated("corridor", 500)).sentences[1]
+    assert "Memory matters" in check_log(simulated("t-maze", 5000)).sentences[1]
 
 
 def test_a_corridor_is_soon_known() -> None:
-    outlook = look_ahead(simulated("corridor", 1000))
+    outlook = check_log(simulated("corridor", 1000))
     assert outlook.enough and outlook.growth == ((125, 11), (250, 11), (500, 11), (1000, 11))
     assert outlook.sentences[0].startswith("It looks like enough")
 
 
 def test_a_maze_takes_more_than_a_thousand_episodes() -> None:
-    outlook = look_ahead(simulated("t-maze", 1000))
+    outlook = check_log(simulated("t-maze", 1000))
     assert not outlook.enough and outlook.sentences[0].startswith("More episodes would tell more")
     sampled = replace(outlook, episodes=10**6, wanted=None)
     assert sampled.sentences[0].startswith("All your episodes will tell more: states learned are")
@@ -63,22 +63,22 @@ def test_a_maze_takes_more_than_a_thousand_episodes() -> None:
 
 def test_large_logs_are_sampled_and_the_time_is_for_all() -> None:
     """Ten times the episodes cost about ten times as much; the clock is coarse, so only the order is held to."""
-    small, large = simulated("corridor", SAMPLE), simulated("corridor", 10 * SAMPLE)
-    looked = [look_ahead(episodes) for episodes in (small, large)]
-    assert [outlook.tried for outlook in looked] == [SAMPLE, SAMPLE]
+    small, large = simulated("corridor", CHECK_SAMPLE), simulated("corridor", 10 * CHECK_SAMPLE)
+    looked = [check_log(episodes) for episodes in (small, large)]
+    assert [outlook.tried for outlook in looked] == [CHECK_SAMPLE, CHECK_SAMPLE]
     assert looked[1].seconds > 2 * looked[0].seconds and looked[1].bytes > 5 * looked[0].bytes
 
 
 @pytest.mark.parametrize("n", [1, 2, 15])
 def test_a_handful_of_episodes_is_no_obstacle(n: int) -> None:
-    outlook = look_ahead(simulated("t-maze", n))
+    outlook = check_log(simulated("t-maze", n))
     assert outlook.tried == n and not outlook.enough and all(outlook.sentences)
 
 
 def test_steadiness_counts_doublings_from_the_end() -> None:
     def steady(*states: int) -> int:
         growth = tuple((2**i, n) for i, n in enumerate(states))
-        return Outlook(1, 1, growth, 0, None, False, 0.0, "none", (1,), 0.0, 0).steady
+        return LogCheck(1, 1, growth, 0, None, False, 0.0, "none", (1,), 0.0, 0).steady
 
     assert [steady(5), steady(5, 5), steady(4, 5, 5), steady(5, 5, 5, 5), steady(5, 5, 6), steady(100, 102)] == [
         0,

@@ -84,14 +84,14 @@ def test_what_is_saved_is_loaded(tmp_path: Path, name: str) -> None:
 
 def test_none_is_told_from_numbers(tmp_path: Path) -> None:
     """The first of a layer has no nearest state; those of the last layer have a distance but no threshold."""
-    verdicts = [d.verdict for d in Model.load(saved(tmp_path)).decisions]
+    verdicts = [d.placement for d in Model.load(saved(tmp_path)).decisions]
     first = [v for v in verdicts if v.nearest is None]
     assert first and all((v.distance, v.threshold, v.detectable, v.witness) == (None, None, None, None) for v in first)
     last = [v for v in verdicts if v.nearest is not None and v.threshold is None]
     assert last and all((v.distance, v.nearest) == (0.0, 0) for v in last)
     assert any(v.threshold is not None and v.witness for v in verdicts)
     assert {type(v.promoted) for v in verdicts} == {type(v.forced) for v in verdicts} == {bool}
-    assert any(d.verdict.forced for d in model("cut").decisions), "a forced one is among those saved"
+    assert any(d.placement.forced for d in model("cut").decisions), "a forced one is among those saved"
 
 
 @pytest.mark.parametrize(

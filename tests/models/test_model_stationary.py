@@ -20,7 +20,7 @@ from suffice.domains.pomdp.writing import to_pomdp
 from suffice.domains.registry import make
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.models.export import to_dot, to_json
 from suffice.models.model import Model
 from suffice.planning.planner import GREEDY, Planning, plan_on
@@ -36,7 +36,7 @@ def models() -> dict[str, Model]:
     return {
         "planned": Model.of(regorl(episodes, stationary=True), episodes),
         "forever": Model.of(regorl(episodes, planning=Planning(discount=0.9), stationary=True), episodes),
-        "planless": Model.of(tie(episodes), episodes),
+        "planless": Model.of(learn_stationary(episodes), episodes),
     }
 
 

@@ -17,8 +17,8 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import ModelError
 from suffice.evidence.adaptive import AdaptiveLanguages
 from suffice.learning.adact_h import Settings, adact_h
-from suffice.learning.stationary.learner import LADDER
-from suffice.models.header import About
+from suffice.learning.stationary.learner import DEPTH_NAMES
+from suffice.models.header import Header
 from suffice.models.model import Model
 from suffice.models.sentences import info_json, needed_sentence, plan_sentence, sentences
 from suffice.planning.planner import Planning
@@ -72,7 +72,7 @@ def test_needed_sentence_of_depths() -> None:
     assert needed_sentence(model.about) == solution.learned.needed.sentence
     shown = info_json(model.about)["needed"]
     (farthest,) = solution.learned.needed.layers
-    assert (shown["ladder"], shown["layers"], shown["left_out"]) == (list(LADDER), [LADDER[farthest]], [])
+    assert (shown["ladder"], shown["layers"], shown["left_out"]) == (list(DEPTH_NAMES), [DEPTH_NAMES[farthest]], [])
 
 
 @every_way
@@ -143,5 +143,5 @@ def test_odd_numbers_of_a_forged_header_can_be_shown(tmp_path: Path, name: str, 
     path = tmp_path / "a.model"
     learned(name)[1].save(path)
     forged(path, change)
-    about: About = Model.load(path).about
+    about: Header = Model.load(path).about
     assert all(sentences(about)) and info_json(about)

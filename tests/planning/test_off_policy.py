@@ -25,7 +25,7 @@ from suffice.errors import SufficeError
 from suffice.evidence.estimates import Estimate
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.planning.controller import Controller
-from suffice.planning.off_policy import Gap, Judged, judge
+from suffice.planning.off_policy import OffPolicyEvaluation, RareAction, evaluate_off_policy
 from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.regorl import regorl
@@ -91,7 +91,7 @@ def test_estimates_are_those_of_the_definition(seed: int, logged: bool) -> None:
     propensity = chances_of(rest, seed) if logged else None
     other = plan_on(rdp, GREEDY, rdp.tally(rest))  # as with --split: not all that it does was learned from
     for plan in (other, *(plan_on(rdp, how) for how in PLANNERS)):
-        found = judge(rdp, plan, rest, propensity)
+        found = evaluate_off_policy(rdp, plan, rest, propensity)
         for name in OFF_POLICY:
             right = by_loops(rdp, plan, rest, propensity, name)
             assert getattr(found, name) == pytest.approx(right, rel=1e-9, abs=1e-9)
@@ -106,7 +106,7 @@ def test_a_log_with_other_codes_is_read_by_its_words(seed: int) -> None:
     plan = plan_on(rdp)
     for name in OFF_POLICY:
         right = by_loops(rdp, plan, few, None, name)
-        assert getattr(judge(rdp, plan, few), name) == pytest.approx(right, rel=1e-9, abs=1e-9)
+        assert getattr(evaluate_off_policy(rdp, plan, few), name) == pytest.approx(right, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -117,7 +117,7 @@ def test_what_counts_is_that_of_the_definition(seed: int) -> None:
     steps = [s for s, k in zip(to_values(rest), repeats, strict=True) for _ in range(k)]
     for how in PLANNERS:
         plan = plan_on(rdp, how)
-        oracle, found = HeldOut(rdp, plan), judge(rdp, plan, rest)
+        oracle, found = HeldOut(rdp, plan), evaluate_off_policy(rdp, plan, rest)
         weights = [oracle.weight(s) for s in steps]
         assert found.effective == pytest.approx(count(weights))
         assert found.matched == pytest.approx(sum(w > 0 for w in weights) / len(weights))
@@ -148,7 +148,7 @@ def test_who_behaves_as_the_log_did_is_worth_what_it_brought(seed: int) -> None:
     rng = np.random.default_rng(seed)
     episodes = random_episodes(rng, 3, 2, 4, 3, 3, 150, early_end=0.3, weighted=seed % 2 == 0)
     rdp = adact_h(episodes, Settings(delta=0.5)).rdp
-    found = judge(rdp, plan_on(rdp, Planning(strength=1e6)), episodes)
+    found = evaluate_off_policy(rdp, plan_on(rdp, Planning(strength=1e6)), episodes)
     assert found.importance.value == pytest.approx(found.log.value, rel=1e-12)
     assert found.doubly_robust.value == pytest.approx(found.log.value)
     assert found.model_based.value == pytest.approx(found.log.value)
@@ -168,7 +168,7 @@ def test_a_weight_is_so_many_episodes(seed: int, logged: bool) -> None:
     assert (one.rare, one.gaps, one.episodes) == (many.rare, many.gaps, many.episodes)
 
 
-def in_both_ways(seed: int, logged: bool = False) -> tuple[Judged, Judged]:
+def in_both_ways(seed: int, logged: bool = False) -> tuple[OffPolicyEvaluation, OffPolicyEvaluation]:
     """By weights, and with every episode repeated."""
     rdp, rest = divided(seed)
     assert rest.weight is not None and rest.weight.max() > 1
@@ -177,8 +177,8 @@ def in_both_ways(seed: int, logged: bool = False) -> tuple[Judged, Judged]:
     propensity = chances_of(rest, seed) if logged else None
     plan = plan_on(rdp)
     return (
-        judge(rdp, plan, rest, propensity),
-        judge(rdp, plan, repeated, None if propensity is None else propensity[:, which]),
+        evaluate_off_policy(rdp, plan, rest, propensity),
+        evaluate_off_policy(rdp, plan, repeated, None if propensity is None else propensity[:, which]),
     )
 
 
@@ -207,7 +207,7 @@ def test_decisions_after_a_history_that_was_not_learned_from_are_unseen(seed: in
     """Also where memory goes on in the state most like it."""
     rdp, rest = divided(seed)
     oracle = HeldOut(rdp, plan_on(rdp))
-    found, lost = judge(rdp, plan_on(rdp), rest).unseen, [oracle.lost(steps) for steps in to_values(rest)]
+    found, lost = evaluate_off_policy(rdp, plan_on(rdp), rest).unseen, [oracle.lost(steps) for steps in to_values(rest)]
     assert found == pytest.approx(literally_unseen(rdp, rest), rel=1e-12)
     assert found > sum(n for n, _ in lost) / sum(of for _, of in lost)
 
@@ -228,22 +228,22 @@ def solved(domain: Domain, horizon: int, episodes: int) -> tuple[RDP, Plan, floa
 
 
 @cache
-def judged(domain: Domain, horizon: int, learned_from: int, n: int) -> list[Judged]:
+def judged(domain: Domain, horizon: int, learned_from: int, n: int) -> list[OffPolicyEvaluation]:
     """By many logs of the uniform policy, whose probabilities are known."""
     rdp, plan, _ = solved(domain, horizon, learned_from)
     chance = 1 / len(domain.all_actions)
     found = []
     for seed in range(REPEATS):
         episodes = domain.simulate(n, horizon, np.random.default_rng(seed))
-        found.append(judge(rdp, plan, episodes, np.full(episodes.word.shape, chance)))
+        found.append(evaluate_off_policy(rdp, plan, episodes, np.full(episodes.word.shape, chance)))
     return found
 
 
-def off_by(many: list[Judged], name: str, right: float) -> np.ndarray:
+def off_by(many: list[OffPolicyEvaluation], name: str, right: float) -> np.ndarray:
     return np.array([getattr(one, name).value - right for one in many])
 
 
-def covered(many: list[Judged], name: str, right: float) -> float:
+def covered(many: list[OffPolicyEvaluation], name: str, right: float) -> float:
     intervals = [getattr(one, name).interval() for one in many]
     return float(np.mean([low <= right <= high for low, high in intervals]))
 
@@ -303,7 +303,7 @@ def test_no_episode_that_matches_is_no_evidence() -> None:
     model = domain.model(horizon)
     policy = Controller.on_automaton(rdp, model.alphabet, plan.actions)
     right = float(evaluate(model, policy, horizon).mean_return)
-    found = judge(rdp, plan, domain.simulate(200, horizon, np.random.default_rng(2)))
+    found = evaluate_off_policy(rdp, plan, domain.simulate(200, horizon, np.random.default_rng(2)))
     assert found.matched == found.effective == 0 and abs(plan.value - right) > 0.5
     for name in OFF_POLICY:
         low, high = getattr(found, name).interval()
@@ -334,7 +334,7 @@ def test_logged_probabilities_are_used() -> None:
     assert rdp.layers.tolist() == [1, 1, 1] and plan.value == pytest.approx(0.9, abs=0.02)
     episodes, propensity = skewed(4000, 1)
     for name in OFF_POLICY:
-        with_column, without = (getattr(judge(rdp, plan, episodes, p), name) for p in (propensity, None))
+        with_column, without = (getattr(evaluate_off_policy(rdp, plan, episodes, p), name) for p in (propensity, None))
         assert with_column.interval()[0] < 0.5 < with_column.interval()[1] and with_column.error < 0.05
         assert without.value == pytest.approx(0.9, abs=0.05)
 
@@ -347,7 +347,7 @@ def test_the_probabilities_of_step_0_and_of_other_actions_do_not_matter() -> Non
     decides = rest.letters[rest.word, 0] > PAD
     odd[1:][~decides[1:]] = 0.456
     assert (propensity != odd).sum() > rest.n
-    assert judge(rdp, plan, rest, odd) == judge(rdp, plan, rest, propensity)
+    assert evaluate_off_policy(rdp, plan, rest, odd) == evaluate_off_policy(rdp, plan, rest, propensity)
 
 
 # By hand
@@ -373,7 +373,9 @@ def test_a_judgement_by_hand(small: tuple[RDP, Plan]) -> None:
     """Weights are 2, 0, 5 and 0, ten times each; the automaton's values 1 and 5 are what the log brings, so nothing is
     corrected. Returns are from 0 to 5: one more episode would be 5/2 away.
     """
-    found = judge(*small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0), (1, "b", 5.0), (1, "a", 0.0)] * 10))
+    found = evaluate_off_policy(
+        *small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0), (1, "b", 5.0), (1, "a", 0.0)] * 10)
+    )
     effective = 10 * 7**2 / (2**2 + 5**2)
     assert found.effective == pytest.approx(effective) and found.matched == 0.5
     for name, each in (("importance", [2.0, 0, 25, 0]), ("doubly_robust", [1.0, 1, 5, 5])):
@@ -386,13 +388,13 @@ def test_a_judgement_by_hand(small: tuple[RDP, Plan]) -> None:
 
 def test_a_correction_by_hand(small: tuple[RDP, Plan]) -> None:
     """In the second state b brings 5 no longer, but 0 and 1."""
-    found = judge(*small, one_decision((1, "b", 0.0), (1, "b", 1.0), (1, "a", 0.0)))
+    found = evaluate_off_policy(*small, one_decision((1, "b", 0.0), (1, "b", 1.0), (1, "a", 0.0)))
     assert found.doubly_robust.value == pytest.approx(np.mean([5 + 5 * (0 - 5.0), 5 + 5 * (1 - 5.0), 5]))
 
 
 def test_fewer_than_ten_episodes_that_count_say_nothing(small: tuple[RDP, Plan]) -> None:
     for times, known in ((9, False), (10, True)):
-        found = judge(*small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0)] * times))
+        found = evaluate_off_policy(*small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0)] * times))
         assert found.effective == pytest.approx(times)
         for name in OFF_POLICY:
             assert math.isfinite(getattr(found, name).error) is known
@@ -401,17 +403,17 @@ def test_fewer_than_ten_episodes_that_count_say_nothing(small: tuple[RDP, Plan])
 
 def test_gaps_by_hand(small: tuple[RDP, Plan]) -> None:
     """The second state is that of 15 in 55 episodes, and its action was logged three times."""
-    found = judge(*small, one_decision((0, "a", 1.0)))
-    assert found.gaps == (Gap(state=2, action=1, visits=3, share=pytest.approx(15 / 55)),)
+    found = evaluate_off_policy(*small, one_decision((0, "a", 1.0)))
+    assert found.gaps == (RareAction(state=2, action=1, visits=3, share=pytest.approx(15 / 55)),)
     assert found.rare == pytest.approx(15 / 55)
 
 
 def test_ten_examples_are_no_gap() -> None:
     for times, gaps in ((9, 1), (10, 0)):
         rdp = adact_h(one_decision(*[(0, "a", 1.0)] * times, *[(0, "b", 0.0)] * 30)).rdp
-        found = judge(rdp, plan_on(rdp, GREEDY), one_decision((0, "a", 1.0)))
+        found = evaluate_off_policy(rdp, plan_on(rdp, GREEDY), one_decision((0, "a", 1.0)))
         assert len(found.gaps) == gaps and found.rare == gaps
-        behaves = judge(rdp, plan_on(rdp, Planning(strength=1e6)), one_decision((0, "a", 1.0)))
+        behaves = evaluate_off_policy(rdp, plan_on(rdp, Planning(strength=1e6)), one_decision((0, "a", 1.0)))
         assert behaves.gaps == () and behaves.rare == 0
 
 
@@ -421,14 +423,14 @@ def test_five_gaps_are_named_the_most_frequent_first() -> None:
     steps = [(k, "a", 9.0) for k in often] + [(k, "b", float(k)) for k, n in often.items() for _ in range(n - 1)]
     rdp = adact_h(one_decision(*steps)).rdp
     assert rdp.layers.tolist() == [1, 7, 1]
-    found = judge(rdp, plan_on(rdp, GREEDY), one_decision((0, "a", 9.0)))
+    found = evaluate_off_policy(rdp, plan_on(rdp, GREEDY), one_decision((0, "a", 9.0)))
     total = sum(often.values())
     assert [gap.share for gap in found.gaps] == pytest.approx([often[k] / total for k in (6, 5, 4, 3, 2)])
     assert {(gap.action, gap.visits) for gap in found.gaps} == {(0, 1)} and found.rare == pytest.approx(1)
 
 
 def test_nothing_that_matches_counts_as_no_episode(small: tuple[RDP, Plan]) -> None:
-    found = judge(*small, one_decision((0, "b", 0.0), (1, "a", 0.0)))
+    found = evaluate_off_policy(*small, one_decision((0, "b", 0.0), (1, "a", 0.0)))
     assert (found.effective, found.matched, found.importance.value) == (0, 0, 0)
 
 
@@ -455,7 +457,7 @@ def short_and_padded() -> tuple[Episodes, Episodes]:
 def test_after_an_early_end_nothing_is_corrected() -> None:
     rdp, plan = ends_early()
     for episodes in short_and_padded():
-        found = judge(rdp, plan, episodes)
+        found = evaluate_off_policy(rdp, plan, episodes)
         for name in OFF_POLICY:
             assert getattr(found, name) == pytest.approx(by_loops(rdp, plan, episodes, None, name))
         assert found.log.value == pytest.approx(-(3 * 1 + 5 * 1.25) / 8)
@@ -470,7 +472,9 @@ def test_also_where_the_automaton_takes_the_end_for_a_place_to_act() -> None:
     for how in (GREEDY, Planning(strength=1e6)):
         plan = plan_on(rdp, how)
         for name in OFF_POLICY:
-            assert getattr(judge(rdp, plan, episodes), name) == pytest.approx(by_loops(rdp, plan, episodes, None, name))
+            assert getattr(evaluate_off_policy(rdp, plan, episodes), name) == pytest.approx(
+                by_loops(rdp, plan, episodes, None, name)
+            )
 
 
 def test_where_nobody_ever_acted_any_action_is_as_good() -> None:
@@ -481,13 +485,13 @@ def test_where_nobody_ever_acted_any_action_is_as_good() -> None:
     for plan in (plan_on(rdp, GREEDY), plan_on(rdp, Planning(strength=1e6))):
         for name in OFF_POLICY:
             right = by_loops(rdp, plan, episodes, propensity, name)
-            assert getattr(judge(rdp, plan, episodes, propensity), name) == pytest.approx(right)
+            assert getattr(evaluate_off_policy(rdp, plan, episodes, propensity), name) == pytest.approx(right)
 
 
 @pytest.mark.parametrize("name", ["log", "importance", "doubly_robust"])
 def test_a_log_of_short_episodes_counts_as_one_that_is_padded(name: str) -> None:
     rdp, plan = ends_early()
-    short, padded = (judge(rdp, plan, episodes) for episodes in short_and_padded())
+    short, padded = (evaluate_off_policy(rdp, plan, episodes) for episodes in short_and_padded())
     assert getattr(short, name) == pytest.approx(getattr(padded, name))
     assert (short.matched, short.unseen) == (padded.matched, padded.unseen)
 
@@ -498,15 +502,17 @@ def test_model_based_a_log_of_short_episodes_counts_as_one_that_is_padded() -> N
     stop = rdp.alphabet.actions.index("stop")
     at_once = replace(plan, actions=np.where(plan.actions == BEHAVE, BEHAVE, stop))
     for chosen in (plan, at_once, plan_on(rdp, Planning(strength=1e6))):
-        short, padded = (judge(rdp, chosen, episodes).model_based for episodes in short_and_padded())
+        short, padded = (evaluate_off_policy(rdp, chosen, episodes).model_based for episodes in short_and_padded())
         assert short == pytest.approx(padded)
-    assert judge(rdp, at_once, short_and_padded()[0]).model_based.value == pytest.approx(-1)
+    assert evaluate_off_policy(rdp, at_once, short_and_padded()[0]).model_based.value == pytest.approx(-1)
 
 
 def test_model_based_behaving_is_to_choose_as_the_log_that_was_learned_from() -> None:
     """Which took a half of the time; that the other log takes it more often does not make the policy better."""
     rdp = adact_h(one_decision(*[(0, "a", 1.0)] * 20, *[(0, "b", 0.0)] * 20)).rdp
-    found = judge(rdp, plan_on(rdp, Planning(strength=1e6)), one_decision(*[(0, "a", 1.0)] * 30, (0, "b", 0.0)))
+    found = evaluate_off_policy(
+        rdp, plan_on(rdp, Planning(strength=1e6)), one_decision(*[(0, "a", 1.0)] * 30, (0, "b", 0.0))
+    )
     assert found.model_based.value == pytest.approx(0.5) and found.log.value == pytest.approx(30 / 31)
 
 
@@ -515,7 +521,7 @@ def test_model_based_behaving_is_to_choose_as_the_log_that_was_learned_from() ->
 
 def refused(rdp: RDP, plan: Plan, episodes: Episodes) -> str:
     with pytest.raises(SufficeError) as caught:
-        judge(rdp, plan, episodes)
+        evaluate_off_policy(rdp, plan, episodes)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -527,7 +533,7 @@ def test_rewards_that_the_model_never_saw_are_refused(small: tuple[RDP, Plan], r
 
 
 def test_rewards_between_those_the_model_saw_are_fine(small: tuple[RDP, Plan]) -> None:
-    found = judge(*small, one_decision((0, "a", 2.5), (1, "b", 5.0)))
+    found = evaluate_off_policy(*small, one_decision((0, "a", 2.5), (1, "b", 5.0)))
     assert found.log.value == 3.75
 
 
@@ -554,5 +560,7 @@ def test_model_based_what_was_not_held_out_is_taken_from_what_was_learned() -> N
     """None of 200 held-out episodes of the T-maze turns as the policy does; the log that was learned from knows."""
     domain, horizon = TMaze(), 5
     solution = regorl(domain.simulate(100_000, horizon, np.random.default_rng(1)))
-    found = judge(solution.learned.rdp, solution.plan, domain.simulate(200, horizon, np.random.default_rng(2)))
+    found = evaluate_off_policy(
+        solution.learned.rdp, solution.plan, domain.simulate(200, horizon, np.random.default_rng(2))
+    )
     assert found.model_based.value == pytest.approx(4)

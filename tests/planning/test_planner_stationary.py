@@ -16,7 +16,7 @@ from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.values import best_plan
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.errors import SufficeError
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.models.model import Model
 from suffice.planning.backward_induction import unroll_plan
 from suffice.planning.plan import fold_plan
@@ -111,7 +111,7 @@ def test_what_brings_the_same_for_ever_is_worth_its_sum() -> None:
 
 
 def always(n: int, horizon: int) -> RDP:
-    return tie(paying(n, horizon)).rdp
+    return learn_stationary(paying(n, horizon)).rdp
 
 
 def test_discounts_are_for_cycles_and_horizons_for_layers() -> None:

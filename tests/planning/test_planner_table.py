@@ -16,7 +16,7 @@ from suffice.cli.main import main
 from suffice.data.episodes import Episodes
 from suffice.models.api import Choices
 from suffice.planning.plan import Plan
-from suffice.planning.planner import PLANNERS, USUAL, Planning, plan_on, planning_with
+from suffice.planning.planner import DEFAULT_STRENGTH, PLANNERS, Planning, plan_on, planning_with
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_planning_with_takes_usual_settings_of_the_planner() -> None:
     assert planning_with("safe") == Planning()
     assert planning_with("greedy", discount=0.9) == Planning(0.0, safe=False, discount=0.9)
     assert planning_with("pessimistic", strength=2.0, delta=0.1) == Planning(2.0, 0.1, safe=False)
-    assert planning_with("subsampled") == Planning(USUAL, subsample=True)
+    assert planning_with("subsampled") == Planning(DEFAULT_STRENGTH, subsample=True)
 
 
 def test_learn_takes_the_name_of_a_planner(episodes: Episodes) -> None:

@@ -31,7 +31,7 @@ from suffice.models.model import Model
 from suffice.planning.controller import Controller
 from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
-from suffice.planning.policy import Advice, Policy
+from suffice.planning.policy import ActionChoice, Policy
 from suffice.planning.regorl import regorl
 from support.log_files import decode
 from support.small_automata import CUE, LOST, SMALL, of_maze, plan_of
@@ -334,15 +334,15 @@ def test_advice_is_what_would_be_drawn_and_whose_choice_it_is() -> None:
         with pytest.raises(SufficeError):
             ask()
     policy.observe(None, "x")
-    assert policy.advice == Advice({"l": 0.0, "r": 1.0}, planned=True)
+    assert policy.advice == ActionChoice({"l": 0.0, "r": 1.0}, planned=True)
     policy.observe("l", "x")
-    assert policy.advice == Advice({"l": 20 / 30, "r": 10 / 30}, planned=False)
+    assert policy.advice == ActionChoice({"l": 20 / 30, "r": 10 / 30}, planned=False)
     policy.observe("l", "z")
-    assert policy.state == LOST + 3 and policy.advice == Advice({"l": 0.75, "r": 0.25}, planned=False)
+    assert policy.state == LOST + 3 and policy.advice == ActionChoice({"l": 0.75, "r": 0.25}, planned=False)
     usual = Policy(SMALL, plan_of(SMALL), deterministic=True)
     usual.reset()
     usual.observe(None, "y")
-    assert usual.advice == Advice({"l": 0.0, "r": 1.0}, planned=False)
+    assert usual.advice == ActionChoice({"l": 0.0, "r": 1.0}, planned=False)
 
 
 def test_the_states_of_an_unrolled_model_are_the_models() -> None:

@@ -170,7 +170,7 @@ def test_counts_are_the_same_with_and_without_tables(seed: int, monkeypatch: pyt
     rdp = adact_h(whole.columns(np.arange(30)), Settings(delta=0.5)).rdp
     plan, found = plan_on(rdp, GREEDY), []
     for cells in (0, 1 << 20):
-        monkeypatch.setattr(prediction, "DENSE", cells)
+        monkeypatch.setattr(prediction, "DENSE_CELLS", cells)
         found.append(predict(rdp, plan, whole))
     assert found[0] == found[1]
 

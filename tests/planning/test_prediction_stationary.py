@@ -19,7 +19,7 @@ from suffice.domains.exact.values import best_plan
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import Settings
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.backward_induction import unroll_plan
 from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
@@ -138,7 +138,7 @@ def short(seed: int) -> Episodes:
 @pytest.mark.parametrize("seed", [1, 2, 3, 6, 8, 9, 13, 22])
 def test_predictions_are_those_of_the_formula(seed: int) -> None:
     episodes = short(seed)
-    rdp = tie(episodes, Settings(delta=0.05)).rdp
+    rdp = learn_stationary(episodes, Settings(delta=0.05)).rdp
     for how in PLANNERS:
         plan = plan_on(rdp.layered(), how)
         assert predict(rdp, plan, episodes) == pytest.approx(Formula(rdp, plan, episodes).estimate(), rel=1e-9)
@@ -165,7 +165,7 @@ def test_a_weight_is_so_many_episodes(seed: int) -> None:
     assert episodes.weight is not None
     repeated = episodes.columns(np.repeat(np.arange(episodes.n), episodes.weight))
     alone = Episodes(repeated.alphabet, repeated.letters, repeated.word, repeated.follows)
-    rdp = automaton(3 * seed) if 3 * seed in SEEDS else tie(episodes).rdp
+    rdp = automaton(3 * seed) if 3 * seed in SEEDS else learn_stationary(episodes).rdp
     plan = plan_on(rdp.layered())
     assert predict(rdp, plan, episodes) == pytest.approx(predict(rdp, plan, alone), rel=1e-12)
 

@@ -17,7 +17,7 @@ from suffice.domains.exact.values import evaluate
 from suffice.domains.finite import FiniteModel
 from suffice.domains.registry import make
 from suffice.planning.controller import Controller
-from suffice.planning.planner import USUAL, Planning
+from suffice.planning.planner import DEFAULT_STRENGTH, Planning
 from suffice.planning.regorl import regorl
 from support.paths import ROOT
 
@@ -185,7 +185,7 @@ def test_the_strength_is_what_the_experiment_chose() -> None:
     strength, *_ = min(rows, key=lambda row: (row[1], -row[2]))
     text = (BENCHMARKS / "PESSIMISM.md").read_text(encoding="utf-8")
     assert text.rstrip().endswith(f"Fewest losses: c = {strength:g}.")
-    assert strength == USUAL == Planning().strength == 0.01 and Planning().name == "safe"
+    assert strength == DEFAULT_STRENGTH == Planning().strength == 0.01 and Planning().name == "safe"
 
 
 def test_the_experiment_is_on_other_domains_and_sizes_than_are_reported() -> None:

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import suffice
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
-from suffice.data.logs.reading import HowToRead, Report
-from suffice.data.streaming import Room
-from suffice.engines.distributed import Scattered, cut_evenly, read_scattered
+from suffice.data.logs.reading import ReadOptions, ReadReport
+from suffice.data.streaming import MemoryBudget
+from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
 from suffice.engines.worker import Worker
 
 Accident = Callable[[int, int], str]  # number of the call and part → "before" or "after" it, or neither
@@ -86,14 +86,14 @@ class Here:
         return cls(lambda dataset: cut_evenly(dataset, workers), accident, worker)
 
     @contextmanager
-    def reading(self) -> Iterator[Callable[..., tuple[Scattered, Report]]]:
-        def read(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Scattered, Report]:
+    def reading(self) -> Iterator[Callable[..., tuple[DistributedLog, ReadReport]]]:
+        def read(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[DistributedLog, ReadReport]:
             cuts, pieces = self.cuts(dataset), Pieces.of(dataset, how, 64)
 
             def make(part: int) -> Worker:
                 return self.worker(pieces, *cuts[part], 1 + part % 2, pickle.loads)
 
             crew = Crew(make, len(cuts), self.accident)
-            return read_scattered(dataset, how, room, pieces, crew, len(cuts))
+            return read_distributed(dataset, how, room, pieces, crew, len(cuts))
 
         yield read

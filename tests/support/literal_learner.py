@@ -66,7 +66,7 @@ def assert_agreement(
     for size, log_size in zip(learned.languages, truth.log_sizes, strict=False):
         assert math.isclose(math.log(size), log_size, **CLOSE)
     for found, right in zip(learned.decisions, truth.decisions, strict=True):
-        verdict = found.verdict
+        verdict = found.placement
         assert (found.layer, (found.state, symbols[found.symbol]), found.n) == (right.t, right.candidate, right.n)
         assert (verdict.promoted, verdict.nearest) == (right.promoted, right.nearest)
         assert verdict.target == truth.tau[found.layer - 1, found.state, symbols[found.symbol]]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from suffice.cli.main import main
-from suffice.data.streaming import Room
+from suffice.data.streaming import MemoryBudget
 
 
 def write_files(folder: Path, table: pa.Table, files: Sequence[Sequence[int]]) -> Path:
@@ -31,8 +31,8 @@ def read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """From now on every Parquet log is too large, and pieces have about so many rows."""
 
     def begin(rows: int) -> None:
-        monkeypatch.setattr(Room, "holds", lambda room, dataset: False)
-        monkeypatch.setattr(Room, "rows", rows)
+        monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)
+        monkeypatch.setattr(MemoryBudget, "rows", rows)
 
     return begin
 

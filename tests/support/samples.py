@@ -16,7 +16,7 @@ from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import Family
 from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
-from suffice.evidence.statistic import Layer, Statistic
+from suffice.evidence.statistic import CandidateLayer, Statistic
 from suffice.kernels.comparing import DIFFERENCE, FISHER, LIKELIHOOD
 from suffice.learning.adact_h import Learned, Settings
 
@@ -67,12 +67,12 @@ def layer_at(
     *,
     bound: Bound = PAPER,
     cuts: Iterable[int] = (),
-) -> Layer:
+) -> CandidateLayer:
     """The layer of the suffixes from step t by candidate, counted in the shards between the cuts."""
     plan, n = statistic.plan(episodes.outline, bound, MEMORY), int(candidate.max()) + 1
     parts = parts_at(t, plan, episodes, candidate, cuts)
     sizes = np.bincount(candidate, episodes.weight, minlength=n).astype(np.int64)
-    return plan.layer(t, plan.together(parts), sizes, DELTA)
+    return plan.layer(t, plan.combine(parts), sizes, DELTA)
 
 
 def parts_at(

@@ -24,7 +24,7 @@ from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.learning.adact_h import Settings
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from support.samples import of_one_feature
 
 SEEDS = range(6)
@@ -40,7 +40,7 @@ def log(seed: int) -> Episodes:
 
 @cache
 def automaton(seed: int) -> RDP:
-    return tie(log(seed), Settings(delta=0.3)).rdp
+    return learn_stationary(log(seed), Settings(delta=0.3)).rdp
 
 
 @cache

@@ -15,7 +15,7 @@ from suffice.domains.domain import Domain
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.learning.adact_h import Settings
-from suffice.learning.stationary.labels import Labelling, Steps
+from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.pointers import Round
 
 # By hand
@@ -54,6 +54,6 @@ def level_of(how: Settings) -> Any:
     return lambda i: (1 - how.confidence) * 6 / math.pi**2 / (i + 1) ** 2
 
 
-def one_round(steps: Steps, reference: Any, how: Settings, apart: Any = None, of: Steps | None = None) -> Any:
+def one_round(steps: PointerLog, reference: Any, how: Settings, apart: Any = None, of: PointerLog | None = None) -> Any:
     labelling, least = Labelling(of or steps, reference), how.cut * steps.episodes.total
     return Round(steps, labelling, level_of(how), least, apart or {}, how.strict).run(again=not how.strict)

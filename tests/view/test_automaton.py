@@ -23,7 +23,7 @@ from suffice.domains.tasks.rotating_mab import ResetRotatingMAB
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import MissingError, SettingsError
 from suffice.learning.adact_h import Settings, adact_h
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.models.model import Model
 from suffice.planning.plan import fold_plan
 from suffice.planning.planner import plan_on
@@ -46,7 +46,7 @@ def cycle(name: str) -> RDP:
         "corridor": (Corridor(), 2000, 8),
         "maze": (TMaze(length=2, cue_visible=True), 2000, 12),
     }[name]
-    return tie(domain.simulate(n, horizon, np.random.default_rng(0))).rdp
+    return learn_stationary(domain.simulate(n, horizon, np.random.default_rng(0))).rdp
 
 
 def labels(rdp: RDP) -> dict[tuple[int, int], list[str]]:

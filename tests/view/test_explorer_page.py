@@ -27,7 +27,7 @@ from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.logs.writing import write_log
 from suffice.kernels.comparing import FISHER
-from suffice.learning.borderline import doubts
+from suffice.learning.borderline import borderline_merges
 from suffice.models.explanations import reasons
 from suffice.models.model import Model
 from suffice.planning.backward_induction import behaviour_values
@@ -157,7 +157,7 @@ def test_every_reason_is_told(model: Model) -> None:
 
 def test_doubts_stand_at_the_state_that_the_doubtful_history_leads_to() -> None:
     model = maze(5000)
-    found, data = doubts(model.rdp, model.decisions, model.about.episodes, FISHER), model_data(model, "")
+    found, data = borderline_merges(model.rdp, model.decisions, model.about.episodes, FISHER), model_data(model, "")
     told = zip(data["doubts"]["state"], data["doubts"]["candidate"], strict=True)
     assert found
     assert sorted((model.rdp.run(d.histories[0]), show(d.histories[0])) for d in found) == sorted(

@@ -19,7 +19,7 @@ from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import Settings, adact_h
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.plan import Plan
 from suffice.planning.planner import plan_on
 from suffice.view.arrows import arrows_of, over
@@ -44,7 +44,7 @@ def automaton(case: str) -> RDP:
     if case == "early":  # episodes that end before the horizon
         return adact_h(TMaze(length=1).simulate(4000, 4, rng)).rdp
     if case == "cycle":
-        return tie(TMaze(length=2, cue_visible=True).simulate(4000, 12, rng)).rdp
+        return learn_stationary(TMaze(length=2, cue_visible=True).simulate(4000, 12, rng)).rdp
     if case == "wide":
         return shuffled(8, 5)
     return adact_h(random_episodes(rng, 3, 2, 3, 3, 3, 500, n_features=2, early_end=0.4), Settings(delta=0.9)).rdp

@@ -27,7 +27,7 @@ from suffice.learning.adact_h import adact_h
 from suffice.models.model import Model
 from suffice.models.sentences import plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
-from suffice.planning.off_policy import judge
+from suffice.planning.off_policy import evaluate_off_policy
 from suffice.planning.regorl import regorl
 from suffice.view.html import Html, tag, text
 from suffice.view.report import pictures
@@ -195,7 +195,7 @@ def test_the_verdict_is_the_models(verdict: str) -> None:
 
 def test_episodes_that_were_not_learned_from() -> None:
     found, others = model(), TMaze(length=2).simulate(2000, 4, np.random.default_rng(2))
-    judged = judge(found.planned, found.required_plan(), others)
+    judged = evaluate_off_policy(found.planned, found.required_plan(), others)
     content = content_of(found, judged, "")
     right = [judged.log, judged.doubly_robust, judged.model_based, judged.importance]
     assert [row.value for row in content.worth[2:]] == [estimate.value for estimate in right]
@@ -316,7 +316,9 @@ def test_actions_that_were_never_tried_stand_apart() -> None:
 
 def test_no_dot_is_drawn_for_what_no_episode_says() -> None:
     found = model()
-    judged = judge(found.planned, found.required_plan(), TMaze(length=2).simulate(3, 4, np.random.default_rng(1)))
+    judged = evaluate_off_policy(
+        found.planned, found.required_plan(), TMaze(length=2).simulate(3, 4, np.random.default_rng(1))
+    )
     assert not np.isfinite(judged.importance.error)
     content, page = content_of(found, judged, ""), report_of(found, evaluation=judged)
     assert content.worth[-1].value is None and "not available" in page

@@ -46,13 +46,13 @@ def describe_witness(witness: Witness | None, alphabet: Alphabet) -> str:
     Parameters
     ----------
     witness
-        Of a decision: `decision.verdict.witness`.
+        Of a decision: `decision.placement.witness`.
     alphabet
         Of the automaton: `model.rdp.alphabet`. Bins read as ranges with that of `model.in_words`.
 
     Examples
     --------
-    >>> witness = model.decisions[3].verdict.witness
+    >>> witness = model.decisions[3].placement.witness
     >>> suffice.describe_witness(witness, model.rdp.alphabet)
     'within 4 steps, observation = (1, 2, clear): 0.52 against 0.00'
     """

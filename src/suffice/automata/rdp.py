@@ -29,7 +29,7 @@ from suffice.automata.vocabulary import UNSEEN as UNSEEN
 from suffice.automata.vocabulary import Vocabulary
 from suffice.data.alphabet import PAD, Alphabet, Value
 from suffice.data.episodes import Episodes
-from suffice.data.log import Log, ask
+from suffice.data.log import Log, run_query
 from suffice.errors import ModelError
 from suffice.kernels.array_types import Codes, Float, Int32, Int64
 
@@ -281,7 +281,7 @@ class RDP:
 
     def tally(self, episodes: Log) -> Tally:
         """Of any episodes, with their weights."""
-        return ask(episodes, TallyQuery(self.vocabulary, self.tau, self.limit))
+        return run_query(episodes, TallyQuery(self.vocabulary, self.tau, self.limit))
 
     def unroll(self, most: int | None = None) -> tuple[RDP, Int64]:
         """The automaton with a layer for each step of its horizon, and the state that each of its states stands for.

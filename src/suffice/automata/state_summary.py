@@ -14,7 +14,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP, Value
 from suffice.kernels.array_types import Int64
 
-MOST_VALUES = 3  # of a feature that varies, by name
+NAMED_VALUES = 3  # of a feature that varies, by name
 COMMON = 0.95  # of the arrivals: what so many share is common to them
 
 
@@ -38,10 +38,10 @@ class Feature:
             return f"{self.name} = {self.values[0]}" + (
                 "" if len(self.values) == 1 else f" ({_percent(self.shares[0])})"
             )
-        named = zip(self.values[:MOST_VALUES], self.shares, strict=False)
+        named = zip(self.values[:NAMED_VALUES], self.shares, strict=False)
         spaced = any(" " in str(value) for value in self.values)  # "6.8 or more 39 %" is hard to read
         told = ", ".join(f"{v} ({_percent(s)})" if spaced else f"{v} {_percent(s)}" for v, s in named)
-        return f"{self.name}: {told}" + (", …" if len(self.values) > MOST_VALUES else "")
+        return f"{self.name}: {told}" + (", …" if len(self.values) > NAMED_VALUES else "")
 
 
 @dataclass(frozen=True, slots=True)

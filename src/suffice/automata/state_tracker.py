@@ -19,7 +19,7 @@ from suffice.kernels.array_types import Int32, Int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Memory:
+class StateTracker:
     """Places: the states of an automaton, then one to be lost in for each layer."""
 
     rdp: RDP
@@ -28,7 +28,7 @@ class Memory:
     known: dict[Symbol, int]  # the symbols of the automaton
 
     @classmethod
-    def of(cls, rdp: RDP) -> Memory:
+    def of(cls, rdp: RDP) -> StateTracker:
         """The memory of an automaton."""
         states = rdp.n_states
         layer = np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))])

@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.automata.vocabulary import Vocabulary
 from suffice.data.episodes import weights
-from suffice.data.queries import View, added
+from suffice.data.queries import EpisodesView, added
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 
@@ -33,7 +33,7 @@ class TallyQuery(NamedTuple):
     tau: Int32  # [Q, Y]
     limit: int | None  # the number of steps that the automaton has, None if as many as the log
 
-    def __call__(self, view: View) -> Tally:
+    def __call__(self, view: EpisodesView) -> Tally:
         """See `Question`."""
         known, episodes = self.vocabulary, view.episodes
         codes = known.symbols_in(episodes), *known.codes_in(episodes)
@@ -44,7 +44,7 @@ class TallyQuery(NamedTuple):
             walking.tally_along(state, self.tau, *codes, word, weights(episodes), counts, lost)
         return Tally(counts, lost)
 
-    def together(self, answers: list[Tally]) -> Tally:
+    def combine(self, answers: list[Tally]) -> Tally:
         """See `Question`."""
         return Tally(added([answer.counts for answer in answers]), added([answer.lost for answer in answers]))
 

@@ -15,7 +15,7 @@ from suffice.engines.tables import ENGINES, USUAL_ENGINE
 from suffice.errors import SettingsError
 
 if TYPE_CHECKING:
-    from suffice.data.streaming import Reader
+    from suffice.data.streaming import ExternalReader
     from suffice.learning.adact_h import Settings
     from suffice.models.api import Choices
     from suffice.models.model import Model
@@ -48,7 +48,9 @@ def settings_of(
 
 
 @contextmanager
-def counting_by(engine: str, workers: int | None, threads: int | None, logs: Sequence[str]) -> Iterator[Reader | None]:
+def counting_by(
+    engine: str, workers: int | None, threads: int | None, logs: Sequence[str]
+) -> Iterator[ExternalReader | None]:
     """Who counts, from the words of the command line; until the end of the block, if that is a cluster."""
     from suffice.engines.engine import EngineChoice, EngineOptions
 

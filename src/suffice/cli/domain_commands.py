@@ -27,7 +27,7 @@ from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError
 
 AFFORDABLE = 1e8  # episodes
-USUAL = 100_000  # episodes, where nothing says how many are needed
+DEFAULT_LOG_EPISODES = 100_000  # episodes, where nothing says how many are needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -309,7 +309,7 @@ def _print_next(domain: str, told: Distinguishability | None, options: DomainOpt
         say("No log of ordinary size will do; a shorter horizon or another --behaviour may.")
         say_next(command("exact", domain, options=words(replace(options, horizon=max(2, horizon // 2)))))
         return
-    episodes = 3 * math.ceil(enough) if enough else USUAL  # thrice what works half of the time
+    episodes = 3 * math.ceil(enough) if enough else DEFAULT_LOG_EPISODES  # thrice what works half of the time
     say_next(command("simulate", domain, options=f"{given} --episodes {episodes} -o log.parquet".lstrip()))
 
 

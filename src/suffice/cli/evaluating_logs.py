@@ -62,7 +62,7 @@ def _judged(name: str, log: str, by: LogEvaluation) -> dict[str, Any]:
 
 def _print_judged(loaded: Model, name: str, log: str, by: LogEvaluation) -> None:
     from suffice.automata.describe import brief
-    from suffice.planning.off_policy import ENOUGH, RARE
+    from suffice.planning.off_policy import LEAST_EFFECTIVE_EPISODES, RARE
 
     judged = by.judged
     say(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'taken to be new'}:")
@@ -89,7 +89,7 @@ def _print_judged(loaded: Model, name: str, log: str, by: LogEvaluation) -> None
         f"they count as {judged.effective:,.0f}. The log has fewer than {RARE} examples of {judged.rare:.2%} of the "
         "policy's decisions."
     )
-    if judged.effective < ENOUGH:
+    if judged.effective < LEAST_EFFECTIVE_EPISODES:
         say("That is too little to tell what the policy would bring: the model-based estimate believes the automaton.")
     if judged.unseen:
         say(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")

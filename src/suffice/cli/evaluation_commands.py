@@ -20,7 +20,7 @@ from suffice.cli.options import (
 )
 from suffice.errors import SufficeError
 
-EPISODES = 10_000
+DEFAULT_EPISODES = 10_000
 
 
 @app.command
@@ -30,7 +30,7 @@ def evaluate(
     *,
     domain: DomainName | None = None,
     log: FileName | None = None,
-    episodes: Whole = EPISODES,
+    episodes: Whole = DEFAULT_EPISODES,
     seed: Whole = 0,
     exact: Flag = False,
     json: Flag = False,
@@ -83,7 +83,7 @@ def evaluate(
         raise SufficeError(f"{model}: {error}") from None
     if log is not None:
         refuse_domain_options(choice)
-        if exact or (episodes, seed) != (EPISODES, 0):
+        if exact or (episodes, seed) != (DEFAULT_EPISODES, 0):
             raise SufficeError("--exact, --episodes and --seed are for --domain NAME; leave them out")
         by_log(loaded, model, log, options, json)
         return

@@ -15,7 +15,7 @@ from suffice.cli.waiting import progress_bar, waiting
 from suffice.errors import SufficeError
 from suffice.files.signals import if_interrupted, is_kept_in
 
-LONGEST = 1e7  # seconds
+LONGEST_RUN = 1e7  # seconds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,8 +75,8 @@ def reproduce(
 
     if jobs is not None and jobs < 1:
         raise SufficeError(f"--jobs must be at least 1, not {jobs}")
-    if not 0 < time_limit < LONGEST:
-        raise SufficeError(f"--time-limit is a number of seconds below {LONGEST:g}, not {time_limit:g}; try 60")
+    if not 0 < time_limit < LONGEST_RUN:
+        raise SufficeError(f"--time-limit is a number of seconds below {LONGEST_RUN:g}, not {time_limit:g}; try 60")
     if not sys.platform.startswith("linux"):
         raise SufficeError("experiments measure and limit their processes in ways that only Linux has; run it there")
     binary = find_flexfringe(flexfringe)

@@ -48,7 +48,7 @@ from suffice.evidence.tables import USUAL_METRIC
 from suffice.files.signals import if_interrupted, is_kept_in
 
 if TYPE_CHECKING:
-    from suffice.data.streaming import Reader
+    from suffice.data.streaming import ExternalReader
     from suffice.learning.memory_choice import Stationarity
     from suffice.models.api import Choices
     from suffice.models.model import Model
@@ -199,7 +199,7 @@ def _told_what_is_kept(folder: Path | None) -> AbstractContextManager[None]:
     return nullcontext() if folder is None else if_interrupted(is_kept_in(folder))
 
 
-class _Learned(NamedTuple):
+class _TimedRun(NamedTuple):
     """What a run found, and what it took."""
 
     model: Model
@@ -213,24 +213,24 @@ def _learn(
     options: LogOptions,
     earlier: Model | None,
     choices: Choices,
-    counting: AbstractContextManager[Reader | None],
+    counting: AbstractContextManager[ExternalReader | None],
     checkpoint: Path | None,
-) -> _Learned:
+) -> _TimedRun:
     """Read and learn, with bars to watch."""
     from time import perf_counter
 
     from suffice.data.log import watched
-    from suffice.data.streaming import Room
+    from suffice.data.streaming import MemoryBudget
     from suffice.models.api import learn_model
 
     with counting as elsewhere:
         with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
-            room = Room(choices.settings.memory, choices.settings.threads, progress, elsewhere)
+            room = MemoryBudget(choices.settings.memory, choices.settings.threads, progress, elsewhere)
             reading = read_logs(logs, options, earlier, room)
         start = perf_counter()
         with progress_bar("Learning", "layers") as progress:
             model, folding = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
-        return _Learned(model, folding, reading.notes, perf_counter() - start)
+        return _TimedRun(model, folding, reading.notes, perf_counter() - start)
 
 
 def _forget(checkpoint: Path) -> None:
@@ -243,7 +243,7 @@ def _forget(checkpoint: Path) -> None:
         complain(str(error))
 
 
-def _print_learned(learned: _Learned, plan: PlanOptions) -> None:
+def _print_learned(learned: _TimedRun, plan: PlanOptions) -> None:
     """What was learned, what it promises, and examples of why."""
     model = learned.model
     if learned.folding is not None:
@@ -284,7 +284,7 @@ def check(
         Print JSON and nothing else.
     """
     from suffice.data.logs.schema import write_schema as save_schema
-    from suffice.models.log_check import look_ahead
+    from suffice.models.log_check import check_log
 
     if write_schema:
         refuse_output(write_schema, log)
@@ -295,7 +295,7 @@ def check(
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
     with progress_bar("Trying a sample", "parts") as progress:
-        outlook = look_ahead(episodes, progress)
+        outlook = check_log(episodes, progress)
     found = contents(log, episodes, report)
     if json:
         print_json(found | prospects(outlook))

@@ -25,7 +25,7 @@ from suffice.cli.app import app, arrange_help
 from suffice.cli.folding import spelled_out
 from suffice.cli.printing import complain
 from suffice.errors import SufficeError
-from suffice.files.signals import heed
+from suffice.files.signals import exit_if_signalled
 
 __all__ = [
     "app",
@@ -66,12 +66,12 @@ def main() -> NoReturn:
 
 def _let_the_reader_leave() -> NoReturn:
     """Of our output: that is no failure, unless we were told to end."""
-    heed()
+    exit_if_signalled()
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
 
 
 def _fail(text: str, code: int) -> NoReturn:
-    heed()  # it may only be what became of an interruption
+    exit_if_signalled()  # it may only be what became of an interruption
     complain(text)
     sys.exit(code)

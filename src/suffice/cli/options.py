@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from suffice.data.encoding.encoder import EncoderRequest
     from suffice.data.episodes import Episodes
     from suffice.data.loading import Reading
-    from suffice.data.logs.reading import HowToRead, Report
-    from suffice.data.streaming import Room
+    from suffice.data.logs.reading import ReadOptions, ReadReport
+    from suffice.data.streaming import MemoryBudget
     from suffice.domains.finite import FiniteModel
     from suffice.models.model import Model
     from suffice.planning.controller import Controller
@@ -251,14 +251,14 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, Report]:
+def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, ReadReport]:
     """The episodes of a log, read as the options say, or else as that of a model was."""
     from suffice.data.logs.reading import read_as
 
     return read_as(log, _how(options, _request(options, like), options.horizon))
 
 
-def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: Room) -> Reading:
+def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: MemoryBudget) -> Reading:
     """The episodes of several logs together, read as the options say, or with the encoder and horizon of a model."""
     from suffice.data.loading import read_source, read_together, room_for
     from suffice.data.logs.datasets import Dataset
@@ -304,11 +304,11 @@ def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
     return EncoderRequest.of(named, None, like.encoder)
 
 
-def _how(options: LogOptions, request: EncoderRequest, horizon: int | None) -> HowToRead:
-    from suffice.data.logs.reading import HowToRead
+def _how(options: LogOptions, request: EncoderRequest, horizon: int | None) -> ReadOptions:
+    from suffice.data.logs.reading import ReadOptions
     from suffice.data.logs.schema import read_schema
 
-    return HowToRead(
+    return ReadOptions(
         request,
         horizon=horizon,
         schema=None if options.schema is None else read_schema(options.schema),

@@ -11,8 +11,8 @@ from suffice.errors import visible
 
 if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
-    from suffice.data.logs.reading import Report
-    from suffice.models.log_check import Outlook
+    from suffice.data.logs.reading import ReadReport
+    from suffice.models.log_check import LogCheck
     from suffice.models.model import Model
 
 
@@ -51,7 +51,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
     }
 
 
-def contents(log: str, episodes: Episodes, report: Report) -> dict[str, Any]:
+def contents(log: str, episodes: Episodes, report: ReadReport) -> dict[str, Any]:
     """What is in a log."""
     names = (
         "rows",
@@ -72,7 +72,7 @@ def contents(log: str, episodes: Episodes, report: Report) -> dict[str, Any]:
     return {"log": log} | found | {"letters": len(episodes.letters), "notes": list(report.notes)}
 
 
-def print_contents(episodes: Episodes, report: Report, outlook: Outlook) -> None:
+def print_contents(episodes: Episodes, report: ReadReport, outlook: LogCheck) -> None:
     """What is in a log, and what learning from it would take."""
     shortest, median, longest = report.lengths
     steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (half of them up to {median:g})"
@@ -104,7 +104,7 @@ def print_contents(episodes: Episodes, report: Report, outlook: Outlook) -> None
     print_table(rows)
 
 
-def prospects(outlook: Outlook) -> dict[str, Any]:
+def prospects(outlook: LogCheck) -> dict[str, Any]:
     """What learning would take and bring."""
     return {
         "languages": [0, *outlook.languages, 0],
@@ -196,13 +196,13 @@ def print_witnesses(model: Model, most: int) -> None:
     from suffice.automata.describe import describe_witness
 
     most, alphabet = max(most, 0), model.in_words.rdp.alphabet
-    told = [d for d in model.decisions if d.verdict.promoted and d.verdict.witness]
+    told = [d for d in model.decisions if d.placement.promoted and d.placement.witness]
     if most and told:
         say("Told apart, for example, by:")
     for d in told[:most]:
-        other = "another" if d.verdict.nearest is None else d.verdict.nearest
+        other = "another" if d.placement.nearest is None else d.placement.nearest
         where = "" if model.rdp.stationary else f"layer {d.layer}, "
-        put(f"  {where}states {d.verdict.target} and {other}: {describe_witness(d.verdict.witness, alphabet)}")
+        put(f"  {where}states {d.placement.target} and {other}: {describe_witness(d.placement.witness, alphabet)}")
 
 
 def print_json(content: dict[str, Any]) -> None:

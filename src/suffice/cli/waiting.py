@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from suffice.files.signals import heed
+from suffice.files.signals import exit_if_signalled
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task
 
-PATIENCE = 0.5  # seconds: what is done by then never flashes up
+PROGRESS_DELAY = 0.5  # seconds: what is done by then never flashes up
 FOR_EVER = 1e9  # seconds: rates are means of all of it, since layers and runs differ
 
 
@@ -29,16 +29,16 @@ def waiting(text: str) -> Iterator[None]:
 def progress_bar(text: str, unit: str) -> Iterator[Callable[[float, int], None]]:
     """A bar with the rate in units a second and the time left, if somebody is looking; a spinner until it is told."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield lambda done, of: heed()
+        yield lambda done, of: exit_if_signalled()
         return
     bar = _bar(unit)
     task = bar.add_task(text, total=None)
-    late = Timer(PATIENCE, bar.start)
+    late = Timer(PROGRESS_DELAY, bar.start)
     late.daemon = True
     late.start()
 
     def update(done: float, of: int) -> None:
-        heed()
+        exit_if_signalled()
         bar.update(task, completed=done, total=of or None)  # None: as before, for what is not known yet
 
     try:

@@ -22,7 +22,7 @@ from suffice.kernels.array_types import Codes, Int64, Mask
 
 MAX_EPISODES = 1 << 40  # so many are compared exactly (`kernels.tables`); their steps,
 MAX_STEPS = 1 << 52  # padding included, are counted in floats here and there, which hold them exactly
-MOST_DRAWN = 10**9  # episodes that numpy draws from
+MOST_PERMUTED = 10**9  # episodes that numpy draws from
 MAX_LETTERS = 1 << 20  # beyond this a "finite alphabet" means somebody logged a real number
 
 
@@ -226,8 +226,8 @@ class Episodes:
             taken = np.zeros(self.n, np.int64)
             taken[rng.permutation(self.n)[:size]] = 1
         else:  # a column may belong to both sides
-            if self.total >= MOST_DRAWN:
-                raise LogError(f"episodes of weights that add up to {MOST_DRAWN:,} or more cannot be divided")
+            if self.total >= MOST_PERMUTED:
+                raise LogError(f"episodes of weights that add up to {MOST_PERMUTED:,} or more cannot be divided")
             taken = rng.multivariate_hypergeometric(weight, size, method="marginals")
         rest, chosen = np.flatnonzero(weight > taken), np.flatnonzero(taken)
         sides = (self.columns(rest), weight - taken, rest), (self.columns(chosen), taken, chosen)

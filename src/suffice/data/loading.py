@@ -18,9 +18,9 @@ from suffice.data.encoding.kinds import ColumnEncoder
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import Dataset
-from suffice.data.logs.placement import TooLargeError
-from suffice.data.logs.reading import HowToRead, Report, read_as
-from suffice.data.streaming import Room, read_stored
+from suffice.data.logs.placement import GridTooLargeError
+from suffice.data.logs.reading import ReadOptions, ReadReport, read_as
+from suffice.data.streaming import MemoryBudget, read_stored
 from suffice.errors import LogError, SettingsError
 from suffice.files.atomic import name_beside
 
@@ -45,7 +45,9 @@ class Reading(NamedTuple):
         return self.episodes
 
 
-def read_data(data: Data, request: EncoderRequest, horizon: int | None = None, room: Room | None = None) -> Reading:
+def read_data(
+    data: Data, request: EncoderRequest, horizon: int | None = None, room: MemoryBudget | None = None
+) -> Reading:
     """One source or several, all by the same encoder.
 
     One that is larger than the room there is stays in a file.
@@ -54,7 +56,7 @@ def read_data(data: Data, request: EncoderRequest, horizon: int | None = None, r
     def read(source: Data, request: EncoderRequest, horizon: int | None) -> Reading:
         if isinstance(source, Episodes) and (room is None or room.elsewhere is None):
             return _as_given(source, request, horizon)
-        return read_source(source, HowToRead(request, horizon), room_for(sources, room))
+        return read_source(source, ReadOptions(request, horizon), room_for(sources, room))
 
     sources = list(data) if _are_several(data) else [data]
     return read_together(sources, read, request, horizon)
@@ -72,7 +74,7 @@ def refuse_for_workers(source: Data, *more: Data) -> None:
     raise SettingsError(f"{source if isinstance(source, str | Path) else 'this log'}: {PARQUET_ONLY}")
 
 
-def read_source(source: Data, how: HowToRead, room: Room | None = None) -> Reading:
+def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None) -> Reading:
     """A log as a whole, or in a file if it is larger than the room there is, or in parts on other machines."""
     dataset = Dataset.of(source) if room is not None else None
     if dataset is None or room is None:
@@ -80,7 +82,7 @@ def read_source(source: Data, how: HowToRead, room: Room | None = None) -> Readi
             refuse_for_workers(source)
         return of_report(*read_as(source, how))
     if room.elsewhere is None and room.holds(dataset):
-        with suppress(TooLargeError):
+        with suppress(GridTooLargeError):
             return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
     episodes, report = (room.elsewhere or read_stored)(dataset, how, room)
     return Reading(episodes, report.encoder, report.notes)
@@ -91,7 +93,7 @@ PARQUET_ONLY = (
 )
 
 
-def room_for(sources: Sequence[Any], room: Room | None) -> Room | None:
+def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget | None:
     """For one log; several are read as a whole."""
     if len(sources) == 1:
         return room
@@ -100,7 +102,7 @@ def room_for(sources: Sequence[Any], room: Room | None) -> Room | None:
     return None
 
 
-def of_report(episodes: Episodes, report: Report) -> Reading:
+def of_report(episodes: Episodes, report: ReadReport) -> Reading:
     """A log as it was read."""
     return Reading(episodes, report.encoder, report.notes, report.propensities, report.ids)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, share_of
-from suffice.data.queries import Question, View, added
+from suffice.data.queries import EpisodesView, Query, added
 from suffice.data.threads import gather
 from suffice.errors import SettingsError
 from suffice.kernels.array_types import Int64, Mask
@@ -21,10 +21,12 @@ T = TypeVar("T")
 ITSELF = 320 << 20  # bytes of the program without any data
 
 
-CELLS = 1 << 22  # steps of a block: enough that starting with one costs nothing, few enough to work on in the cache
+BLOCK_STEPS = (
+    1 << 22
+)  # steps of a block: enough that starting with one costs nothing, few enough to work on in the cache
 
 
-class Elsewhere(Outline):
+class ExternalLog(Outline):
     """A log whose episodes are not in memory."""
 
     __slots__ = ()
@@ -40,7 +42,7 @@ class Elsewhere(Outline):
         """Whether columns have weights, be they all 1."""
         raise NotImplementedError
 
-    def ask(self, question: Question[T]) -> T:
+    def run_query(self, query: Query[T]) -> T:
         """The answer of all episodes."""
         raise NotImplementedError
 
@@ -52,7 +54,7 @@ class Elsewhere(Outline):
         """How this process walks through them by so many threads; None: it does not, see `running`."""
         return None
 
-    def among(self, chosen: Mask) -> Elsewhere:
+    def among(self, chosen: Mask) -> ExternalLog:
         """Some of the episodes."""
         raise NotImplementedError
 
@@ -60,7 +62,7 @@ class Elsewhere(Outline):
         """See `watched`; there may be more to see than layers."""
         return progress
 
-    def divide(self, share: float, rng: np.random.Generator) -> tuple[Elsewhere, Elsewhere, Int64]:
+    def divide(self, share: float, rng: np.random.Generator) -> tuple[ExternalLog, ExternalLog, Int64]:
         """As `Episodes.divide`, into the same parts."""
         if self.weighted:
             raise SettingsError("episodes with weights are divided in memory only; raise --memory, or divide the log")
@@ -69,7 +71,7 @@ class Elsewhere(Outline):
         return self.among(~chosen), self.among(chosen), np.flatnonzero(chosen)
 
 
-Log = Episodes | Elsewhere
+Log = Episodes | ExternalLog
 
 
 class Blocks(Protocol):
@@ -109,14 +111,14 @@ class InMemory:
         columns = slice(i * self._length, min((i + 1) * self._length, self._episodes.n))
         return self._episodes.columns(columns, since)
 
-    def view(self, i: int) -> View:
-        """The same as a question sees it."""
-        return View(self.block(i), i * self._length)
+    def view(self, i: int) -> EpisodesView:
+        """The same as a query sees it."""
+        return EpisodesView(self.block(i), i * self._length)
 
 
 def block_length(horizon: int) -> int:
     """Episodes of a block."""
-    return max(1 << 10, min(1 << 16, CELLS // (horizon + 1)))
+    return max(1 << 10, min(1 << 16, BLOCK_STEPS // (horizon + 1)))
 
 
 def watched(log: Log, progress: Callable[[float, int], None]) -> Callable[[float, int], None]:
@@ -124,28 +126,28 @@ def watched(log: Log, progress: Callable[[float, int], None]) -> Callable[[float
     return progress if isinstance(log, Episodes) else log.watched(progress)
 
 
-def ask(log: Log, question: Question[T], threads: int = 1) -> T:
+def run_query(log: Log, query: Query[T], threads: int = 1) -> T:
     """The answer of a log, wherever its episodes are; where they are in memory, of so many threads."""
     if not isinstance(log, Episodes):
-        return log.ask(question)
+        return log.run_query(query)
     blocks = InMemory(log)
-    return gather(len(blocks.sizes), threads, lambda i: question(blocks.view(i)), question.together)
+    return gather(len(blocks.sizes), threads, lambda i: query(blocks.view(i)), query.combine)
 
 
-class _Mixed(NamedTuple):
+class _DigestQuery(NamedTuple):
     """What the episodes add to a digest."""
 
     ordered: bool
 
-    def __call__(self, view: View) -> NDArray[np.uint64]:
-        """See `Question`."""
+    def __call__(self, view: EpisodesView) -> NDArray[np.uint64]:
+        """See `Query`."""
         return view.episodes.mixed(view.first, self.ordered)
 
-    def together(self, answers: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-        """See `Question`."""
+    def combine(self, answers: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+        """See `Query`."""
         return added(answers)
 
 
 def digest(log: Log, ordered: bool = False, threads: int = 1) -> str:
     """A hash of a log's content: of its episodes, if wanted in their order."""
-    return log.outline.digest(ask(log, _Mixed(ordered), threads))
+    return log.outline.digest(run_query(log, _DigestQuery(ordered), threads))

@@ -1,7 +1,7 @@
-"""Asking a log: a question goes to every part of its episodes, and the answers add up.
+"""Asking a log: a query goes to every part of its episodes, and the answers add up.
 
 It does not matter where the episodes are: in memory, in a file that is read block by block, or on other machines. An
-answer is the same to the bit however they are divided, so questions are answered with whole numbers, or with sums that
+answer is the same to the bit however they are divided, so queries are answered with whole numbers, or with sums that
 do not depend on their order.
 """
 
@@ -19,24 +19,24 @@ from suffice.kernels.array_types import Array, Codes, Int64, UInt32
 
 T = TypeVar("T")
 
-NOWHERE: UInt32 = np.zeros(0, np.uint32)
+NO_GROUPS: UInt32 = np.zeros(0, np.uint32)
 
 
 def _make(plan: Any, episodes: Episodes) -> Any:
     return plan.shard(episodes)
 
 
-class View(NamedTuple):
-    """Some of the episodes, as a question sees them."""
+class EpisodesView(NamedTuple):
+    """Some of the episodes, as a query sees them."""
 
     episodes: Episodes  # from step `since` on
     first: int = 0  # the place of the first of them in the log
     since: int = 0
-    group: UInt32 = NOWHERE  # [n] the candidate that each belongs to, where episodes walk an automaton
+    group: UInt32 = NO_GROUPS  # [n] the candidate that each belongs to, where episodes walk an automaton
     met: Any = None  # what candidates meet, if it happens to be known
     prepare: Callable[[Any, Episodes], Any] = _make  # how a plan gets its shard, which may have been kept
 
-    def slices(self, size: int) -> Iterator[View]:
+    def slices(self, size: int) -> Iterator[EpisodesView]:
         """The same, at most so many episodes at a time; all, if what is made of them is kept."""
         if self.prepare is not _make or size >= self.episodes.n:
             yield self
@@ -52,13 +52,13 @@ class View(NamedTuple):
         return np.asarray(self.episodes.word[t - self.since])
 
 
-class Question(Protocol[T]):
+class Query(Protocol[T]):
     """What is asked; it travels, so it holds no more than it needs."""
 
-    def __call__(self, view: View) -> T:
+    def __call__(self, view: EpisodesView) -> T:
         """The answer of some episodes."""
 
-    def together(self, answers: list[T]) -> T:
+    def combine(self, answers: list[T]) -> T:
         """The answer of all, from those of their parts in any order."""
 
 
@@ -67,33 +67,33 @@ def added(answers: list[Array]) -> Array:
     return np.asarray(sum(answers[1:], answers[0]))
 
 
-class Early(Question[T], Protocol[T]):
-    """A question that may be put before candidates are known, to groups of which some turn out to be the same."""
+class EarlyQuery(Query[T], Protocol[T]):
+    """A query that may be put before candidates are known, to groups of which some turn out to be the same."""
 
     def joined(self, answer: T, of_group: Int64, n: int) -> T:
         """The answer of n candidates, from that of the groups they consist of."""
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """A question for who only wants the episodes to walk on."""
+class NoQuery:
+    """A query for who only wants the episodes to walk on."""
 
-    def __call__(self, view: View) -> None:
-        """See `Question`."""
+    def __call__(self, view: EpisodesView) -> None:
+        """See `Query`."""
 
-    def together(self, answers: Sequence[None]) -> None:
-        """See `Question`."""
+    def combine(self, answers: Sequence[None]) -> None:
+        """See `Query`."""
 
     def joined(self, answer: None, of_group: Int64, n: int) -> None:
-        """See `Early`."""
+        """See `EarlyQuery`."""
 
 
-class Meetings(NamedTuple):
+class LetterCounts(NamedTuple):
     """How often each candidate, or whatever episodes are grouped by, meets each letter."""
 
     following: Int64  # [C, X] at the step after
     last: Int64  # [C, X] at the last step
 
-    def joined(self, of_group: Int64, n: int) -> Meetings:
+    def joined(self, of_group: Int64, n: int) -> LetterCounts:
         """The same for what groups stand for."""
-        return Meetings(*(np.asarray(walking.add_rows(table, of_group, n)) for table in self))
+        return LetterCounts(*(np.asarray(walking.add_rows(table, of_group, n)) for table in self))

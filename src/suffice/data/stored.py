@@ -20,8 +20,8 @@ import numpy as np
 
 from suffice.data.alphabet import Alphabet, smallest_uint
 from suffice.data.episodes import Episodes
-from suffice.data.log import Elsewhere, InBlocks, Log, block_length
-from suffice.data.queries import Question, View
+from suffice.data.log import ExternalLog, InBlocks, Log, block_length
+from suffice.data.queries import EpisodesView, Query
 from suffice.data.threads import gather
 from suffice.errors import LogError
 from suffice.kernels.array_types import Codes, Mask
@@ -30,7 +30,7 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
-class Vocabulary(NamedTuple):
+class PieceLetters(NamedTuple):
     """The letters of a piece, as the piece numbers them."""
 
     alphabet: Alphabet
@@ -38,19 +38,19 @@ class Vocabulary(NamedTuple):
     follows: Mask  # [X]
 
     @classmethod
-    def of(cls, episodes: Log) -> Vocabulary:
+    def of(cls, episodes: Log) -> PieceLetters:
         """Those of some episodes."""
         return cls(episodes.alphabet, episodes.letters, episodes.follows)
 
 
-class Common(NamedTuple):
+class SharedLetters(NamedTuple):
     """The letters of all pieces together, and what those of each piece are there."""
 
-    vocabulary: Vocabulary
+    vocabulary: PieceLetters
     places: list[Codes]  # by piece, [X of the piece]
 
     @classmethod
-    def of(cls, pieces: list[Vocabulary]) -> Common:
+    def of(cls, pieces: list[PieceLetters]) -> SharedLetters:
         """As a log that is read at once numbers them."""
         alphabet = Alphabet.union([piece.alphabet for piece in pieces])
         shape = (alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards))
@@ -61,7 +61,7 @@ class Common(NamedTuple):
         follows = np.zeros(len(present), bool)
         for piece, place in zip(pieces, places, strict=True):
             follows[place[piece.follows]] = True
-        return cls(Vocabulary(alphabet, letters, follows), places)
+        return cls(PieceLetters(alphabet, letters, follows), places)
 
 
 class Block(NamedTuple):
@@ -75,7 +75,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stored(Elsewhere):
+class StoredLog(ExternalLog):
     """A log in a file."""
 
     file: IO[bytes]
@@ -88,7 +88,7 @@ class Stored(Elsewhere):
 
     @property
     def weighted(self) -> bool:
-        """See `Elsewhere`."""
+        """See `ExternalLog`."""
         return any(block.weighted for block in self.blocks)
 
     @property
@@ -122,22 +122,22 @@ class Stored(Elsewhere):
             found += more
         return found
 
-    def ask(self, question: Question[T]) -> T:
-        """See `Elsewhere`."""
+    def run_query(self, query: Query[T]) -> T:
+        """See `ExternalLog`."""
         begin = (self.first + np.concatenate([[0], np.cumsum(self.sizes)])).tolist()
         filled = [i for i, size in enumerate(self.sizes) if size]
 
         def answer(k: int) -> T:
-            return question(View(self.block(filled[k]), begin[filled[k]]))
+            return query(EpisodesView(self.block(filled[k]), begin[filled[k]]))
 
-        return gather(len(filled), self.threads, answer, question.together)
+        return gather(len(filled), self.threads, answer, query.combine)
 
     def in_blocks(self, threads: int) -> InBlocks:
-        """See `Elsewhere`."""
+        """See `ExternalLog`."""
         return InBlocks(self, min(threads, self.threads), self.first)
 
-    def among(self, chosen: Mask) -> Stored:
-        """See `Elsewhere`."""
+    def among(self, chosen: Mask) -> StoredLog:
+        """See `ExternalLog`."""
         if self.chosen is not None:  # of those that had been chosen before
             of_all = np.concatenate(self.chosen)
             of_all[of_all] = chosen
@@ -166,7 +166,7 @@ class Writer:
         with _writing():
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 it lives as long as the log
         self._blocks: list[Block] = []
-        self._vocabularies: list[Vocabulary] = []
+        self._vocabularies: list[PieceLetters] = []
         self._n, self._total, self._declared = 0, 0, False
 
     def add(self, episodes: Episodes) -> None:
@@ -179,15 +179,15 @@ class Writer:
                 self._file.write(part.word.tobytes())
                 if part.weight is not None:
                     self._file.write(part.weight.tobytes())
-        self._vocabularies.append(Vocabulary.of(episodes))
+        self._vocabularies.append(PieceLetters.of(episodes))
         self._n, self._total, self._declared = self._n + episodes.n, self._total + episodes.total, episodes.declared
 
-    def finish(self, threads: int) -> Stored:
+    def finish(self, threads: int) -> StoredLog:
         """The log, once all its pieces are there."""
         with _writing():
             self._file.flush()
-        common = Common.of(self._vocabularies)
-        return Stored(
+        common = SharedLetters.of(self._vocabularies)
+        return StoredLog(
             *common.vocabulary, self._declared, self._horizon, self._n, self._total,
             self._file, tuple(self._blocks), common.places, threads,
         )  # fmt: skip

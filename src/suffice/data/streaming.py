@@ -16,14 +16,22 @@ from typing import NamedTuple, Protocol
 from suffice.data.alphabet import Value
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import LogColumn
-from suffice.data.encoding.tables import NothingKeptError, Table
+from suffice.data.encoding.tables import LogTable, NothingKeptError
 from suffice.data.episodes import MAX_EPISODES, MAX_LETTERS, MAX_STEPS, Episodes, Outline
-from suffice.data.log import ITSELF, Elsewhere
+from suffice.data.log import ITSELF, ExternalLog
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces
 from suffice.data.logs.placement import TruncatedError
-from suffice.data.logs.reading import NOTHING_LOST, HowToRead, Lost, Report, doubtful_values, flat_table, read_table
-from suffice.data.stored import Stored, Writer, in_turn
+from suffice.data.logs.reading import (
+    NOTHING_LOST,
+    Lost,
+    ReadOptions,
+    ReadReport,
+    doubtful_values,
+    flat_table,
+    read_table,
+)
+from suffice.data.stored import StoredLog, Writer, in_turn
 from suffice.errors import LogError, SettingsError
 
 BYTES_A_DECISION = 40  # of a log that is read at once, at the peak, beside its cells
@@ -32,28 +40,28 @@ BYTES_A_COLUMN = 2  # and decision: its code
 BYTES_A_CELL = 12  # of episodes that are padded to the horizon
 BYTES_A_THREAD = 64 << 20  # while episodes are counted block by block
 BYTES_AN_EPISODE = 4  # where each is in the automaton
-LEAST, MOST = 1 << 16, 1 << 20  # decisions of a piece
+LEAST_PIECE, MOST_PIECE = 1 << 16, 1 << 20  # decisions of a piece
 
 
 def _silently(done: int, of: int) -> None:
     """Nobody looks."""
 
 
-class Reader(Protocol):
+class ExternalReader(Protocol):
     """Reads a log to where others work on it."""
 
-    def __call__(self, dataset: Dataset, how: HowToRead, room: Room) -> tuple[Elsewhere, Report]:
+    def __call__(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[ExternalLog, ReadReport]:
         """The episodes, and what a report says of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MemoryBudget:
     """What reading may take."""
 
     memory: int  # bytes of the whole process
     threads: int = 1
     progress: Callable[[int, int], None] = field(default=_silently, compare=False)
-    elsewhere: Reader | None = None  # who reads instead: the workers of a cluster
+    elsewhere: ExternalReader | None = None  # who reads instead: the workers of a cluster
 
     def holds(self, dataset: Dataset) -> bool:
         """Whether a log that is hardly padded fits as a whole; one no larger than the smallest pieces does."""
@@ -66,13 +74,13 @@ class Room:
 
     @property
     def _free(self) -> int:
-        return max(self.memory, SMALLEST) - ITSELF
+        return max(self.memory, SMALLEST_MEMORY) - ITSELF
 
     @property
     def rows(self) -> int:
         """Decisions of a piece."""
         free = max(self.memory - ITSELF, 0)
-        return min(MOST, max(LEAST, free // (BYTES_IN_A_PIECE * (self.workers() + 2))))
+        return min(MOST_PIECE, max(LEAST_PIECE, free // (BYTES_IN_A_PIECE * (self.workers() + 2))))
 
     def workers(self, episodes: int = 0) -> int:
         """Threads that there is room for, beside what is known of so many episodes."""
@@ -81,7 +89,7 @@ class Room:
 
     def refuse_if_small(self, episodes: int = 0) -> None:
         """What not even the smallest pieces, or what is known of so many episodes, fit into."""
-        needed = max(SMALLEST, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
+        needed = max(SMALLEST_MEMORY, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
         if self.memory < needed:
             more = "" if episodes else f", and {BYTES_AN_EPISODE} bytes more for each episode"
             raise SettingsError(
@@ -90,14 +98,14 @@ class Room:
             )
 
 
-SMALLEST = ITSELF + 3 * LEAST * BYTES_IN_A_PIECE
+SMALLEST_MEMORY = ITSELF + 3 * LEAST_PIECE * BYTES_IN_A_PIECE
 
 
-def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, Report]:
+def read_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[StoredLog, ReadReport]:
     """The episodes of a log in a file, and the report on its first piece, with notes on all."""
     room.refuse_if_small()
     pieces = Pieces.of(dataset, how, room.rows)
-    extent = Extent.together([pieces.extent(0, len(dataset.units))], dataset.name)
+    extent = Extent.combine([pieces.extent(0, len(dataset.units))], dataset.name)
     room.refuse_if_small(extent.episodes)
     how = settled_how(pieces, how, extent, room.memory)
     pieces = padded(pieces, how, extent)
@@ -112,19 +120,19 @@ def read_stored(dataset: Dataset, how: HowToRead, room: Room) -> tuple[Stored, R
     return stored, on_all(first, found, stored, pieces, how)
 
 
-def padded(pieces: Pieces, how: HowToRead, extent: Extent) -> Pieces:
+def padded(pieces: Pieces, how: ReadOptions, extent: Extent) -> Pieces:
     """Pieces that are smaller where many cells are padding."""
     cells = ((how.horizon or 0) + 1) * extent.episodes // pieces.dataset.decisions  # of a decision
     return replace(pieces, rows=max(1, pieces.rows * BYTES_IN_A_PIECE // (BYTES_IN_A_PIECE + BYTES_A_CELL * cells)))
 
 
 def read_part(
-    pieces: Pieces, begin: int, end: int, how: HowToRead, threads: int, progress: Callable[[int], None]
-) -> tuple[Stored | None, Found]:
+    pieces: Pieces, begin: int, end: int, how: ReadOptions, threads: int, progress: Callable[[int], None]
+) -> tuple[StoredLog | None, PieceSummary]:
     """The episodes that begin in units begin..end−1, if there are some, and what pieces come to."""
-    writer, found, done = Writer(how.horizon or 0), Found(), 0
+    writer, found, done = Writer(how.horizon or 0), PieceSummary(), 0
 
-    def read(table: Table) -> tuple[int, tuple[Episodes, Report] | NothingKeptError | TruncatedError]:
+    def read(table: LogTable) -> tuple[int, tuple[Episodes, ReadReport] | NothingKeptError | TruncatedError]:
         try:
             return table.rows, read_table(table, how)
         except (NothingKeptError, TruncatedError) as error:
@@ -135,21 +143,21 @@ def read_part(
         progress(done)
         if isinstance(piece, tuple) and not found.truncated:
             writer.add(piece[0])
-        found = found.beside(Found.of(piece))
+        found = found.beside(PieceSummary.of(piece))
     return None if found.report is None else writer.finish(threads), found
 
 
-class Found(NamedTuple):
+class PieceSummary(NamedTuple):
     """What pieces come to; complaints that are about all of them wait for the last."""
 
-    report: Report | None = None  # on the first piece of which something is left
+    report: ReadReport | None = None  # on the first piece of which something is left
     lost: Lost = NOTHING_LOST
     counted_from: frozenset[int | None] = frozenset()
     nothing: tuple[NothingKeptError, ...] = ()
     truncated: tuple[TruncatedError, ...] = ()
 
     @classmethod
-    def of(cls, piece: tuple[Episodes, Report] | NothingKeptError | TruncatedError) -> Found:
+    def of(cls, piece: tuple[Episodes, ReadReport] | NothingKeptError | TruncatedError) -> PieceSummary:
         """A piece."""
         if isinstance(piece, NothingKeptError):
             return cls(nothing=(piece,))
@@ -158,9 +166,9 @@ class Found(NamedTuple):
         report = replace(piece[1], ids=None, propensities=None)
         return cls(report, report.lost, frozenset([report.first_step]))
 
-    def beside(self, other: Found) -> Found:
+    def beside(self, other: PieceSummary) -> PieceSummary:
         """With pieces that come later."""
-        return Found(
+        return PieceSummary(
             self.report or other.report,
             self.lost.beside(other.lost),
             self.counted_from | other.counted_from,
@@ -168,7 +176,7 @@ class Found(NamedTuple):
             self.truncated + other.truncated,
         )
 
-    def first(self, episodes: int) -> Report:
+    def first(self, episodes: int) -> ReadReport:
         """The report, or what is wrong with a log of so many episodes."""
         if self.truncated:
             raise self.truncated[0].with_others(self.truncated[1:], episodes)
@@ -177,7 +185,7 @@ class Found(NamedTuple):
         return self.report
 
 
-def on_all(first: Report, found: Found, log: Outline, pieces: Pieces, how: HowToRead) -> Report:
+def on_all(first: ReadReport, found: PieceSummary, log: Outline, pieces: Pieces, how: ReadOptions) -> ReadReport:
     """The report on the first piece, with notes on all; refuses what is wrong with them together."""
     dataset = pieces.dataset
     if len(found.counted_from) > 1:
@@ -187,14 +195,14 @@ def on_all(first: Report, found: Found, log: Outline, pieces: Pieces, how: HowTo
     return replace(first, notes=notes)
 
 
-def refuse_first_steps(pieces: Pieces, how: HowToRead) -> None:
+def refuse_first_steps(pieces: Pieces, how: ReadOptions) -> None:
     """Some episodes count their steps from 0: say which does not."""
     for table in pieces.tables(0, len(pieces.dataset.units)):
         with suppress(NothingKeptError):
             read_table(table, replace(how, first_step=0))
 
 
-def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> HowToRead:
+def settled_how(pieces: Pieces, how: ReadOptions, extent: Extent, memory: int) -> ReadOptions:
     """How every piece is read: by the horizon and the encoder of the whole log."""
     kinds = how.encoder.by_column(pieces.columns)
     for name, request in kinds.items():
@@ -212,7 +220,7 @@ def settled_how(pieces: Pieces, how: HowToRead, extent: Extent, memory: int) -> 
     return replace(how, encoder=encoder, horizon=how.horizon or extent.longest, in_pieces=True)
 
 
-def refuse_if_endless(log: Outline, how: HowToRead, report: Report, name: str) -> None:
+def refuse_if_endless(log: Outline, how: ReadOptions, report: ReadReport, name: str) -> None:
     """Limits that pieces keep, but not all of them together."""
     if log.total > MAX_EPISODES:
         raise LogError(f"{name}: more than {MAX_EPISODES:,} episodes cannot be counted; leave some out")

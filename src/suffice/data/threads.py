@@ -12,7 +12,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Begun(Generic[T]):
+class SharedTasks(Generic[T]):
     """Tasks that this thread and others share; whoever is free takes the next.
 
     Every thread adds up what its own come to, so that of each no more than its answer and a new one are kept. Once one
@@ -23,7 +23,7 @@ class Begun(Generic[T]):
         self, tasks: Sequence[S], others: Helpers, task: Callable[[S], T], together: Callable[[list[T]], T]
     ) -> None:
         self._left = iter(tasks)  # whose next one, under Python's lock, only one thread gets
-        self._task, self._together = task, together
+        self._task, self._combine = task, together
         self._parts = [others.pool.submit(self._work) for _ in range(others.n)]
 
     def finish(self) -> T:
@@ -36,14 +36,14 @@ class Begun(Generic[T]):
         wait(self._parts)
         for part in self._parts:
             parts += part.result()
-        return self._together(parts)
+        return self._combine(parts)
 
     def _work(self) -> list[T]:
         total: list[T] = []
         try:
             for task in self._left:
                 total.append(self._task(task))
-                total = total if len(total) == 1 else [self._together(total)]
+                total = total if len(total) == 1 else [self._combine(total)]
         except BaseException:
             deque(self._left, maxlen=0)
             raise
@@ -53,7 +53,7 @@ class Begun(Generic[T]):
 def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
     """What n tasks come to together."""
     with helpers(min(threads, n) - 1) as others:
-        return Begun(range(n), others, task, together).finish()
+        return SharedTasks(range(n), others, task, together).finish()
 
 
 class Helpers(NamedTuple):

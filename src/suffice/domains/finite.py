@@ -175,13 +175,13 @@ class _Observing:
         return self.all_actions  # the first model's behaviour takes its place
 
 
-class _Closure(NamedTuple):
+class _StateClosure(NamedTuple):
     number: dict[State, int]
     rows: list[list[Outcome]]  # of the start, then of each state and action
     closed: bool  # no state was left out
 
 
-def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> _Closure:
+def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> _StateClosure:
     """Breadth first, so that states are numbered by how soon they can be reached."""
     number: dict[State, int] = {}
     queue: deque[tuple[State, int]] = deque()
@@ -216,7 +216,7 @@ def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> 
             raise SettingsError(
                 f"the model has over {MAX_ROWS:,} pairs of a state and an action; choose smaller options"
             )
-    return _Closure(number, rows, closed)
+    return _StateClosure(number, rows, closed)
 
 
 def _exactly(outcome: Outcome, what: str) -> Outcome:

@@ -13,14 +13,14 @@ import numpy as np
 
 from suffice.data.episodes import Outline, weights
 from suffice.data.log import Blocks
-from suffice.data.queries import Early, Question, View, added
+from suffice.data.queries import EarlyQuery, EpisodesView, Query, added
 from suffice.data.threads import gather
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int64, UInt32
 
 T = TypeVar("T")
 
-SMALL = 1 << 20  # cells up to which a table of the letters that candidates meet is kept
+KEPT_CELLS = 1 << 20  # cells up to which a table of the letters that candidates meet is kept
 
 
 class Move(NamedTuple):
@@ -34,14 +34,14 @@ class Move(NamedTuple):
 class Walkers(Protocol):
     """Episodes on their way through an automaton, wherever they are."""
 
-    def step(self, move: Move, question: Question[T]) -> T:
+    def step(self, move: Move, query: Query[T]) -> T:
         """Let all take a step, and ask what follows."""
 
-    def ask(self, question: Question[T]) -> T:
+    def run_query(self, query: Query[T]) -> T:
         """Ask where they are now."""
 
 
-class Walk:
+class BlockWalk:
     """See `Walkers`; of blocks."""
 
     def __init__(self, blocks: Blocks, letters: int, threads: int, first: int = 0) -> None:
@@ -56,25 +56,25 @@ class Walk:
         """That there are to ask."""
         return sum(size > 0 for size in self._blocks.sizes)
 
-    def step(self, move: Move, question: Question[T]) -> T:
+    def step(self, move: Move, query: Query[T]) -> T:
         """See `Walkers`."""
 
         def read(i: int) -> T:
             view = self._view(i, move.t)
             walking.advance(view.group, move.join, move.candidate_of, self._letters, view.at(move.t))
-            return question(view)
+            return query(view)
 
-        answer = self._each(read, question.together)
+        answer = self._each(read, query.combine)
         self._since = move.t
         return answer
 
-    def ask(self, question: Question[T]) -> T:
+    def run_query(self, query: Query[T]) -> T:
         """See `Walkers`."""
-        return self._each(lambda i: question(self._view(i, self._since)), question.together)
+        return self._each(lambda i: query(self._view(i, self._since)), query.combine)
 
-    def _view(self, i: int, since: int) -> View:
+    def _view(self, i: int, since: int) -> EpisodesView:
         group = self._group[self._begin[i] : self._begin[i + 1]]
-        return View(self._blocks.block(i, since), self._first + self._begin[i], since, group)
+        return EpisodesView(self._blocks.block(i, since), self._first + self._begin[i], since, group)
 
     def _each(self, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
         filled = [i for i, size in enumerate(self._blocks.sizes) if size]
@@ -92,7 +92,7 @@ class BlockEngine:
         """See `Engine`."""
         if self._following is not None:
             return np.asarray(walking.add_rows(self._following, join, n_states))
-        return self._walkers.ask(_Letters(t, join, n_states, self._letters))
+        return self._walkers.run_query(_Letters(t, join, n_states, self._letters))
 
     def advance(
         self,
@@ -100,23 +100,23 @@ class BlockEngine:
         join: Int64,
         candidate_of: Int64,
         n_candidates: int,
-        question: Question[T],
-        early: Callable[[int], Early[Any]] | None = None,
+        query: Query[T],
+        early: Callable[[int], EarlyQuery[Any]] | None = None,
     ) -> T | None:
         """See `Engine`."""
         if t == self._horizon:
             return None
         move = Move(t, join, candidate_of)
-        if n_candidates * self._letters > SMALL:
+        if n_candidates * self._letters > KEPT_CELLS:
             self._following = None
-            return self._walkers.step(move, question)
+            return self._walkers.step(move, query)
         following = _Letters(t + 1, np.arange(n_candidates), n_candidates, self._letters)
-        answer, self._following = self._walkers.step(move, _Both(question, following))
+        answer, self._following = self._walkers.step(move, _QueryAndLetters(query, following))
         return answer
 
-    def ask(self, question: Question[T]) -> T:
+    def run_query(self, query: Query[T]) -> T:
         """See `Engine`."""
-        return self._walkers.ask(question)
+        return self._walkers.run_query(query)
 
 
 class _Letters(NamedTuple):
@@ -127,28 +127,28 @@ class _Letters(NamedTuple):
     n_states: int
     n_letters: int
 
-    def __call__(self, view: View) -> Int64:
-        """See `Question`."""
+    def __call__(self, view: EpisodesView) -> Int64:
+        """See `Query`."""
         counted = (view.group, self.join, view.at(self.t), weights(view.episodes), self.n_states, self.n_letters)
         return np.asarray(walking.cross_count(*counted))
 
-    def together(self, answers: list[Int64]) -> Int64:
-        """See `Question`."""
+    def combine(self, answers: list[Int64]) -> Int64:
+        """See `Query`."""
         return added(answers)
 
 
-class _Both(NamedTuple, Generic[T]):
-    """A question, and the letters met, in one pass."""
+class _QueryAndLetters(NamedTuple, Generic[T]):
+    """A query, and the letters met, in one pass."""
 
-    question: Question[T]
+    query: Query[T]
     letters: _Letters
 
-    def __call__(self, view: View) -> tuple[T, Int64]:
-        """See `Question`."""
-        return self.question(view), self.letters(view)
+    def __call__(self, view: EpisodesView) -> tuple[T, Int64]:
+        """See `Query`."""
+        return self.query(view), self.letters(view)
 
-    def together(self, answers: list[tuple[T, Int64]]) -> tuple[T, Int64]:
-        """See `Question`."""
+    def combine(self, answers: list[tuple[T, Int64]]) -> tuple[T, Int64]:
+        """See `Query`."""
         parts: Any = zip(*answers, strict=True)
         one, other = (list(part) for part in parts)
-        return self.question.together(one), self.letters.together(other)
+        return self.query.combine(one), self.letters.combine(other)

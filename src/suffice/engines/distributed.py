@@ -15,22 +15,22 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from suffice.data.log import Elsewhere
+from suffice.data.log import ExternalLog
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces
-from suffice.data.logs.reading import HowToRead, Report
-from suffice.data.queries import Question
-from suffice.data.stored import Common
-from suffice.data.streaming import Found, Room, on_all, padded, settled_how
+from suffice.data.logs.reading import ReadOptions, ReadReport
+from suffice.data.queries import Query
+from suffice.data.stored import SharedLetters
+from suffice.data.streaming import MemoryBudget, PieceSummary, on_all, padded, settled_how
 from suffice.engines.blocks import BlockEngine, Move
-from suffice.engines.worker import Agreed, Behind, Notes, Shared, Some, Task, narrowed
+from suffice.engines.worker import EpisodeSubset, PartPosition, PartSummary, Shared, WorkerBehind, WorkerTask, narrowed
 from suffice.kernels.array_types import Mask
 
 T = TypeVar("T")
-Told = Callable[[float, int], None]
+Progress = Callable[[float, int], None]
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Workers, one for each part of a log."""
 
     watch: Callable[[int, int], None]  # is told how much is done of what all of them are doing
@@ -46,10 +46,10 @@ class Crew(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Scattered(Elsewhere):
-    """See `Elsewhere`."""
+class DistributedLog(ExternalLog):
+    """See `ExternalLog`."""
 
-    crew: Crew
+    crew: WorkerPool
     held: tuple[int, ...]  # episodes of each part
     agreed: tuple[Shared, ...]  # by part
     ascending: bool
@@ -61,19 +61,19 @@ class Scattered(Elsewhere):
 
     @property
     def weighted(self) -> bool:
-        """See `Elsewhere`."""
+        """See `ExternalLog`."""
         return self.has_weights
 
-    def ask(self, question: Question[T]) -> T:
-        """See `Elsewhere`."""
-        return self.gather(question, -1, 0, ())
+    def run_query(self, query: Query[T]) -> T:
+        """See `ExternalLog`."""
+        return self.gather(query, -1, 0, ())
 
     def running(self) -> AbstractContextManager[BlockEngine]:
-        """See `Elsewhere`."""
-        return nullcontext(BlockEngine(_Walk(self), self))
+        """See `ExternalLog`."""
+        return nullcontext(BlockEngine(_DistributedWalk(self), self))
 
-    def among(self, chosen: Mask) -> Scattered:
-        """See `Elsewhere`."""
+    def among(self, chosen: Mask) -> DistributedLog:
+        """See `ExternalLog`."""
         if self.chosen is not None:  # of those that had been chosen before
             of_all = self.chosen.copy()
             of_all[of_all] = chosen
@@ -84,8 +84,8 @@ class Scattered(Elsewhere):
         number, n = self.crew.number(), sum(sizes)
         return replace(self, n=n, total=n, sizes=sizes, some=some, number=number, chosen=chosen)
 
-    def watched(self, progress: Told) -> Told:
-        """See `Elsewhere`; between layers it shows how much of one the workers have done."""
+    def watched(self, progress: Progress) -> Progress:
+        """See `ExternalLog`; between layers it shows how much of one the workers have done."""
         at = [0.0, 1, 0.0]  # layers done, of how many, and the share of the next that has been seen
 
         def layers(done: float, of: int) -> None:
@@ -99,38 +99,38 @@ class Scattered(Elsewhere):
         self.crew.watch = within
         return layers
 
-    def gather(self, question: Question[T], run: int, taken: int, moves: tuple[Shared, ...]) -> T:
+    def gather(self, query: Query[T], run: int, taken: int, moves: tuple[Shared, ...]) -> T:
         """The answer of all parts, where their episodes have walked so far; `moves` are all steps of the run."""
-        asked = self.crew.share(question)
+        asked = self.crew.share(query)
 
-        def task(part: int, since: int) -> tuple[Task]:
-            return (Task(self.agreed[part], self.some[part], self.number, asked, run, since, moves[since:]),)
+        def task(part: int, since: int) -> tuple[WorkerTask]:
+            return (WorkerTask(self.agreed[part], self.some[part], self.number, asked, run, since, moves[since:]),)
 
         filled = [size > 0 for size in self.sizes]
         told = [task(part, taken) if full else None for part, full in enumerate(filled)]
         answers = self.crew.each("answer", told)
-        behind = [isinstance(answer, Behind) for answer in answers]
+        behind = [isinstance(answer, WorkerBehind) for answer in answers]
         if any(behind):
             again = self.crew.each("answer", [task(part, 0) if late else None for part, late in enumerate(behind)])
             answers = [new if late else old for old, new, late in zip(answers, again, behind, strict=True)]
-        return question.together([answer for answer, full in zip(answers, filled, strict=True) if full])
+        return query.combine([answer for answer, full in zip(answers, filled, strict=True) if full])
 
 
-class _Walk:
+class _DistributedWalk:
     """See `Walkers`; the steps are remembered, for workers that must catch up."""
 
-    def __init__(self, log: Scattered) -> None:
+    def __init__(self, log: DistributedLog) -> None:
         self._log, self._run = log, log.crew.number()
         self._moves: tuple[Shared, ...] = ()
 
-    def step(self, move: Move, question: Question[T]) -> T:
+    def step(self, move: Move, query: Query[T]) -> T:
         """See `Walkers`."""
         self._moves = (*self._moves, self._log.crew.share(narrowed(move)))
-        return self._log.gather(question, self._run, len(self._moves) - 1, self._moves)
+        return self._log.gather(query, self._run, len(self._moves) - 1, self._moves)
 
-    def ask(self, question: Question[T]) -> T:
+    def run_query(self, query: Query[T]) -> T:
         """See `Walkers`."""
-        return self._log.gather(question, self._run, len(self._moves), self._moves)
+        return self._log.gather(query, self._run, len(self._moves), self._moves)
 
 
 def cut_evenly(dataset: Dataset, workers: int) -> list[tuple[int, int]]:
@@ -143,39 +143,39 @@ def cut_evenly(dataset: Dataset, workers: int) -> list[tuple[int, int]]:
     return list(pairwise(sorted({0, units, *nearest})))
 
 
-def read_scattered(
-    dataset: Dataset, how: HowToRead, room: Room, pieces: Pieces, crew: Crew, parts: int
-) -> tuple[Scattered, Report]:
+def read_distributed(
+    dataset: Dataset, how: ReadOptions, room: MemoryBudget, pieces: Pieces, crew: WorkerPool, parts: int
+) -> tuple[DistributedLog, ReadReport]:
     """A log in parts, each read by its own worker."""
     crew.watch = room.progress
     extents: list[Extent] = crew.each("extent", [(False,)] * parts)
     if not (Extent.in_order(extents) and all(extent.ascending for extent in extents)):
         extents = crew.each("extent", [(True,)] * parts)
-    extent = Extent.together(extents, dataset.name)
+    extent = Extent.combine(extents, dataset.name)
     how = settled_how(pieces, how, extent, room.memory)
     rows = padded(pieces, how, extent).rows
-    answers: list[tuple[Notes | None, Found]] = crew.each("read", [(how, rows)] * parts)
-    found = reduce(Found.beside, [part for _, part in answers])
+    answers: list[tuple[PartSummary | None, PieceSummary]] = crew.each("read", [(how, rows)] * parts)
+    found = reduce(PieceSummary.beside, [part for _, part in answers])
     first = found.first(extent.episodes)
     kept = [notes for notes, _ in answers if notes is not None]
-    common = Common.of([notes.vocabulary for notes in kept])
+    common = SharedLetters.of([notes.vocabulary for notes in kept])
     places = iter(common.places)
     agreed = tuple(
-        crew.share(None if notes is None else Agreed(how, rows, notes.digest, common.vocabulary, next(places)))
+        crew.share(None if notes is None else PartPosition(how, rows, notes.digest, common.vocabulary, next(places)))
         for notes, _ in answers
     )
     held = tuple(0 if notes is None else notes.n for notes, _ in answers)
-    log = Scattered(
+    log = DistributedLog(
         *common.vocabulary, kept[0].declared, how.horizon or 0, sum(held), sum(notes.total for notes in kept),
         crew, held, agreed, extent.ascending, kept[0].weighted, held, _some(crew, held, None), crew.number(),
     )  # fmt: skip
     return log, on_all(first, found, log, pieces, how)
 
 
-def _some(crew: Crew, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:
+def _some(crew: WorkerPool, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:
     """Which episodes are meant, by part."""
     first, found = 0, []
     for part, size in enumerate(sizes):
-        found.append(crew.share(Some(first, np.zeros(0, np.uint8) if bits is None else bits[part])))
+        found.append(crew.share(EpisodeSubset(first, np.zeros(0, np.uint8) if bits is None else bits[part])))
         first += size
     return tuple(found)

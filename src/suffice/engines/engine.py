@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeVar
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data
 from suffice.data.log import ITSELF, InMemory, Log
-from suffice.data.queries import Early, Question
-from suffice.data.streaming import Reader
-from suffice.engines.blocks import BlockEngine, Walk
+from suffice.data.queries import EarlyQuery, Query
+from suffice.data.streaming import ExternalReader
+from suffice.engines.blocks import BlockEngine, BlockWalk
 from suffice.engines.local import LocalEngine
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
 from suffice.errors import SettingsError
@@ -37,8 +37,8 @@ class Engine(Protocol):
         join: Int64,
         candidate_of: Int64,
         n_candidates: int,
-        question: Question[T],
-        early: Callable[[int], Early[Any]] | None = None,
+        query: Query[T],
+        early: Callable[[int], EarlyQuery[Any]] | None = None,
     ) -> T | None:
         """Read step t, where a state and a letter give the next candidate, and ask what follows.
 
@@ -46,7 +46,7 @@ class Engine(Protocol):
         many candidates: there may be threads to begin with it.
         """
 
-    def ask(self, question: Question[T]) -> T:
+    def run_query(self, query: Query[T]) -> T:
         """Ask where the episodes are now."""
 
 
@@ -56,7 +56,7 @@ class EngineChoice(Protocol):
     What makes one from `EngineOptions` is in `tables.ENGINES`.
     """
 
-    def reading(self) -> AbstractContextManager[Reader | None]:
+    def reading(self) -> AbstractContextManager[ExternalReader | None]:
         """What reads a log to where it is counted, as long as the block lasts; None: this process reads it."""
 
     def refuse(self, *logs: Data) -> None:
@@ -109,8 +109,8 @@ def running(
     if isinstance(log, Episodes):
         if memory is not None and ITSELF + log.nbytes + needed <= memory:
             return LocalEngine.running(log, threads, finely)
-        return nullcontext(BlockEngine(Walk(InMemory(log), len(log.letters), threads), log.outline))
+        return nullcontext(BlockEngine(BlockWalk(InMemory(log), len(log.letters), threads), log.outline))
     found = log.in_blocks(threads)
     if found is None:
         return log.running()
-    return nullcontext(BlockEngine(Walk(found.blocks, len(log.letters), found.threads, found.first), log))
+    return nullcontext(BlockEngine(BlockWalk(found.blocks, len(log.letters), found.threads, found.first), log))

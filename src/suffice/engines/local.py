@@ -19,48 +19,48 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from suffice.data.episodes import Episodes, weights
-from suffice.data.queries import Early, Meetings, Nothing, Question, View, added
-from suffice.data.threads import Begun, Helpers, helpers
+from suffice.data.queries import EarlyQuery, EpisodesView, LetterCounts, NoQuery, Query, added
+from suffice.data.threads import Helpers, SharedTasks, helpers
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int64, UInt32
 
 T = TypeVar("T")
 
-SMALL = 1 << 16  # cells up to which tables of the letters that groups meet are kept
-FEW = 1 << 8  # groups that are worth counting apart
+SMALL_CELLS = 1 << 16  # cells up to which tables of the letters that groups meet are kept
+FEW_GROUPS = 1 << 8  # groups that are worth counting apart
 SHARDS = 2  # for each thread, where it costs nothing to add more of them up: who merged meanwhile takes its share
 LEAST_SHARD = 4096  # episodes; below this a second thread costs more than it brings
 
 
-class _Shard:
+class _WalkingShard:
     """Some of the episodes, and where in the automaton each of them is."""
 
     def __init__(self, episodes: Episodes, first: int) -> None:
         self._episodes, self._first = episodes, first
         self._weight = weights(episodes)
         self._group: UInt32 = np.zeros(episodes.n, np.uint32)
-        self._met: Meetings | None = None  # of each group, if small
+        self._met: LetterCounts | None = None  # of each group, if small
         self._plan: Any = None
         self._prepared: Any = None  # the episodes for the last plan
 
     def read(
-        self, t: int, of_group: Int64, next_group: Int64, n_groups: int, question: Question[T]
+        self, t: int, of_group: Int64, next_group: Int64, n_groups: int, query: Query[T]
     ) -> tuple[T, Int64 | None]:
         """Read step t: what a group stands for, and the letter, give the next group; what follows, by group.
 
         If that is a small table, also how often each group meets each letter next.
         """
         word, letters = self._episodes.word, len(self._episodes.letters)
-        if n_groups * letters > SMALL:
+        if n_groups * letters > SMALL_CELLS:
             walking.advance(self._group, of_group, next_group, letters, word[t])
             self._met = None
-            return self.answer(question), None
+            return self.answer(query), None
         tables = np.zeros((2, n_groups, letters), np.int64)
         walking.advance_and_meet(
             self._group, of_group, next_group, word[t], word[t + 1], word[-1], self._weight, tables
         )
-        self._met = Meetings(*tables)
-        return self.answer(question), self._met.following
+        self._met = LetterCounts(*tables)
+        return self.answer(query), self._met.following
 
     def letters(self, t: int, of_group: Int64, n: int) -> Int64:
         """[n, X] how often each of what groups stand for meets each letter at step t."""
@@ -72,9 +72,9 @@ class _Shard:
         walking.relabel(self._group, of_group)
         self._met = self._met and self._met.joined(of_group, n)
 
-    def answer(self, question: Question[T]) -> T:
+    def answer(self, query: Query[T]) -> T:
         """By group."""
-        return question(View(self._episodes, self._first, 0, self._group, self._met, self._prepare))
+        return query(EpisodesView(self._episodes, self._first, 0, self._group, self._met, self._prepare))
 
     def _prepare(self, plan: Any, episodes: Episodes) -> Any:
         if plan is not self._plan:
@@ -87,8 +87,8 @@ class _Ahead(NamedTuple):
 
     candidates: Int64  # [groups]
     symbols: Int64  # [groups]
-    early: Callable[[int], Early[Any]]  # what is asked, of so many groups
-    begun: Begun[tuple[Any, Int64 | None]]
+    early: Callable[[int], EarlyQuery[Any]]  # what is asked, of so many groups
+    begun: SharedTasks[tuple[Any, Int64 | None]]
 
 
 class LocalEngine:
@@ -103,7 +103,7 @@ class LocalEngine:
         self._of_group: Int64 | None = None  # the candidate of each group, where they are not the same
         self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
         self._ahead: _Ahead | None = None
-        self._shards = [_Shard(episodes.columns(slice(a, b)), a) for a, b in pairwise(edges)]
+        self._shards = [_WalkingShard(episodes.columns(slice(a, b)), a) for a, b in pairwise(edges)]
 
     @classmethod
     @contextmanager
@@ -127,8 +127,8 @@ class LocalEngine:
         join: Int64,
         candidate_of: Int64,
         n_candidates: int,
-        question: Question[T],
-        early: Callable[[int], Early[Any]] | None = None,
+        query: Query[T],
+        early: Callable[[int], EarlyQuery[Any]] | None = None,
     ) -> T | None:
         """See `Engine`."""
         if t == self._horizon:
@@ -137,7 +137,7 @@ class LocalEngine:
         answer: T
         if ahead is None:
             of_group, self._of_group = self._standing_for(join), None
-            begun = self._begin_reading(t, of_group, candidate_of, n_candidates, question)
+            begun = self._begin_reading(t, of_group, candidate_of, n_candidates, query)
             answer, self._following = begun.finish()
         else:
             letter = self._letter_of_symbol[ahead.symbols]
@@ -145,25 +145,25 @@ class LocalEngine:
             of_groups, following = ahead.begun.finish()
             self._following = np.asarray(walking.add_rows(following, self._of_group, n_candidates))
             known = ahead.early(n_candidates)
-            foreseen = type(known) is type(question) and known == question
-            answer = known.joined(of_groups, self._of_group, n_candidates) if foreseen else self.ask(question)
+            foreseen = type(known) is type(query) and known == query
+            answer = known.joined(of_groups, self._of_group, n_candidates) if foreseen else self.run_query(query)
         if early is not None:
             self._look_ahead(t + 1, early)
         return answer
 
-    def ask(self, question: Question[T]) -> T:
+    def run_query(self, query: Query[T]) -> T:
         """See `Engine`."""
         assert self._ahead is None, "a step is being taken"
         of_group, self._of_group = self._of_group, None
 
-        def answer(shard: _Shard) -> T:
+        def answer(shard: _WalkingShard) -> T:
             if of_group is not None:
                 shard.join(of_group, self._n_candidates)
-            return shard.answer(question)
+            return shard.answer(query)
 
-        return self._begin(answer, question.together).finish()
+        return self._begin(answer, query.combine).finish()
 
-    def _look_ahead(self, t: int, early: Callable[[int], Early[Any]]) -> None:
+    def _look_ahead(self, t: int, early: Callable[[int], EarlyQuery[Any]]) -> None:
         """Begin step t where there are threads to spare: the learner has only one for the merging that comes first."""
         if not self._others.n or t == self._horizon or self._following is None:
             return
@@ -172,12 +172,12 @@ class LocalEngine:
         occurs[candidates, self._symbol_of_letter[letters]] = True
         candidates, symbols = np.nonzero(occurs)
         n = len(candidates)
-        if n * self._letters > SMALL:
+        if n * self._letters > SMALL_CELLS:
             return
         group = np.zeros(occurs.shape, np.int64)
         group[occurs] = np.arange(n)
         of_group = self._standing_for(np.arange(self._n_candidates))
-        early = early if n <= FEW else _nothing
+        early = early if n <= FEW_GROUPS else _nothing
         begun = self._begin_reading(t, of_group, group[:, self._symbol_of_letter].ravel(), n, early(n))
         self._ahead = _Ahead(candidates, symbols, early, begun)
 
@@ -186,16 +186,16 @@ class LocalEngine:
         return of_candidate if self._of_group is None else of_candidate[self._of_group]
 
     def _begin_reading(
-        self, t: int, of_group: Int64, next_group: Int64, n_groups: int, question: Question[T]
-    ) -> Begun[tuple[T, Int64 | None]]:
+        self, t: int, of_group: Int64, next_group: Int64, n_groups: int, query: Query[T]
+    ) -> SharedTasks[tuple[T, Int64 | None]]:
         def add(parts: list[tuple[T, Int64 | None]]) -> tuple[T, Int64 | None]:
             answers, following = zip(*parts, strict=True)
-            return question.together(list(answers)), None if following[0] is None else added(list(following))
+            return query.combine(list(answers)), None if following[0] is None else added(list(following))
 
-        return self._begin(lambda shard: shard.read(t, of_group, next_group, n_groups, question), add)
+        return self._begin(lambda shard: shard.read(t, of_group, next_group, n_groups, query), add)
 
-    def _begin(self, task: Callable[[_Shard], T], add: Callable[[list[T]], T]) -> Begun[T]:
-        return Begun(self._shards, self._others, task, add)
+    def _begin(self, task: Callable[[_WalkingShard], T], add: Callable[[list[T]], T]) -> SharedTasks[T]:
+        return SharedTasks(self._shards, self._others, task, add)
 
 
 def _edges(n: int, shards: int, finely: bool) -> list[int]:
@@ -204,5 +204,5 @@ def _edges(n: int, shards: int, finely: bool) -> list[int]:
     return [0, *(n * np.cumsum(sizes) // sizes.sum()).tolist()]
 
 
-def _nothing(n_groups: int) -> Nothing:
-    return Nothing()
+def _nothing(n_groups: int) -> NoQuery:
+    return NoQuery()

@@ -24,9 +24,9 @@ import pyarrow as pa
 from suffice.data.loading import Data, refuse_for_workers
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
-from suffice.data.logs.reading import HowToRead, Report
-from suffice.data.streaming import Room
-from suffice.engines.distributed import Scattered, cut_evenly, read_scattered
+from suffice.data.logs.reading import ReadOptions, ReadReport
+from suffice.data.streaming import MemoryBudget
+from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
 from suffice.engines.engine import EngineOptions
 from suffice.engines.worker import Shared, Worker
 from suffice.errors import EngineError, MissingError, SettingsError, SufficeError
@@ -34,9 +34,9 @@ from suffice.version import __version__
 
 AGAIN = 3  # times that a call comes again after its worker has died
 LITTLE = 1 << 16  # bytes up to which things travel with every call, instead of being fetched
-ROWS = 1 << 18  # of a piece, at most: a machine may have many workers
+PIECE_ROWS = 1 << 18  # of a piece, at most: a machine may have many workers
 WATCHED = 0.5  # seconds between looks at how far workers are
-PATIENCE = 10  # seconds until the cluster must have answered
+ANSWER_SECONDS = 10  # seconds until the cluster must have answered
 STORE = 200_000_000  # bytes of Ray's object store, of a cluster that is our own
 
 
@@ -65,11 +65,11 @@ class Ray:
         refuse_for_workers(*logs)
 
     @contextmanager
-    def reading(self) -> Iterator[Reader]:
+    def reading(self) -> Iterator[RayReader]:
         """What reads a log to where workers are, as long as the block lasts."""
         ray = _ray()
         ours = not ray.is_initialized()
-        reader = Reader(ray, self)
+        reader = RayReader(ray, self)
         try:
             if ours:
                 _start(ray)
@@ -80,15 +80,15 @@ class Ray:
                 ray.shutdown()
 
 
-class Reader:
-    """Starts workers for a log, see `streaming.Reader`."""
+class RayReader:
+    """Starts workers for a log, see `streaming.RayReader`."""
 
     def __init__(self, ray: Any, chosen: Ray) -> None:
         self._ray, self._chosen = ray, chosen
-        self.crew: RayCrew | None = None
+        self.crew: RayWorkerPool | None = None
 
-    def __call__(self, dataset: Dataset, how: HowToRead, room: Room) -> tuple[Scattered, Report]:
-        """See `streaming.Reader`."""
+    def __call__(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[DistributedLog, ReadReport]:
+        """See `streaming.RayReader`."""
         cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         # other machines have other working folders
         dataset = replace(dataset, files=tuple(file.resolve() for file in dataset.files))
@@ -104,13 +104,13 @@ class Reader:
             yield f"{workers} workers shared {cpus} CPUs; fewer would take less memory, and be no slower"
 
     def read(
-        self, dataset: Dataset, how: HowToRead, room: Room, parts: Sequence[tuple[int, int]]
-    ) -> tuple[Scattered, Report]:
+        self, dataset: Dataset, how: ReadOptions, room: MemoryBudget, parts: Sequence[tuple[int, int]]
+    ) -> tuple[DistributedLog, ReadReport]:
         """The same, divided as is said: the units begin..end−1 of each part."""
-        pieces = Pieces.of(dataset, how, min(room.rows, ROWS))
+        pieces = Pieces.of(dataset, how, min(room.rows, PIECE_ROWS))
         self.dismiss()
-        self.crew = RayCrew(self._ray, pieces, parts, self._chosen.threads)
-        return read_scattered(dataset, how, room, pieces, self.crew, len(parts))
+        self.crew = RayWorkerPool(self._ray, pieces, parts, self._chosen.threads)
+        return read_distributed(dataset, how, room, pieces, self.crew, len(parts))
 
     def dismiss(self) -> None:
         """Workers are not needed any more."""
@@ -118,8 +118,8 @@ class Reader:
             self.crew.dismiss()
 
 
-class RayCrew:
-    """See `Crew`; an actor for each part."""
+class RayWorkerPool:
+    """See `WorkerPool`; an actor for each part."""
 
     def __init__(self, ray: Any, pieces: Pieces, parts: Sequence[tuple[int, int]], threads: int) -> None:
         self._ray, self._numbers = ray, count()
@@ -136,17 +136,17 @@ class RayCrew:
         self.actors = [actor.remote(__version__, pieces, begin, end, threads) for begin, end in parts]
 
     def share(self, thing: Any) -> Shared:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         packed = _packed(thing)
         self.moved_out += len(packed.bytes)
         return packed if len(packed.bytes) <= LITTLE else self._ray.put(packed)
 
     def number(self) -> int:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         return next(self._numbers)
 
     def each(self, call: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
-        """See `Crew`."""
+        """See `WorkerPool`."""
         answers: list[Any] = [None] * len(arguments)
         waiting = {
             self.actors[part].do.remote(call, *mine): part for part, mine in enumerate(arguments) if mine is not None
@@ -322,4 +322,4 @@ def _knock(address: str) -> None:
     """Ray itself would try for minutes."""
     host, _, port = address.rpartition("/")[2].rpartition(":")
     if port.isdigit():
-        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+        socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()

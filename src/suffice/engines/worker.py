@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 from suffice.data.alphabet import smallest_uint
 from suffice.data.log import digest
 from suffice.data.logs.pieces import Extent, Pieces
-from suffice.data.logs.reading import HowToRead
-from suffice.data.queries import Nothing, Question, View
-from suffice.data.stored import Stored, Vocabulary
-from suffice.data.streaming import Found, read_part
-from suffice.engines.blocks import Move, Walk
+from suffice.data.logs.reading import ReadOptions
+from suffice.data.queries import EpisodesView, NoQuery, Query
+from suffice.data.stored import PieceLetters, StoredLog
+from suffice.data.streaming import PieceSummary, read_part
+from suffice.engines.blocks import BlockWalk, Move
 from suffice.errors import EngineError
 from suffice.kernels.array_types import Codes
 
 Shared = Any  # what many workers are told, in whatever form it travels
 
 
-class Notes(NamedTuple):
+class PartSummary(NamedTuple):
     """What the others must know of a part."""
 
-    vocabulary: Vocabulary
+    vocabulary: PieceLetters
     declared: bool
     weighted: bool
     n: int
@@ -39,36 +39,36 @@ class Notes(NamedTuple):
     digest: str  # by which the part is known again
 
 
-class Agreed(NamedTuple):
+class PartPosition(NamedTuple):
     """What a part is in the whole log."""
 
-    how: HowToRead
+    how: ReadOptions
     rows: int  # of a piece, about
     digest: str
-    vocabulary: Vocabulary  # of the whole log
+    vocabulary: PieceLetters  # of the whole log
     places: Codes  # [X of the part] what its letters are there
 
 
-class Some(NamedTuple):
+class EpisodeSubset(NamedTuple):
     """Which episodes of a part are meant."""
 
     first: int  # place of the first of them among those of all parts
     bits: NDArray[np.uint8]  # packed; empty if all are meant
 
 
-class Task(NamedTuple):
-    """A question, and where the episodes must be when it is asked."""
+class WorkerTask(NamedTuple):
+    """A query, and where the episodes must be when it is asked."""
 
     agreed: Shared  # Agreed
     some: Shared  # Some
     number: int  # by which these are known again
-    question: Shared  # Question
+    query: Shared  # Question
     run: int = -1  # −1: they do not walk
     taken: int = 0  # steps that a worker must have taken before,
     moves: tuple[Shared, ...] = ()  # and those that follow, Move
 
 
-class Behind(NamedTuple):
+class WorkerBehind(NamedTuple):
     """A worker is not where it should be."""
 
     steps: int
@@ -81,16 +81,16 @@ class Worker:
         self, pieces: Pieces, begin: int, end: int, threads: int, fetch: Callable[[Shared], Any] = lambda shared: shared
     ) -> None:
         self._pieces, self._begin, self._end, self._threads, self._fetch = pieces, begin, end, threads, fetch
-        self._read: tuple[Stored, Notes] | None = None
-        self._some: tuple[int, Stored] | None = None
-        self._walk: tuple[int, int, Walk] | None = None  # of which run, and how many steps have been taken
+        self._read: tuple[StoredLog, PartSummary] | None = None
+        self._some: tuple[int, StoredLog] | None = None
+        self._walk: tuple[int, int, BlockWalk] | None = None  # of which run, and how many steps have been taken
         self.progress = 0, 0  # how much is done of what is being done: rows or blocks
 
     def extent(self, marked: bool) -> Extent:
         """What a first pass over the ids shows."""
         return self._pieces.extent(self._begin, self._end, marked)
 
-    def read(self, how: HowToRead, rows: int) -> tuple[Notes | None, Found]:
+    def read(self, how: ReadOptions, rows: int) -> tuple[PartSummary | None, PieceSummary]:
         """Read the part in pieces of so many rows; that nothing is left of it is wrong only if it is so of all."""
         pieces, units = replace(self._pieces, rows=rows), self._pieces.dataset.units[self._begin : self._end]
         of = sum(unit.rows for unit in units)
@@ -102,40 +102,40 @@ class Worker:
         if log is None:
             return None, found
         content = digest(log, ordered=True, threads=self._threads)
-        notes = Notes(Vocabulary.of(log), log.declared, log.weighted, log.n, log.total, content)
+        notes = PartSummary(PieceLetters.of(log), log.declared, log.weighted, log.n, log.total, content)
         self._read, self._some, self._walk = (log, notes), None, None
         return notes, found
 
-    def answer(self, task: Task) -> Any:
+    def answer(self, task: WorkerTask) -> Any:
         """The answer of the part, or how far behind it is."""
-        question: Question[Any] = self._fetch(task.question)
+        query: Query[Any] = self._fetch(task.query)
         log = self._log(task)
         if task.run < 0:
-            return log.ask(_Counting(question, self, sum(size > 0 for size in log.sizes)))
+            return log.run_query(_Counting(query, self, sum(size > 0 for size in log.sizes)))
         run, taken, walk = self._walk or (-1, 0, None)
         if walk is None or run != task.run or taken > task.taken + len(task.moves):
-            taken, walk = 0, Walk(log, len(log.letters), self._threads, log.first)
+            taken, walk = 0, BlockWalk(log, len(log.letters), self._threads, log.first)
         if taken < task.taken:
-            return Behind(taken)
-        return self._catch_up(walk, taken, task, question)
+            return WorkerBehind(taken)
+        return self._catch_up(walk, taken, task, query)
 
-    def _catch_up(self, walk: Walk, taken: int, task: Task, question: Question[Any]) -> Any:
+    def _catch_up(self, walk: BlockWalk, taken: int, task: WorkerTask, query: Query[Any]) -> Any:
         """Take the steps that are missing, and ask with the last of them."""
         self._walk = None  # if it fails half-way nobody knows where the episodes are
         moves = [Move(*self._fetch(move)) for move in task.moves[taken - task.taken :]]
         blocks = max(1, len(moves)) * walk.blocks
         for move in moves[:-1]:
-            walk.step(widened(move), _Counting(Nothing(), self, blocks))
-        asked = _Counting(question, self, blocks)
-        answer = walk.step(widened(moves[-1]), asked) if moves else walk.ask(asked)
+            walk.step(widened(move), _Counting(NoQuery(), self, blocks))
+        asked = _Counting(query, self, blocks)
+        answer = walk.step(widened(moves[-1]), asked) if moves else walk.run_query(asked)
         self._walk = task.run, task.taken + len(task.moves), walk
         return answer
 
-    def _log(self, task: Task) -> Stored:
+    def _log(self, task: WorkerTask) -> StoredLog:
         """The episodes that are meant, numbered as all parts number them."""
         if self._some is None or self._some[0] != task.number:
-            some: Some = self._fetch(task.some)
-            agreed: Agreed = self._fetch(task.agreed)
+            some: EpisodeSubset = self._fetch(task.some)
+            agreed: PartPosition = self._fetch(task.agreed)
             whole = self._again(agreed)
             alphabet, letters, follows = agreed.vocabulary
             whole = replace(
@@ -150,7 +150,7 @@ class Worker:
             self._some, self._walk = (task.number, replace(whole, first=some.first)), None
         return self._some[1]
 
-    def _again(self, agreed: Agreed) -> Stored:
+    def _again(self, agreed: PartPosition) -> StoredLog:
         """What was read; by a worker that took another's place, once more."""
         if self._read is None:
             self.read(agreed.how, agreed.rows)
@@ -163,23 +163,23 @@ class Worker:
 
 
 class _Counting:
-    """A question that tells how many blocks have been asked."""
+    """A query that tells how many blocks have been asked."""
 
-    def __init__(self, question: Question[Any], worker: Worker, blocks: int) -> None:
-        self._question, self._worker = question, worker
+    def __init__(self, query: Query[Any], worker: Worker, blocks: int) -> None:
+        self._query, self._worker = query, worker
         if worker.progress[1] != blocks or worker.progress[0] >= blocks:
             worker.progress = 0, blocks
 
-    def __call__(self, view: View) -> Any:
-        """See `Question`."""
-        answer = self._question(view)
+    def __call__(self, view: EpisodesView) -> Any:
+        """See `Query`."""
+        answer = self._query(view)
         done, of = self._worker.progress
         self._worker.progress = done + 1, of
         return answer
 
-    def together(self, answers: list[Any]) -> Any:
-        """See `Question`."""
-        return self._question.together(answers)
+    def combine(self, answers: list[Any]) -> Any:
+        """See `Query`."""
+        return self._query.combine(answers)
 
 
 def narrowed(move: Move) -> Move:

@@ -14,13 +14,13 @@ from threading import Lock
 from typing import Any, ClassVar
 
 from suffice.data.episodes import Episodes, Outline
-from suffice.data.queries import Meetings
+from suffice.data.queries import LetterCounts
 from suffice.errors import SettingsError
 from suffice.evidence.adaptive_layer import AdaptiveLayer
 from suffice.evidence.bounds import Bound
 from suffice.evidence.language_counts import LanguageCounts, LanguagePlan, bytes_of_bits
 from suffice.evidence.languages import CONJUNCTIONS, Family, FamilyTooLargeError
-from suffice.evidence.statistic import Asked, Asker, Plan, Shard, Statistic, StatisticOptions
+from suffice.evidence.statistic import CountingPlan, LayerCost, QueryRunner, Shard, Statistic, StatisticOptions
 from suffice.evidence.tables import FAMILIES
 from suffice.evidence.word_counts import BackwardAutomaton, WordShard
 from suffice.kernels.array_types import Int64, UInt8, UInt32
@@ -28,7 +28,7 @@ from suffice.kernels.array_types import Int64, UInt8, UInt32
 # first what is cheap and sees most, then a step along each of i, k and j (docs/decisions/0012)
 LADDER = (Family(1, 1, 1), CONJUNCTIONS, Family(2, 1, 1), Family(1, 1, 2), Family(1, 2, 1))
 ADAPTIVE = "adaptive"  # what files and the command line call it
-_TURN = Lock()  # of threads that number suffixes by one automaton
+_NUMBERING_LOCK = Lock()  # of threads that number suffixes by one automaton
 PATTERN_WORDS = 8  # a step of 64 patterns each, of all rungs together
 WORD_BYTES = 1 << 27  # for the membership rows of a rung of words: beyond, they are too many to be worth it
 
@@ -69,7 +69,7 @@ def languages_of(options: StatisticOptions) -> LanguageCounts | AdaptiveLanguage
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class FamiliesNeeded:
     """Which of the families it took to tell states apart."""
 
     ladder: tuple[Family, ...]
@@ -110,7 +110,7 @@ def _ranges(layers: list[int]) -> str:
     return f"layer{'s' if len(layers) > 1 else ''} {', '.join(texts)}"
 
 
-class AdaptivePlan(Plan):
+class AdaptivePlan(CountingPlan):
     """The families of a ladder on one log, those above the first as soon as they are asked for."""
 
     divides = True
@@ -131,19 +131,19 @@ class AdaptivePlan(Plan):
         return self._plans[0].size(length, delta)
 
     def shard(self, episodes: Episodes) -> AdaptiveShard:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return AdaptiveShard(self, episodes)
 
     def prepared_bytes(self, episodes: int) -> int:
-        """See `Plan`; which rungs will be asked for is not known, so about."""
+        """See `CountingPlan`; which rungs will be asked for is not known, so about."""
         return PATTERN_WORDS * bytes_of_bits(64, self._log.horizon) * episodes
 
-    def together(self, parts: list[Any]) -> Any:
-        """See `Plan`; of the first rung."""
-        return self._plans[0].together(parts)
+    def combine(self, parts: list[Any]) -> Any:
+        """See `CountingPlan`; of the first rung."""
+        return self._plans[0].combine(parts)
 
-    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> AdaptiveLayer:
-        """See `Plan`."""
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> AdaptiveLayer:
+        """See `CountingPlan`."""
         if not delta * self.share(len(self.ladder) - 1):
             raise SettingsError(f"δ = {delta:g} is too small to be divided among {len(self.ladder)} families")
         return AdaptiveLayer(self, t, self._log.horizon - t + 1, part, sizes, delta, asker)
@@ -181,19 +181,19 @@ class AdaptivePlan(Plan):
 
     @property
     def rungs(self) -> int:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return len(self.ladder)
 
-    def asked(self, layer: Any, length: int, delta: float) -> Asked:
-        """See `Plan`."""
-        return Asked(layer.size, layer.needed)
+    def asked(self, layer: Any, length: int, delta: float) -> LayerCost:
+        """See `CountingPlan`."""
+        return LayerCost(layer.size, layer.needed)
 
     def figures(self) -> dict[str, list[str]]:
         """Which rungs were asked for, and which were too large: what comes next depends on it."""
         return {"rungs": [str(r) for r in sorted(self._plans)], "left_out": [str(r) for r in sorted(self._left_out)]}
 
     def resume(self, figures: Mapping[str, list[str]]) -> None:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         rungs, left_out = ([int(r) for r in figures[name]] for name in ("rungs", "left_out"))
         if not {*rungs, *left_out} <= {*range(len(self.ladder))} or 0 in left_out:
             raise ValueError("it asks for families that there are not")
@@ -209,12 +209,12 @@ class AdaptivePlan(Plan):
         plan = self._plans[r]
         if plan.family.is_simple:
             return plan.shard(episodes)
-        with _TURN:
+        with _NUMBERING_LOCK:
             return WordShard(self._automata.setdefault(r, plan.automaton()), episodes)
 
-    def report(self, rungs: tuple[int, ...]) -> Needed:
-        """See `Plan`."""
-        return Needed(self.ladder, rungs, tuple(self.ladder[r] for r in sorted(self._left_out)))
+    def report(self, rungs: tuple[int, ...]) -> FamiliesNeeded:
+        """See `CountingPlan`."""
+        return FamiliesNeeded(self.ladder, rungs, tuple(self.ladder[r] for r in sorted(self._left_out)))
 
     def _bytes(self, plan: LanguagePlan) -> int:
         n = self._log.n
@@ -237,12 +237,12 @@ class AdaptiveShard:
             self._shards[r] = since, self._plan.shard_of(r, self._episodes.columns(slice(None), since))
         return self._shards[r]
 
-    def count_on(self, r: int, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> Any:
+    def count_on(self, r: int, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Any:
         """See `Shard`; of a rung."""
         since, shard = self.rung(r, t)
         return shard.count(t - since, candidate, n_candidates, met)
 
-    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> Any:
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Any:
         """See `Shard`; of the first rung, and others are asked for where a layer needs them."""
         return self.count_on(0, t, candidate, n_candidates, met)
 

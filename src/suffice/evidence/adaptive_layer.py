@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from suffice.data.queries import View
+from suffice.data.queries import EpisodesView
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event
 from suffice.evidence.language_counts import LanguagePlan
 from suffice.evidence.languages import Family, FamilyTooLargeError
-from suffice.evidence.rows import RowLayer, Told
-from suffice.evidence.statistic import PREPARED, Asker, Judgement
+from suffice.evidence.rows import RowLayer, StateComparisons
+from suffice.evidence.statistic import PREPARED, Judgement, QueryRunner
 from suffice.kernels import comparing
 from suffice.kernels.array_types import Float, Int64, Mask, UInt8
 
@@ -48,18 +48,18 @@ class CountedOn(NamedTuple):
     t: int
     n_candidates: int
 
-    def __call__(self, view: View) -> Any:
+    def __call__(self, view: EpisodesView) -> Any:
         """See `Question`."""
         few = max(1, PREPARED // self._rung.prepared_bytes(1))
-        return self.together([self._count(part) for part in view.slices(few)])
+        return self.combine([self._count(part) for part in view.slices(few)])
 
-    def _count(self, view: View) -> Any:
+    def _count(self, view: EpisodesView) -> Any:
         shard = view.prepare(self.plan, view.episodes)
         return shard.count_on(self.r, self.t - view.since, view.group, self.n_candidates, view.met)
 
-    def together(self, answers: list[Any]) -> Any:
+    def combine(self, answers: list[Any]) -> Any:
         """See `Question`."""
-        return answers[0] if len(answers) == 1 else self._rung.together(answers)
+        return answers[0] if len(answers) == 1 else self._rung.combine(answers)
 
     @property
     def _rung(self) -> LanguagePlan:
@@ -68,19 +68,19 @@ class CountedOn(NamedTuple):
         return plan
 
 
-class _Futures(NamedTuple):
+class _DistinctFutures(NamedTuple):
     """What a rung of words tells apart from step t on: the distinct membership rows, as bits."""
 
     plan: Rungs
     r: int
     t: int
 
-    def __call__(self, view: View) -> UInt8:
+    def __call__(self, view: EpisodesView) -> UInt8:
         """See `Question`."""
         found: UInt8 = view.prepare(self.plan, view.episodes).futures(self.r, self.t - view.since)
         return found
 
-    def together(self, answers: list[UInt8]) -> UInt8:
+    def combine(self, answers: list[UInt8]) -> UInt8:
         """See `Question`."""
         return answers[0] if len(answers) == 1 else np.unique(np.concatenate(answers), axis=0)
 
@@ -98,18 +98,18 @@ class _Rung(NamedTuple):
         return bound.thresholds(n, sizes, self.size, self.layer.events, self.delta)
 
 
-class _Asked(NamedTuple):
+class _RungAnswer(NamedTuple):
     """What a rung said about a candidate."""
 
     rung: _Rung
-    told: Told
+    told: StateComparisons
 
 
 class AdaptiveLayer:
     """Candidates and states on every rung that was asked so far."""
 
     def __init__(
-        self, plan: Rungs, t: int, length: int, first: Any, sizes: Int64, delta: float, asker: Asker | None
+        self, plan: Rungs, t: int, length: int, first: Any, sizes: Int64, delta: float, asker: QueryRunner | None
     ) -> None:
         """`first` is what was counted for the first rung."""
         self._plan, self._t, self._length, self._first, self._sizes, self._delta = plan, t, length, first, sizes, delta
@@ -139,13 +139,13 @@ class AdaptiveLayer:
         none, it is among those that only the largest rung told apart.
         """
         undecided = np.ones(self._n_states, bool)
-        asked: list[_Asked] = []
+        asked: list[_RungAnswer] = []
         for r in range(len(self._plan.ladder)):
             rung = self._rung_for(r, c, undecided)
             if rung is None:
                 continue
             told = rung.layer.tell_apart(kind, c, undecided, *self._thresholds(rung, c), rung.delta)
-            asked.append(_Asked(rung, told))
+            asked.append(_RungAnswer(rung, told))
             apart = undecided & (told.evidence >= told.threshold)
             undecided &= ~apart
             if not undecided.any():
@@ -205,7 +205,7 @@ class AdaptiveLayer:
         delta = self._delta * self._plan.share(r)
         try:
             if self._asker is not None and r and self._plan.needs_futures(r):
-                self._plan.know(r, len(self._asker.ask(_Futures(self._plan, r, self._t))))
+                self._plan.know(r, len(self._asker.run_query(_DistinctFutures(self._plan, r, self._t))))
             layer = plan.layer(self._t, self._count(r), self._sizes, delta)
         except FamilyTooLargeError:
             if r == 0:
@@ -225,7 +225,7 @@ class AdaptiveLayer:
         if r == 0:
             return self._first
         assert self._asker is not None, "larger rungs are asked for where episodes are"
-        return self._asker.ask(CountedOn(self._plan, r, self._t, len(self._sizes)))
+        return self._asker.run_query(CountedOn(self._plan, r, self._t, len(self._sizes)))
 
     def _thresholds(self, rung: _Rung, c: int) -> tuple[Float, Float]:
         return rung.thresholds(self._plan.bound, int(self._sizes[c]), self._state_sizes[: self._n_states])
@@ -238,7 +238,7 @@ class AdaptiveLayer:
         distance, event = float(told.evidence[q]), self._numbered(rung, int(told.event[q]))
         return Judgement(q, True, distance, self._threshold(rung, c, q), event)
 
-    def _nearest(self, c: int, asked: list[_Asked], undecided: Mask) -> Judgement:
+    def _nearest(self, c: int, asked: list[_RungAnswer], undecided: Mask) -> Judgement:
         """The nearest undecided state, and what the rung says that came closest to telling it apart."""
         never = np.full(self._n_states, math.inf)
         distances = np.max([told.evidence for _, told in asked], axis=0)

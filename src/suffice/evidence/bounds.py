@@ -1,6 +1,6 @@
 """Tests that decide whether two samples of futures come from different states.
 
-A bound answers one question: given how often each of |X| events occurs in two samples of sizes n₁ and n₂, do their
+A bound answers one query: given how often each of |X| events occurs in two samples of sizes n₁ and n₂, do their
 distributions differ, with failure probability δ? They do if the evidence of some event, by the bound's `measure`,
 reaches its `threshold`. Each bound is valid by a union bound over the |X| events. Theory: docs/theory.md, section 4.
 

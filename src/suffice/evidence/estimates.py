@@ -20,9 +20,9 @@ from suffice.errors import SufficeError
 from suffice.kernels import sums
 from suffice.kernels.array_types import Float, Int64
 
-HALF = 26  # bits; a float's significand is stored in twice as many
+HALF_SIGNIFICAND = 26  # bits; a float's significand is stored in twice as many
 TIMES = (1 << 20) - 1  # weights are taken this many bits at a time,
-BLOCK = 1 << 16  # and numbers this many at a time: 26 + 20 + 16 bits are those of a whole number
+BLOCK_NUMBERS = 1 << 16  # and numbers this many at a time: 26 + 20 + 16 bits are those of a whole number
 
 
 def exact_sum(numbers: Float, weight: Int64 | None = None) -> Fraction:
@@ -39,8 +39,8 @@ def exact_sum(numbers: Float, weight: Int64 | None = None) -> Fraction:
 
 
 def _blocks(numbers: Float, weight: Int64 | None) -> Iterator[tuple[Float, Int64 | None]]:
-    for start in range(0, len(numbers), BLOCK):
-        block = slice(start, start + BLOCK)
+    for start in range(0, len(numbers), BLOCK_NUMBERS):
+        block = slice(start, start + BLOCK_NUMBERS)
         yield numbers[block], None if weight is None else weight[block]
 
 
@@ -49,14 +49,14 @@ def _units(bits: Int64, times: Int64 | None) -> int:
 
     Numbers of one sign and exponent add up as their significands do; the leading 1, not stored, is added by count.
     """
-    table = sums.significands(bits, np.zeros(0, np.int64) if times is None else times, HALF)
+    table = sums.significands(bits, np.zeros(0, np.int64) if times is None else times, HALF_SIGNIFICAND)
     total = 0
     for one in np.flatnonzero(table[0]).tolist():
         negative, exponent = divmod(one, 1 << 11)
         if exponent == 0x7FF:
             raise SufficeError("numbers that are infinite or missing have no sum; are all rewards and chances finite?")
         n, upper, lower = (int(column[one]) for column in table)
-        significand = (upper << HALF) + lower + ((n << 52) if exponent else 0)
+        significand = (upper << HALF_SIGNIFICAND) + lower + ((n << 52) if exponent else 0)
         total += (-significand if negative else significand) << max(exponent - 1, 0)
     return total
 

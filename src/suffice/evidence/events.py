@@ -207,7 +207,7 @@ class Witness(NamedTuple):
 
     Counts of a sketch are its estimates.
 
-    >>> witness = model.decisions[3].verdict.witness
+    >>> witness = model.decisions[3].placement.witness
     >>> witness.k1, witness.n1, witness.k2, witness.n2
     (75, 143, 0, 157)
     """

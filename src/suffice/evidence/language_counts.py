@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, weights
-from suffice.data.queries import Meetings, added
+from suffice.data.queries import LetterCounts, added
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event, Last, Next, Within
 from suffice.evidence.languages import BEYOND, CONJUNCTIONS, Family, FamilyTooLargeError, Patterns, Words, patterns_of
 from suffice.evidence.rows import RowLayer
-from suffice.evidence.statistic import Asker, Plan, Statistic, StatisticOptions
+from suffice.evidence.statistic import CountingPlan, QueryRunner, Statistic, StatisticOptions
 from suffice.evidence.word_counts import BackwardAutomaton, WordPart, WordShard, word_layer
 from suffice.kernels import patterns as patterns_kernels
 from suffice.kernels import walking
@@ -58,7 +58,7 @@ class LanguageCounts(Statistic):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LanguagePlan(Plan):
+class LanguagePlan(CountingPlan):
     """The patterns of a family on one log."""
 
     family: Family
@@ -70,16 +70,16 @@ class LanguagePlan(Plan):
 
     @property
     def rows(self) -> bool:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return self.family.is_simple
 
     @property
     def divides(self) -> bool:
-        """See `Plan`; adding up rows of words takes longer than counting them."""
+        """See `CountingPlan`; adding up rows of words takes longer than counting them."""
         return self.family.is_simple
 
     def size(self, length: int, delta: float) -> int:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return self.family.size(self.patterns.formal, length)
 
     @property
@@ -92,7 +92,7 @@ class LanguagePlan(Plan):
         return _least_bytes(self.family, self.patterns.count, self.horizon, episodes)
 
     def prepared_bytes(self, episodes: int) -> int:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         a_row = bytes_of_bits(self.patterns.count, self.horizon) if self.family.is_simple else 4 * (self.horizon + 2)
         return a_row * episodes
 
@@ -114,7 +114,7 @@ class LanguagePlan(Plan):
         )
 
     def shard(self, episodes: Episodes) -> SimpleShard | WordShard:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         if self.family.is_simple:
             return SimpleShard(self.patterns, episodes)
         return WordShard(self.automaton(), episodes)
@@ -123,12 +123,12 @@ class LanguagePlan(Plan):
         """What numbers the suffixes of a shard where words are spelt out; shards may share it, one after the other."""
         return BackwardAutomaton(self.patterns.member, self.words, self.memory)
 
-    def together(self, parts: list[Any]) -> Any:
-        """See `Plan`."""
-        return added(parts) if self.family.is_simple else WordPart.together(parts)
+    def combine(self, parts: list[Any]) -> Any:
+        """See `CountingPlan`."""
+        return added(parts) if self.family.is_simple else WordPart.combine(parts)
 
-    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> RowLayer:
-        """See `Plan`."""
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> RowLayer:
+        """See `CountingPlan`."""
         length = self.horizon - t + 1
         if self.family.is_simple:
             return RowLayer(lambda c: part[c], sizes, np.ones(part.shape[1]), simple_events(self.patterns, length))
@@ -163,13 +163,13 @@ class SimpleShard:
         self._hits = _packed(patterns.member)
         self._weight = weights(episodes)
         self._word = episodes.word
-        self._later: list[NDArray[np.uint64]] = [NOTHING]  # [W, N] patterns that the last 0, S, 2 S... steps meet
+        self._later: list[NDArray[np.uint64]] = [NO_COUNTS]  # [W, N] patterns that the last 0, S, 2 S... steps meet
         for first in range(episodes.horizon + 1 - SPACING, 0, -SPACING):
             met = np.empty((self._hits.shape[1], episodes.n), np.uint64)
             patterns_kernels.patterns_met(self._word[first : first + SPACING], self._hits, self._later[-1], met)
             self._later.append(met)
 
-    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> Int64:
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Int64:
         """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
         following, last = met or (None, None)
         following_in = self._count_letter(self._word[t], candidate, n_candidates, following)
@@ -190,7 +190,7 @@ class SimpleShard:
         """Patterns of one letter: by a histogram over letters where that is small, else by bits like the others."""
         letters, columns = self._member.shape
         if n_candidates * letters * columns > HISTOGRAM * len(candidate):
-            return self._count_met(word[None], NOTHING, candidate, n_candidates)
+            return self._count_met(word[None], NO_COUNTS, candidate, n_candidates)
         if counted is None:
             itself = np.arange(n_candidates)
             counted = walking.cross_count(candidate, itself, word, self._weight, n_candidates, letters)
@@ -198,7 +198,7 @@ class SimpleShard:
 
 
 SPACING = 4  # steps: what suffixes meet is kept of every fourth, and gathered from there
-NOTHING = np.zeros((0, 0), np.uint64)
+NO_COUNTS = np.zeros((0, 0), np.uint64)
 HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is the cheaper way
 
 

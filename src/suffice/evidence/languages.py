@@ -1,4 +1,4 @@
-"""Language families X_{i,j,k}: which questions about the future are asked (theory.md §3).
+"""Language families X_{i,j,k}: which queries about the future are asked (theory.md §3).
 
 A *pattern* is a set of letters: G_1 fixes one component of a step, G_i closes G_{i−1} under pairwise unions and
 intersections. A *word* `S_1 G_1 … S_n G_n S_{n+1}`, n ≤ j, with each gap S either Γ* or λ, is a language of suffixes;
@@ -142,7 +142,7 @@ def patterns_of(family: Family, episodes: Outline) -> Patterns:
     if family.i == 1:
         member = np.stack([_on_letters(rectangle, places, occurs) for rectangle in rectangles], axis=1)
         return _distinct_on_log(len(rectangles), member, lambda g: rectangles[g].pattern)
-    closure = _Closure(rectangles, (len(action), len(observation), len(reward)))
+    closure = _PatternClosure(rectangles, (len(action), len(observation), len(reward)))
     for level in range(2, family.i + 1):
         closure.deepen(family, level)
     flat = np.zeros(len(occurs), dtype=np.int64)
@@ -230,7 +230,7 @@ def _on_letters(rectangle: _Rectangle, places: list[NDArray[np.intp]], occurs: M
 _Made = tuple[type[AnyOf] | type[AllOf] | None, int, int]  # how two patterns are joined; None: the pattern itself
 
 
-class _Closure:
+class _PatternClosure:
     """G_i as explicit subsets of Γ, each remembering how it was made."""
 
     def __init__(self, rectangles: list[_Rectangle], shape: tuple[int, int, int]) -> None:

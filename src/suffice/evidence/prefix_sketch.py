@@ -33,7 +33,7 @@ from suffice.evidence.prefix_tree import (
 )
 from suffice.evidence.rows import RowLayer
 from suffice.evidence.sketch import CountMinSketch, Shape
-from suffice.evidence.statistic import Asker, Judgement, Plan, Statistic, StatisticOptions
+from suffice.evidence.statistic import CountingPlan, Judgement, QueryRunner, Statistic, StatisticOptions
 from suffice.kernels import sketches as sketches_kernels
 from suffice.kernels.array_types import Codes, Float, Int64
 
@@ -73,7 +73,7 @@ class PrefixSketches(Statistic):
         return SketchPlan(log, self.seed, cells_are_events=not bound.allows_estimates)
 
 
-class SketchPlan(Plan):
+class SketchPlan(CountingPlan):
     """Hash seeds, and the shape of a layer's sketches."""
 
     divides = False
@@ -106,21 +106,21 @@ class SketchPlan(Plan):
         return length * shape.depth * shape.width
 
     def shard(self, episodes: Episodes) -> PrefixShard:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return self._prefixes.shard(episodes)
 
     def prepared_bytes(self, episodes: int) -> int:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return self._prefixes.prepared_bytes(episodes)
 
-    def together(self, parts: list[PrefixPart]) -> PrefixPart:
-        """See `Plan`."""
-        return self._prefixes.together(parts)
+    def combine(self, parts: list[PrefixPart]) -> PrefixPart:
+        """See `CountingPlan`."""
+        return self._prefixes.combine(parts)
 
     def layer(
-        self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: Asker | None = None
+        self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: QueryRunner | None = None
     ) -> RowLayer | SketchLayer:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         tree = PrefixTree.of(part, len(sizes))
         length = len(tree.word)
         sketcher = Sketcher(tree, self.shape(length, delta), self._base, self._epsilon(length, delta))
@@ -153,14 +153,14 @@ class Sketcher:
     def pour(self, cells: Int64, nodes: NDArray[np.uint32], counts: Int64) -> None:
         """Add suffixes, given by leaf and count, to sketches."""
         sketches = [CountMinSketch.over(table, self.shape.seed) for table in cells]
-        for begin in range(0, len(nodes), _CHUNK):
-            some = nodes[begin : begin + _CHUNK]
+        for begin in range(0, len(nodes), _CHUNK_SUFFIXES):
+            some = nodes[begin : begin + _CHUNK_SUFFIXES]
             keys = np.empty((len(cells), len(some)), np.uint64)
             sketches_kernels.hash_prefixes(
                 self.tree.word, self.tree.example[self.tree.first_leaf[some]], self.base, keys
             )
             for sketch, row in zip(sketches, keys, strict=True):
-                sketch.add(row, counts[begin : begin + _CHUNK])
+                sketch.add(row, counts[begin : begin + _CHUNK_SUFFIXES])
 
     def estimate(self, row: _Row, node: int, length: int) -> int:
         """How often a sample begins with a prefix: the least estimate over its own prefixes."""
@@ -180,7 +180,7 @@ class Sketcher:
         return SketchCell(length + 1, *divmod(rest, self.shape.width))
 
 
-_CHUNK = 1 << 16  # suffixes hashed at a time
+_CHUNK_SUFFIXES = 1 << 16  # suffixes hashed at a time
 
 _Row = tuple[NDArray[np.uint32], Int64, Int64]  # leaves, cumulative counts, cells; one of the forms is empty
 _NO_CELLS = np.zeros((0, 1, 1), np.int64)

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, weights
-from suffice.data.queries import Meetings
+from suffice.data.queries import LetterCounts
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event, Prefix
 from suffice.evidence.judging import judge
-from suffice.evidence.statistic import Asker, Judgement, Plan, Statistic, StatisticOptions
+from suffice.evidence.statistic import CountingPlan, Judgement, QueryRunner, Statistic, StatisticOptions
 from suffice.kernels import comparing, trees, walking
 from suffice.kernels.array_types import Codes, Float, Int64, UInt32
 
@@ -68,7 +68,7 @@ MOST_LEAVES = 1 << 30  # a tree has at most twice as many nodes, whose numbers a
 BYTES_PER_LEAF = 64  # tree, tally and one row of counts, if all suffixes differ
 
 
-class PrefixPlan(Plan):
+class PrefixPlan(CountingPlan):
     """The letters of a log."""
 
     divides = False  # a tree is as large as its data: shards would only have to be merged again
@@ -81,7 +81,7 @@ class PrefixPlan(Plan):
         self._gamma = int(np.prod([len(codes) for codes in log.suffix_alphabet()], dtype=object))
 
     def prepared_bytes(self, episodes: int) -> int:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return 4 * (self.log.horizon + 2) * episodes
 
     def size(self, length: int, delta: float) -> int:
@@ -89,15 +89,17 @@ class PrefixPlan(Plan):
         return int(2 * self._gamma**length)
 
     def shard(self, episodes: Episodes) -> PrefixShard:
-        """See `Plan`."""
+        """See `CountingPlan`."""
         return PrefixShard(episodes, self.letters)
 
-    def together(self, parts: list[PrefixPart]) -> PrefixPart:
-        """See `Plan`."""
-        return PrefixPart.together(parts, self.letters)
+    def combine(self, parts: list[PrefixPart]) -> PrefixPart:
+        """See `CountingPlan`."""
+        return PrefixPart.combine(parts, self.letters)
 
-    def layer(self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: Asker | None = None) -> TreeLayer:
-        """See `Plan`."""
+    def layer(
+        self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: QueryRunner | None = None
+    ) -> TreeLayer:
+        """See `CountingPlan`."""
         return TreeLayer(PrefixTree.of(part, len(sizes)), sizes, self.log.letters)
 
 
@@ -111,7 +113,7 @@ class PrefixPart:
     order: NDArray[np.uint32]  # [N]
 
     @classmethod
-    def together(cls, parts: list[PrefixPart], letters: int) -> PrefixPart:
+    def combine(cls, parts: list[PrefixPart], letters: int) -> PrefixPart:
         """All their suffixes; those of one candidate that are alike stand as one, with their number."""
         word = np.concatenate([part.word for part in parts], axis=1)
         candidate = np.concatenate([part.candidate for part in parts])
@@ -135,7 +137,7 @@ class PrefixShard:
         self._word, self._weight = episodes.word, weights(episodes)
         self._orders = suffix_orders(episodes.word, letters)
 
-    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> PrefixPart:
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> PrefixPart:
         """See `Shard`."""
         return PrefixPart(candidate, self._word[t:], self._weight, self._orders[t])
 

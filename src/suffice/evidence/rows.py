@@ -15,7 +15,7 @@ from suffice.kernels import comparing, distinct
 from suffice.kernels.array_types import Float, Int64, Mask
 
 
-class Told(NamedTuple):
+class StateComparisons(NamedTuple):
     """How a candidate compares with some of the states, one by one; distinct where evidence reaches the threshold."""
 
     evidence: Float  # [Q] exact where they are not distinct
@@ -58,10 +58,10 @@ class RowLayer:
             *comparing.judge_rows(kind, row, n, *self._room, low, high, self._multiplicity, math.log(delta))
         )
 
-    def tell_apart(self, kind: int, c: int, asked: Mask, low: Float, high: Float, delta: float) -> Told:
+    def tell_apart(self, kind: int, c: int, asked: Mask, low: Float, high: Float, delta: float) -> StateComparisons:
         """Compare candidate c with those of the states that are asked about, [Q]; thresholds as in `judge`."""
         row, n, (states, sizes, _, event) = self._candidate(c), self._sizes[c], self._room
-        told = Told(np.zeros(len(asked)), event.copy(), high.copy())
+        told = StateComparisons(np.zeros(len(asked)), event.copy(), high.copy())
         distinct.tell_apart(
             kind, row, n, states, sizes, asked, low, high, self._multiplicity, math.log(delta), event, *told
         )

@@ -20,8 +20,8 @@ from suffice.kernels import sketches
 from suffice.kernels.array_types import Int64, UInt64
 
 BYTES_PER_KEY = 16  # a key and its count in the exact table
-BYTES_PER_CELL = 8
-LARGEST = 1 << 62  # a cell is an integer of 64 bits
+BYTES_PER_COUNTER = 8
+LARGEST_COUNT = 1 << 62  # a cell is an integer of 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Shape:
     @property
     def cell_bytes(self) -> int:
         """Memory of the cells once they are used."""
-        return self.depth * self.width * BYTES_PER_CELL
+        return self.depth * self.width * BYTES_PER_COUNTER
 
     def multipliers(self) -> NDArray[np.uint64]:
         """The seeded hash functions, [d, 3]."""
@@ -135,8 +135,8 @@ class CountMinSketch:
 
     def _grow(self, more: float) -> None:
         """No cell can wrap while the total does not."""
-        if self.total + more > LARGEST:
-            raise SettingsError(f"a Count-Min-Sketch counts up to {LARGEST:,}; count less, or in larger units")
+        if self.total + more > LARGEST_COUNT:
+            raise SettingsError(f"a Count-Min-Sketch counts up to {LARGEST_COUNT:,}; count less, or in larger units")
 
     def _pour(self, keys: UInt64, counts: Int64) -> None:
         sketches.sketch_add(self.cells, self.shape.multipliers(), keys, counts)

@@ -3,10 +3,10 @@
 AdaCT-H needs three things of a sample of suffixes: its size, a distance to another, and the union. Each statistic gives
 them as rows of additive counts, so partial counts of shards add up:
 
-    Statistic --plan--> Plan --shard--> Shard --count--> part --together--> part --layer--> Layer
+    Statistic --plan--> CountingPlan --shard--> Shard --count--> part --combine--> part --layer--> CandidateLayer
 
-A `Plan` is what is fixed before counting, a `Shard` some of the episodes prepared for it, a `Layer` the candidates of
-one time step, ready to be compared, promoted and absorbed.
+A `CountingPlan` is what is fixed before counting, a `Shard` some of the episodes prepared for it, a `CandidateLayer`
+the candidates of one time step, ready to be compared, promoted and absorbed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from suffice.data.episodes import Episodes, Outline
-from suffice.data.queries import Meetings, Question, View
+from suffice.data.queries import EpisodesView, LetterCounts, Query
 from suffice.evidence.bounds import FISHER_EXACT, Bound
 from suffice.evidence.events import Event
 from suffice.evidence.tables import STATISTICS, USUAL_METRIC
@@ -39,7 +39,7 @@ class Judgement(NamedTuple):
     widest: float | None = None  # where several families were asked, the threshold of the largest
 
 
-class Layer(Protocol):
+class CandidateLayer(Protocol):
     """The candidates of one layer and the states promoted among them so far."""
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
@@ -68,21 +68,21 @@ class Layer(Protocol):
 class Shard(Protocol):
     """Some of the episodes, prepared for counting."""
 
-    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> Any:
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Any:
         """The additive part of this shard: suffixes from step t by candidate.
 
         What candidates meet is given if it happens to be known.
         """
 
 
-class Asker(Protocol):
-    """Whoever puts questions to the episodes where they are now."""
+class QueryRunner(Protocol):
+    """Whoever puts queries to the episodes where they are now."""
 
-    def ask(self, question: Question[Any]) -> Any:
+    def run_query(self, query: Query[Any]) -> Any:
         """The answer of all episodes."""
 
 
-class Report(Protocol):
+class AdaptiveReport(Protocol):
     """What a comparison by several families took."""
 
     @property
@@ -106,14 +106,14 @@ class Report(Protocol):
         """For a person."""
 
 
-class Asked(NamedTuple):
+class LayerCost(NamedTuple):
     """What the comparisons of a layer took."""
 
     size: int  # |X|, which the union bound pays for
     rung: int = -1  # where there are several families, the largest that was needed; −1: none
 
 
-class Plan(Protocol):
+class CountingPlan(Protocol):
     """What is fixed before counting; a class of its own inherits the defaults."""
 
     estimates: bool  # whether counts are estimates, as Theorem 1 allows for
@@ -136,10 +136,10 @@ class Plan(Protocol):
     def shard(self, episodes: Episodes) -> Shard:
         """Prepare some of the episodes."""
 
-    def together(self, parts: list[Any]) -> Any:
+    def combine(self, parts: list[Any]) -> Any:
         """Add the parts of several shards up."""
 
-    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: Asker | None = None) -> Layer:
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> CandidateLayer:
         """The candidates, ready to be compared; the asker is there for what was not counted yet."""
 
     @property
@@ -147,9 +147,9 @@ class Plan(Protocol):
         """How many families a layer may ask one after the other; 0: it does not choose."""
         return 0
 
-    def asked(self, layer: Any, length: int, delta: float) -> Asked:
+    def asked(self, layer: Any, length: int, delta: float) -> LayerCost:
         """What was asked of a layer, once all its candidates are placed."""
-        return Asked(self.size(length, delta))
+        return LayerCost(self.size(length, delta))
 
     def figures(self) -> dict[str, list[str]]:
         """What a checkpoint must know to `resume`."""
@@ -159,7 +159,7 @@ class Plan(Protocol):
         """Continue as a plan with these figures."""
         return None
 
-    def report(self, rungs: tuple[int, ...]) -> Report | None:
+    def report(self, rungs: tuple[int, ...]) -> AdaptiveReport | None:
         """What a run tells about its families, given the largest rung that each layer needed."""
         return None
 
@@ -184,7 +184,7 @@ class Statistic(Protocol):
         """What makes the same statistic again."""
         return StatisticOptions(self.name)
 
-    def plan(self, log: Outline, bound: Bound, memory: int) -> Plan:
+    def plan(self, log: Outline, bound: Bound, memory: int) -> CountingPlan:
         """Fix what depends on the whole log; `memory` is a limit in bytes."""
         raise NotImplementedError
 
@@ -209,25 +209,25 @@ class StatisticOptions:
         return make(self)
 
 
-class Counted(NamedTuple):
+class SuffixCounts(NamedTuple):
     """How often the suffixes from step t of each candidate are what a plan looks at."""
 
-    plan: Plan
+    plan: CountingPlan
     t: int
     n_candidates: int
 
-    def __call__(self, view: View) -> Any:
-        """See `Question`."""
+    def __call__(self, view: EpisodesView) -> Any:
+        """See `Query`."""
         few = max(1, PREPARED // self.plan.prepared_bytes(1))
-        return self.together([self._count(part) for part in view.slices(few)])
+        return self.combine([self._count(part) for part in view.slices(few)])
 
-    def _count(self, view: View) -> Any:
+    def _count(self, view: EpisodesView) -> Any:
         shard: Shard = view.prepare(self.plan, view.episodes)
         return shard.count(self.t - view.since, view.group, self.n_candidates, view.met)
 
-    def together(self, answers: list[Any]) -> Any:
-        """See `Question`."""
-        return answers[0] if len(answers) == 1 else self.plan.together(answers)
+    def combine(self, answers: list[Any]) -> Any:
+        """See `Query`."""
+        return answers[0] if len(answers) == 1 else self.plan.combine(answers)
 
     def joined(self, answer: Int64, of_group: Int64, n: int) -> Int64:
         """See `Early`; of plans whose parts are rows."""

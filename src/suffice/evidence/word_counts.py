@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, weights
-from suffice.data.queries import Meetings
+from suffice.data.queries import LetterCounts
 from suffice.evidence.events import BothOf, EitherOf, Event
 from suffice.evidence.languages import FamilyTooLargeError, Patterns, Words, first_of_each
 from suffice.evidence.rows import RowLayer
@@ -93,7 +93,7 @@ class WordPart:
     rows: UInt8  # [ids, words] distinct
 
     @classmethod
-    def together(cls, parts: list[WordPart]) -> WordPart:
+    def combine(cls, parts: list[WordPart]) -> WordPart:
         """The same of all their episodes."""
         packed = np.packbits(np.concatenate([part.rows for part in parts]), axis=1)
         _, keep, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
@@ -118,7 +118,7 @@ class WordShard:
         self._weight, self._automaton = weights(episodes), automaton
         self._ids = automaton.ids(episodes.word)
 
-    def count(self, t: int, candidate: UInt32, n_candidates: int, met: Meetings | None = None) -> WordPart:
+    def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> WordPart:
         """See `Shard`."""
         rows = self._automaton.rows
         start, value, count = walking.tally(candidate, self._ids[t], self._weight, n_candidates, len(rows))
@@ -138,7 +138,7 @@ def word_layer(
 ) -> RowLayer:
     """Languages that hold for the same suffixes of the layer become one event, with their number."""
     columns = words.languages(length)
-    level = Level.reaching(part.rows[:, columns], columns, k, memory)
+    level = BooleanLevel.reaching(part.rows[:, columns], columns, k, memory)
     refuse_if_over(memory, 8 * len(sizes) * len(level.multiplicities))
     mine = [slice(*part.start[c : c + 2]) for c in range(len(sizes))]
     counts = [level.weigh(part.value[s].astype(np.int64), part.count[s]).astype(np.int64) for s in mine]
@@ -162,7 +162,7 @@ _Made = tuple[type[EitherOf] | type[BothOf] | None, int, int]  # how two languag
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Level:
+class BooleanLevel:
     """Languages of one Boolean level, one for each distinct set of suffixes, and how many it stands for.
 
     With `pairs` also their pairwise unions and intersections, which need not be spelt out to be counted.
@@ -172,10 +172,10 @@ class Level:
     made: list[_Made]  # a word's column, or how two languages of the level below are joined
     multiplicity: Float  # [L]
     pairs: bool = False
-    below: Level | None = None
+    below: BooleanLevel | None = None
 
     @classmethod
-    def reaching(cls, rows: UInt8, columns: Int64, k: int, memory: int) -> Level:
+    def reaching(cls, rows: UInt8, columns: Int64, k: int, memory: int) -> BooleanLevel:
         """Level k over words, given by their columns in membership rows: the last step up is left to `pairs`."""
         level = cls._distinct(rows, [(None, int(c), 0) for c in columns], np.ones(len(columns)), None, k > 1)
         for _ in range(k - 2):
@@ -184,21 +184,23 @@ class Level:
         return level
 
     @classmethod
-    def _distinct(cls, rows: UInt8, made: list[_Made], multiplicity: Float, below: Level | None, pairs: bool) -> Level:
+    def _distinct(
+        cls, rows: UInt8, made: list[_Made], multiplicity: Float, below: BooleanLevel | None, pairs: bool
+    ) -> BooleanLevel:
         keep = first_of_each(rows.T)
         place = {rows[:, i].tobytes(): p for p, i in enumerate(keep)}
         total = np.zeros(len(keep))
         np.add.at(total, [place[column.tobytes()] for column in rows.T], multiplicity)
         return cls(np.ascontiguousarray(rows[:, keep]), [made[i] for i in keep], total, pairs, below)
 
-    def _deepen(self) -> Level:
+    def _deepen(self) -> BooleanLevel:
         """All pairwise unions and intersections, spelt out."""
         u, v = self._both
         rows = np.concatenate([self.rows, self.rows[:, u] | self.rows[:, v], self.rows[:, u] & self.rows[:, v]], axis=1)
         both = list(zip(u.tolist(), v.tolist(), strict=True))
         made: list[_Made] = [(None, i, 0) for i in range(self.width)]
         made += [(EitherOf, *p) for p in both] + [(BothOf, *p) for p in both]
-        return Level._distinct(rows, made, self.multiplicities, self, True)
+        return BooleanLevel._distinct(rows, made, self.multiplicities, self, True)
 
     @property
     def width(self) -> int:

@@ -32,11 +32,11 @@ from suffice.version import __version__
 Shape = tuple[int | str, ...]  # a name stands for a number that is the same wherever the name is
 T = TypeVar("T")
 
-NAME = re.compile(r"[a-z0-9_]{1,80}\.(json|npy)")
+MEMBER_NAME = re.compile(r"[a-z0-9_]{1,80}\.(json|npy)")
 MOST_MEMBERS = 10_000
 ROOMY, TIGHTEST = 1 << 26, 200  # bytes that any file may unpack to, and times its own size that a larger one may
 PIECE = 1 << 20  # bytes that are read at a time
-LONGEST = 1 << 22  # bytes that are ever read at once, such as the table of contents
+LONGEST_READ = 1 << 22  # bytes that are ever read at once, such as the table of contents
 ARRAY_FORMAT, ARRAY_HEADER = (1, 0), 4096  # numpy's, and the most bytes of its header: of numbers it takes 128
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1  # flag of a member
@@ -123,8 +123,8 @@ class Archive:
     def text(self, name: str, kind: type[T]) -> T:
         """A JSON member."""
         member = self._member(f"{name}.json")
-        if member.file_size > json_text.LARGEST:
-            raise ValueError(f"{name}.json is larger than {json_text.LARGEST >> 20} MiB")
+        if member.file_size > json_text.LARGEST_JSON:
+            raise ValueError(f"{name}.json is larger than {json_text.LARGEST_JSON >> 20} MiB")
         with self.file.open(member) as file:
             return json_text.decode(b"".join(iter(lambda: file.read(PIECE), b"")), kind)
 
@@ -217,9 +217,9 @@ class _Sips(io.FileIO):
 
     def read(self, size: int | None = -1) -> bytes:
         wanted = -1 if size is None else size
-        data = super().read(wanted if 0 <= wanted <= LONGEST else LONGEST + 1) or b""
-        if len(data) > LONGEST:
-            raise _NoArchiveError(f"it has parts of more than {LONGEST:,} bytes")
+        data = super().read(wanted if 0 <= wanted <= LONGEST_READ else LONGEST_READ + 1) or b""
+        if len(data) > LONGEST_READ:
+            raise _NoArchiveError(f"it has parts of more than {LONGEST_READ:,} bytes")
         return data
 
 
@@ -239,7 +239,7 @@ def _members(file: zipfile.ZipFile, kind: Kind, size: int) -> dict[str, zipfile.
     if len(members) < len(found) or len(found) > MOST_MEMBERS:
         raise _NoArchiveError(f"it has {len(found):,} parts, of {len(members):,} names")
     for name, member in members.items():
-        if not NAME.fullmatch(name) or member.compress_type not in PACKINGS or member.flag_bits & ENCRYPTED:
+        if not MEMBER_NAME.fullmatch(name) or member.compress_type not in PACKINGS or member.flag_bits & ENCRYPTED:
             raise _NoArchiveError(f"{name[:80]!r} in it is nothing of ours")
     if (unpacked := _unpacked(found)) > min(kind.most_bytes, _believable(size)):
         raise _NoArchiveError(f"its {size:,} bytes would unpack to {unpacked:,}")

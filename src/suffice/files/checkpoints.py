@@ -27,7 +27,7 @@ from suffice.kernels.array_types import Array
 from suffice.version import __version__
 
 FORMAT, FORMAT_VERSION = "suffice-checkpoint", 2
-RUN, STEP = "run.checkpoint", re.compile(r"[a-z]+(-[a-z]+)*-\d{6}\.checkpoint")
+RUN_FILE, STEP_FILE = "run.checkpoint", re.compile(r"[a-z]+(-[a-z]+)*-\d{6}\.checkpoint")
 HASH = re.compile(r"[0-9a-f]{32}")  # that says nothing to a person
 OF_RUN = Kind(
     "checkpoint",
@@ -40,7 +40,7 @@ OF_RUN = Kind(
 OF_STEP = replace(OF_RUN, remake="delete this file, and run the same command again")
 
 
-class _Run(msgspec.Struct):
+class _RunRecord(msgspec.Struct):
     """What a folder is about."""
 
     format: str
@@ -60,7 +60,7 @@ class _Step(msgspec.Struct):
     figures: dict[str, list[str]]
 
 
-class Found(NamedTuple):
+class StepRecord(NamedTuple):
     """What a step found: small figures, records that JSON can hold, and arrays."""
 
     figures: dict[str, list[str]]
@@ -69,18 +69,18 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CheckpointStage:
     """A part of a run: steps one after the other."""
 
     name: str
     folder: Path | None = None  # None: nothing is kept
     run: str = ""
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> CheckpointStage:
         """A part of this part."""
-        return Part(f"{self.name}-{name}" if self.name else name, self.folder, self.run)
+        return CheckpointStage(f"{self.name}-{name}" if self.name else name, self.folder, self.run)
 
-    def recall(self, step: int, declared: Mapping[str, tuple[str, Shape]], records: type[Any]) -> Found | None:
+    def recall(self, step: int, declared: Mapping[str, tuple[str, Shape]], records: type[Any]) -> StepRecord | None:
         """What a step found, if the run got so far: its arrays, and its records of a type."""
         if self.folder is None or not os.path.exists(self._path(step)):
             return None
@@ -88,9 +88,9 @@ class Part:
             header = archive.header(_Step)
             if (header.run, header.step) != (self.run, self._path(step).name):
                 raise ValueError(f"it is {header.step!r} of run {header.run!r}")
-            return Found(header.figures, archive.text("records", records), archive.arrays(declared))
+            return StepRecord(header.figures, archive.text("records", records), archive.arrays(declared))
 
-    def keep(self, step: int, found: Found) -> None:
+    def keep(self, step: int, found: StepRecord) -> None:
         """Write down what a step found."""
         if self.folder is None:
             return
@@ -119,22 +119,22 @@ class Part:
         return self.folder / f"{self.name}-{step:06}.checkpoint"
 
 
-NOWHERE = Part("")
+NO_CHECKPOINT = CheckpointStage("")
 
 
 @contextlib.contextmanager
-def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Iterator[Part]:
+def checkpoint_in(folder: Path, told: Mapping[str, object]) -> Iterator[CheckpointStage]:
     """The checkpoint of a run in a folder, which is made if it is not there; one of another run is refused."""
     texts = {name: str(value) for name, value in told.items()}
     _make(folder)
     with _alone_in(folder):
-        if os.path.exists(folder / RUN):
+        if os.path.exists(folder / RUN_FILE):
             _refuse_another(folder, _told_before(folder), texts)
         else:
             _begin(folder, texts)
         run = hashlib.blake2b(repr(sorted(texts.items())).encode(), digest_size=16).hexdigest()
         with if_interrupted(is_kept_in(folder)):
-            yield Part("", folder, run)
+            yield CheckpointStage("", folder, run)
 
 
 def refuse_other_choices(folder: Path, told: Mapping[str, object]) -> None:
@@ -144,7 +144,7 @@ def refuse_other_choices(folder: Path, told: Mapping[str, object]) -> None:
         return
     texts = {name: str(value) for name, value in told.items()}
     with _alone_in(folder):
-        before = _told_before(folder) if os.path.exists(folder / RUN) else texts
+        before = _told_before(folder) if os.path.exists(folder / RUN_FILE) else texts
         _refuse_another(folder, {name: before[name] for name in texts if name in before}, texts)
 
 
@@ -157,7 +157,7 @@ def forget(folder: Path) -> None:
     """Remove a checkpoint, and its folder if nothing else is in it."""
     with _alone_in(folder):
         try:
-            for file in (*_steps(folder), folder / RUN):  # what the rest belongs to, last
+            for file in (*_steps(folder), folder / RUN_FILE):  # what the rest belongs to, last
                 file.unlink(missing_ok=True)
             if not any(folder.iterdir()):
                 folder.rmdir()
@@ -202,20 +202,22 @@ def _make(folder: Path) -> None:
 
 def _begin(folder: Path, told: dict[str, str]) -> None:
     if _steps(folder):
-        raise CheckpointError(f"{folder}: there are checkpoints without {RUN}, of a run that nobody knows; delete them")
+        raise CheckpointError(
+            f"{folder}: there are checkpoints without {RUN_FILE}, of a run that nobody knows; delete them"
+        )
     try:
-        write_archive(folder / RUN, _Run(FORMAT, FORMAT_VERSION, __version__, told), {}, {})
+        write_archive(folder / RUN_FILE, _RunRecord(FORMAT, FORMAT_VERSION, __version__, told), {}, {})
     except SufficeError as error:
         raise CheckpointError(f"{error}; give --checkpoint another folder") from error
 
 
 def _steps(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if STEP.fullmatch(file.name))
+    return sorted(file for file in folder.iterdir() if STEP_FILE.fullmatch(file.name))
 
 
 def _told_before(folder: Path) -> dict[str, str]:
-    with opened(folder / RUN, OF_RUN) as archive:
-        return archive.header(_Run).told
+    with opened(folder / RUN_FILE, OF_RUN) as archive:
+        return archive.header(_RunRecord).told
 
 
 def _refuse_another(folder: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ _wrote = Event()  # whether there is a file that was not there before
 
 
 @contextmanager
-def ending_when_told() -> Iterator[None]:
+def exiting_on_signals() -> Iterator[None]:
     """End this process if such a signal comes during the block, unless whoever started it has it ignored."""
     before = {number: signal.getsignal(number) for number in ENDINGS}
     heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
@@ -52,7 +52,7 @@ def ending_when_told() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def heed() -> None:
+def exit_if_signalled() -> None:
     """End now if that was told and went unheard; to be called from time to time while work goes on."""
     if _came and current_thread() is main_thread():
         _end(_came[0])
@@ -64,7 +64,7 @@ def if_interrupted(told: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        error.add_note(_Told(told))
+        error.add_note(_Note(told))
         raise
 
 
@@ -78,7 +78,7 @@ def is_kept_in(folder: Path | str) -> str:
     return f"what is done is kept in {folder}, and the same command goes on"
 
 
-class _Told(str):
+class _Note(str):
     """A note of ours."""
 
 
@@ -94,7 +94,7 @@ def _leave(number: int, error: BaseException) -> NoReturn:
     for another in ENDINGS:
         signal.signal(another, signal.SIG_IGN)
     usual = "" if _wrote.is_set() else "; nothing was written"
-    told = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Told)), usual)
+    told = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Note)), usual)
     with suppress(OSError, ValueError):  # who reads it may have been interrupted too
         if number == signal.SIGINT and sys.stderr is not None:
             print(f"suffice: interrupted{visible(told)}", file=sys.stderr, flush=True)

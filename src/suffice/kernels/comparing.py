@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from suffice.kernels.jit import TIE, jit
+from suffice.kernels.jit import EQUAL_DISTANCE, jit
 from suffice.kernels.tables import cross, likeliest, likelihood_ratio, ln_table
 
 # How two samples' counts of one event are compared (see bounds.py).
 DIFFERENCE, LIKELIHOOD, FISHER = 0, 1, 2
 
-_TIE = 1e-7  # tables whose probabilities differ by less than this factor count as equally probable
+_EQUAL_FACTOR = 1e-7  # tables whose probabilities differ by less than this factor count as equally probable
 
 
 @jit
@@ -81,7 +81,7 @@ def fisher(k1, n1, k2, n2, seen, worth):
     k = k1 + k2
     low, high = max(0, k - n2), min(k, n1)
     mode = likeliest(n1, n2, k)
-    if k1 == mode or seen >= ln_table(mode, n1, k - mode, n2) - _TIE:
+    if k1 == mode or seen >= ln_table(mode, n1, k - mode, n2) - _EQUAL_FACTOR:
         return 0.0
     up = k1 > mode
     enough = math.exp(min(-seen - worth, 700.0))  # a sum this large means p ≥ e^−worth
@@ -89,8 +89,8 @@ def fisher(k1, n1, k2, n2, seen, worth):
     if total >= enough:
         return 0.0
     outer = low if up else high
-    if ln_table(outer, n1, k - outer, n2) <= seen + _TIE:
-        outer = _opposite(k1, mode, outer, n1, n2, k, seen + _TIE)
+    if ln_table(outer, n1, k - outer, n2) <= seen + _EQUAL_FACTOR:
+        outer = _opposite(k1, mode, outer, n1, n2, k, seen + _EQUAL_FACTOR)
         total += math.exp(ln_table(outer, n1, k - outer, n2) - seen) * _tail(outer, not up, n1, n2, k, math.inf)
     return max(-seen - math.log(total), 0.0)
 
@@ -103,7 +103,7 @@ def most_evidence(n1, n2, k):
         return 0.0
     left, right = ln_table(low, n1, k - low, n2), ln_table(high, n1, k - high, n2)
     least = min(left, right)
-    return max(-least - (math.log(2.0) if abs(left - right) <= _TIE else 0.0), 0.0)
+    return max(-least - (math.log(2.0) if abs(left - right) <= _EQUAL_FACTOR else 0.0), 0.0)
 
 
 @jit
@@ -216,7 +216,7 @@ def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
     """
     least = math.inf
     for q in range(sizes.size):
-        ceiling = min(high[q], least + 2 * TIE)
+        ceiling = min(high[q], least + 2 * EQUAL_DISTANCE)
         hint = max(event[q], 0)
         if hint < row.size:
             best[q], event[q] = evidence(kind, row[hint], n1, rows[q, hint], sizes[q], 0.0, ceiling), hint
@@ -241,7 +241,7 @@ def nearest(distances, low, high):
         elif distances[q] < high[q]:
             between = True
     for q in range(distances.size):
-        if distances[q] < low[q] and distances[q] <= least + TIE:
+        if distances[q] < low[q] and distances[q] <= least + EQUAL_DISTANCE:
             return q
     return -2 if between else -1
 
@@ -335,7 +335,7 @@ def compare_trees(kind, row, n1, other, n2, end, low, high, least):
         most, where = _compare_tree(kind, row, n1, other, n2, end, low, high)
         if where >= 0 and most >= high:
             return most, where
-    return _compare_tree(kind, row, n1, other, n2, end, 0.0, least + 2 * TIE)
+    return _compare_tree(kind, row, n1, other, n2, end, 0.0, least + 2 * EQUAL_DISTANCE)
 
 
 @jit

@@ -18,11 +18,11 @@ from suffice.kernels.jit import jit
 from suffice.kernels.tables import ln_table
 
 DEPTH = 3  # steps since the start that labels of the tree tell apart
-FINE = 64  # nodes of the sum over all tables lie closer than their distance to its ends, divided by this
-COARSE, MANY = 8, 1 << 10  # the same for tables of so many, where it costs time; off by less than 0.002
-EXACT = 1e-12  # what is below it is rounding
-TIE = 1e-9  # cells that tell as much but for this are equal; the first is the most telling
-LARGEST = 600.0  # exp of more is no double
+FINE_NODES = 64  # nodes of the sum over all tables lie closer than their distance to its ends, divided by this
+COARSE_NODES, COARSE_FROM = 8, 1 << 10  # the same for tables of so many, where it costs time; off by less than 0.002
+ROUNDING_ERROR = 1e-12  # what is below it is rounding
+EQUAL_EVIDENCE = 1e-9  # cells that tell as much but for this are equal; the first is the most telling
+LARGEST_EXPONENT = 600.0  # exp of more is no double
 LN_NEVER = np.cumsum([0.0] + [math.log1p(-0.5 / i) for i in range(1, 1 << 12)])  # as far as it is looked up
 
 
@@ -39,7 +39,7 @@ def fold(one, other, begin, equal):
         here, size = begin[g], begin[g + 1] - begin[g]
         added, highest, at = _fold_table(one[here : here + size], other[here : here + size], equal, mixed)
         total += added
-        if highest > most + TIE:
+        if highest > most + EQUAL_EVIDENCE:
             most, telling = highest, here + at
     return _ln_mean(mixed), total, telling
 
@@ -68,7 +68,7 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
             at = c * (2 * depth + 1) + d
             added, highest, x = _fold_table(one, other, equal, mixed[at])
             total[at] += added
-            if highest > most + TIE and (split or not strict):
+            if highest > most + EQUAL_EVIDENCE and (split or not strict):
                 most, telling, told = highest, tree_begin[g] + x, split
         for g in tables:
             one, other = _two(begin[g + 1] - begin[g])
@@ -83,7 +83,7 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
                 for w in range(equal.size):
                     mixed[at, w] += here[w]
                 total[at] += added
-                if highest > most + TIE and not strict:
+                if highest > most + EQUAL_EVIDENCE and not strict:
                     most, telling, told = highest, tree_begin[-1] + begin[g] + x, split
         for k in range(labels):  # the tree above k, the automaton from there on; in the end the tree alone
             for part in range(2 * depth + 1):
@@ -205,9 +205,9 @@ def _fold_table(one, other, equal, mixed):
         if one[x] + other[x] > 0:
             ln_e = _ln_e(one[x], n1, other[x], n2)
             total += ln_e
-            if ln_e > most + TIE:
+            if ln_e > most + EQUAL_EVIDENCE:
                 most, telling = ln_e, x
-            e = math.exp(min(ln_e, LARGEST))
+            e = math.exp(min(ln_e, LARGEST_EXPONENT))
             for w in range(equal.size):
                 mixed[w] += math.log(equal[w] + (1 - equal[w]) * e)
             n1 -= one[x]
@@ -226,7 +226,7 @@ def _ln_e(k1, n1, k2, n2):
     # the terms are convex in k, so a straight line between nodes lies above them, and the sum is exact or too large
     here = math.exp(_ln_free(low, n1) + _ln_free(k - low, n2) - mine)
     total, at = 0.0, low
-    fine = FINE if n < MANY else COARSE
+    fine = FINE_NODES if n < COARSE_FROM else COARSE_NODES
     while at < high:
         following = min(at + min(at - low, high - at) // fine + 1, high)
         there = math.exp(_ln_free(following, n1) + _ln_free(k - following, n2) - mine)
@@ -234,7 +234,7 @@ def _ln_e(k1, n1, k2, n2):
         here, at = there, following
     total += here
     ln_e = -math.log(total) - ln_table(k1, n1, k2, n2)
-    return ln_e if abs(ln_e) > EXACT else 0.0
+    return ln_e if abs(ln_e) > ROUNDING_ERROR else 0.0
 
 
 @jit

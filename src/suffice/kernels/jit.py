@@ -22,4 +22,4 @@ def jit(kernel: Callable[..., Any]) -> Any:
 
 
 at = np.uint64  # what is not negative: an index that is signed costs a test whether it counts from the end
-TIE = 1e-12  # distances closer than this are equal; the oldest state wins
+EQUAL_DISTANCE = 1e-12  # distances closer than this are equal; the oldest state wins

@@ -6,16 +6,16 @@ import numpy as np
 
 from suffice.kernels.jit import at, jit
 
-CHUNK = 1 << 15  # episodes whose words are worked on at a time: they stay in the cache
-LEVELS = 40  # of the counters: more than any count has bits
+CHUNK_EPISODES = 1 << 15  # episodes whose words are worked on at a time: they stay in the cache
+COUNTER_BITS = 40  # of the counters: more than any count has bits
 
 
 @jit
 def patterns_met(word, hits, later, bits):
     """The patterns that suffixes meet, bits [W, N]: at the steps of `word` [U, N], or `later` [W, N] if not empty."""
     for w in range(bits.shape[0]):
-        for begin in range(0, word.shape[1], CHUNK):
-            stop = min(begin + CHUNK, word.shape[1])
+        for begin in range(0, word.shape[1], CHUNK_EPISODES):
+            stop = min(begin + CHUNK_EPISODES, word.shape[1])
             _meet(word[:, begin:stop], hits[:, w].copy(), later[w : w + 1, begin:stop], bits[w, begin:stop])
 
 
@@ -85,13 +85,13 @@ def count_patterns(candidate, word, hits, later, weight, n_candidates, n_columns
     """How often each candidate's suffixes meet each pattern, [C, columns]; see `patterns_met`."""
     n, n_words = candidate.size, hits.shape[1]
     counts = np.zeros((n_candidates, 64 * n_words), dtype=np.int64)
-    slices = np.zeros((n_candidates, LEVELS), dtype=np.uint64)
-    bits, grouped = np.empty(min(n, CHUNK), dtype=np.uint64), np.empty(min(n, CHUNK), dtype=np.uint64)
+    slices = np.zeros((n_candidates, COUNTER_BITS), dtype=np.uint64)
+    bits, grouped = np.empty(min(n, CHUNK_EPISODES), dtype=np.uint64), np.empty(min(n, CHUNK_EPISODES), dtype=np.uint64)
     end = np.empty(n_candidates + 1, dtype=np.int64)
     for w in range(n_words):
         slices[:] = 0
-        for begin in range(0, n, CHUNK):
-            stop = min(begin + CHUNK, n)
+        for begin in range(0, n, CHUNK_EPISODES):
+            stop = min(begin + CHUNK_EPISODES, n)
             if word.shape[0] > 0:
                 met = bits[: stop - begin]
                 _meet(word[:, begin:stop], hits[:, w].copy(), later[w : w + 1, begin:stop], met)
@@ -134,7 +134,7 @@ def _add_sorted(candidate, words, grouped, end, slices):
 @jit
 def _add_slices(slices, counts):
     for c in range(counts.shape[0]):
-        for level in range(LEVELS):
+        for level in range(COUNTER_BITS):
             if slices[c, level] == np.uint64(0):
                 continue
             for b in range(64):

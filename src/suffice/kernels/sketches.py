@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from suffice.kernels.jit import TIE, jit
+from suffice.kernels.jit import EQUAL_DISTANCE, jit
 
 _P61 = np.uint64((1 << 61) - 1)
 
@@ -124,5 +124,5 @@ def compare_sketch(row, n1, other, n2, tree, word, example, base, multiplier, re
         found = _compare_sketch(row, n1, other, n2, tree, word, example, base, multiplier, resolution, low, high)
         if found[1] >= 0 and found[0] >= high:
             return found
-    stop = least + 2 * TIE
+    stop = least + 2 * EQUAL_DISTANCE
     return _compare_sketch(row, n1, other, n2, tree, word, example, base, multiplier, resolution, 0.0, stop)

@@ -20,7 +20,9 @@ _TABLE = np.array([math.lgamma(i + 1.0) for i in range(1 << 16)])  # ln i!
 
 _HALF_LN_2PI = 0.5 * math.log(2 * math.pi)
 
-_SMALL = np.array([0.0] + [math.lgamma(i + 1.0) - (i + 0.5) * math.log(i) + i - _HALF_LN_2PI for i in range(1, 16)])
+_STIRLING_ERRORS = np.array(
+    [0.0] + [math.lgamma(i + 1.0) - (i + 0.5) * math.log(i) + i - _HALF_LN_2PI for i in range(1, 16)]
+)
 
 
 @jit
@@ -64,8 +66,8 @@ def likelihood_ratio(k1, n1, k2, n2):
 @jit
 def _beyond_stirling(x):
     """ln x! less x ln x − x + ½ ln 2πx, for x > 0; the series is cut off below 10⁻¹¹."""
-    if x < _SMALL.size:
-        return _SMALL[x]
+    if x < _STIRLING_ERRORS.size:
+        return _STIRLING_ERRORS[x]
     inverse = 1.0 / x
     square = inverse * inverse
     return inverse * (1 / 12 - square * (1 / 360 - square / 1260))

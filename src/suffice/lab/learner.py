@@ -22,7 +22,7 @@ class Task(NamedTuple):
     flexfringe: str | None = None  # path of the binary
 
 
-class Found(NamedTuple):
+class LearnerResult(NamedTuple):
     """A learned automaton to plan on, and the resources that learning used."""
 
     rdp: RDP
@@ -42,7 +42,7 @@ def _installed(flexfringe: str | None) -> str:
 class LearnerKind:
     """Learners that share the first part of their name, `kind` or `kind/setting`."""
 
-    learn: Callable[[Task], Found]
+    learn: Callable[[Task], LearnerResult]
     cyclic: bool  # one automaton for all steps; otherwise it has layers
     has_settings: bool = True
     missing: Callable[[str | None], str] = _installed  # what has to be installed, given the path of FlexFringe

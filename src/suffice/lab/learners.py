@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from suffice.data.episodes import Episodes
-from suffice.lab.learner import Found, LearnerKind, Task
+from suffice.lab.learner import LearnerKind, LearnerResult, Task
 from suffice.lab.our_learners import ADACT_H, LAYERS, STATIONARY
 from suffice.lab.peers.alergia import AALPY, AALPY_GSM
 from suffice.lab.peers.flexfringe import FLEXFRINGE
@@ -38,6 +38,6 @@ def missing(name: str, flexfringe: str | None) -> str:
     return kind_of(name).missing(flexfringe)
 
 
-def find(name: str, episodes: Episodes, delta: float, flexfringe: str | None = None) -> Found:
+def find(name: str, episodes: Episodes, delta: float, flexfringe: str | None = None) -> LearnerResult:
     """Learn from episodes by the learner of that name, and measure it."""
     return kind_of(name).learn(Task(name, name.partition("/")[2], episodes, delta, flexfringe))

@@ -15,25 +15,25 @@ from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.statistic import Statistic, StatisticOptions
 from suffice.evidence.tables import STATISTICS
 from suffice.kernels.array_types import Mask
-from suffice.lab.learner import Found, LearnerKind, Task
+from suffice.lab.learner import LearnerKind, LearnerResult, Task
 from suffice.lab.resources import measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 
 WARM_UP: Final = 10_000  # episodes that compile everything a run uses
 
 Learn = Callable[[Episodes, Settings], Learned]
 
 
-def run_ours(learn: Learn, episodes: Episodes, settings: Settings) -> Found:
+def run_ours(learn: Learn, episodes: Episodes, settings: Settings) -> LearnerResult:
     """Learn with compiled code, and measure it; memory includes the episodes."""
     learn(episodes.columns(slice(0, WARM_UP)), settings)
     learned, took = measure(lambda: learn(episodes, settings))
     took = took._replace(bytes=took.bytes + episodes.word.nbytes)
     promise = learned.promise
     tests, split = promise.tests + promise.second_tests, promise.split + promise.second_split
-    return Found(learned.rdp, learned.rdp.n_states, took, tests, split)
+    return LearnerResult(learned.rdp, learned.rdp.n_states, took, tests, split)
 
 
 def adact_h_settings(name: str, delta: float) -> Settings:
@@ -49,16 +49,16 @@ def _statistic(name: str) -> Statistic:
     return (StatisticOptions(name) if name in STATISTICS else StatisticOptions(family=name)).make()
 
 
-def _adact_h(task: Task) -> Found:
+def _adact_h(task: Task) -> LearnerResult:
     return run_ours(adact_h, task.episodes, adact_h_settings(task.name, task.delta))
 
 
-def _layers(task: Task) -> Found:
+def _layers(task: Task) -> LearnerResult:
     return run_ours(learn_layers, task.episodes, Settings(delta=task.delta))
 
 
-def _stationary(task: Task) -> Found:
-    found = run_ours(tie, task.episodes, Settings(delta=task.delta))
+def _stationary(task: Task) -> LearnerResult:
+    found = run_ours(learn_stationary, task.episodes, Settings(delta=task.delta))
     return found._replace(sure=_with_sequel(found.rdp, task.episodes))
 
 

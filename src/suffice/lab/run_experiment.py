@@ -9,7 +9,7 @@ from suffice.lab.learners import find
 from suffice.lab.scoring import match_states, states_before_end, value_of
 from suffice.lab.truth import truth_for
 
-DIGITS = 6  # decimals of stored values
+STORED_DIGITS = 6  # decimals of stored values
 
 
 def run_experiment(experiment: Experiment, binary: str | None = None) -> Result:
@@ -24,14 +24,14 @@ def run_experiment(experiment: Experiment, binary: str | None = None) -> Result:
         experiment=experiment,
         states=found.states,
         before_end=states_before_end(found.rdp),
-        mean_return=round(float(value.mean_return), DIGITS),
-        return_per_step=round(float(value.return_per_step), DIGITS),
-        success_rate=round(float(value.success_rate), DIGITS),
+        mean_return=round(float(value.mean_return), STORED_DIGITS),
+        return_per_step=round(float(value.return_per_step), STORED_DIGITS),
+        success_rate=round(float(value.success_rate), STORED_DIGITS),
         recovered=match and match.recovered,
         splits=match and match.splits,
         merges=match and match.merges,
         tests=found.tests,
-        promised=None if found.promised is None else round(found.promised, DIGITS),
+        promised=None if found.promised is None else round(found.promised, STORED_DIGITS),
         seconds=round(found.took.seconds, 4),
         bytes=found.took.bytes,
     )

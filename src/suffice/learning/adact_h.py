@@ -21,18 +21,18 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Outline
 from suffice.data.log import Log
-from suffice.data.queries import Early, Nothing
+from suffice.data.queries import EarlyQuery, NoQuery
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import Bound
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.language_counts import LanguageCounts
-from suffice.evidence.statistic import Asked, Counted, Plan, Report, Statistic
-from suffice.files.checkpoints import NOWHERE, Part
+from suffice.evidence.statistic import AdaptiveReport, CountingPlan, LayerCost, Statistic, SuffixCounts
+from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Int64
 from suffice.learning.decisions import Decision
 from suffice.learning.layer_checkpoint import KeptLayer
-from suffice.learning.merging import Candidates, Merger, Verdict
+from suffice.learning.merging import Candidates, Merger, Placement
 
 
 def half_of_memory() -> int:
@@ -109,8 +109,8 @@ class Learned:
     deltas: tuple[float, ...]  # δ of each test in layers 1..H+1
     forced_share: float  # of the candidates' data, what joined a state only because it was rare
     settings: Settings
-    second_look: bool = False  # the decisions are those of `refining`
-    needed: Report | None = None  # of an adaptive comparison, what it took
+    second_look: bool = False  # the decisions are those of `refinement`
+    needed: AdaptiveReport | None = None  # of an adaptive comparison, what it took
     criterion: Criterion | None = None  # how futures were compared, if not by the settings' statistic and bound
 
     def __repr__(self) -> str:
@@ -123,7 +123,7 @@ def adact_h(
     progress: Callable[[int, int], None] = lambda done, of: None,
     *,
     ended_apart: bool = False,
-    kept: Part = NOWHERE,
+    kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
     """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A.
 
@@ -144,35 +144,37 @@ def adact_h(
     plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)
     threads = settings.threads if plan.divides else 1
     with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n), plan.rows) as engine:
-        return _Run(outline, settings, plan, engine, ended_apart).learn(progress, kept)
+        return _LayerLearner(outline, settings, plan, engine, ended_apart).learn(progress, kept)
 
 
-def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Verdict]:
+def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Placement]:
     """What becomes of each candidate, in their order.
 
     Histories that have ended share their future, which no running one has: they are one state, and need no test.
     """
-    verdicts: list[Verdict] = []
+    placements: list[Placement] = []
     places: list[int] = []  # in the layer, of the states that the merger has made
     over: int | None = None
     for c in candidates.order.tolist():
         n_states = len(places) + (over is not None)
         if ended[c]:
-            verdicts.append(Verdict(n_states, True) if over is None else Verdict(over, nearest=over, distance=0.0))
+            placements.append(
+                Placement(n_states, True) if over is None else Placement(over, nearest=over, distance=0.0)
+            )
             over = n_states if over is None else over
             continue
-        verdict = merger.place(c)
-        if verdict.promoted:
+        placement = merger.place(c)
+        if placement.promoted:
             places.append(n_states)
-        nearest = None if verdict.nearest is None else places[verdict.nearest]
-        verdicts.append(verdict._replace(target=places[verdict.target], nearest=nearest))
-    return verdicts
+        nearest = None if placement.nearest is None else places[placement.nearest]
+        placements.append(placement._replace(target=places[placement.target], nearest=nearest))
+    return placements
 
 
-class _Run:
+class _LayerLearner:
     """One run over the layers: what has been built so far."""
 
-    def __init__(self, log: Outline, settings: Settings, plan: Plan, engine: Engine, ended_apart: bool) -> None:
+    def __init__(self, log: Outline, settings: Settings, plan: CountingPlan, engine: Engine, ended_apart: bool) -> None:
         self._log, self._settings, self._plan, self._engine = log, settings, plan, engine
         self._ended_apart = ended_apart
         self._symbols, self._of_letter = log.symbols()
@@ -184,7 +186,7 @@ class _Run:
         self._needed: list[int] = []  # per layer, the largest rung of an adaptive family
         self._deltas: list[float] = []
 
-    def learn(self, progress: Callable[[int, int], None], kept: Part) -> Learned:
+    def learn(self, progress: Callable[[int, int], None], kept: CheckpointStage) -> Learned:
         horizon = self._log.horizon
         join, n_states = np.zeros(1, np.int64), 1
         for t in range(horizon + 1):
@@ -194,12 +196,12 @@ class _Run:
             n = len(candidates.sizes)
             layer = KeptLayer.recall(kept, t, candidates, self._log.alphabet)
             if layer is None:
-                counted = Counted(self._plan, t + 1, n)
+                counted = SuffixCounts(self._plan, t + 1, n)
                 part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._early(t + 2))
                 layer = self._merge(t + 1, candidates, part)
                 layer.keep(kept, t)
             else:
-                self._engine.advance(t, join, candidates.of_letter, n, Nothing())
+                self._engine.advance(t, join, candidates.of_letter, n, NoQuery())
                 with kept.doubting(t):
                     self._go_on_from(layer)
             self._note(layer)
@@ -212,11 +214,11 @@ class _Run:
             progress(t + 1, horizon + 1)
         return self._result()
 
-    def _early(self, t: int) -> Callable[[int], Early[Any]] | None:
+    def _early(self, t: int) -> Callable[[int], EarlyQuery[Any]] | None:
         """What will be asked of candidates of layer t, if that is nothing before the layer is reached."""
         if self._plan.again:
             return None
-        return partial(Counted, self._plan, t) if self._plan.rows else lambda n: Nothing()
+        return partial(SuffixCounts, self._plan, t) if self._plan.rows else lambda n: NoQuery()
 
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Counts and transitions of states are dense tables."""
@@ -233,18 +235,18 @@ class _Run:
         settings, sizes = self._settings, candidates.sizes
         length = self._log.horizon - t + 1
         delta = settings.delta_at(self._log.horizon, len(sizes))
-        asked = Asked(0)
+        asked = LayerCost(0)
         if length == 0:  # nothing follows, so nothing differs: one final state
-            verdicts = [Verdict(0, promoted=True)] + [Verdict(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
+            placements = [Placement(0, promoted=True)] + [Placement(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
             layer, size = self._plan.layer(t, part, sizes, delta, self._engine), self._plan.size(length, delta)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
             ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
-            verdicts = _placed(merger, candidates, ended)
+            placements = _placed(merger, candidates, ended)
             asked = self._plan.asked(layer, length, delta)
         columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
         figures = {"languages": [str(asked.size)], "needed": [str(asked.rung)], **self._plan.figures()}
-        return KeptLayer(tuple(map(Decision, repeat(t), *columns, verdicts)), figures)
+        return KeptLayer(tuple(map(Decision, repeat(t), *columns, placements)), figures)
 
     def _go_on_from(self, layer: KeptLayer) -> None:
         """Be as if the layer had just been worked out."""
@@ -264,7 +266,7 @@ class _Run:
     def _result(self) -> Learned:
         log = self._log
         rdp = RDP.of_layers(log.alphabet, log.letters, self._symbols, self._tau, self._counts)
-        forced = sum(d.n for d in self._decisions if d.verdict.forced)
+        forced = sum(d.n for d in self._decisions if d.placement.forced)
         return Learned(
             rdp=rdp,
             decisions=tuple(self._decisions),
@@ -278,8 +280,8 @@ class _Run:
         )
 
     def _promise(self, n_states: int) -> Promise:
-        tested = [d for d in self._decisions if d.verdict.threshold is not None]
-        merged = sorted((d.verdict.detectable or 0.0, d.n) for d in tested if not d.verdict.promoted)
+        tested = [d for d in self._decisions if d.placement.threshold is not None]
+        merged = sorted((d.placement.detectable or 0.0, d.n) for d in tested if not d.placement.promoted)
         reach = np.cumsum([n for _, n in merged])
         actions, observations, _ = self._log.suffix_alphabet()
         most = max(self._deltas)

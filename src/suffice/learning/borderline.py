@@ -10,10 +10,10 @@ from suffice.automata.rdp import RDP
 from suffice.evidence.events import Witness
 from suffice.learning.decisions import Decision
 
-CLOSE = 0.5  # of the threshold: what equal futures rarely reach
+BORDERLINE_SHARE = 0.5  # of the threshold: what equal futures rarely reach
 
 
-class Doubt(NamedTuple):
+class BorderlineMerge(NamedTuple):
     """Two histories that count as one for lack of evidence."""
 
     layer: int
@@ -22,24 +22,26 @@ class Doubt(NamedTuple):
     episodes: float  # with so many the difference would be significant, if it is real
 
 
-def doubts(rdp: RDP, decisions: Sequence[Decision], episodes: int, power: int) -> list[Doubt]:
+def borderline_merges(rdp: RDP, decisions: Sequence[Decision], episodes: int, power: int) -> list[BorderlineMerge]:
     """The undecided merges, those of most episodes first.
 
     Evidence as a share of its threshold grows like the number of episodes to the power of 1/power (`Measure.power`).
     """
-    close = [d for d in decisions if _closeness(d) >= CLOSE]
+    close = [d for d in decisions if _closeness(d) >= BORDERLINE_SHARE]
     histories, offsets = rdp.typical_histories(), rdp.offsets()
     found = []
     for d in sorted(close, key=lambda d: -d.n):
         candidate = (*histories[offsets[max(d.layer - 1, 0)] + d.state], rdp.symbol(d.symbol))
-        joined = histories[offsets[d.layer] + d.verdict.target]
-        found.append(Doubt(d.layer, (candidate, joined), d.verdict.witness, episodes / _closeness(d) ** power))
+        joined = histories[offsets[d.layer] + d.placement.target]
+        found.append(
+            BorderlineMerge(d.layer, (candidate, joined), d.placement.witness, episodes / _closeness(d) ** power)
+        )
     return found
 
 
 def _closeness(decision: Decision) -> float:
     """Evidence over threshold of a merge."""
-    verdict = decision.verdict
-    if verdict.promoted or verdict.forced or not verdict.threshold or not verdict.distance:
+    placement = decision.placement
+    if placement.promoted or placement.forced or not placement.threshold or not placement.distance:
         return 0.0
-    return min(verdict.distance / verdict.threshold, 1.0)
+    return min(placement.distance / placement.threshold, 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.data.alphabet import Alphabet
 from suffice.evidence.events import Witness
-from suffice.files.checkpoints import Found, Part
+from suffice.files.checkpoints import CheckpointStage, StepRecord
 from suffice.kernels.array_types import Int64
 from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
 from suffice.learning.merging import Candidates
@@ -23,22 +23,22 @@ class KeptLayer(NamedTuple):
     def join(self, candidates: Candidates) -> Int64:
         """[C] the state of the layer that each became or joined."""
         join = np.zeros(len(candidates.sizes), np.int64)
-        join[candidates.order] = [decision.verdict.target for decision in self.decisions]
+        join[candidates.order] = [decision.placement.target for decision in self.decisions]
         return join
 
     def founders(self, candidates: Candidates) -> Int64:
         """[Q] the candidate that each state of the layer is founded by."""
-        return candidates.order[[decision.verdict.promoted for decision in self.decisions]]
+        return candidates.order[[decision.placement.promoted for decision in self.decisions]]
 
-    def keep(self, part: Part, t: int) -> None:
+    def keep(self, part: CheckpointStage, t: int) -> None:
         """Write it down."""
         if part.folder is None:
             return
-        witnesses = [decision.verdict.witness for decision in self.decisions]
-        part.keep(t, Found(self.figures, witnesses, columns_of(self.decisions)))
+        witnesses = [decision.placement.witness for decision in self.decisions]
+        part.keep(t, StepRecord(self.figures, witnesses, columns_of(self.decisions)))
 
     @classmethod
-    def recall(cls, part: Part, t: int, candidates: Candidates, alphabet: Alphabet) -> KeptLayer | None:
+    def recall(cls, part: CheckpointStage, t: int, candidates: Candidates, alphabet: Alphabet) -> KeptLayer | None:
         """Read it again, if the run got so far; refuse what cannot have become of these candidates."""
         if part.folder is None:
             return None

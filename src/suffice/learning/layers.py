@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from suffice.data.log import Log
-from suffice.files.checkpoints import NOWHERE, Part
+from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.refinement import refine
 
@@ -16,7 +16,7 @@ def learn_layers(
     settings: Settings,
     second_look: bool = True,
     progress: Callable[[int, int], None] = lambda done, of: None,
-    kept: Part = NOWHERE,
+    kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
     """The layered automaton, if wanted after a second look."""
     first, second = kept.part("first"), kept.part("second")

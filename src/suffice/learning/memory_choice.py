@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP
-from suffice.automata.state_tracker import Memory
+from suffice.automata.state_tracker import StateTracker
 from suffice.data.episodes import Episodes
-from suffice.data.log import Log, ask
-from suffice.data.queries import View
+from suffice.data.log import Log, run_query
+from suffice.data.queries import EpisodesView
 from suffice.evidence.estimates import Moments
-from suffice.files.checkpoints import NOWHERE, Part
+from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Codes, Float, Int64
 from suffice.learning.adact_h import Settings
 from suffice.learning.layers import learn_layers
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 
 HELD_OUT = 0.3  # of the episodes
-FEWEST = 20  # episodes that can say anything
-CLEAR = 2.0  # standard errors by which layers must be better
+FEWEST_EPISODES = 20  # episodes that can say anything
+CLEAR_STANDARD_ERRORS = 2.0  # standard errors by which layers must be better
 
 
 class Stationarity(NamedTuple):
@@ -48,7 +48,7 @@ class Stationarity(NamedTuple):
     @property
     def stationary(self) -> bool:
         """Whether to fold time: unless layers are clearly better."""
-        return self.tied - self.layered <= CLEAR * self.error
+        return self.tied - self.layered <= CLEAR_STANDARD_ERRORS * self.error
 
     def summary(self) -> dict[str, float | bool | None]:
         """For machines."""
@@ -65,9 +65,8 @@ class Stationarity(NamedTuple):
     def sentence(self) -> str:
         """For a person."""
         if math.isinf(self.tied):
-            return (
-                f"Keep the layers: with one decision per episode, or fewer than {FEWEST} episodes, nothing can be said."
-            )
+            few = f"fewer than {FEWEST_EPISODES} episodes"
+            return f"Keep the layers: with one decision per episode, or {few}, nothing can be said."
         gap = self.layered - self.tied
         verdict = (
             "Fold time: one automaton for all steps predicts as well or better"
@@ -87,7 +86,7 @@ def is_stationary(
     second_look: bool = True,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
-    kept: Part = NOWHERE,
+    kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Stationarity:
     """Learn both automata from some of the episodes, and compare what they say of the others.
 
@@ -95,13 +94,13 @@ def is_stationary(
     Fold time: one automaton for all steps predicts as well or better
     """
     settings = settings or Settings()
-    if episodes.horizon < 2 or episodes.total < FEWEST:
+    if episodes.horizon < 2 or episodes.total < FEWEST_EPISODES:
         return Stationarity(0.0, math.inf, 0.0, (0, 0))
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
     layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of), kept).rdp
-    tied = tie(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
+    tied = learn_stationary(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
     surprises = _Surprises(Expectation.of(layered), Expectation.of(tied))
-    with_layers, without, difference = (moments.estimate() for moments in ask(others, surprises))
+    with_layers, without, difference = (moments.estimate() for moments in run_query(others, surprises))
     return Stationarity(with_layers.value, without.value, difference.error, (layered.n_states, tied.n_states))
 
 
@@ -111,12 +110,12 @@ class _Surprises(NamedTuple):
     layered: Expectation
     tied: Expectation
 
-    def __call__(self, view: View) -> list[Moments]:
+    def __call__(self, view: EpisodesView) -> list[Moments]:
         """See `Question`."""
         one, other = (expected.surprise(view.episodes) for expected in self)
         return [Moments.of(cost, view.episodes.weight) for cost in (one, other, one - other)]
 
-    def together(self, answers: list[list[Moments]]) -> list[Moments]:
+    def combine(self, answers: list[list[Moments]]) -> list[Moments]:
         """See `Question`."""
         return [sum(moments[1:], moments[0]) for moments in zip(*answers, strict=True)]
 
@@ -136,7 +135,7 @@ class Expectation(NamedTuple):
     @classmethod
     def of(cls, rdp: RDP) -> Expectation:
         """By the frequencies of an automaton."""
-        memory = Memory.of(rdp)
+        memory = StateTracker.of(rdp)
         usual = rdp.counts.sum(axis=0) + 0.5
         usual /= usual.sum()
         counts = np.concatenate([rdp.counts, np.zeros((len(memory.astray) - rdp.n_states, len(usual)), np.int64)])

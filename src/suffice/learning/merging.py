@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Witness
-from suffice.evidence.statistic import Layer
+from suffice.evidence.statistic import CandidateLayer
 from suffice.kernels.array_types import Codes, Float, Int64
 
 
@@ -35,13 +35,13 @@ class Candidates:
         return cls(states, symbols, sizes, number[:, symbol_of_letter].ravel(), np.argsort(-sizes, kind="stable"))
 
 
-class Verdict(NamedTuple):
+class Placement(NamedTuple):
     """What becomes of a candidate; a tuple, because there is one for every candidate.
 
-    >>> verdict = model.decisions[3].verdict
-    >>> verdict.promoted, verdict.nearest
+    >>> placement = model.decisions[3].placement
+    >>> placement.promoted, placement.nearest
     (True, 0)
-    >>> suffice.describe_witness(verdict.witness, model.rdp.alphabet)
+    >>> suffice.describe_witness(placement.witness, model.rdp.alphabet)
     'within 4 steps, observation = (1, 2, clear): 0.52 against 0.00'
     """
 
@@ -59,7 +59,7 @@ class Merger:
     """Places the candidates of a layer in the order given."""
 
     def __init__(
-        self, layer: Layer, bound: Bound, sizes: Int64, size: int, delta: float, estimates: bool, cut: float
+        self, layer: CandidateLayer, bound: Bound, sizes: Int64, size: int, delta: float, estimates: bool, cut: float
     ) -> None:
         self._layer, self._bound, self._sizes = layer, bound, sizes.tolist()
         self._size, self._delta, self._estimates = size, delta, estimates  # |X|, δ
@@ -67,19 +67,19 @@ class Merger:
         self._n_states = 0
         self._state_sizes = np.zeros_like(sizes)  # room for as many states as there are candidates
 
-    def place(self, c: int) -> Verdict:
+    def place(self, c: int) -> Placement:
         """Promote candidate c or let it join the nearest state it is not distinct from."""
         if not self._n_states:
-            return Verdict(self._promote(c), True)
+            return Placement(self._promote(c), True)
         found = self._layer.judge(self._bound.kind, c, *self._thresholds(c), self._delta)
         q, size = found.nearest, self._sizes[c]
         detectable = self._bound.detectable(found.widest or found.threshold, size, int(self._state_sizes[q]))
         why = q, found.distance, found.threshold, detectable, self._witness(c, q, found.event)
         if found.alone and size / self._total >= self._cut:
-            return Verdict(self._promote(c), True, False, *why)
+            return Placement(self._promote(c), True, False, *why)
         self._layer.absorb(c, q)
         self._state_sizes[q] += size
-        return Verdict(q, False, found.alone, *why)
+        return Placement(q, False, found.alone, *why)
 
     def _promote(self, c: int) -> int:
         self._layer.promote(c)

@@ -29,28 +29,28 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Outline, weights
 from suffice.data.log import Log
-from suffice.data.queries import Nothing, View
+from suffice.data.queries import EpisodesView, NoQuery
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
-from suffice.files.checkpoints import NOWHERE, Part
+from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
 from suffice.learning.decisions import Decision
 from suffice.learning.layer_checkpoint import KeptLayer
-from suffice.learning.merging import Candidates, Verdict
+from suffice.learning.merging import Candidates, Placement
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # how likely a table is to be equal beforehand: many may differ, or few
-TIE = 1e-9  # balances closer than this are equal
+EQUAL_BALANCE = 1e-9  # balances closer than this are equal
 
 
 def refine(
     learned: Learned,
     episodes: Log,
     progress: Callable[[int, int], None] = lambda done, of: None,
-    kept: Part = NOWHERE,
+    kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
     """The automaton after a second look, from the episodes that the first was learned from.
 
@@ -129,8 +129,8 @@ class _Reference:
         return Witness(OutcomeAt(place, what), k1, n1, k2, n2)
 
 
-class _Walk(NamedTuple):
-    """The first automaton, for questions that let episodes walk on along it."""
+class _AutomatonWalk(NamedTuple):
+    """The first automaton, for queries that let episodes walk on along it."""
 
     after: NDArray[np.uint32]  # [Q, X] the next state
     cell_of: NDArray[np.uint32]  # [Q, X]
@@ -140,35 +140,35 @@ class _Walk(NamedTuple):
 class _Met(NamedTuple):
     """[C, D] what the candidates meet from step t on, each from its label."""
 
-    walk: _Walk
+    walk: _AutomatonWalk
     t: int
     labels: Int32  # [C]
 
-    def __call__(self, view: View) -> Int64:
+    def __call__(self, view: EpisodesView) -> Int64:
         rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
         met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
         walking.meet(self.walk.after, self.walk.cell_of, self.labels, *met)
         return rows
 
-    def together(self, answers: list[Int64]) -> Int64:
+    def combine(self, answers: list[Int64]) -> Int64:
         return _into_first(answers)
 
 
 class _MetFrom(NamedTuple):
     """[L, D] what the episodes of one candidate would meet from each of some other labels."""
 
-    walk: _Walk
+    walk: _AutomatonWalk
     t: int
     candidate: int
     labels: Int32  # [L]
 
-    def __call__(self, view: View) -> Int64:
+    def __call__(self, view: EpisodesView) -> Int64:
         rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
         met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
         walking.meet_from(self.walk.after, self.walk.cell_of, self.labels, self.candidate, *met)
         return rows
 
-    def together(self, answers: list[Int64]) -> Int64:
+    def combine(self, answers: list[Int64]) -> Int64:
         return _into_first(answers)
 
 
@@ -179,7 +179,7 @@ def _into_first(tables: list[Int64]) -> Int64:
     return tables[0]
 
 
-class _Found(NamedTuple):
+class _StateComparison(NamedTuple):
     """How a candidate compares with a state."""
 
     state: int
@@ -189,11 +189,18 @@ class _Found(NamedTuple):
     row: Int64  # what the candidate was compared by
 
 
-class _Layer:
+class _LayerRefiner:
     """Places the candidates of a layer in the order given."""
 
     def __init__(
-        self, asker: Engine, walk: _Walk, reference: _Reference, t: int, labels: Int32, rows: Int64, delta: float
+        self,
+        asker: Engine,
+        walk: _AutomatonWalk,
+        reference: _Reference,
+        t: int,
+        labels: Int32,
+        rows: Int64,
+        delta: float,
     ) -> None:
         self._asker, self._walk, self._reference, self._t = asker, walk, reference, t
         self._threshold = -math.log(delta)
@@ -203,7 +210,7 @@ class _Layer:
         self.label_of: list[int] = []  # by state
         self.tests = 0
 
-    def place(self, c: int, founded: Verdict | None, rare: bool) -> Verdict:
+    def place(self, c: int, founded: Placement | None, rare: bool) -> Placement:
         """Promote candidate c or let it join; `founded` is why the first look set its label apart.
 
         One that is too rare to found a state (AdaCT-H-A) joins the nearest, if there is one.
@@ -213,7 +220,7 @@ class _Layer:
         if not own and not (rare and self._states):
             return self._keep(c, founded)
         if len(self._tables) < 2:  # nothing follows, so nothing differs
-            return self._join(c, _Found(0, 0.0, 0.0, -1, self._rows[c]))
+            return self._join(c, _StateComparison(0, 0.0, 0.0, -1, self._rows[c]))
         self.tests += 1
         if own:
             near = self._nearest([self._compare(s, self._rows[c]) for s in own])
@@ -224,56 +231,56 @@ class _Layer:
             return self._join(c, elsewhere)  # and walks on from there
         return self._promote(c, near)
 
-    def _elsewhere(self, c: int, label: int) -> _Found | None:
+    def _elsewhere(self, c: int, label: int) -> _StateComparison | None:
         """The nearest state of another label, if there is one."""
         others = [s for s, other in enumerate(self.label_of) if other != label]
         labels = list(dict.fromkeys(self.label_of[s] for s in others))
         if not others:
             return None
-        found = self._asker.ask(_MetFrom(self._walk, self._t, c, np.array(labels, np.int32)))
+        found = self._asker.run_query(_MetFrom(self._walk, self._t, c, np.array(labels, np.int32)))
         rows = dict(zip(labels, found, strict=True))
         return self._nearest([self._compare(s, rows[self.label_of[s]]) for s in others])
 
-    def _compare(self, s: int, row: Int64) -> _Found:
+    def _compare(self, s: int, row: Int64) -> _StateComparison:
         evidence, balance, telling = evidence_kernels.fold(row, self._states[s], self._tables, EQUAL)
-        return _Found(s, evidence, balance, telling, row)
+        return _StateComparison(s, evidence, balance, telling, row)
 
-    def _nearest(self, found: list[_Found]) -> _Found:
+    def _nearest(self, found: list[_StateComparison]) -> _StateComparison:
         """Of the states it is not distinct from the one that most speaks for; if there are none, the least distinct."""
         possible = [f for f in found if f.evidence < self._threshold]
         if not possible:
             return min(found, key=lambda f: f.evidence)
         least = min(f.balance for f in possible)
-        return next(f for f in possible if f.balance <= least + TIE)  # the oldest of equals
+        return next(f for f in possible if f.balance <= least + EQUAL_BALANCE)  # the oldest of equals
 
-    def _keep(self, c: int, founded: Verdict | None) -> Verdict:
+    def _keep(self, c: int, founded: Placement | None) -> Placement:
         """The first of its label."""
-        why = Verdict(self._found(c), promoted=True)
+        why = Placement(self._found(c), promoted=True)
         if founded is None or founded.nearest is None:
             return why
         near = self._offset + founded.nearest  # the label that the first look compared it with
         nearest = self.label_of.index(near) if near in self.label_of else None
         return founded._replace(target=why.target, nearest=nearest)
 
-    def _promote(self, c: int, near: _Found) -> Verdict:
-        verdict = self._verdict(near)  # before the state's row changes
-        return verdict._replace(target=self._found(c), promoted=True)
+    def _promote(self, c: int, near: _StateComparison) -> Placement:
+        placement = self._placement(near)  # before the state's row changes
+        return placement._replace(target=self._found(c), promoted=True)
 
-    def _join(self, c: int, near: _Found) -> Verdict:
-        verdict = self._verdict(near)
+    def _join(self, c: int, near: _StateComparison) -> Placement:
+        placement = self._placement(near)
         self._states[near.state] += near.row
-        return verdict._replace(forced=near.evidence >= self._threshold)
+        return placement._replace(forced=near.evidence >= self._threshold)
 
     def _found(self, c: int) -> int:
         self._states.append(self._rows[c])
         self.label_of.append(self._labels[c])
         return len(self._states) - 1
 
-    def _verdict(self, near: _Found) -> Verdict:
+    def _placement(self, near: _StateComparison) -> Placement:
         told = near.telling >= 0
         witness = self._reference.witness(near.telling, near.row, self._states[near.state]) if told else None
         threshold = self._threshold if len(self._tables) > 1 else None
-        return Verdict(near.state, nearest=near.state, distance=near.evidence, threshold=threshold, witness=witness)
+        return Placement(near.state, nearest=near.state, distance=near.evidence, threshold=threshold, witness=witness)
 
 
 class _SecondLook:
@@ -283,13 +290,13 @@ class _SecondLook:
         self._learned, self._log, self._reference, self._engine = learned, log, reference, engine
         self._tau = reference.completed()
         after = np.ascontiguousarray(self._tau[:, reference.symbol_of_letter], np.uint32)
-        self._walk = _Walk(after, reference.cell_of, reference.cells)
-        self._founded = {(d.layer, d.verdict.target): d.verdict for d in learned.decisions if d.verdict.promoted}
+        self._walk = _AutomatonWalk(after, reference.cell_of, reference.cells)
+        self._founded = {(d.layer, d.placement.target): d.placement for d in learned.decisions if d.placement.promoted}
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
         self._split, self._tests = 0.0, 0
 
-    def run(self, progress: Callable[[int, int], None], kept: Part) -> Learned:
+    def run(self, progress: Callable[[int, int], None], kept: CheckpointStage) -> Learned:
         first = self._learned.rdp
         join, label_of = np.zeros(1, np.int64), np.zeros(1, np.int32)
         tau: list[Int64] = []
@@ -303,7 +310,7 @@ class _SecondLook:
                 layer = self._merge(t + 1, candidates, join, labels)
                 layer.keep(kept, t)
             else:
-                self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), Nothing())
+                self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), NoQuery())
             with kept.doubting(t):
                 self._note(layer)
             tau.append(np.full((len(label_of), len(first.symbols)), UNSEEN, np.int64))
@@ -315,7 +322,7 @@ class _SecondLook:
             rdp=RDP.of_layers(first.alphabet, first.letters, first.symbols, tau, counts),
             decisions=tuple(self._decisions),
             candidates=tuple(self._candidates),
-            forced_share=sum(d.n for d in self._decisions if d.verdict.forced) / self._decided(),
+            forced_share=sum(d.n for d in self._decisions if d.placement.forced) / self._decided(),
             promise=replace(self._learned.promise, second_split=self._split, second_tests=self._tests),
             second_look=True,
         )
@@ -327,17 +334,17 @@ class _SecondLook:
     def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> KeptLayer:
         """What becomes of each candidate in layer t, given its label."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
-        question = _Met(self._walk, t, labels)
-        met = self._engine.advance(t - 1, join, candidates.of_letter, n, question)
+        query = _Met(self._walk, t, labels)
+        met = self._engine.advance(t - 1, join, candidates.of_letter, n, query)
         rows = np.zeros((n, self._walk.cells), np.int64) if met is None else met
         delta = self._learned.settings.delta_at(self._log.horizon, n)
-        layer = _Layer(self._engine, self._walk, self._reference, t, labels, rows, delta)
+        layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, rows, delta)
         decisions = []
         for c in candidates.order.tolist():
             rare = candidates.sizes[c] < self._learned.settings.cut * total
-            verdict = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare))
+            placement = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare))
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
-            decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), verdict))
+            decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), placement))
         return KeptLayer(tuple(decisions), {"tests": [str(layer.tests)]})
 
     def _note(self, layer: KeptLayer) -> None:

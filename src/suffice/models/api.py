@@ -22,19 +22,19 @@ from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.loading import Data, Reading, read_data
-from suffice.data.log import Elsewhere, Log, digest
-from suffice.data.streaming import Room
+from suffice.data.log import ExternalLog, Log, digest
+from suffice.data.streaming import MemoryBudget
 from suffice.engines.engine import EngineChoice, engine_of
 from suffice.errors import SettingsError
 from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.statistic import Statistic, StatisticOptions
-from suffice.files.checkpoints import NOWHERE, Part, checkpoint_in, refuse_other_choices
+from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage, checkpoint_in, refuse_other_choices
 from suffice.learning.adact_h import Learned, Settings
 from suffice.learning.layers import learn_layers
 from suffice.learning.memory_choice import Stationarity, is_stationary
-from suffice.learning.stationary.learner import tie
-from suffice.models.header import About, Planned
+from suffice.learning.stationary.learner import learn_stationary
+from suffice.models.header import Header, Planned
 from suffice.models.held_out import learned_from
 from suffice.models.model import Model
 from suffice.planning.planner import PLANNERS, Planning, planning_with
@@ -115,7 +115,7 @@ def _planning_of(plan: Planned | None) -> Planning | None:
     return planning_with(plan.planner, strength=plan.strength, delta=delta, discount=plan.discount)
 
 
-def statistic_of(about: About) -> Statistic:
+def statistic_of(about: Header) -> Statistic:
     """The statistic that a model was learned with."""
     ladder = () if about.needed is None else tuple(about.needed.ladder)
     return StatisticOptions(about.metric, about.family, ladder, about.seed).make()
@@ -183,7 +183,7 @@ def learn(
     if checkpoint is not None:
         refuse_other_choices(Path(checkpoint), told_of(choices))
     with engine_of(engine).reading() as elsewhere:
-        room = Room(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
+        room = MemoryBudget(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
         read = read_data(data, request, horizon, room)
         return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
 
@@ -206,12 +206,14 @@ def learn_model(
     read: Reading, choices: Choices, progress: Progress = _silently, checkpoint: Path | None = None
 ) -> tuple[Model, Stationarity | None]:
     """A model of what was read, and what was found out about folding time if that was asked."""
-    keeping = nullcontext(NOWHERE) if checkpoint is None else checkpoint_in(checkpoint, _told(read, choices))
+    keeping = nullcontext(NO_CHECKPOINT) if checkpoint is None else checkpoint_in(checkpoint, _told(read, choices))
     with keeping as kept:
         return _learn_model(read, choices, progress, kept)
 
 
-def _learn_model(read: Reading, choices: Choices, progress: Progress, kept: Part) -> tuple[Model, Stationarity | None]:
+def _learn_model(
+    read: Reading, choices: Choices, progress: Progress, kept: CheckpointStage
+) -> tuple[Model, Stationarity | None]:
     used: Log = read.episodes
     share, folding = choices.hold_out, None
     refuse_if_unordered(used, choices)
@@ -234,19 +236,19 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, kept: Part
 
 def refuse_if_unordered(log: Log, choices: Choices) -> None:
     """What is chosen by its place in a log must be found in the same place when the log is read at once."""
-    if isinstance(log, Elsewhere) and not log.ascending and choices.by_place:
+    if isinstance(log, ExternalLog) and not log.ascending and choices.by_place:
         raise SettingsError(
             "a log that is read in parts, and whose episode ids do not grow, is learned in layers, without --hold-out, "
             "--split, --stationary and subsampled plans; sort it by episode id, or read it as a whole: raise --memory"
         )
 
 
-def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: Part) -> Learned | Solution:
+def _learned(used: Log, choices: Choices, tied: bool, progress: Progress, kept: CheckpointStage) -> Learned | Solution:
     """The automaton, with a plan unless none is wanted."""
     settings, planning, look = choices.settings, choices.planning, choices.second_look
     if planning is None:
         if tied:
-            return tie(used, settings, progress, kept)
+            return learn_stationary(used, settings, progress, kept)
         return learn_layers(used, settings, look, progress, kept)
     return regorl(
         used,

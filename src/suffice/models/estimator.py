@@ -24,7 +24,7 @@ from suffice.errors import LogError, ModelError, SettingsError
 from suffice.learning.adact_h import Settings
 from suffice.models.api import Folding, learn
 from suffice.models.model import Model
-from suffice.planning.off_policy import judge, refuse_other_features
+from suffice.planning.off_policy import evaluate_off_policy, refuse_other_features
 from suffice.planning.planner import Planning
 from suffice.planning.regorl import Split
 
@@ -149,7 +149,7 @@ class Learner:
     def score(self, data: Data, y: None = None) -> float:
         """What the plan would bring per episode, by episodes that it was not learned from.
 
-        Doubly robust; where too few of them do what the plan would, by the automaton alone (see `offpolicy`).
+        Doubly robust; where too few of them do what the plan would, by the automaton alone (see `planning.off_policy`).
         """
         model = self.model_
         read = read_data(data, self._alike, model.rdp.horizon)
@@ -158,7 +158,7 @@ class Learner:
                 "these are the very episodes that it learned from, which flatter the plan; hold some out before fit, "
                 "and score it on those"
             )
-        judged = judge(model.planned, model.required_plan(), read.here, read.propensities)
+        judged = evaluate_off_policy(model.planned, model.required_plan(), read.here, read.propensities)
         by_both = judged.doubly_robust
         return by_both.value if math.isfinite(by_both.error) else judged.model_based.value
 

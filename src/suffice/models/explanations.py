@@ -24,10 +24,10 @@ from suffice.kernels.array_types import Float, Int64
 from suffice.learning.decisions import Decision
 
 LEVEL = 1e-3  # with so small a probability two equal states seem to differ
-CELLS = 1 << 20  # of a table that is worked on at a time
-BLOCK = 256  # states whose distances to all others are in memory at a time
+TABLE_CELLS = 1 << 20  # of a table that is worked on at a time
+BLOCK_STATES = 256  # states whose distances to all others are in memory at a time
 MOST_PAIRS = 1 << 15  # that are met on the way: beyond, differences are too far to be told in a moment
-DIGITS = 9  # of evidence and distances: what is beyond is rounding, and decides nothing
+EVIDENCE_DIGITS = 9  # of evidence and distances: what is beyond is rounding, and decides nothing
 
 
 class Reason(NamedTuple):
@@ -66,7 +66,7 @@ def _learned(rdp: RDP, decisions: Sequence[Decision]) -> dict[tuple[int, int], W
     offsets = rdp.offsets()
     found: dict[tuple[int, int], Witness] = {}
     for d in decisions:
-        verdict = d.verdict
+        verdict = d.placement
         if verdict.promoted and verdict.nearest is not None and verdict.witness and verdict.nearest != verdict.target:
             pair = int(offsets[d.layer]) + verdict.target, int(offsets[d.layer]) + verdict.nearest
             found.setdefault(pair, verdict.witness)
@@ -99,11 +99,11 @@ class _Events:
         enough = float(LIKELIHOOD_RATIO.threshold(1, np.ones(1, np.int64), len(self.outcomes), LEVEL)[0])
         alone = _information(self.times, self.chances)
         most = np.full(len(pairs), UNSEEN, np.int64)
-        step = max(CELLS // len(self.outcomes), 1)
+        step = max(TABLE_CELLS // len(self.outcomes), 1)
         for begin in range(0, len(pairs), step):
             one, other = pairs[begin : begin + step].T
             k, n = self.times[one] + self.times[other], self.chances[one] + self.chances[other]
-            evidence = np.round(alone[one] + alone[other] - _information(k, n), DIGITS)  # G
+            evidence = np.round(alone[one] + alone[other] - _information(k, n), EVIDENCE_DIGITS)  # G
             event = evidence.argmax(axis=1)
             told = evidence[np.arange(len(event)), event] >= enough
             most[begin : begin + step] = np.where(told, event, UNSEEN)
@@ -133,8 +133,8 @@ def _neighbours(rdp: RDP, events: _Events, most: int, learned: dict[tuple[int, i
     own = dict(reversed(learned))  # of several the first
     for begin, end in pairwise([1, *rdp.offsets()[1:].tolist()]):
         kept = min(most, end - begin - 1)
-        for first in range(begin, end if kept > 0 else begin, BLOCK):
-            block = traits[first : min(first + BLOCK, end)]
+        for first in range(begin, end if kept > 0 else begin, BLOCK_STATES):
+            block = traits[first : min(first + BLOCK_STATES, end)]
             distances = _distances(block, traits[begin:end])
             distances[np.arange(len(block)), np.arange(len(block)) + first - begin] = np.inf
             nearest = np.argpartition(distances, kept - 1, axis=1)[:, :kept]
@@ -167,7 +167,10 @@ def _distances(some: Float, others: Float) -> Float:
     unit = 0.5 ** ((52 - some.shape[1].bit_length()) // 2)
     some, others = np.round(some / unit), np.round(others / unit)
     squares = unit**2 * ((some**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * (some @ others.T))
-    return np.asarray(np.round(np.maximum(squares, 0), DIGITS) + 10.0**-DIGITS * np.arange(len(others)) / len(others))
+    return np.asarray(
+        np.round(np.maximum(squares, 0), EVIDENCE_DIGITS)
+        + 10.0**-EVIDENCE_DIGITS * np.arange(len(others)) / len(others)
+    )
 
 
 class _Walks:

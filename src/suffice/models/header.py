@@ -13,9 +13,9 @@ from suffice.data.encoding.encoder import Encoder, EncoderData
 from suffice.data.log import Log, digest
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.languages import BEYOND
-from suffice.evidence.statistic import Report
+from suffice.evidence.statistic import AdaptiveReport
 from suffice.learning.adact_h import Criterion, Learned
-from suffice.learning.stationary.learner import LADDER
+from suffice.learning.stationary.learner import DEPTH_NAMES
 from suffice.planning.regorl import Solution
 from suffice.planning.verdict import Code, Reason
 from suffice.version import __version__
@@ -31,18 +31,20 @@ class NeededLanguages(msgspec.Struct, frozen=True):
     ladder: list[str] = []  # families from small to large
     layers: list[str | None] = []  # [H+2] the largest family that each layer needed
     left_out: list[str] = []  # families that were too large
-    states: Annotated[list[int], Meta(max_length=len(LADDER))] = []  # told apart by looking 1, 2, 3 steps ahead, or on
+    states: Annotated[
+        list[int], Meta(max_length=len(DEPTH_NAMES))
+    ] = []  # told apart by looking 1, 2, 3 steps ahead, or on
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """`solution.Solution`, written down."""
+    """`regorl.Solution`, written down."""
 
     planner: str
     strength: float
     delta: float
     value: float  # of the first state, if every merge is right
     error: float
-    predicted: float  # see `predicting`
+    predicted: float  # see `prediction`
     predicted_error: float
     lower_bound: float  # of what is predicted
     behaviour_value: float  # the log's
@@ -58,7 +60,7 @@ class Planned(msgspec.Struct, frozen=True):
     best_return: float | None = None  # of the log's episodes
 
 
-class About(msgspec.Struct, frozen=True):
+class Header(msgspec.Struct, frozen=True):
     """Where a model comes from and what it promises."""
 
     format: str
@@ -90,18 +92,18 @@ class About(msgspec.Struct, frozen=True):
     strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
 
 
-def about_of(
+def header_of(
     learned: Learned,
     episodes: Log,
     solution: Solution | None,
     encoder: Encoder,
     held_out: float,
-) -> About:
+) -> Header:
     """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
     settings, alphabet = learned.settings, learned.rdp.alphabet
     options = settings.statistic.options
     criterion = learned.criterion or Criterion(options.metric, options.family, settings.chosen_bound.name)
-    return About(
+    return Header(
         format=FORMAT,
         format_version=FORMAT_VERSION,
         version=__version__,
@@ -157,7 +159,7 @@ def _planned(solution: Solution) -> Planned:
     )
 
 
-def _needed(needed: Report) -> NeededLanguages:
+def _needed(needed: AdaptiveReport) -> NeededLanguages:
     if needed.states:
         return NeededLanguages(states=list(needed.states))
     ladder = [str(family) for family in needed.ladder]

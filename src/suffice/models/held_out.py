@@ -20,7 +20,7 @@ from suffice.files.atomic import fingerprint
 from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
 from suffice.kernels.array_types import Float
 from suffice.models.model import Model
-from suffice.planning.off_policy import Judged, judge
+from suffice.planning.off_policy import OffPolicyEvaluation, evaluate_off_policy
 
 HOLD_OUT_SEED = 0  # which episodes are held out depends on the log alone, so that they can be found again
 
@@ -36,7 +36,7 @@ class HeldOut(NamedTuple):
 class LogEvaluation(NamedTuple):
     """What a log says about the plan of a model."""
 
-    judged: Judged
+    judged: OffPolicyEvaluation
     held_out: bool  # by the held-out part of the log that was learned from; else by all of another log
     logged: bool  # the log has the probabilities of its actions; else they are estimated
 
@@ -143,5 +143,5 @@ def judge_log(
 
 def judge_held_out(model: Model, held: HeldOut) -> LogEvaluation:
     """Evaluate the plan of a model off-policy, by held-out episodes."""
-    judged = judge(model.planned, model.required_plan(), held.episodes, held.propensities)
+    judged = evaluate_off_policy(model.planned, model.required_plan(), held.episodes, held.propensities)
     return LogEvaluation(judged, held.of_same_log, held.propensities is not None)

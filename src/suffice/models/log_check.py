@@ -20,19 +20,19 @@ from suffice.evidence.adaptive import AdaptiveLanguages
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import CONJUNCTIONS
 from suffice.learning.adact_h import Settings, adact_h
-from suffice.learning.borderline import doubts
+from suffice.learning.borderline import borderline_merges
 from suffice.learning.layers import learn_layers
 from suffice.planning.regorl import regorl
 
-SAMPLE = 20_000  # episodes: enough to see how states grow, and a matter of a second or two
-PARTS = (8, 4, 2)  # of the sample, learned from to see states grow
-ALIKE = 0.02  # of the states: as good as the same
-COARSE = 0.5  # a difference in frequency that most merges could not have noticed: nothing is known
-FEW = 2_000  # episodes on which all languages are tried
+CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, and a matter of a second or two
+SAMPLE_PARTS = (8, 4, 2)  # of the sample, learned from to see states grow
+SAME_STATES = 0.02  # of the states: as good as the same
+UNNOTICED_DIFFERENCE = 0.5  # a difference in frequency that most merges could not have noticed: nothing is known
+FAMILY_TRIAL_EPISODES = 2_000  # episodes on which all languages are tried
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class LogCheck:
     """What learning from a log would take and bring."""
 
     episodes: int  # of the log
@@ -56,7 +56,7 @@ class Outlook:
     def steady(self) -> int:
         """How often the episodes were doubled at last without a change in the number of states."""
         found = [states for _, states in self.growth]
-        steps = [after - before <= ALIKE * before for before, after in pairwise(found)]
+        steps = [after - before <= SAME_STATES * before for before, after in pairwise(found)]
         return next((i for i, same in enumerate(reversed(steps)) if not same), len(steps))
 
     @property
@@ -107,35 +107,35 @@ class Outlook:
         return f"Larger languages than the usual told states apart ({self.family}): try --family adaptive."
 
 
-def look_ahead(episodes: Episodes, progress: Callable[[int, int], None] = lambda done, of: None) -> Outlook:
+def check_log(episodes: Episodes, progress: Callable[[int, int], None] = lambda done, of: None) -> LogCheck:
     """Try a sample: learn from it and from parts of it, with all languages from a smaller one."""
     settings = Settings()
-    sample = _spread(episodes, SAMPLE)
-    steps = len(PARTS) + 2
+    sample = _spread(episodes, CHECK_SAMPLE)
+    steps = len(SAMPLE_PARTS) + 2
     regorl(_spread(episodes, 100), settings)  # compile first
     growth = []
-    for i, part in enumerate(PARTS):
+    for i, part in enumerate(SAMPLE_PARTS):
         progress(i, steps)
         fewer = _spread(sample, sample.n // part)
         if fewer.n >= 10:
             growth.append((fewer.total, learn_layers(fewer, settings).rdp.n_states))
-    progress(len(PARTS), steps)
+    progress(len(SAMPLE_PARTS), steps)
     start = perf_counter()
     learned = regorl(sample, settings).learned
     seconds = (perf_counter() - start) * episodes.n / sample.n
     growth.append((sample.total, learned.rdp.n_states))
-    close = doubts(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
-    progress(len(PARTS) + 1, steps)
+    close = borderline_merges(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
+    progress(len(SAMPLE_PARTS) + 1, steps)
     plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
-    return Outlook(
+    return LogCheck(
         episodes=episodes.total,
         tried=sample.total,
         growth=tuple(growth),
         undecided=len(close),
         wanted=max(doubt.episodes for doubt in close) if close else None,
-        blind=(learned.promise.detectable or 0.0) > COARSE,
+        blind=(learned.promise.detectable or 0.0) > UNNOTICED_DIFFERENCE,
         untold=_untold(learned.rdp),
-        family=_needed_family(_spread(sample, FEW), settings),
+        family=_needed_family(_spread(sample, FAMILY_TRIAL_EPISODES), settings),
         languages=tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
         seconds=seconds,
         bytes=plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,

@@ -24,11 +24,11 @@ from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.events import Witness
 from suffice.files.archives import Kind, Shape, opened, write_archive
 from suffice.learning.adact_h import Learned
-from suffice.learning.borderline import Doubt, doubts
+from suffice.learning.borderline import BorderlineMerge, borderline_merges
 from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
 from suffice.learning.stationary.learner import E_VALUES
 from suffice.models import repr
-from suffice.models.header import FORMAT, FORMAT_VERSION, About, about_of
+from suffice.models.header import FORMAT, FORMAT_VERSION, Header, header_of
 from suffice.planning.plan import Plan, fold_plan
 from suffice.planning.policy import Policy
 from suffice.planning.regorl import Solution
@@ -59,7 +59,7 @@ class Model:
     """
 
     rdp: RDP
-    about: About
+    about: Header
     decisions: tuple[Decision, ...]
     plan: Plan | None = None  # on the layers of the automaton
 
@@ -118,7 +118,7 @@ class Model:
         learned = solution.learned if solution else result
         assert isinstance(learned, Learned)
         encoder = encoder or Encoder.of_features(episodes.alphabet.features)
-        about = about_of(learned, episodes, solution, encoder, held_out)
+        about = header_of(learned, episodes, solution, encoder, held_out)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:
@@ -134,11 +134,11 @@ class Model:
             raise ModelError("this model has no plan: learn it again, without --planner none or plan=False")
         return self.plan
 
-    def undecided(self) -> list[Doubt]:
+    def undecided(self) -> list[BorderlineMerge]:
         """The merges that more episodes might undo, where the histories that were merged read differently."""
         by_e_values = self.about.second_look or self.about.bound == E_VALUES
         power = 1 if by_e_values else self._bound().measure.power
-        found = doubts(self.rdp, self.decisions, self.about.episodes, power)
+        found = borderline_merges(self.rdp, self.decisions, self.about.episodes, power)
         return [doubt for doubt in found if doubt.histories[0] != doubt.histories[1]]
 
     def _bound(self) -> Bound:
@@ -153,13 +153,13 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
         arrays = _arrays_of(self.rdp) | columns_of(self.decisions) | _arrays_of_plan(self.plan)
-        write_archive(Path(path), self.about, {"witnesses": [d.verdict.witness for d in self.decisions]}, arrays)
+        write_archive(Path(path), self.about, {"witnesses": [d.placement.witness for d in self.decisions]}, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Model:
         """Read a model file; a damaged or foreign one is refused in one line."""
         with opened(Path(path), MODEL_FILE) as archive:
-            about = archive.header(About)
+            about = archive.header(Header)
             witnesses = archive.text("witnesses", list[Witness | None])
             arrays = archive.arrays(_declared(about, len(witnesses), cut="cut.npy" in archive.members))
             if about.layers != arrays["layers"].tolist():
@@ -185,7 +185,7 @@ _RDP_ARRAYS = ("letters", "symbols", "layers", "tau", "counts")
 _PLAN_ARRAYS = ("actions", "values", "lower")
 
 
-def _declared(about: About, decisions: int, cut: bool) -> dict[str, tuple[str, Shape]]:
+def _declared(about: Header, decisions: int, cut: bool) -> dict[str, tuple[str, Shape]]:
     """The arrays that a header asks for; X letters, Y symbols and P states of the plan are for them to say."""
     states = sum(about.layers)
     shapes: dict[str, tuple[str, Shape]] = {
@@ -202,7 +202,7 @@ def _declared(about: About, decisions: int, cut: bool) -> dict[str, tuple[str, S
     return shapes
 
 
-def _alphabet_of(about: About) -> Alphabet:
+def _alphabet_of(about: Header) -> Alphabet:
     observations = tuple(map(tuple, about.observations))
     return Alphabet(tuple(about.actions), Encoder.from_data(about.encoder).features, observations, tuple(about.rewards))
 
@@ -229,7 +229,7 @@ def _arrays_of_plan(plan: Plan | None) -> dict[str, Any]:
     return {} if plan is None else {f"plan_{name}": getattr(plan, name) for name in _PLAN_ARRAYS}
 
 
-def _plan_of(about: About, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
+def _plan_of(about: Header, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     if about.plan is None:
         return None
     actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)

@@ -9,22 +9,22 @@ import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.errors import visible
-from suffice.models.header import About
+from suffice.models.header import Header
 
 UNSURE = 0.8  # a promise below is a weak one
 MOST_PICTURED = 100  # states; beyond, dots would run into each other
 WIDE, HIGH, DOT = 46, 18, 5  # pixels between layers, between states, and the radius of a state
-INK = "currentColor"  # the notebook's own, light or dark
+CURRENT_COLOUR = "currentColor"  # the notebook's own, light or dark
 HOW_TO_DRAW = "<div><small>To draw it: <code>suffice.draw_automaton(model.rdp, model.own_plan)</code></small></div>"
 
 
-def headline(rdp: RDP, about: About) -> str:
+def headline(rdp: RDP, about: Header) -> str:
     """One line about a model."""
     where = "for all steps" if rdp.stationary else f"in layers {' '.join(map(str, about.layers))}"
     return f"{rdp.n_states} states {where}, from {about.episodes:,} episodes"
 
 
-def facts(about: About) -> Iterator[tuple[str, str]]:
+def facts(about: Header) -> Iterator[tuple[str, str]]:
     """What is promised, and what following the plan will bring, in short."""
     promise, plan = about.promise, about.plan
     sure = max(1 - promise.split, 0)
@@ -38,12 +38,12 @@ def facts(about: About) -> Iterator[tuple[str, str]]:
     yield "the log brought", f"{plan.behaviour_value:.4g}"
 
 
-def text(rdp: RDP, about: About) -> str:
+def text(rdp: RDP, about: Header) -> str:
     """For a console."""
     return "\n".join([f"<Model: {headline(rdp, about)}", *(f"  {name}: {told}" for name, told in facts(about))]) + ">"
 
 
-def html(rdp: RDP, about: About) -> str:
+def html(rdp: RDP, about: Header) -> str:
     """For a notebook: no scripts, no files, and the notebook's own colours."""
     left = 'style="text-align:left"'
     cells = "".join(
@@ -59,7 +59,7 @@ def html(rdp: RDP, about: About) -> str:
     return f"<div><strong>Model: {escape(headline(rdp, about))}</strong>{picture}{table}</div>"
 
 
-def _listed(about: About, most: int = 10) -> str:
+def _listed(about: Header, most: int = 10) -> str:
     more = len(about.actions) - most
     return ", ".join(map(str, about.actions[:most])) + (f" and {more} more" if more > 0 else "")
 
@@ -81,5 +81,6 @@ def _picture(rdp: RDP) -> str:
     width, height = WIDE * int(layer.max()) + 4 * DOT, HIGH * (tallest - 1) + 4 * DOT
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" style="display:block">'
-        f'<g stroke="{INK}" stroke-opacity="0.35">{"".join(lines)}</g><g fill="{INK}">{"".join(dots)}</g></svg>'
+        f'<g stroke="{CURRENT_COLOUR}" stroke-opacity="0.35">{"".join(lines)}</g>'
+        f'<g fill="{CURRENT_COLOUR}">{"".join(dots)}</g></svg>'
     )

@@ -9,20 +9,20 @@ from typing import Any
 from msgspec import to_builtins
 
 from suffice.evidence.adaptive import languages_needed
-from suffice.learning.stationary.learner import LADDER, Depths
-from suffice.models.header import About
+from suffice.learning.stationary.learner import DEPTH_NAMES, Depths
+from suffice.models.header import Header
 from suffice.planning.subsampling import Bracket
 from suffice.planning.verdict import Forecast, Halves, PlanVerdict
 
 
-def sentences(about: About) -> list[str]:
+def sentences(about: Header) -> list[str]:
     """The guarantee, that of a second look, what it took to tell states apart, and the plan; as far as there are."""
     promise = about.promise
     found = (promise.sentence, promise.second_sentence, needed_sentence(about), plan_sentence(about))
     return [sentence for sentence in found if sentence]
 
 
-def forecast_of(about: About) -> Forecast | None:
+def forecast_of(about: Header) -> Forecast | None:
     """What the plan is predicted to bring, if there is one."""
     plan, halves = about.plan, None
     if plan is None:
@@ -44,13 +44,13 @@ def forecast_of(about: About) -> Forecast | None:
     )
 
 
-def plan_sentence(about: About) -> str:
+def plan_sentence(about: Header) -> str:
     """What the plan promises; nothing without a plan."""
     forecast = forecast_of(about)
     return "" if forecast is None else forecast.sentence
 
 
-def needed_sentence(about: About) -> str:
+def needed_sentence(about: Header) -> str:
     """Which languages, or how far a look, it took to tell states apart; nothing if that was fixed beforehand."""
     needed = about.needed
     if needed is None:
@@ -60,12 +60,12 @@ def needed_sentence(about: About) -> str:
     return languages_needed(needed.ladder, needed.layers[1:], needed.left_out)
 
 
-def info_json(about: About) -> dict[str, Any]:
+def info_json(about: Header) -> dict[str, Any]:
     """Guarantee, plan and languages needed, as `suffice info --json` has them: with their sentences."""
     return {"needed": _needed_json(about), "promise": _promise_json(about), "plan": _plan_json(about)}
 
 
-def _promise_json(about: About) -> Mapping[str, Any]:
+def _promise_json(about: Header) -> Mapping[str, Any]:
     promise = about.promise
     return {
         "sentence": promise.sentence,
@@ -81,7 +81,7 @@ def _promise_json(about: About) -> Mapping[str, Any]:
     }
 
 
-def _plan_json(about: About) -> Mapping[str, Any] | None:
+def _plan_json(about: Header) -> Mapping[str, Any] | None:
     if about.plan is None:
         return None
     found: dict[str, Any] = to_builtins(about.plan)
@@ -92,12 +92,12 @@ def _plan_json(about: About) -> Mapping[str, Any] | None:
     return {name: plan_sentence(about) if name == "sentence" else found[name] for name in names}
 
 
-def _needed_json(about: About) -> Mapping[str, Any] | None:
+def _needed_json(about: Header) -> Mapping[str, Any] | None:
     needed = about.needed
     if needed is None:
         return None
     ladder, layers = needed.ladder, needed.layers
     if needed.states:
         (farthest,) = Depths.of_states(needed.states).layers
-        ladder, layers = list(LADDER), [LADDER[farthest] if farthest >= 0 else None]
+        ladder, layers = list(DEPTH_NAMES), [DEPTH_NAMES[farthest] if farthest >= 0 else None]
     return {"sentence": needed_sentence(about), "ladder": ladder, "layers": layers, "left_out": needed.left_out}

@@ -22,8 +22,8 @@ from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.plan import Plan, occupancy
 
-NOTHING = 1e-10  # a discounted reward that does not matter any more
-LARGEST = 1e100  # reward that doubles can square and add up
+NEGLIGIBLE = 1e-10  # a discounted reward that does not matter any more
+LARGEST_REWARD = 1e100  # reward that doubles can square and add up
 
 
 def unroll_plan(rdp: RDP, plan: Plan) -> Plan:
@@ -68,7 +68,7 @@ class Scale(NamedTuple):
         """By the rewards that the automaton has seen."""
         rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
         low, high = float(rewards.min()), float(rewards.max())
-        if max(abs(low), abs(high)) > LARGEST or 0 < high - low < 1 / LARGEST:
+        if max(abs(low), abs(high)) > LARGEST_REWARD or 0 < high - low < 1 / LARGEST_REWARD:
             raise LogError(f"rewards from {low:g} to {high:g} cannot be computed with; log them in another unit")
         return cls(low, high - low)
 
@@ -188,7 +188,7 @@ class BackwardInduction:
     def _layers(self) -> list[slice]:
         """From the last to the first; of a cycle all states, as often as what is still to come matters."""
         if self._discount is not None:
-            return [self._rdp.states_at(0)] * math.ceil(math.log(NOTHING) / math.log(max(self._discount, 0.01)))
+            return [self._rdp.states_at(0)] * math.ceil(math.log(NEGLIGIBLE) / math.log(max(self._discount, 0.01)))
         return [slice(self._offsets[t], self._offsets[t + 1]) for t in range(self._rdp.horizon, -1, -1)]
 
     def _layer(self, layer: slice, values: Float) -> LayerValues:

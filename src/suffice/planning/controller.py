@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from suffice.automata.rdp import RDP
-from suffice.automata.state_tracker import Memory
+from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import Alphabet, Value
 from suffice.errors import SettingsError
 from suffice.kernels.array_types import Float, Int32, Int64
@@ -80,13 +80,13 @@ class Controller:
     def on_automaton(cls, rdp: RDP, alphabet: Alphabet, actions: Int64, epsilon: Fraction = Fraction(0)) -> Controller:
         """A plan on an automaton; with probability ε any action instead.
 
-        The alphabet may be another's, if it knows the automaton's actions: `Memory` says what becomes of histories that
-        the automaton has never seen.
+        The alphabet may be another's, if it knows the automaton's actions: `StateTracker` says what becomes of
+        histories that the automaton has never seen.
         """
         known = rdp.alphabet.actions
         if unknown := [a for a in known if a not in alphabet.actions]:
             raise SettingsError(f"the model's action {unknown[0]!r} is none of {', '.join(map(str, alphabet.actions))}")
-        memory, anything = Memory.of(rdp), uniform_over(alphabet, alphabet.actions)
+        memory, anything = StateTracker.of(rdp), uniform_over(alphabet, alphabet.actions)
         seen = [alphabet.observation(code) for code in range(alphabet.n_observations)]
 
         def follow(action: Value | None) -> Int32:

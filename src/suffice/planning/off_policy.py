@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
-from suffice.automata.state_tracker import Memory
+from suffice.automata.state_tracker import StateTracker
 from suffice.automata.tally import Tally
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
@@ -34,10 +34,10 @@ from suffice.planning.backward_induction import action_values, worth
 from suffice.planning.plan import Plan
 
 RARE = 10  # visits below which the log says little
-ENOUGH = 10  # effective episodes below which importance weights say nothing
+LEAST_EFFECTIVE_EPISODES = 10  # effective episodes below which importance weights say nothing
 
 
-class Gap(NamedTuple):
+class RareAction(NamedTuple):
     """A state where the policy does what the log rarely did."""
 
     state: int  # numbered over all layers
@@ -46,7 +46,7 @@ class Gap(NamedTuple):
     share: float  # of the policy's episodes get there
 
 
-class Judged(NamedTuple):
+class OffPolicyEvaluation(NamedTuple):
     """What held-out episodes say about a policy."""
 
     log: Estimate  # what they brought themselves
@@ -57,11 +57,13 @@ class Judged(NamedTuple):
     matched: float  # share of them in which every action is one that the policy might take
     unseen: float  # share of their decisions after a history that was not learned from
     rare: float  # of the policy's decisions, the share that the log made fewer than RARE times
-    gaps: tuple[Gap, ...]  # the most frequent of these
+    gaps: tuple[RareAction, ...]  # the most frequent of these
     episodes: int
 
 
-def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = None) -> Judged:
+def evaluate_off_policy(
+    rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = None
+) -> OffPolicyEvaluation:
     """Evaluate a plan on held-out episodes; `propensity` [H+1, N] are the probabilities of their actions, if known."""
     refuse_other_features(rdp, episodes)
     _refuse_other_rewards(rdp, episodes)
@@ -69,9 +71,9 @@ def judge(rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = N
         missing = rdp.horizon - episodes.horizon
         episodes = episodes.padded(rdp.horizon)
         propensity = None if propensity is None else np.pad(propensity, ((0, missing), (0, 0)), constant_values=1.0)
-    run = _HeldOut(rdp, plan, episodes, propensity)
+    run = _HeldOutWalk(rdp, plan, episodes, propensity)
     rare, gaps = _coverage(rdp, plan)
-    return Judged(
+    return OffPolicyEvaluation(
         log=Estimate.mean(run.reward.sum(axis=0), episodes.weight),
         model_based=worth(rdp, plan, _supplemented(rdp, rdp.tally(episodes))),
         importance=run.estimate(run.importance()),
@@ -104,12 +106,12 @@ def _refuse_other_rewards(rdp: RDP, episodes: Episodes) -> None:
         )
 
 
-class _HeldOut:
+class _HeldOutWalk:
     """Held-out episodes, walked along the automaton: step t of 1..H is row t − 1."""
 
     def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None) -> None:
         self._rdp, self._plan, self._weight = rdp, plan, episodes.weight
-        memory = Memory.of(rdp)
+        memory = StateTracker.of(rdp)
         if episodes.horizon > rdp.horizon:
             raise LogError(
                 f"the log's episodes have up to {episodes.horizon} decisions, the model plans {rdp.horizon}; cut them "
@@ -170,7 +172,7 @@ class _HeldOut:
         With fewer than ENOUGH of them there is no evidence, whatever they agree on.
         """
         mean, effective = Estimate.mean(sample, self._weight), self.effective()
-        if effective < ENOUGH:
+        if effective < LEAST_EFFECTIVE_EPISODES:
             return Estimate(mean.value, math.inf)
         returns = self.reward.sum(axis=0)
         return Estimate(mean.value, math.hypot(mean.error, float(np.ptp(returns)) / 2 / (effective + 1)))
@@ -211,7 +213,7 @@ def _frequencies(choices: Int64) -> Float:
     return np.asarray(np.where(total > 0, choices / np.maximum(total, 1), 1 / choices.shape[1]))
 
 
-def _coverage(rdp: RDP, plan: Plan) -> tuple[float, tuple[Gap, ...]]:
+def _coverage(rdp: RDP, plan: Plan) -> tuple[float, tuple[RareAction, ...]]:
     """Where the policy goes and the log did not, by the episodes that were learned from."""
     taken = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
     np.add.at(taken.T, rdp.letters[:, 0], rdp.counts.T)
@@ -221,5 +223,8 @@ def _coverage(rdp: RDP, plan: Plan) -> tuple[float, tuple[Gap, ...]]:
     decisions = float(share[taken[:, PAD + 1 :].any(axis=1)].sum())
     rarely = planned[(visits < RARE) & (share[planned] > 0)]
     often = sorted(rarely.tolist(), key=lambda q: (-share[q], q))
-    gaps = [Gap(q, int(plan.actions[q]), int(taken[q, plan.actions[q] + PAD + 1]), float(share[q])) for q in often[:5]]
+    gaps = [
+        RareAction(q, int(plan.actions[q]), int(taken[q, plan.actions[q] + PAD + 1]), float(share[q]))
+        for q in often[:5]
+    ]
     return float(share[rarely].sum()) / max(decisions, 1e-300), tuple(gaps)

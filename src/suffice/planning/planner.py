@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the command line reads the table at every start, which must
     from suffice.planning.plan import Plan
 
 MOST_PATIENT = 0.999  # looks thousands of steps ahead, which takes seconds to compute
-USUAL = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
+DEFAULT_STRENGTH = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Planning:
     <Plan: an action in 0 of 11 states, elsewhere as logged, worth 2.503>
     """
 
-    strength: float = USUAL  # c; 0: greedy
+    strength: float = DEFAULT_STRENGTH  # c; 0: greedy
     delta: float = 0.05  # of the penalties, and of the lower confidence bound on what is predicted
     safe: bool = True  # to behave as the log did is an action too
     subsample: bool = False  # plan on independent counts, as the proof asks for: see `two_fold`
@@ -43,7 +43,9 @@ class Planning:
         if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
             raise SettingsError(f"a discount is a number from 0 to {MOST_PATIENT}, not {self.discount:g}; try 0.99")
         if not (self.strength >= 0 and math.isfinite(self.strength)):
-            raise SettingsError(f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {USUAL}")
+            raise SettingsError(
+                f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {DEFAULT_STRENGTH}"
+            )
         if not 0 < self.delta < 1:
             raise SettingsError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
 

@@ -5,8 +5,8 @@
     action = policy.act(observation)                       # … do it, see what it shows, and so on
     policy.observe(their_action, observation); policy.act()  # where somebody else acted
 
-Memory is a state of the automaton. On a history that the log never had it does not fail (`Memory` says what happens
-then), but counts: `fallbacks`.
+Memory is a state of the automaton. On a history that the log never had it does not fail (`StateTracker` says what
+happens then), but counts: `fallbacks`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
-from suffice.automata.state_tracker import Memory
+from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import Alphabet, Value, plain, unboxed
 from suffice.data.encoding.encoder import Encoder
 from suffice.errors import SettingsError, SufficeError
@@ -29,7 +29,7 @@ OWN_SEED = (0, 1)  # not 0: an environment with that seed would draw the same nu
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class ActionChoice:
     """How a policy chooses where it is."""
 
     chances: dict[Value, float]  # of each action
@@ -68,7 +68,7 @@ class Policy:
         self._states = rdp.n_states if states is None else states
         self.fallbacks = 0  # steps that no logged history had taken, since this policy was made
         self.steps = 0  # and all its steps
-        self.memory = Memory.of(rdp)
+        self.memory = StateTracker.of(rdp)
         self.encoder = encoder or Encoder.of_features(rdp.alphabet.features)
         choices = self.memory.choices(plan.actions).astype(float)
         choices[~choices.any(axis=1)] = 1.0
@@ -101,12 +101,12 @@ class Policy:
         return len(self.memory.astray)
 
     @property
-    def advice(self) -> Advice:
+    def advice(self) -> ActionChoice:
         """How likely `act` chooses each action now, and whether by the plan."""
         self._require_observation()
         chances = dict(zip(self.alphabet.actions, self._chances[self._place].tolist(), strict=True))
         planned = self._place < self.rdp.n_states and bool(self.plan.actions[self._place] != BEHAVE)
-        return Advice(chances, planned)
+        return ActionChoice(chances, planned)
 
     def spawn(self, n: int, rng: np.random.Generator | None = None) -> list[Policy]:
         """Policies that share the tables; each has a memory, counters and randomness of its own."""
@@ -169,7 +169,7 @@ def policy_rows(rdp: RDP, plan: Plan) -> list[dict[str, Any]]:
 
     Where the plan is to behave as the log did, the action is null and `chances` says how often the log took each.
     """
-    addresses, choices, rows = rdp.addresses(), Memory.of(rdp).choices(plan.actions), []
+    addresses, choices, rows = rdp.addresses(), StateTracker.of(rdp).choices(plan.actions), []
     for q in range(1, rdp.n_states):
         if q == rdp.final:
             continue

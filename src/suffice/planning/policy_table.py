@@ -24,7 +24,7 @@ from suffice.errors import SufficeError
 from suffice.files.atomic import name_beside
 from suffice.planning.controller import Chances, Controller
 
-STEP = "step"
+STEP_COLUMN = "step"
 ROUNDING = Fraction(1, 10**6)  # by which the probabilities of a row may miss 1
 
 
@@ -39,7 +39,7 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Con
         raise SufficeError(f"{path}: the table cannot be read ({error.strerror}){hint}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise SufficeError(f"{path}: this is no table of probabilities, or no CSV ({error})") from None
-    table = _Table(path, lines, alphabet, horizon)
+    table = _PolicyRows(path, lines, alphabet, horizon)
     choices = [table.chances(t, o) for t, o in product(table.steps, alphabet.observations)]
     if not table.by_step:
         return Controller.by_observation(alphabet, choices)
@@ -56,24 +56,24 @@ def _by_step(alphabet: Alphabet, choices: list[Chances], horizon: int) -> Contro
     return Controller(alphabet, last_seen.astype(np.int32), after.astype(np.int32), tuple(choices))
 
 
-class _Table:
+class _PolicyRows:
     """The rows of a file, checked against an alphabet."""
 
     def __init__(self, path: Path, lines: list[list[str]], alphabet: Alphabet, horizon: int) -> None:
         self._path, self._alphabet = path, alphabet
         columns = zip(alphabet.features, zip(*alphabet.observations, strict=True), strict=True)
-        self._known = {STEP: [str(t) for t in range(horizon)]}
+        self._known = {STEP_COLUMN: [str(t) for t in range(horizon)]}
         self._known |= {name: [str(value) for value in in_order(values)] for name, values in columns}
         header = [name.strip() for name in lines[0]] if lines else []
         actions = [str(a) for a in alphabet.actions]
         if missing := [a for a in actions if a not in header]:
             self._refuse(1, f"there is no column for action {missing[0]}; the actions are {', '.join(actions)}")
-        if unknown := [name for name in header if name not in (*actions, *alphabet.features, STEP)]:
-            known = ", ".join((*alphabet.features, STEP, *actions))
+        if unknown := [name for name in header if name not in (*actions, *alphabet.features, STEP_COLUMN)]:
+            known = ", ".join((*alphabet.features, STEP_COLUMN, *actions))
             self._refuse(1, f"column {unknown[0]!r} is no feature and no action; known: {known}")
         if twice := [name for name in header if header.count(name) > 1]:
             self._refuse(1, f"column {twice[0]!r} occurs twice; remove one")
-        self.by_step = STEP in header and STEP not in alphabet.features
+        self.by_step = STEP_COLUMN in header and STEP_COLUMN not in alphabet.features
         self.steps = range(horizon if self.by_step else 1)  # at which it chooses anew
         self._rows: list[tuple[dict[str, str], Chances]] = []
         for number, cells in enumerate(lines[1:], start=2):
@@ -113,9 +113,9 @@ class _Table:
     def chances(self, step: int, observation: tuple[Value, ...]) -> Chances:
         """How the first row that matches chooses."""
         seen = {name: str(value) for name, value in zip(self._alphabet.features, observation, strict=True)}
-        seen.setdefault(STEP, str(step))
+        seen.setdefault(STEP_COLUMN, str(step))
         for wanted, chances in self._rows:
             if all(seen[name] == cell for name, cell in wanted.items()):
                 return chances
-        shown = ", ".join(f"{name} = {value}" for name, value in seen.items() if name != STEP or self.by_step)
+        shown = ", ".join(f"{name} = {value}" for name, value in seen.items() if name != STEP_COLUMN or self.by_step)
         raise SufficeError(f"{self._path}: no row matches {shown}; add one, or a last row with empty cells")

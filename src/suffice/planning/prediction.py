@@ -23,15 +23,15 @@ import numpy as np
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import weights
-from suffice.data.log import Log, ask
-from suffice.data.queries import View, added
+from suffice.data.log import Log, run_query
+from suffice.data.queries import EpisodesView, added
 from suffice.evidence.estimates import Estimate
 from suffice.kernels import walking
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.backward_induction import Scale
 from suffice.planning.plan import Plan
 
-DENSE = 1 << 20  # cells, of all steps together, up to which counts are kept in tables
+DENSE_CELLS = 1 << 20  # cells, of all steps together, up to which counts are kept in tables
 
 
 def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
@@ -40,7 +40,7 @@ def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
     A stationary automaton's plan is one on its layers: see `RDP.unroll`.
     """
     passages = _Passages(rdp)
-    passed = passages.passed(ask(episodes, passages, threads))
+    passed = passages.passed(run_query(episodes, passages, threads))
     prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, passed)
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
     return prediction.estimate(layers)
@@ -72,7 +72,7 @@ class _Passages(NamedTuple):
 
     rdp: RDP
 
-    def __call__(self, view: View) -> list[Counts]:
+    def __call__(self, view: EpisodesView) -> list[Counts]:
         """See `Question`."""
         rdp, word, weight = self.rdp, view.episodes.word, weights(view.episodes)
         n, n_letters, of_letter = rdp.n_states, len(rdp.letters), rdp.symbol_of_letter()
@@ -81,7 +81,7 @@ class _Passages(NamedTuple):
         edge_of = np.where(after == n, n, np.arange(n + 1)[:, None]) * len(rdp.symbols) + of_letter
         state = np.zeros(view.episodes.n, np.uint32)
         found: list[Counts] = [walking.cross_count(state, np.zeros(1, np.int64), word[0], weight, 2, n_letters)]
-        dense = sum(len(self._edges(t)) + 1 for t in range(rdp.horizon + 1)) * n_letters <= DENSE
+        dense = sum(len(self._edges(t)) + 1 for t in range(rdp.horizon + 1)) * n_letters <= DENSE_CELLS
         for t in range(1, rdp.horizon + 1):
             edges = self._edges(t)
             if dense:
@@ -106,7 +106,7 @@ class _Passages(NamedTuple):
         sources = self.rdp.states_at(t - 1)
         return range(sources.start * n_symbols, sources.stop * n_symbols)
 
-    def together(self, answers: list[list[Counts]]) -> list[Counts]:
+    def combine(self, answers: list[list[Counts]]) -> list[Counts]:
         """See `Question`."""
         return answers[0] if len(answers) == 1 else [_added(list(parts)) for parts in zip(*answers, strict=True)]
 
@@ -127,7 +127,7 @@ def _added(parts: list[Any]) -> Counts:
     return _Passed.of([part.key for part in parts], [part.times for part in parts])
 
 
-class _Layer(NamedTuple):
+class _FollowedCounts(NamedTuple):
     """What the candidates that lead into a layer met there, as far as they followed the plan."""
 
     state: Int64  # [C] place in the layer
@@ -147,7 +147,7 @@ class _Prediction:
         self._rdp, self._actions, self._passed, self._scale = rdp, plan.actions, passed, Scale.of(rdp)
         self._of_letter, self._offsets, self._reward = rdp.symbol_of_letter(), rdp.offsets(), self._scale.rewards(rdp)
 
-    def estimate(self, layers: list[_Layer]) -> Estimate:
+    def estimate(self, layers: list[_FollowedCounts]) -> Estimate:
         rdp, variances = self._rdp, []
         values = np.zeros((self._size(rdp.horizon), len(rdp.symbols)))  # U of each state of layer t with a symbol
         for t in range(rdp.horizon, -1, -1):
@@ -164,7 +164,7 @@ class _Prediction:
         """States of a layer."""
         return int(self._rdp.layers[t])
 
-    def layer(self, t: int) -> _Layer:
+    def layer(self, t: int) -> _FollowedCounts:
         """The candidates that lead into layer t: their state, their source, and what they met."""
         met = self._sorted_out(self._passed[t], first=t == 0)
         state = met.state - self._offsets[t]
@@ -172,7 +172,7 @@ class _Prediction:
         source = met.source - self._offsets[t - 1] * len(self._rdp.symbols) if t else met.source
         return self._following(met._replace(state=state, source=source), action)
 
-    def _sorted_out(self, passed: _Passed, first: bool, others: Int64 | None = None) -> _Layer:
+    def _sorted_out(self, passed: _Passed, first: bool, others: Int64 | None = None) -> _FollowedCounts:
         """All that was met; `others` are keys of which the candidates are wanted too, even if they met nothing."""
         rdp, n_letters = self._rdp, len(self._rdp.letters)
         of_key, letter = np.divmod(passed.key, n_letters)
@@ -180,16 +180,16 @@ class _Prediction:
         candidate = np.searchsorted(source, of_key)
         led_to = rdp.tau[np.divmod(source, len(rdp.symbols))].astype(np.int64) if not first else np.zeros(1, np.int64)
         n = np.bincount(candidate, passed.times, len(source)).astype(np.int64)
-        return _Layer(led_to, source, n, candidate, letter, passed.times)
+        return _FollowedCounts(led_to, source, n, candidate, letter, passed.times)
 
-    def _following(self, met: _Layer, action: Int64) -> _Layer:
+    def _following(self, met: _FollowedCounts, action: Int64) -> _FollowedCounts:
         """Only what followed the plan's actions [E]."""
         follows = (action == BEHAVE) | (self._rdp.letters[met.letter, 0] == action + PAD + 1)
         candidate, times = met.candidate[follows], met.times[follows]
         n = np.bincount(candidate, times, len(met.n)).astype(np.int64)
-        return _Layer(met.state, met.source, n, candidate, met.letter[follows], times)
+        return _FollowedCounts(met.state, met.source, n, candidate, met.letter[follows], times)
 
-    def _backward(self, t: int, layer: _Layer, values: Float) -> tuple[Float, Float]:
+    def _backward(self, t: int, layer: _FollowedCounts, values: Float) -> tuple[Float, Float]:
         """U of the candidates that lead into a layer, and the variance of these means."""
         state, left = layer.state[layer.candidate], self._rdp.horizon - t + 1
         gains = self._reward[layer.letter] + values[state, self._of_letter[layer.letter]]  # [E]
@@ -203,7 +203,7 @@ class _Prediction:
         # as if one more visit had been half the range away: few visits that agree prove little
         return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2.0) ** 2
 
-    def _forward(self, layers: list[_Layer], variances: list[Float]) -> float:
+    def _forward(self, layers: list[_FollowedCounts], variances: list[Float]) -> float:
         """The variance of the prediction: each candidate's, as often as the plan gets there."""
         share, shares = np.ones(1), []
         for t, layer in enumerate(layers):
@@ -216,7 +216,7 @@ class _Prediction:
         """Candidates of different layers are off independently of each other."""
         return sum(float(np.sum(share**2 * variance)) for share, variance in zip(shares, variances, strict=True))
 
-    def _arriving(self, t: int, layer: _Layer, share: Float) -> Float:
+    def _arriving(self, t: int, layer: _FollowedCounts, share: Float) -> Float:
         """[Q_t · Y] how often the plan leaves each state of layer t with each symbol."""
         state, symbol = layer.state[layer.candidate], self._of_letter[layer.letter]
         size, n_symbols = self._size(t), len(self._rdp.symbols)
@@ -250,7 +250,7 @@ class _Tied(_Prediction):
     def _size(self, t: int) -> int:
         return self._rdp.n_states
 
-    def layer(self, t: int) -> _Layer:
+    def layer(self, t: int) -> _FollowedCounts:
         """What followed the plan of step t, at whatever step; what the last shows is not seen."""
         met = self._last if t == self._rdp.horizon else self._later if t else self._first
         return self._following(met, self._planned[t, met.state[met.candidate]])

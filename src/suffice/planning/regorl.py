@@ -1,7 +1,7 @@
 """RegORL: from a log to a policy in one call (theory.md §6).
 
 Learn the automaton, map every episode to (q, a, r, q'), plan on the counts. By default all episodes serve both steps,
-the automaton gets a second look (`refining`), and the plan is safe (`planner`). That wastes nothing, but automaton,
+the automaton gets a second look (`refinement`), and the plan is safe (`planner`). That wastes nothing, but automaton,
 plan and predicted value come from the same data, so that no theorem covers them together.
 
 `Split` is the paper's way: one half of the episodes for the automaton, at δ/(4AO·Q̄) for each test, the other for the
@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP
 from suffice.automata.tally import Tally
-from suffice.data.log import Log, ask
-from suffice.data.queries import View
+from suffice.data.log import Log, run_query
+from suffice.data.queries import EpisodesView
 from suffice.errors import SettingsError
 from suffice.evidence.estimates import Estimate, Moments
-from suffice.files.checkpoints import NOWHERE, Part
+from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import sums
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
-from suffice.learning.stationary.learner import tie
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.backward_induction import unroll_plan
 from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, plan_on
@@ -144,11 +144,11 @@ def regorl(
     stationary: bool = False,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
-    kept: Part = NOWHERE,
+    kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Solution:
     """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
 
-    With `stationary` one automaton for all steps (`tying`), and a plan for as many steps as the log has.
+    With `stationary` one automaton for all steps (`learning.stationary`), and a plan for as many steps as the log has.
 
     >>> suffice.regorl(episodes)
     <Solution: <RDP: 11 states in layers 1 1 2 2 2 2 1>, predicted 5>
@@ -181,13 +181,13 @@ def _tied(
     planning: Planning,
     split: Split | None,
     progress: Callable[[int, int], None],
-    kept: Part,
+    kept: CheckpointStage,
 ) -> Solution:
     if split is not None or planning.subsample:
         raise SettingsError(
             "the paper's proof is for layers: a split and subsampled plans do not go with a stationary automaton"
         )
-    learned = tie(episodes, settings, progress, kept)
+    learned = learn_stationary(episodes, settings, progress, kept)
     rdp = learned.rdp
     forever = planning.discount is not None
     plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(rdp.layered(), planning)
@@ -221,13 +221,13 @@ class _Returns(NamedTuple):
 
     rewards: NDArray[np.float64]  # [X] of each letter
 
-    def __call__(self, view: View) -> tuple[Moments, float]:
+    def __call__(self, view: EpisodesView) -> tuple[Moments, float]:
         """See `Question`."""
         total = np.zeros(view.episodes.n)
         sums.add_values(view.episodes.word, self.rewards, total)
         return Moments.of(total, view.episodes.weight), float(total.max())
 
-    def together(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
+    def combine(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
         """See `Question`."""
         moments = [moment for moment, _ in answers]
         return sum(moments[1:], moments[0]), max(most for _, most in answers)
@@ -236,7 +236,7 @@ class _Returns(NamedTuple):
 def returns(log: Log, threads: int = 1) -> tuple[Estimate, float]:
     """What an episode of the log brings on average, with the standard error, and the most that one brought."""
     rewards = np.array(log.alphabet.rewards)[log.letters[:, 2]]
-    moments, most = ask(log, _Returns(rewards), threads)
+    moments, most = run_query(log, _Returns(rewards), threads)
     return moments.estimate(), most
 
 

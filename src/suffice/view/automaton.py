@@ -17,19 +17,32 @@ from suffice.view.curves import Curve, lead
 from suffice.view.fewest_words import Usage, fewest_words
 from suffice.view.labels import Line, in_short, label, legend
 from suffice.view.placing import RADIUS, place
-from suffice.view.scene import FEWEST, GATHERED, USUAL, scene_of
-from suffice.view.style import FAINT, INK, LINE, NOTE, PAGE, PLANNED, POOR, RICH, RIM, STATE, blend, drawing
+from suffice.view.scene import FEWEST_NODES, GATHERED, USUAL_NODES, scene_of
+from suffice.view.style import (
+    ARROW_COLOUR,
+    FAINT,
+    INK,
+    NOTE,
+    PAGE,
+    PLAN_COLOUR,
+    POOR,
+    RICH,
+    RIM,
+    STATE_FILL,
+    blend,
+    drawing,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_LABELLED, MOST_LINES = 80, 120  # arrows, or lines of brief labels; beyond, labels would hide what they name
-MOST_DRAWN = 1000  # states; beyond, nothing could be seen
+MOST_LABELLED, MOST_LABEL_LINES = 80, 120  # arrows, or lines of brief labels; beyond, labels would hide what they name
+MOST_DRAWN_STATES = 1000  # states; beyond, nothing could be seen
 MARGIN, HEAD, FOOT = 0.25, 0.36, 0.2  # inches: around all, above for the steps, below for what is said about the end
-HEADING, NAME, TEXT, REMARK = 11.0, 8.5, 7.5, 8.0  # font sizes, in points
-LEADING = 1.3  # between lines of text, as a part of the font size
-SMALLEST = 3.0  # name that is written, in points
+HEADING, NAME_SIZE, TEXT, REMARK = 11.0, 8.5, 7.5, 8.0  # font sizes, in points
+LINE_SPACING = 1.3  # between lines of text, as a part of the font size
+SMALLEST_NAME = 3.0  # name that is written, in points
 THIN, THICK = 0.7, 2.6  # an arrow that is hardly ever taken, and the one that is most, in points
 ENTRY = 0.28  # inches: the arrow that leads to the first state
 
@@ -55,8 +68,10 @@ def draw_automaton(
     if plan is not None and len(plan.actions) != rdp.n_states:
         told = "take model.own_plan" if rdp.stationary else "plan on this one"
         raise SettingsError(f"the plan is for {len(plan.actions)} states, the automaton has {rdp.n_states}: {told}")
-    if most is not None and not FEWEST <= most <= MOST_DRAWN:
-        raise SettingsError(f"a picture shows from {FEWEST} to {MOST_DRAWN:,} states, not {most:,}; try {USUAL}")
+    if most is not None and not FEWEST_NODES <= most <= MOST_DRAWN_STATES:
+        raise SettingsError(
+            f"a picture shows from {FEWEST_NODES} to {MOST_DRAWN_STATES:,} states, not {most:,}; try {USUAL_NODES}"
+        )
     with drawing():
         return _Picture(rdp, plan, labels, brief, most).draw(title)
 
@@ -69,7 +84,7 @@ class _Picture:
         self._layout, self._usage = self._scene.layout(), Usage.of(rdp) if brief else None
         self._most = max(arrow.count for arrow in self._scene.arrows)
         self._lines = self._labels()
-        few = sum(map(len, self._lines)) <= MOST_LINES if brief else len(self._lines) <= MOST_LABELLED
+        few = sum(map(len, self._lines)) <= MOST_LABEL_LINES if brief else len(self._lines) <= MOST_LABELLED
         self._labelled = few if labels is None else labels
         if not self._labelled:
             self._lines = [[] for _ in self._lines]
@@ -126,7 +141,7 @@ class _Picture:
         width = THIN + (THICK - THIN) * math.sqrt(arrow.count / max(self._most, 1))
         planned = self._planned(arrow.source) in self._rdp.symbols[list(arrow.symbols), 0]
         pale = self._scene.over[arrow.source] or self._state(arrow.source) == GATHERED
-        _draw_curve(axes, curve, self._scale * width, FAINT if pale else PLANNED if planned else LINE)
+        _draw_curve(axes, curve, self._scale * width, FAINT if pale else PLAN_COLOUR if planned else ARROW_COLOUR)
 
     def _draw_label(self, axes: Axes, i: int, planned: int) -> None:
         """A gap in the arrow, and words in it."""
@@ -138,7 +153,7 @@ class _Picture:
         axes.add_artist(Rectangle((x - w / 2, y - h / 2), w, h, color=PAGE, linewidth=0, clip_on=False, zorder=2))
         for j, line in enumerate(self._lines[i]):
             lower = (j - (len(self._lines[i]) - 1) / 2) * _line_height(TEXT)
-            _write(axes, x, y - lower, line.text, TEXT, PLANNED if planned in line.actions else INK)
+            _write(axes, x, y - lower, line.text, TEXT, PLAN_COLOUR if planned in line.actions else INK)
 
     def _draw_node(self, axes: Axes, node: int) -> None:
         from matplotlib.patches import Circle
@@ -148,19 +163,19 @@ class _Picture:
         style = {"linestyle": (0, (2, 1.5)), "edgecolor": NOTE} if q == GATHERED else {"edgecolor": rim}
         look = {"facecolor": fill, "linewidth": 1.2 * self._scale} | style
         axes.add_artist(Circle((x, y), radius, clip_on=False, zorder=4, **look))
-        if NAME * self._scale < SMALLEST:
+        if NAME_SIZE * self._scale < SMALLEST_NAME:
             return
-        told, colour = ("more", ink) if q == GATHERED else (self._advice(node), PLANNED)
+        told, colour = ("more", ink) if q == GATHERED else (self._advice(node), PLAN_COLOUR)
         fits = min(1.0, 1.7 * RADIUS / max(_width(told, TEXT), 1e-9))
-        told = told if TEXT * fits >= SMALLEST else ""
-        _write(axes, x, y + (0.07 * self._scale if told else 0), self._name(node), NAME * self._scale, ink)
+        told = told if TEXT * fits >= SMALLEST_NAME else ""
+        _write(axes, x, y + (0.07 * self._scale if told else 0), self._name(node), NAME_SIZE * self._scale, ink)
         _write(axes, x, y - 0.08 * self._scale, told, TEXT * fits * self._scale, colour)
 
     def _draw_ends(self, axes: Axes, above: float) -> None:
         """Where episodes begin; of layers, the steps, and where episodes end."""
         places, radius, columns = self._placed.states, self._placed.radius, self._scene.column
         start, first = places[0] - [[radius + ENTRY, 0], [radius + 0.02, 0]]
-        _draw_curve(axes, lead(start, first, 0), THIN, LINE)
+        _draw_curve(axes, lead(start, first, 0), THIN, ARROW_COLOUR)
         if self._rdp.final is None:
             return
         layers = self._rdp.layer_of()
@@ -197,7 +212,7 @@ class _Picture:
 
     def _fill(self, node: int) -> str:
         if self._plan is None:
-            return STATE
+            return STATE_FILL
         low, high = self._range()
         return blend(POOR, RICH, (float(self._scene.values[node]) - low) / (high - low) if high > low + 1e-9 else 0.5)
 
@@ -239,7 +254,7 @@ def _draw_curve(axes: Axes, curve: Curve, width: float, colour: str) -> None:
     path = Path(curve.points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
     sharp = {"shrinkA": 0, "shrinkB": 0, "joinstyle": "miter", "capstyle": "butt", "clip_on": False}
     style = {"arrowstyle": "-|>", "mutation_scale": min(6, 9 * width) + 2 * width, "linewidth": width, "color": colour}
-    axes.add_artist(FancyArrowPatch(path=path, zorder=1.5 if colour == PLANNED else 1, **sharp, **style))  # type: ignore[arg-type]
+    axes.add_artist(FancyArrowPatch(path=path, zorder=1.5 if colour == PLAN_COLOUR else 1, **sharp, **style))  # type: ignore[arg-type]
 
 
 def _size(lines: list[Line]) -> tuple[float, float]:
@@ -259,7 +274,7 @@ def _wrapped(parts: list[str], width: float) -> list[str]:
 
 
 def _line_height(size: float) -> float:
-    return LEADING * size / 72
+    return LINE_SPACING * size / 72
 
 
 def _width(text: str, size: float) -> float:

@@ -13,11 +13,11 @@ from suffice.kernels.array_types import Float
 REACH, SLOPE = 0.4, 0.35  # how far a curve's handles reach, and how much of the way up or down they take along
 BOW = 0.22  # of an arrow that does not lead to the right, as a part of its length
 SPOTS = np.linspace(0.2, 0.8, 25)  # where on its arrow a label may be
-AIR = 0.05  # inches that labels keep from each other
-ROUNDS = 4  # in which each label moves on, given where the others are
-FINE = np.linspace(0, 1, 33)
+LABEL_GAP = 0.05  # inches that labels keep from each other
+LABEL_ROUNDS = 4  # in which each label moves on, given where the others are
+CURVE_POINTS = np.linspace(0, 1, 33)
 HALFWAY = 0.02 * np.abs(SPOTS - 0.45)  # a little towards the state where the choice is made
-LINE, TIP = 0.004, 0.05  # square inches: what hiding a piece of another arrow counts for, or the end of any
+LINE_COST, TIP = 0.004, 0.05  # square inches: what hiding a piece of another arrow counts for, or the end of any
 TOUCH = 0.02  # inches between a loop and its label
 TIPS = np.array([0.0, 0.9, 0.95, 1.0])  # where arrows begin, and their heads
 
@@ -88,17 +88,17 @@ def find_room(curves: Sequence[Curve], centres: Float, sizes: Float, taken: Floa
     Centres are [n, spots, 2], sizes [n, 2], boxes that are taken [m, 4]: left, bottom, right, top.
     """
     boxes = np.concatenate([centres - sizes[:, None] / 2, centres + sizes[:, None] / 2], axis=2)
-    lines = np.stack([curve.at(FINE) for curve in curves])
+    lines = np.stack([curve.at(CURVE_POINTS) for curve in curves])
     tips = np.concatenate([curve.at(TIPS) for curve in curves])
     fixed = HALFWAY + _overlap(boxes, taken).sum(axis=2)  # [n, spots]
     for i, spots in enumerate(boxes):
         others = np.delete(lines, i, axis=0).reshape(-1, 2)
-        fixed[i] += LINE * _inside(spots, others) + TIP * _inside(spots, tips)
+        fixed[i] += LINE_COST * _inside(spots, others) + TIP * _inside(spots, tips)
     chosen = np.round(fixed, 6).argmin(axis=1)
     rows = np.arange(len(boxes))
-    for _ in range(ROUNDS):
+    for _ in range(LABEL_ROUNDS):
         for i, spots in enumerate(boxes):
-            others = np.delete(boxes[rows, chosen], i, axis=0) + AIR * np.array([-1, -1, 1, 1])
+            others = np.delete(boxes[rows, chosen], i, axis=0) + LABEL_GAP * np.array([-1, -1, 1, 1])
             cost = fixed[i] + 3 * _overlap(spots, others).sum(axis=1)
             chosen[i] = np.argmin(np.round(cost, 6))
     return np.asarray(centres[rows, chosen])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 VOID = {"br", "meta"}  # elements without an end
-UNFIT = re.compile(
+UNSAFE_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
@@ -71,4 +71,4 @@ def page(title: str, css: str, *body: str) -> Html:
 
 def _printable(part: str) -> str:
     """Without characters that no page may contain, or that turn round what is written after them."""
-    return UNFIT.sub("\N{REPLACEMENT CHARACTER}", part)
+    return UNSAFE_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", part)

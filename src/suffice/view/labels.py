@@ -12,7 +12,7 @@ from suffice.view.arrows import Arrow
 
 MOST_LINES = 3  # of one label
 MOST_NAMED = 3  # values one after the other; of more the first are named
-LONGEST = 40  # characters of a line
+LONGEST_LABEL = 40  # characters of a line
 ANY = "any"
 
 Key = tuple[int, ...]
@@ -84,7 +84,7 @@ def _line(rdp: RDP, arrow: Arrow, actions: Key, observations: Key, rewards: Key)
 
 def shortened(text: str) -> str:
     """No longer than a line."""
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
 
 
 def paid_in_words(rdp: RDP, rewards: Key) -> str:

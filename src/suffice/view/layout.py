@@ -20,7 +20,7 @@ from suffice.kernels.array_types import Float, Int64
 
 SWEEPS = 5  # there and back; what helps shows in the first few
 EXCHANGES = 20  # rounds
-PATIENCE = 40_000  # links looked at in them: thousands of states are not worth as many rounds, and take seconds
+MOST_LINKS = 40_000  # links looked at in them: thousands of states are not worth as many rounds, and take seconds
 
 Columns = list[list[int]]  # the states of each column from top to bottom
 Neighbours = list[list[int]]  # of each state, in the column on one side
@@ -126,7 +126,7 @@ def _exchanged(columns: Columns, before: Neighbours, after: Neighbours, low: lis
     columns = [list(states) for states in columns]
     place = {q: i for states in columns for i, q in enumerate(states)}
     restless = set(range(len(columns)))  # columns in which, or beside which, something moved
-    for _ in range(min(EXCHANGES, max(1, PATIENCE // sum(map(len, after), 1)))):
+    for _ in range(min(EXCHANGES, max(1, MOST_LINKS // sum(map(len, after), 1)))):
         for c in sorted(restless):
             states = columns[c]
             ends = {q: [sorted([place[r] for r in side[q]]) for side in (before, after)] for q in states}

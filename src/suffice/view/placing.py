@@ -16,10 +16,10 @@ from suffice.view.routing import route
 RADIUS = 0.23  # of a state
 ROW, GAP = 0.86, 0.6  # between states of a column; between columns, and around labels
 LOOPS = 1.4  # times the room between rows, where arrows lead back to the state they come from
-CLOSE = 0.7  # times the room between rows, where nothing is labelled
-DENSE = 0.04  # more room for each labelled arrow between two columns
+PLAIN_ROW_SHARE = 0.7  # times the room between rows, where nothing is labelled
+INCHES_PER_LABEL = 0.04  # more room for each labelled arrow between two columns
 STEEPEST = 2.2  # of arrows: what they may rise in a gap as wide as 1
-TALLEST, WIDEST = 14.0, 24.0  # a page; larger automata are drawn smaller
+TALLEST_PAGE, WIDEST_PAGE = 14.0, 24.0  # a page; larger automata are drawn smaller
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,15 +67,15 @@ def spread(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> tuple[float
     """Columns as far apart as labels and steep arrows need; if nothing is labelled, the whole no larger than a page."""
     column, labelled = layout.column, bool(sizes.any())
     loops = any(arrow.source == arrow.target for arrow in arrows)
-    down = layout.height * ROW * (LOOPS if labelled and loops else 1 if labelled else CLOSE)
+    down = layout.height * ROW * (LOOPS if labelled and loops else 1 if labelled else PLAIN_ROW_SHARE)
     ends = np.array([(arrow.source, arrow.target) for arrow in arrows])
     gap_of = column[ends].min(axis=1)
-    crowd = DENSE * np.bincount(gap_of, minlength=int(column.max()) + 1)
+    crowd = INCHES_PER_LABEL * np.bincount(gap_of, minlength=int(column.max()) + 1)
     wide = np.where(sizes[:, 0] > 0, sizes[:, 0] + GAP + crowd[gap_of], GAP)
     steep = np.abs(down[ends[:, 0]] - down[ends[:, 1]]) / STEEPEST
     gaps = np.full(len(crowd), GAP)
     np.maximum.at(gaps, gap_of, np.maximum(wide, steep))
     across = np.concatenate([[0.0], np.cumsum(gaps + 2 * RADIUS)])[column]
-    largest = max(float(np.ptp(down)) / TALLEST, float(across.max()) / WIDEST)
+    largest = max(float(np.ptp(down)) / TALLEST_PAGE, float(across.max()) / WIDEST_PAGE)
     scale = 1.0 if labelled else 1 / max(1.0, largest)  # text does not shrink
     return scale, scale * np.stack([across, -down], axis=1)

@@ -19,8 +19,10 @@ from suffice.view.arrows import Arrow, arrows_of, over
 from suffice.view.layout import Layout, arrange, columns_of
 
 GATHERED = -1  # instead of a state
-FEWEST, USUAL, MOST_ARROWS = 4, 60, 240  # nodes, and arrows among them that are not yet hair
-ROWS = 3  # nodes that every column has room for; where steps are so many that it has not, the last are drawn as one
+FEWEST_NODES, USUAL_NODES, MOST_ARROWS = 4, 60, 240  # nodes, and arrows among them that are not yet hair
+COLUMN_ROWS = (
+    3  # nodes that every column has room for; where steps are so many that it has not, the last are drawn as one
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,9 +54,9 @@ def scene_of(rdp: RDP, plan: Plan | None, most: int | None = None) -> Scene:
     """Of at most so many nodes; if that is left open, of as many as can be seen, and their arrows followed."""
     if most is not None:
         return _scene(rdp, plan, most)
-    most = USUAL
-    while len((scene := _scene(rdp, plan, most)).arrows) > MOST_ARROWS and most > FEWEST:
-        most = max(2 * min(most, rdp.n_states) // 3, FEWEST)
+    most = USUAL_NODES
+    while len((scene := _scene(rdp, plan, most)).arrows) > MOST_ARROWS and most > FEWEST_NODES:
+        most = max(2 * min(most, rdp.n_states) // 3, FEWEST_NODES)
     return scene
 
 
@@ -62,7 +64,7 @@ def _scene(rdp: RDP, plan: Plan | None, most: int) -> Scene:
     visits = np.asarray(rdp.counts.sum(axis=1))
     column, kept = columns_of(rdp), np.ones(rdp.n_states, bool)
     if rdp.n_states > most:
-        column, joined = _cut(rdp, column, most // ROWS)
+        column, joined = _cut(rdp, column, most // COLUMN_ROWS)
         kept = _kept(rdp, plan, column, joined, most)
     # Kept states keep their order; what is gathered from a column follows them.
     states = np.flatnonzero(kept)

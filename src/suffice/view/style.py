@@ -9,10 +9,10 @@ from typing import Any
 from suffice.errors import MissingError
 
 INK, NOTE, FAINT, PAGE = "#2f343b", "#727a85", "#a3a9b2", "#ffffff"
-LINE = "#6b737e"  # an arrow
-RIM, STATE = "#3f74ad", "#e8f0f9"
+ARROW_COLOUR = "#6b737e"  # an arrow
+RIM, STATE_FILL = "#3f74ad", "#e8f0f9"
 POOR, RICH = "#f4f7fb", "#8fbbe6"  # states by value
-PLANNED = "#bf4f0b"
+PLAN_COLOUR = "#bf4f0b"
 
 SETTINGS: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so pictures are the same everywhere

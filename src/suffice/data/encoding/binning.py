@@ -22,7 +22,7 @@ from suffice.errors import LogError, SettingsError
 from suffice.kernels.array_types import Float, Int64
 
 MOST = 1000  # bins
-DIGITS = range(4, 18)  # of edges in a legend: the fewest that keep them distinct
+EDGE_DIGITS = range(4, 18)  # of edges in a legend: the fewest that keep them distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Bins(ColumnEncoder):
         """The values that each bin holds; empty if there is only one bin."""
         if not self.edges:
             return []
-        texts = next(t for n in DIGITS if len(set(t := [f"{e:.{n}g}" for e in self.edges])) == len(self.edges))
+        texts = next(t for n in EDGE_DIGITS if len(set(t := [f"{e:.{n}g}" for e in self.edges])) == len(self.edges))
         return [f"below {texts[0]}", *(f"{low} to {high}" for low, high in pairwise(texts)), f"{texts[-1]} or more"]
 
 

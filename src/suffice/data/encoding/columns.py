@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn
 
 from suffice.data.alphabet import Alphabet
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.errors import SettingsError, closest, did_you_mean
 
 # What pandas calls the row index when it saves one: never an observation.
@@ -33,7 +33,7 @@ KNOWN = {
     "done": ("done", "dones", "next.done"),
     "propensity": ("action_prob",),
 }
-OURS = ("episode", "step", "action", "reward")  # a log with all of them is in our own form
+OWN_NAMES = ("episode", "step", "action", "reward")  # a log with all of them is in our own form
 OBSERVED = re.compile(r"(obs|observations?)(\..*)?")  # else, what is observed
 ENDS = ("terminated", "truncated", "done")
 
@@ -110,7 +110,7 @@ class Columns:
 
 def known_as(role: str, names: Sequence[str]) -> str | None:
     """The column that has a role, by the names that loggers use; a log in our own form uses ours, and no others."""
-    if set(OURS) <= set(names):
+    if set(OWN_NAMES) <= set(names):
         return role if role in names else None
     lowered = {plain_name(name): name for name in reversed(names)} | {name: name for name in names}
     return next((lowered[name] for name in KNOWN[role] if name in lowered), None)
@@ -131,7 +131,7 @@ def text_columns(columns: Columns, schema: Alphabet | None) -> list[str]:
 
 
 def find_columns(
-    table: Table, columns: Columns, schema: Alphabet | None, drop_truncated: bool
+    table: LogTable, columns: Columns, schema: Alphabet | None, drop_truncated: bool
 ) -> tuple[Columns, tuple[str, ...]]:
     """The columns with every default resolved, and what is worth a note."""
     observations = columns.observations
@@ -145,13 +145,13 @@ def find_columns(
     notes: list[str] = []
     if observations is None:
         others = [name for name in table.names if name not in roles.values()]
-        observations, notes = _observations(others, foreign=not set(OURS) <= set(table.names))
+        observations, notes = _observations(others, foreign=not set(OWN_NAMES) <= set(table.names))
     if not observations:
         table.refuse("there are no observation columns; add one, if only a constant, or name them with --observations")
     named = [*roles.values(), *observations]
     if twice := [name for name, count in Counter(named).items() if count > 1]:
         table.refuse(f"column {twice[0]!r} is asked for twice; give it one role")
-    if roles.get("done") == "done" and set(OURS) <= set(table.names):
+    if roles.get("done") == "done" and set(OWN_NAMES) <= set(table.names):
         notes.append("column 'done' marks ends, and was not read as an observation")
     if "step" not in roles:
         notes.append("there is no step column: the rows of an episode are taken in the order they have")
@@ -161,7 +161,7 @@ def find_columns(
     return Columns(**roles, observations=observations), tuple(notes)
 
 
-def _roles(table: Table, columns: Columns, observations: Sequence[str], drop_truncated: bool) -> dict[str, str]:
+def _roles(table: LogTable, columns: Columns, observations: Sequence[str], drop_truncated: bool) -> dict[str, str]:
     """The column of each role that has one."""
     free = [name for name in table.names if name not in observations]
     roles: dict[str, str] = {}
@@ -184,7 +184,7 @@ def _roles(table: Table, columns: Columns, observations: Sequence[str], drop_tru
     return roles
 
 
-def _components(table: Table, name: str) -> list[str]:
+def _components(table: LogTable, name: str) -> list[str]:
     """A column, or those that it was taken apart into."""
     parts = [other for other in table.names if other.startswith(f"{name}.")]
     if name not in table.names and not parts:
@@ -204,7 +204,7 @@ def _observations(others: Sequence[str], foreign: bool) -> tuple[tuple[str, ...]
     return kept, notes
 
 
-def _refuse_missing(table: Table, name: str, option: str, usual: Sequence[str] = ()) -> NoReturn:
+def _refuse_missing(table: LogTable, name: str, option: str, usual: Sequence[str] = ()) -> NoReturn:
     for whole in (name, *usual):
         if not (parts := [other for other in table.names if other.startswith(f"{whole}.")]):
             continue

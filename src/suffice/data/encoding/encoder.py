@@ -19,7 +19,7 @@ from suffice.data.encoding.binning import Binning, Bins, request_of
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
 from suffice.data.encoding.observations import values_of
-from suffice.data.encoding.tables import Coded, Table, dense
+from suffice.data.encoding.tables import Coded, LogTable, dense
 from suffice.data.episodes import MAX_LETTERS
 from suffice.errors import SettingsError
 from suffice.kernels.array_types import Int64
@@ -73,7 +73,7 @@ class Encoder:
         """Of binned columns."""
         return {name: kind for name, kind in self.kinds.items() if isinstance(kind, Bins)}
 
-    def encode(self, table: Table, counts: Int64 | None = None, max_values: int | None = None) -> Encoded:
+    def encode(self, table: LogTable, counts: Int64 | None = None, max_values: int | None = None) -> Encoded:
         """Encode the rows of a flat table that has these columns."""
         counts = np.ones(table.rows, np.int64) if counts is None else counts
         return encode_table(table, self.columns, self.kinds, counts, max_values)[1]
@@ -167,14 +167,14 @@ class EncoderRequest:
         return found
 
     def fit_encode(
-        self, table: Table, columns: Columns, counts: Int64, max_values: int | None
+        self, table: LogTable, columns: Columns, counts: Int64, max_values: int | None
     ) -> tuple[Encoder, Encoded]:
         """Fit the encoder to a flat table with these columns, whose rows count [rows] times, and encode the table."""
         return encode_table(table, columns, self.by_column(columns), counts, max_values)
 
 
 def encode_table(
-    table: Table, columns: Columns, kinds: Mapping[str, ColumnRequest], counts: Int64, max_values: int | None
+    table: LogTable, columns: Columns, kinds: Mapping[str, ColumnRequest], counts: Int64, max_values: int | None
 ) -> tuple[Encoder, Encoded]:
     """Fit and encode column by column, so that each is read once and only one is in memory."""
     features, action, reward = columns.observations or (), columns.action, columns.reward
@@ -190,10 +190,10 @@ def encode_table(
     rewards = fitted[reward].encode_rewards(column)
     by_feature = {name: coded[name] for name in features}
     encoder = Encoder(columns, {name: kind for name, kind in fitted.items() if kind != CATEGORY})
-    return encoder, Encoded(coded[action], by_feature, _together(table, list(by_feature.values())), rewards)
+    return encoder, Encoded(coded[action], by_feature, _combine(table, list(by_feature.values())), rewards)
 
 
-def _together(table: Table, features: Sequence[Coded[Value]]) -> Coded[tuple[Value, ...]]:
+def _combine(table: LogTable, features: Sequence[Coded[Value]]) -> Coded[tuple[Value, ...]]:
     """The features of each row taken together, numbered in mixed radix and made dense feature by feature."""
     codes, size = features[0].codes, len(features[0].values)
     for feature in features[1:]:

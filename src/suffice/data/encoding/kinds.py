@@ -17,7 +17,7 @@ import msgspec
 
 from suffice.data.alphabet import Value
 from suffice.data.alphabet import plain as plain_value
-from suffice.data.encoding.tables import Coded, Table
+from suffice.data.encoding.tables import Coded, LogTable
 from suffice.data.encoding.values import number, plain
 from suffice.errors import LogError, SettingsError
 from suffice.kernels.array_types import Float, Int64
@@ -28,7 +28,7 @@ from suffice.registry import Lazy, Registry
 class LogColumn:
     """One column of a log, as column encoders see it."""
 
-    table: Table
+    table: LogTable
     name: str
     max_values: int | None = None  # distinct values that are accepted as symbols
 

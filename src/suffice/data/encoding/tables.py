@@ -49,7 +49,7 @@ class Coded(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LogTable:
     """An open log: its columns are read when asked for, one at a time where the format allows it."""
 
     source: str  # the file, or what else a person would call it
@@ -61,7 +61,7 @@ class Table:
     part: bool = False  # of a log whose other rows are not here
 
     @classmethod
-    def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> Table:
+    def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> LogTable:
         """Of columns in memory."""
         refuse_columns(source, table.num_columns)
         if twice := [name for name, count in Counter(table.column_names).items() if count > 1]:

@@ -12,9 +12,14 @@ from suffice.data.encoding.columns import known_as
 from suffice.data.encoding.values import NOT_A_CELL
 from suffice.errors import LogError
 
-DEEPEST = 16  # lists and records within one another; more would exhaust the stack before it meant anything
+DEEPEST_VALUE = 16  # lists and records within one another; more would exhaust the stack before it meant anything
 FLAT = frozenset({type(None), bool, int, float, str, bytes})
-UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError)  # what values raise that Arrow has no column for
+NOT_A_COLUMN = (
+    pa.ArrowException,
+    ValueError,
+    TypeError,
+    OverflowError,
+)  # what values raise that Arrow has no column for
 
 
 def table_of_arrays(arrays: Mapping[Any, Any], source: str) -> pa.Table:
@@ -38,7 +43,7 @@ def table_of_rows(rows: Sequence[Mapping[Any, Any]], source: str) -> pa.Table:
     return pa.Table.from_arrays(columns, list(map(str, names)))
 
 
-def _by_name(arrays: Mapping[Any, Any], source: str, prefix: str = "", room: int = DEEPEST) -> Iterable[Any]:
+def _by_name(arrays: Mapping[Any, Any], source: str, prefix: str = "", room: int = DEEPEST_VALUE) -> Iterable[Any]:
     """Nested ones by the names they have together."""
     for name, values in arrays.items():
         if not isinstance(values, Mapping):
@@ -47,7 +52,7 @@ def _by_name(arrays: Mapping[Any, Any], source: str, prefix: str = "", room: int
             yield from _by_name(values, source, f"{prefix}{name}.", room - 1)
         else:
             raise LogError(
-                f"{source}: column {prefix[:60]!r}: more than {DEEPEST} records within one another; flatten it"
+                f"{source}: column {prefix[:60]!r}: more than {DEEPEST_VALUE} records within one another; flatten it"
             )
 
 
@@ -59,7 +64,7 @@ def column_of(name: str, values: Any, source: str) -> pa.Array | None:
         if isinstance(values, np.ndarray):
             return None if values.ndim == 0 else _of_array(values)
         return pa.array([opened(value) for value in values])
-    except UNFIT as error:
+    except NOT_A_COLUMN as error:
         raise LogError(f"{source}: {_misfit(name, values) or f'column {name!r}: {_told(error)}'}") from error
 
 
@@ -73,12 +78,12 @@ def _of_array(array: Any) -> pa.Array:
     return column
 
 
-def opened(value: Any, room: int = DEEPEST) -> Any:
+def opened(value: Any, room: int = DEEPEST_VALUE) -> Any:
     """Lists and records all the way down; arrays of one dimension are lists to Arrow already."""
     if type(value) in FLAT or isinstance(value, np.generic):
         return value
     if not room:
-        raise ValueError(f"more than {DEEPEST} lists and records within one another; flatten it")
+        raise ValueError(f"more than {DEEPEST_VALUE} lists and records within one another; flatten it")
     if isinstance(value, Mapping):
         return {str(name): opened(part, room - 1) for name, part in value.items()}
     if isinstance(value, Set):
@@ -96,7 +101,7 @@ def _misfit(name: str, values: Sequence[Any]) -> str | None:
     for row, value in enumerate(values, 1):
         try:
             pa.array([opened(value)])
-        except UNFIT as error:
+        except NOT_A_COLUMN as error:
             return f"row {row}, column {name!r}: {_told(error)}"
         if value is not None and kinds.setdefault(kind_of(value), row) == row and len(kinds) > 1:
             return f"row {row}, column {name!r}: {' where the rows before have '.join(reversed(kinds))}; {ONE_KIND}"

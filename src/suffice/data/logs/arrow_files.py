@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, refuse_rows, refuse_unpacked
@@ -24,7 +24,7 @@ CONTINUED = 0xFFFFFFFF  # before the length of a message, in all but the oldest 
 DICTIONARY, RECORDS = 2, 3  # kinds of messages that have a body
 
 
-class Arrow(LogFormat):
+class ArrowFormat(LogFormat):
     """See `LogFormat`."""
 
     name: ClassVar[str] = "arrow"
@@ -32,7 +32,7 @@ class Arrow(LogFormat):
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
     writes: ClassVar[bool] = True
 
-    def open(self, path: Path, text: Collection[str]) -> Table:
+    def open(self, path: Path, text: Collection[str]) -> LogTable:
         """See `LogFormat`."""
         return open_arrow(path)
 
@@ -41,10 +41,10 @@ class Arrow(LogFormat):
         return pa.ipc.new_file(sink, schema)
 
 
-ARROW = Arrow()
+ARROW = ArrowFormat()
 
 
-def open_arrow(path: Path) -> Table:
+def open_arrow(path: Path) -> LogTable:
     """The columns of a file or a stream."""
     with pa.memory_map(str(path)) as file:
         data = memoryview(file.read_buffer())
@@ -57,8 +57,8 @@ def open_arrow(path: Path) -> Table:
             refuse_rows(path, table.num_rows)
             table.validate(full=True)  # what is broken would else be read from anywhere in memory
         except (*BROKEN, struct.error) as error:
-            raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}); export it again") from error
-    return Table.of(table, str(path))
+            raise LogError(f"{path}: this is not an ArrowFormat file ({first_line(error)}); export it again") from error
+    return LogTable.of(table, str(path))
 
 
 # ---------------------------------------------------------------- messages: where their description is, and their body

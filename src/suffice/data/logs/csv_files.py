@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from suffice.data.encoding.tables import Table, refuse_columns
+from suffice.data.encoding.tables import LogTable, refuse_columns
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, lines, opened, refuse_bomb
@@ -29,7 +29,7 @@ class Csv(LogFormat):
     writes: ClassVar[bool] = True
     keeps_types: ClassVar[bool] = False
 
-    def open(self, path: Path, text: Collection[str]) -> Table:
+    def open(self, path: Path, text: Collection[str]) -> LogTable:
         """See `LogFormat`."""
         return _open_csv(path, text)
 
@@ -47,7 +47,7 @@ class Csv(LogFormat):
 CSV = Csv()
 
 
-def _open_csv(path: Path, text: Collection[str]) -> Table:
+def _open_csv(path: Path, text: Collection[str]) -> LogTable:
     _, header = next(_csv_records(path), (0, []))
     if not header:
         raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
@@ -60,7 +60,7 @@ def _open_csv(path: Path, text: Collection[str]) -> Table:
     except BROKEN as error:
         fault = _ragged_row(path, len(header)) or f"this is not a CSV file ({first_line(error)}); export it again"
         raise LogError(f"{path}: {fault}") from error
-    return Table.of(table, str(path), lambda row: _csv_line(path, row))
+    return LogTable.of(table, str(path), lambda row: _csv_line(path, row))
 
 
 def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table:

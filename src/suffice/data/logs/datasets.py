@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from suffice.data.encoding.tables import Table, refuse_columns, settled
+from suffice.data.encoding.tables import LogTable, refuse_columns, settled
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.formats import all_suffixes, suffixes_in_pieces
 from suffice.data.logs.limits import BROKEN, refuse_rows
@@ -122,7 +122,7 @@ class Dataset:
         before = next(other.first for other in self.units if other.file == unit.file)
         return f"{row - before + 1} of {self.files[unit.file].name}"
 
-    def table(self) -> Table:
+    def table(self) -> LogTable:
         """All rows, whose columns are read when they are asked for."""
 
         def column(name: str) -> pa.ChunkedArray:
@@ -142,7 +142,7 @@ class Dataset:
                 parts += settled(found).chunks
             return pa.chunked_array(parts) if parts else settled(self.schema.empty_table().column(name))
 
-        empty = Table.of(self.schema.empty_table(), self.name, self.place)
+        empty = LogTable.of(self.schema.empty_table(), self.name, self.place)
         return replace(empty, rows=self.rows, column=column)
 
     def batches(self, begin: int, end: int, columns: Sequence[str], rows: int) -> Iterator[tuple[int, pa.Table]]:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import format_of
@@ -15,7 +15,7 @@ from suffice.errors import LogError
 from suffice.files.atomic import name_beside
 
 
-def open_file(path: Path, text: Collection[str] = ()) -> Table:
+def open_file(path: Path, text: Collection[str] = ()) -> LogTable:
     """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
     try:
         if (dataset := Dataset.of(path)) is not None and dataset.files != (path,):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.errors import LogError
 from suffice.registry import Lazy, Registry
 
@@ -29,7 +29,7 @@ class LogFormat(ABC):
     keeps_types: ClassVar[bool] = True  # whether numbers and text are told apart when they are read again
 
     @abstractmethod
-    def open(self, path: Path, text: Collection[str]) -> Table:
+    def open(self, path: Path, text: Collection[str]) -> LogTable:
         """Open a file that is not empty; where values have no types, the columns `text` are text."""
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.json as pajson
 
-from suffice.data.encoding.tables import Table
-from suffice.data.logs.arrays import DEEPEST, ONE_KIND, first_line, kind_of, table_of_rows
+from suffice.data.encoding.tables import LogTable
+from suffice.data.logs.arrays import DEEPEST_VALUE, ONE_KIND, first_line, kind_of, table_of_rows
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, LONGEST_LINE, is_packed, lines, opened
 from suffice.errors import LogError
 from suffice.files import json_text
 
-BLOCK = LONGEST_LINE  # bytes that are parsed together
+PARSED_BYTES = LONGEST_LINE  # bytes that are parsed together
 MARK = b"\xef\xbb\xbf"  # that some editors begin a UTF-8 file with
 NO_OPENING = bytes(set(range(256)) - set(b"[{\n"))
 MALFORMED = (ValueError, RecursionError)  # those of msgspec and of UTF-8 among them
@@ -31,7 +31,7 @@ class Json(LogFormat):
     title: ClassVar[str] = "JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".jsonl.gz", ".ndjson", ".json")
 
-    def open(self, path: Path, text: Collection[str]) -> Table:
+    def open(self, path: Path, text: Collection[str]) -> LogTable:
         """See `LogFormat`."""
         return open_json(path)
 
@@ -39,7 +39,7 @@ class Json(LogFormat):
 JSON = Json()
 
 
-def open_json(path: Path) -> Table:
+def open_json(path: Path) -> LogTable:
     """Open lines of objects, an array of them, or a single one on several lines."""
     first = _first_line(path)
     if not first or (first.startswith(b"{") and first.endswith(b"}")):
@@ -50,10 +50,10 @@ def open_json(path: Path) -> Table:
         if not first.startswith(b"["):
             raise LogError(f"{path}: {_fault(path)}") from error
         raise LogError(f"{path}: this is no array of objects ({first_line(error)}); one object per row") from error
-    return Table.of(table_of_rows(found if isinstance(found, list) else [found], str(path)), str(path))
+    return LogTable.of(table_of_rows(found if isinstance(found, list) else [found], str(path)), str(path))
 
 
-def _open_lines(path: Path) -> Table:
+def _open_lines(path: Path) -> LogTable:
     _refuse_deep(path)
     try:
         table = _parse(path)
@@ -61,14 +61,14 @@ def _open_lines(path: Path) -> Table:
             table = _parse(path, schema)
         table.validate(full=True)  # of text that is no UTF-8
     except BROKEN as error:
-        told = f"{first_line(error)}; give each row one object, with each name once, in at most {BLOCK:,} bytes"
+        told = f"{first_line(error)}; give each row one object, with each name once, in at most {PARSED_BYTES:,} bytes"
         raise LogError(f"{path}: {_fault(path) or told}") from error
-    return Table.of(table, str(path), lambda row: _line_number(path, row))
+    return LogTable.of(table, str(path), lambda row: _line_number(path, row))
 
 
 def _parse(path: Path, schema: pa.Schema | None = None) -> pa.Table:
     with pa.input_stream(str(path), compression="gzip" if is_packed(path) else None) as stream:
-        return pajson.read_json(stream, pajson.ReadOptions(block_size=BLOCK), pajson.ParseOptions(schema))
+        return pajson.read_json(stream, pajson.ReadOptions(block_size=PARSED_BYTES), pajson.ParseOptions(schema))
 
 
 def _untimed(schema: pa.Schema) -> pa.Schema:
@@ -95,11 +95,11 @@ def _refuse_deep(path: Path) -> None:
             openings = [len(run) for run in block.translate(None, NO_OPENING).split(b"\n")]
             openings[0] += carried
             most, carried = max(most, *openings), openings[-1]
-    if most <= DEEPEST:
+    if most <= DEEPEST_VALUE:
         return
     for number, line in _lines(path):
-        if len(line.translate(None, NO_OPENING)) > DEEPEST and json_text.depth(line) > DEEPEST + 1:
-            raise LogError(f"{path}: row {number} is nested more than {DEEPEST} deep; flatten it")
+        if len(line.translate(None, NO_OPENING)) > DEEPEST_VALUE and json_text.depth(line) > DEEPEST_VALUE + 1:
+            raise LogError(f"{path}: row {number} is nested more than {DEEPEST_VALUE} deep; flatten it")
 
 
 def _fault(path: Path) -> str | None:
@@ -144,16 +144,16 @@ def _whole(path: Path) -> bytes:
     with opened(path) as file:
         while piece := file.read(1 << 20):
             data += piece
-            if len(data) > BLOCK:
+            if len(data) > PARSED_BYTES:
                 told = "write each object on a line of its own"
-                raise LogError(f"{path}: JSON that is no lines may have {BLOCK >> 20} MiB at most; {told}")
+                raise LogError(f"{path}: JSON that is no lines may have {PARSED_BYTES >> 20} MiB at most; {told}")
     return bytes(data).removeprefix(MARK)
 
 
 def _first_line(path: Path) -> bytes:
     """The first that is not blank; of a very long one, its beginning."""
     with opened(path) as file:
-        found = iter(lambda: file.readline(BLOCK), b"")
+        found = iter(lambda: file.readline(PARSED_BYTES), b"")
         return next((line for piece in found if (line := piece.removeprefix(MARK).strip())), b"")
 
 

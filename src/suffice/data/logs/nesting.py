@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.encoding.columns import ENDS, Columns, known_as
-from suffice.data.encoding.tables import NothingKeptError, Table
-from suffice.data.logs.arrays import DEEPEST
+from suffice.data.encoding.tables import LogTable, NothingKeptError
+from suffice.data.logs.arrays import DEEPEST_VALUE
 from suffice.kernels.array_types import Int64, Mask
 
-WIDEST = 256  # values of one cell that become columns; more are a picture, not features
+WIDEST_CELL = 256  # values of one cell that become columns; more are a picture, not features
 Part = tuple[str, pa.DataType, Callable[[pa.ChunkedArray], pa.ChunkedArray]]
 
 
-def unnest(table: Table, columns: Columns) -> Table:
+def unnest(table: LogTable, columns: Columns) -> LogTable:
     """A log as it is placed and encoded; columns that are flat already are read as before."""
     table = _squeezed(table, columns)
     if (lists := _lists_of(table, columns)) is not None:
@@ -34,19 +34,19 @@ def unnest(table: Table, columns: Columns) -> Table:
     return _spread(table)
 
 
-def lists_of_steps(table: Table, columns: Columns) -> str | None:
+def lists_of_steps(table: LogTable, columns: Columns) -> str | None:
     """The column whose lists are the steps of episodes; None where a row is a decision."""
     return _lists_of(_squeezed(table, columns), columns)
 
 
-def _lists_of(table: Table, columns: Columns) -> str | None:
+def _lists_of(table: LogTable, columns: Columns) -> str | None:
     reward = _column_of("reward", table, columns)
     if reward is not None and reward in table.types:
         return reward if _is_list(table.types[reward]) else None
     return _steps_of(table, columns)
 
 
-def _squeezed(table: Table, columns: Columns) -> Table:
+def _squeezed(table: LogTable, columns: Columns) -> LogTable:
     """Rewards [N, 1] are no episodes where another column says which row belongs to which."""
     reward = _column_of("reward", table, columns)
     known = any(_column_of(role, table, columns) in table.types for role in ("episode", *ENDS))
@@ -56,12 +56,12 @@ def _squeezed(table: Table, columns: Columns) -> Table:
     return _taken_apart(table, {reward: parts}) if len(parts) == 1 else table
 
 
-def _column_of(role: str, table: Table, columns: Columns) -> str | None:
+def _column_of(role: str, table: LogTable, columns: Columns) -> str | None:
     given: str | None = getattr(columns, role)
     return given if given is not None else known_as(role, table.names)
 
 
-def _steps_of(table: Table, columns: Columns) -> str | None:
+def _steps_of(table: LogTable, columns: Columns) -> str | None:
     """The column whose cells are lists of steps."""
     for name, kind in table.types.items():
         if _is_list(kind) and pa.types.is_struct(kind.value_type):
@@ -71,7 +71,7 @@ def _steps_of(table: Table, columns: Columns) -> str | None:
     return None
 
 
-def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Table:
+def _explode(table: LogTable, by: str, columns: Columns, bare: bool = False) -> LogTable:
     """A row for each entry of the lists in a column; with `bare`, the fields of its entries are columns themselves."""
     lengths = list_lengths(table.column(by))
     ends = [_column_of(role, table, columns) for role in ENDS]
@@ -110,7 +110,7 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
             numbered[role] = numbers
     types = {name: kind.value_type if _is_list(kind) else kind for name, kind in table.types.items()}
     types = {name: pa.int64() for name in numbered} | types
-    exploded = Table(
+    exploded = LogTable(
         table.source,
         types,
         len(row),
@@ -122,19 +122,19 @@ def _explode(table: Table, by: str, columns: Columns, bare: bool = False) -> Tab
     return _taken_apart(exploded, {by: _fields(exploded, by, prefix="")}) if bare else exploded
 
 
-def _spread(table: Table, lists: bool = True, room: int = DEEPEST) -> Table:
+def _spread(table: LogTable, lists: bool = True, room: int = DEEPEST_VALUE) -> LogTable:
     """Records and, if asked, vectors as columns, until every cell holds one value; what is too large stays whole."""
     nested: dict[str, list[Part]] = {}
     for name, kind in table.types.items():
         if not pa.types.is_struct(kind) and not (lists and _is_list(kind)):
             continue
-        whole = lists and room == DEEPEST and _width(table.column(name)) > WIDEST
+        whole = lists and room == DEEPEST_VALUE and _width(table.column(name)) > WIDEST_CELL
         if not whole and (parts := list(_parts(table, name, kind))):
             nested[name] = parts
     return _spread(_taken_apart(table, nested), lists, room - 1) if nested and room else table
 
 
-def _width(column: pa.ChunkedArray, room: int = DEEPEST) -> int:
+def _width(column: pa.ChunkedArray, room: int = DEEPEST_VALUE) -> int:
     """How many values a cell holds, a list whose length varies being one."""
     if pa.types.is_struct(column.type) and room:
         return sum(_width(pc.struct_field(column, [i]), room - 1) for i in range(column.type.num_fields))
@@ -155,22 +155,22 @@ def _flattened(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pc.list_flatten(chunk) for chunk in column.chunks], column.type.value_type)
 
 
-def _parts(table: Table, name: str, kind: pa.DataType) -> Iterator[Part]:
+def _parts(table: LogTable, name: str, kind: pa.DataType) -> Iterator[Part]:
     """Name, type and values of each part of a column's cells; none if each cell is one value."""
     if pa.types.is_struct(kind):
         yield from _fields(table, name, prefix=f"{name}.")
     elif _is_list(kind):
         width = _common_length(table.column(name))
-        for i in range(width if width <= WIDEST else 0):
+        for i in range(width if width <= WIDEST_CELL else 0):
             yield f"{name}.{i}" if width > 1 else name, kind.value_type, lambda c, i=i: pc.list_element(c, i)  # type: ignore[misc]
 
 
-def _fields(table: Table, name: str, prefix: str) -> list[Part]:
+def _fields(table: LogTable, name: str, prefix: str) -> list[Part]:
     fields = list(table.types[name])
     return [(f"{prefix}{f.name}", f.type, lambda c, i=i: pc.struct_field(c, [i])) for i, f in enumerate(fields)]  # type: ignore[misc]
 
 
-def _taken_apart(table: Table, nested: Mapping[str, list[Part]]) -> Table:
+def _taken_apart(table: LogTable, nested: Mapping[str, list[Part]]) -> LogTable:
     """The same table with some columns replaced by their parts."""
     types: dict[str, pa.DataType] = {}
     origin: dict[str, tuple[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}

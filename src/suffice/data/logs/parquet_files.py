@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import LogFormat
 
@@ -23,7 +23,7 @@ class Parquet(LogFormat):
     writes: ClassVar[bool] = True
     in_pieces: ClassVar[bool] = True
 
-    def open(self, path: Path, text: Collection[str]) -> Table:
+    def open(self, path: Path, text: Collection[str]) -> LogTable:
         """See `LogFormat`."""
         return Dataset(str(path), (path,)).table()
 

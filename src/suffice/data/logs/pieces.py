@@ -19,15 +19,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from suffice.data.encoding.columns import ENDS, KNOWN, Columns
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.nesting import list_lengths, lists_of_steps
-from suffice.data.logs.reading import HowToRead, flat_table
+from suffice.data.logs.reading import ReadOptions, flat_table
 from suffice.errors import LogError
 from suffice.kernels.array_types import Mask, UInt64
 
-HEAD = 1000  # rows that show what the columns are
-USUAL = 8  # columns of a log; of wider ones pieces have fewer rows
+FIRST_ROWS = 1000  # rows that show what the columns are
+USUAL_COLUMNS = 8  # columns of a log; of wider ones pieces have fewer rows
 
 
 class Extent(NamedTuple):
@@ -41,7 +41,7 @@ class Extent(NamedTuple):
     seen: UInt64  # [episodes] what ids are known again by; empty if they grow
 
     @classmethod
-    def together(cls, parts: Sequence[Extent], name: str) -> Extent:
+    def combine(cls, parts: Sequence[Extent], name: str) -> Extent:
         """Of a whole log, from its parts in order; refuses episodes whose rows do not lie together."""
         parts = [part for part in parts if part.episodes]
         if not parts:
@@ -80,14 +80,14 @@ class Pieces:
     rows: int  # of a piece, about
 
     @classmethod
-    def of(cls, dataset: Dataset, how: HowToRead, decisions: int) -> Pieces:
+    def of(cls, dataset: Dataset, how: ReadOptions, decisions: int) -> Pieces:
         """Find the columns as they are found when a log is read as a whole, by its first rows."""
-        for _, head in dataset.batches(0, len(dataset.units), dataset.schema.names, HEAD):
+        for _, head in dataset.batches(0, len(dataset.units), dataset.schema.names, FIRST_ROWS):
             if len(head):
                 break
         else:
             raise LogError(f"{dataset.name}: there are columns but no rows; a log has one row per decision")
-        opened = Table.of(head, dataset.name, dataset.place)
+        opened = LogTable.of(head, dataset.name, dataset.place)
         _, columns, _ = flat_table(opened, how)
         lists = lists_of_steps(opened, columns)
         wanted = [lists, *(columns.observations or ())]
@@ -98,7 +98,7 @@ class Pieces:
                 f"{dataset.name}: the episode ids lie within lists or records, and the log is too large to read as a "
                 "whole; give them a column of their own, or raise --memory"
             )
-        rows = decisions * dataset.rows // dataset.decisions * USUAL // max(USUAL, len(read))
+        rows = decisions * dataset.rows // dataset.decisions * USUAL_COLUMNS // max(USUAL_COLUMNS, len(read))
         return cls(dataset, columns, tuple(read), lists, max(1, rows))
 
     @property
@@ -135,13 +135,13 @@ class Pieces:
         """[rows] of each row."""
         return np.ones(len(table), np.int64) if self.lists is None else list_lengths(table.column(self.lists))
 
-    def tables(self, begin: int, end: int) -> Iterator[Table]:
+    def tables(self, begin: int, end: int) -> Iterator[LogTable]:
         """The pieces of the part that begins in units begin..end−1."""
         for first, table, _ in self._whole(begin, end, self.read):
             yield self._opened(first, table)
 
-    def _opened(self, first: int, table: pa.Table) -> Table:
-        opened = Table.of(table, self.dataset.name)
+    def _opened(self, first: int, table: pa.Table) -> LogTable:
+        opened = LogTable.of(table, self.dataset.name)
         return replace(opened, place=lambda row: self.dataset.place(first + row), part=True)
 
     def _bounds(self) -> tuple[str, ...]:
@@ -170,13 +170,13 @@ class Pieces:
             last = int(places[-1]) if len(places) and not len(others) else 0
             if begins[last] and sum(len(begun) for _, begun in kept) + last - low >= max(self.rows // 2, 1):
                 kept.append((table[low:last], begins[low:last]))
-                yield at, *_together(kept)
+                yield at, *_combine(kept)
                 at, low, kept = first + last, last, []
             kept.append((table[low:high], begins[low:high]))
             if len(others):
                 break
         if any(len(begun) for _, begun in kept):
-            yield at, *_together(kept)
+            yield at, *_combine(kept)
 
     def _last_of(self, begin: int) -> pa.Table | None:
         """The row before a unit, by which it shows whether an episode goes on; None if there is none to ask."""
@@ -216,12 +216,12 @@ def _joined(parts: list[UInt64]) -> UInt64:
     return joined
 
 
-def _together(kept: Sequence[tuple[pa.Table, Mask]]) -> tuple[pa.Table, Mask]:
+def _combine(kept: Sequence[tuple[pa.Table, Mask]]) -> tuple[pa.Table, Mask]:
     tables, begins = zip(*kept, strict=True)
     return pa.concat_tables(tables), np.concatenate(begins)
 
 
-def _are_inside(table: Table, ids: str | None, lists: str | None) -> bool:
+def _are_inside(table: LogTable, ids: str | None, lists: str | None) -> bool:
     """Whether ids are part of another column; rows that are episodes without ids are numbered."""
     if ids is None or ids in table.names:
         return ids is not None and bool(pa.types.is_nested(table.types[ids]))

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.encoding.columns import Columns
-from suffice.data.encoding.tables import Coded, NothingKeptError, Table, V
+from suffice.data.encoding.tables import Coded, LogTable, NothingKeptError, V
 from suffice.data.encoding.values import EXACT, MISSING, flag, integer
 from suffice.data.episodes import MAX_EPISODES
 from suffice.errors import LogError
@@ -25,10 +25,10 @@ from suffice.kernels.array_types import Codes, Float, Int64, Mask
 NOT_A_WEIGHT = "a weight is the number of episodes one stands for; list an observation of that name with --observations"
 
 MOST_ROWS = (1 << 31) - 1  # of a table: they are numbered in 32 bits
-MAX_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
+MAX_GRID_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
 
 
-class TooLargeError(LogError):
+class GridTooLargeError(LogError):
     """More cells than there is room for."""
 
 
@@ -57,7 +57,7 @@ class TruncatedError(LogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowPositions:
     """The episode and step of each row, and the length of each episode."""
 
     episode: Codes  # [rows] place of the episode among the sorted ids
@@ -69,7 +69,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GridLayout:
     """What is kept of a log, and the cell of each kept row in the [H, N] grid of decisions."""
 
     horizon: int  # H
@@ -101,7 +101,7 @@ class Layout:
         return steps
 
 
-def place_rows(table: Table, columns: Columns, first_step: int | None = None) -> Rows:
+def place_rows(table: LogTable, columns: Columns, first_step: int | None = None) -> RowPositions:
     """Number episodes and steps, these from 0 or 1 as the log does; refuse a step that is there twice or not at all."""
     if table.rows > MOST_ROWS:
         table.refuse(f"{table.rows:,} rows are too many for one table; divide the log into several files")
@@ -117,7 +117,7 @@ def place_rows(table: Table, columns: Columns, first_step: int | None = None) ->
         order = np.argsort(episode, kind="stable")
         step = np.empty(len(episode), np.int32)
         step[order] = np.arange(len(order)) - begin[episode[order]]
-        return Rows(episode, step, ids, length, sorted=False)
+        return RowPositions(episode, step, ids, length, sorted=False)
     coded = table.encode(columns.step, integer)
     steps = np.array(coded.values, dtype=np.int64)
     first = int(steps.min()) if first_step is None else first_step
@@ -131,10 +131,10 @@ def place_rows(table: Table, columns: Columns, first_step: int | None = None) ->
     filled[np.minimum(slot, table.rows - 1)] = True
     if not filled.all() or (step >= length.astype(np.int32)[episode]).any():
         _refuse_steps(table, columns.step, episode, steps[coded.codes], ids, first)
-    return Rows(episode, step, ids, length, bool((slot[1:] < slot[:-1]).any()), first)
+    return RowPositions(episode, step, ids, length, bool((slot[1:] < slot[:-1]).any()), first)
 
 
-def _number_episodes(table: Table, name: str) -> tuple[Codes, pa.Array]:
+def _number_episodes(table: LogTable, name: str) -> tuple[Codes, pa.Array]:
     """The place of each row's episode among the sorted ids, and the ids: integers, or else text by code point."""
     raw, ids = table.distinct(name)
     if pa.types.is_floating(ids.type) or pa.types.is_decimal(ids.type):
@@ -156,7 +156,7 @@ def _number_episodes(table: Table, name: str) -> tuple[Codes, pa.Array]:
     return place[raw], ids.take(order)
 
 
-def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.Array, first: int) -> NoReturn:
+def _refuse_steps(table: LogTable, name: str, episode: Codes, step: Int64, ids: pa.Array, first: int) -> NoReturn:
     """Say what is wrong with the steps of the first episode in which they are."""
     order = np.lexsort((step, episode))
     episode, step = episode[order], step[order]
@@ -174,8 +174,8 @@ def _refuse_steps(table: Table, name: str, episode: Codes, step: Int64, ids: pa.
 
 
 def lay_out(
-    table: Table, rows: Rows, horizon: int | None, columns: Columns, drop: bool, room: int | None = None
-) -> Layout:
+    table: LogTable, rows: RowPositions, horizon: int | None, columns: Columns, drop: bool, room: int | None = None
+) -> GridLayout:
     """Cut to the horizon; drop or refuse the episodes that were truncated before it."""
     longest = int(rows.length.max())
     horizon = longest if horizon is None else horizon
@@ -190,19 +190,19 @@ def lay_out(
         )
         nothing.longest = longest
         raise nothing
-    if (cells := (horizon + 1) * np.count_nonzero(~early)) > MAX_CELLS:
+    if (cells := (horizon + 1) * np.count_nonzero(~early)) > MAX_GRID_CELLS:
         table.refuse(
             f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding; say --horizon"
         )
     if room is not None and cells > room:
-        raise TooLargeError(f"{table.source}: padded to {horizon} decisions it does not fit into memory")
+        raise GridTooLargeError(f"{table.source}: padded to {horizon} decisions it does not fit into memory")
     kept = (rows.step < horizon) & ~early[rows.episode] if early.any() or longest > horizon else None
     step, episode = (rows.step, rows.episode) if kept is None else (rows.step[kept], rows.episode[kept])
     column = np.cumsum(~early) - 1
-    return Layout(horizon, ~early, kept, step.astype(np.int64) * (column[-1] + 1) + column[episode])
+    return GridLayout(horizon, ~early, kept, step.astype(np.int64) * (column[-1] + 1) + column[episode])
 
 
-def _truncated(table: Table, columns: Columns, rows: Rows) -> Mask:
+def _truncated(table: LogTable, columns: Columns, rows: RowPositions) -> Mask:
     """[episodes] whether it was cut off: so marked or, where ends are marked, without any.
 
     What is terminated came to its end, whatever else is marked. Where `truncated` alone is marked, and episodes have
@@ -228,12 +228,12 @@ def _ends(columns: Columns) -> list[str]:
     return [name for name in (columns.terminated, columns.truncated, columns.done) if name is not None]
 
 
-def _flags(table: Table, name: str) -> Mask:
+def _flags(table: LogTable, name: str) -> Mask:
     column = table.encode(name, flag)
     return np.array(column.values)[column.codes]
 
 
-def read_weights(table: Table, name: str, rows: Rows) -> Int64:
+def read_weights(table: LogTable, name: str, rows: RowPositions) -> Int64:
     """[episodes] how many each stands for."""
     column = table.encode(name, _positive)
     of_episode = np.empty(len(rows.length), dtype=column.codes.dtype)
@@ -248,7 +248,7 @@ def read_weights(table: Table, name: str, rows: Rows) -> Int64:
     return weight
 
 
-def read_propensities(table: Table, name: str, layout: Layout) -> Float:
+def read_propensities(table: LogTable, name: str, layout: GridLayout) -> Float:
     """[H+1, N] the probability with which each logged action was chosen; 1 where none was."""
     chances = table.numbers(name, "a propensity is a number")
     text = "a propensity is the probability with which the logged action was chosen, above 0 and at most 1"

@@ -17,10 +17,10 @@ from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, Value, smallest_ui
 from suffice.data.encoding.binning import Binning, Bins
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, text_columns
 from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest
-from suffice.data.encoding.tables import Coded, Table, V
+from suffice.data.encoding.tables import Coded, LogTable, V
 from suffice.data.episodes import Episodes
 from suffice.data.logs.nesting import unnest
-from suffice.data.logs.placement import Layout, Rows, lay_out, place_rows, read_propensities, read_weights
+from suffice.data.logs.placement import GridLayout, RowPositions, lay_out, place_rows, read_propensities, read_weights
 from suffice.data.logs.sources import open_table
 from suffice.errors import SettingsError
 from suffice.kernels.array_types import Codes, Float, Int64, Mask
@@ -48,7 +48,7 @@ NOTHING_LOST = Lost()
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReadReport:
     """What happened while a log was read."""
 
     rows: int
@@ -83,7 +83,7 @@ MANY_VALUES = 50  # of a numeric column, from which on bins are advised
 
 
 @dataclass(frozen=True, slots=True)
-class HowToRead:
+class ReadOptions:
     """What is said about a log besides where it is."""
 
     encoder: EncoderRequest = field(default_factory=EncoderRequest)
@@ -112,7 +112,7 @@ def read_log(
     drop_truncated: bool = False,
     max_values: int = 1000,
     bins: Mapping[str, Binning] | None = None,
-) -> tuple[Episodes, Report]:
+) -> tuple[Episodes, ReadReport]:
     """Read a log into Episodes: a file, a table or arrays in memory, a dataset (`sources` has them all).
 
     `bins` gives numeric columns a number of bins with equally many rows, or else edges, `EqualWidth(8)`, or the `Bins`
@@ -125,15 +125,15 @@ def read_log(
     (<Episodes: 2 of up to 2 decisions, 6 distinct steps>, {'action': 2, 'observation': 2, 'reward': 3})
     """
     request = EncoderRequest.of(columns, bins, like)
-    return read_as(source, HowToRead(request, horizon, schema, drop_truncated, max_values))
+    return read_as(source, ReadOptions(request, horizon, schema, drop_truncated, max_values))
 
 
-def read_as(source: object, how: HowToRead) -> tuple[Episodes, Report]:
+def read_as(source: object, how: ReadOptions) -> tuple[Episodes, ReadReport]:
     """The same, for who knows how."""
     return read_table(open_table(source, text_columns(how.encoder.columns, how.schema)), how)
 
 
-def flat_table(opened: Table, how: HowToRead) -> tuple[Table, Columns, tuple[str, ...]]:
+def flat_table(opened: LogTable, how: ReadOptions) -> tuple[LogTable, Columns, tuple[str, ...]]:
     """A log with one row per decision and one value per cell, its columns by their roles, and what is worth a note."""
     named, like = how.encoder.columns, how.encoder.like
     table = unnest(opened, named if like is None else named.over(like))
@@ -143,7 +143,7 @@ def flat_table(opened: Table, how: HowToRead) -> tuple[Table, Columns, tuple[str
     return table, *find_columns(table, named, how.schema, how.drop_truncated)
 
 
-def read_table(opened: Table, how: HowToRead) -> tuple[Episodes, Report]:
+def read_table(opened: LogTable, how: ReadOptions) -> tuple[Episodes, ReadReport]:
     """The episodes of an open log."""
     table, columns, notes = flat_table(opened, how)
     rows = place_rows(table, columns, how.first_step)
@@ -165,7 +165,7 @@ def read_table(opened: Table, how: HowToRead) -> tuple[Episodes, Report]:
     return episodes, report
 
 
-def _counts(rows: Rows, layout: Layout, weight: Int64 | None) -> Int64:
+def _counts(rows: RowPositions, layout: GridLayout, weight: Int64 | None) -> Int64:
     """[rows] how many episodes each row belongs to: none, if it is cut off or left out."""
     counts = np.ones(len(rows.step), np.int64) if weight is None else weight[rows.episode]
     return counts if layout.rows is None else counts * layout.rows
@@ -186,7 +186,7 @@ def doubtful_values(values: Mapping[str, Collection[Value]], rows: int) -> Itera
             yield f"column {name!r} has {told}; try --bin {name}=8"
 
 
-def _lost(rows: Rows, layout: Layout, encoded: Encoded) -> Lost:
+def _lost(rows: RowPositions, layout: GridLayout, encoded: Encoded) -> Lost:
     rewards = np.abs(np.array(encoded.reward.values))
 
     def total(part: Mask | slice) -> float:
@@ -199,11 +199,13 @@ def _lost(rows: Rows, layout: Layout, encoded: Encoded) -> Lost:
     return Lost(int(cut), total(kept & ~layout.rows), total(kept))
 
 
-def _report(encoder: Encoder, rows: Rows, layout: Layout, encoded: Encoded, notes: tuple[str, ...]) -> Report:
+def _report(
+    encoder: Encoder, rows: RowPositions, layout: GridLayout, encoded: Encoded, notes: tuple[str, ...]
+) -> ReadReport:
     columns = encoder.columns
     assert columns.action is not None and columns.reward is not None  # they were found
     coded = {columns.action: encoded.action, **encoded.features}
-    return Report(
+    return ReadReport(
         rows=len(rows.step),
         episodes=layout.n,
         horizon=layout.horizon,
@@ -222,7 +224,7 @@ def _report(encoder: Encoder, rows: Rows, layout: Layout, encoded: Encoded, note
     )
 
 
-def _alphabet_seen(layout: Layout, encoded: Encoded) -> Alphabet:
+def _alphabet_seen(layout: GridLayout, encoded: Encoded) -> Alphabet:
     def seen(column: Coded[V]) -> tuple[V, ...]:
         return tuple(column.values[code] for code in layout.used(column))
 
@@ -235,7 +237,7 @@ def _alphabet_seen(layout: Layout, encoded: Encoded) -> Alphabet:
 
 
 def _encode_steps(
-    table: Table, columns: Columns, layout: Layout, alphabet: Alphabet, encoded: Encoded
+    table: LogTable, columns: Columns, layout: GridLayout, alphabet: Alphabet, encoded: Encoded
 ) -> tuple[Codes, Codes, Codes]:
     """The [H+1, N] codes of action, observation and reward; special symbols where no row says otherwise."""
     action, observation, reward = encoded.action, encoded.observation, encoded.reward
@@ -251,7 +253,7 @@ def _encode_steps(
 
 
 def _recode(
-    table: Table, names: Sequence[str], layout: Layout, column: Coded[V], symbols: Sequence[V], special: int
+    table: LogTable, names: Sequence[str], layout: GridLayout, column: Coded[V], symbols: Sequence[V], special: int
 ) -> Codes:
     """From the codes of a column to those of the alphabet, where `special` symbols come first."""
     known = {symbol: code for code, symbol in enumerate(symbols, start=special)}
@@ -269,7 +271,7 @@ def _recode(
 
 
 def _refuse_undeclared(
-    table: Table, row: int, names: Sequence[str], value: object, symbols: Sequence[object]
+    table: LogTable, row: int, names: Sequence[str], value: object, symbols: Sequence[object]
 ) -> NoReturn:
     """Name the one column whose value is not in the schema or, where each is, their combination."""
     values = value if isinstance(value, tuple) else (value,)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.encoding.columns import ENDS, KNOWN
-from suffice.data.encoding.tables import Table
+from suffice.data.encoding.tables import LogTable
 from suffice.data.encoding.values import flag
 from suffice.data.logs.arrays import first_line, table_of_arrays, table_of_rows
 from suffice.data.logs.files import open_file
@@ -25,10 +25,14 @@ from suffice.data.logs.steps import column_name, leaves, named, table_of_steps
 from suffice.errors import LogError, MissingError
 
 MINARI = "minari:"  # before the id of a dataset, where a file could stand
-PARTS = {"observation": ("observations", "observation", "obs"), "action": KNOWN["action"], "reward": KNOWN["reward"]}
+STEP_KEYS = {
+    "observation": ("observations", "observation", "obs"),
+    "action": KNOWN["action"],
+    "reward": KNOWN["reward"],
+}
 
 
-def open_table(source: object, text: Collection[str] = ()) -> Table:
+def open_table(source: object, text: Collection[str] = ()) -> LogTable:
     """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
     table = _open(source, text)
     if not table.types:
@@ -38,7 +42,7 @@ def open_table(source: object, text: Collection[str] = ()) -> Table:
     return table
 
 
-def _open(source: Any, text: Collection[str]) -> Table:
+def _open(source: Any, text: Collection[str]) -> LogTable:
     if isinstance(source, str | Path):
         if str(source).startswith(MINARI):
             return _of_dataset(_load_minari(str(source)[len(MINARI) :]), str(source))
@@ -46,7 +50,7 @@ def _open(source: Any, text: Collection[str]) -> Table:
     name = f"the {type(source).__name__}"
     if hasattr(source, "__arrow_c_stream__"):
         with _asking(name):
-            return Table.of(pa.RecordBatchReader.from_stream(source).read_all(), name)
+            return LogTable.of(pa.RecordBatchReader.from_stream(source).read_all(), name)
     if hasattr(source, "with_format"):
         return _of_hugging_face(source, name)
     if hasattr(source, "collect"):
@@ -54,7 +58,7 @@ def _open(source: Any, text: Collection[str]) -> Table:
     if hasattr(source, "iterate_episodes") or hasattr(source, "episodes"):
         return _of_dataset(source, name)
     if isinstance(source, Mapping):
-        return Table.of(table_of_arrays(source, name), name)
+        return LogTable.of(table_of_arrays(source, name), name)
     if isinstance(source, Sequence) and not isinstance(source, bytes | bytearray | memoryview):
         return _of_list(source, name)
     raise LogError(
@@ -74,14 +78,14 @@ def _asking(name: str) -> Iterator[None]:
         raise LogError(f"{name} cannot be read ({first_line(error)}); convert it, or write it to a file") from error
 
 
-def _of_hugging_face(dataset: Any, name: str) -> Table:
+def _of_hugging_face(dataset: Any, name: str) -> LogTable:
     """With the rows that were selected, in their order."""
     if isinstance(dataset, Mapping):
         raise LogError(f"{name} has several tables ({', '.join(map(str, dataset))}); give one of them")
     if not hasattr(dataset, "__len__"):
         raise LogError(f"{name} comes a row at a time; give all its rows, as list() has them")
     with _asking(name):
-        return Table.of(dataset.with_format("arrow")[:], name)
+        return LogTable.of(dataset.with_format("arrow")[:], name)
 
 
 def _load_minari(name: str) -> Any:
@@ -101,7 +105,7 @@ def _load_minari(name: str) -> Any:
 # ---------------------------------------------------------------- episodes
 
 
-def _of_dataset(dataset: Any, source: str) -> Table:
+def _of_dataset(dataset: Any, source: str) -> LogTable:
     """Episodes that are objects with arrays in them."""
     with _asking(source):
         return _of_objects(
@@ -109,19 +113,19 @@ def _of_dataset(dataset: Any, source: str) -> Table:
         )
 
 
-def _of_objects(episodes: Sequence[Any], source: str) -> Table:
+def _of_objects(episodes: Sequence[Any], source: str) -> LogTable:
     parts = [_steps_of_object(episode, f"{source}: episode {i}", i) for i, episode in enumerate(episodes)]
     kept = [part for part in parts if len(part["step"])]
     if not kept:
         raise LogError(f"{source}: there are no episodes with a step in them")
     notes = (f"{empty:,} episodes without a step were left out",) if (empty := len(parts) - len(kept)) else ()
-    return replace(Table.of(_joined(kept, source), source), notes=notes)
+    return replace(LogTable.of(_joined(kept, source), source), notes=notes)
 
 
 def _steps_of_object(episode: Any, place: str, number: int) -> dict[str, Any]:
     """The columns of one episode: n steps, of which what is seen after the last is left out."""
     found: dict[str, Any] = {}
-    for role, names in PARTS.items():
+    for role, names in STEP_KEYS.items():
         if (values := _first(episode, names)) is None:
             raise LogError(f"{place} has no {names[0]}; an episode has observations, actions and rewards")
         found[role] = values
@@ -186,15 +190,15 @@ def _joined(parts: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
     return table_of_arrays(columns, source)
 
 
-def _of_list(items: Sequence[Any], source: str) -> Table:
+def _of_list(items: Sequence[Any], source: str) -> LogTable:
     """Rows or whole episodes by name, or episodes that are lists of steps."""
     if not items:
         raise LogError(f"{source}: there are no episodes in it")
     if all(isinstance(item, Mapping) for item in items):
-        return Table.of(table_of_rows(items, source), source)
-    if all(any(hasattr(item, name) for name in PARTS["reward"]) for item in items):
+        return LogTable.of(table_of_rows(items, source), source)
+    if all(any(hasattr(item, name) for name in STEP_KEYS["reward"]) for item in items):
         with _asking(source):
             return _of_objects(items, source)
     if any(items) and all(isinstance(i, list | tuple) and all(isinstance(s, Mapping) for s in i) for i in items):
-        return Table.of(table_of_rows([{"steps": item} for item in items], source), source)
-    return Table.of(table_of_steps(items, source), source)
+        return LogTable.of(table_of_rows([{"steps": item} for item in items], source), source)
+    return LogTable.of(table_of_steps(items, source), source)

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from suffice.data.alphabet import unboxed
 from suffice.data.encoding.columns import KNOWN
-from suffice.data.logs.arrays import DEEPEST, FLAT, table_of_arrays
+from suffice.data.logs.arrays import DEEPEST_VALUE, FLAT, table_of_arrays
 from suffice.errors import LogError
 
-STEP = ("observation", "action", "reward")
+STEP_PARTS = ("observation", "action", "reward")
 STEP_FORM = "(observation, action, reward)"
 COUNTED = ("episode", "step")
 
@@ -25,7 +25,7 @@ Path = tuple[Any, ...]
 Taker = Callable[[Any, list[Any]], None]  # appends all parts of a value to a list
 
 
-class Steps:
+class StepColumns:
     """The columns of a log, which grow a step at a time; what is added may change afterwards."""
 
     def __init__(self, source: str) -> None:
@@ -72,7 +72,7 @@ def _packed(values: list[Any]) -> Any:
 
 def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
     """From lists of (observation, action, reward)."""
-    steps = Steps(source)
+    steps = StepColumns(source)
     for number, episode in enumerate(episodes):
         if not isinstance(episode, list | tuple):
             raise LogError(f"{source}: episode {number} is {_shown(episode)}, not a list of {STEP_FORM}")
@@ -87,7 +87,7 @@ def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
 def named(role: str, values: Any) -> Path:
     """What the parts of an observation have before their names: nothing, if those are free."""
     taken = {name for names in KNOWN.values() for name in names}
-    free = role == STEP[0] and isinstance(values, Mapping) and not taken & set(values)
+    free = role == STEP_PARTS[0] and isinstance(values, Mapping) and not taken & set(values)
     return () if free else (role,)
 
 
@@ -116,16 +116,16 @@ def _distinct(paths: Sequence[Path], place: str) -> list[str]:
 
 
 def _leaves_of_step(step: Any, place: str) -> Iterable[tuple[Path, Any]]:
-    if not isinstance(step, list | tuple) or len(step) != len(STEP):
+    if not isinstance(step, list | tuple) or len(step) != len(STEP_PARTS):
         raise LogError(f"{place}: a step is {STEP_FORM}, not {_shown(step)}")
-    for name, value in zip(STEP, step, strict=True):
-        yield from leaves(named(name, value), _plain_parts(value, place, DEEPEST))
+    for name, value in zip(STEP_PARTS, step, strict=True):
+        yield from leaves(named(name, value), _plain_parts(value, place, DEEPEST_VALUE))
 
 
 def _plain_parts(value: Any, place: str, room: int) -> Any:
     """Arrays and lists as tuples, numbers as Python's own."""
     if not room:
-        raise LogError(f"{place}: more than {DEEPEST} lists and records within one another; flatten it")
+        raise LogError(f"{place}: more than {DEEPEST_VALUE} lists and records within one another; flatten it")
     if isinstance(value, Mapping):
         return {key: _plain_parts(part, place, room - 1) for key, part in value.items()}
     if isinstance(value, np.ndarray) and value.ndim:

@@ -25,11 +25,13 @@ from suffice.evidence.bounds import FISHER_EXACT
 from suffice.evidence.events import Event
 from suffice.evidence.language_counts import LanguageCounts, simple_events
 from suffice.evidence.languages import Family, Patterns, Words
-from suffice.evidence.word_counts import BackwardAutomaton, Level
+from suffice.evidence.word_counts import BackwardAutomaton, BooleanLevel
 from suffice.kernels.array_types import Array
 
 MEMORY = 2 << 30  # bytes for the membership rows of a family
-CLOSE = 1e-12  # doubles: closer probabilities are equal, and pairs this near to the closest are computed again exactly
+EQUAL_PROBABILITIES = (
+    1e-12  # doubles: closer probabilities are equal, and pairs this near to the closest are computed again exactly
+)
 MAX_FRONTIER = 300_000  # prefixes of two states that are followed together
 
 Letter = tuple[int, int, int]
@@ -48,7 +50,7 @@ class Closest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Futures:
+class LanguageProbabilities:
     """The languages of a family in one layer: their probabilities from each state."""
 
     layer: int
@@ -74,7 +76,7 @@ def letter_of(letters: Any, action: Any, observation: Any, reward: Any) -> NDArr
     return np.array([place[step] for step in steps], np.intp)
 
 
-def futures(minimal: Minimal, family: Family) -> Iterator[Futures]:
+def futures(minimal: Minimal, family: Family) -> Iterator[LanguageProbabilities]:
     """The languages of a family, layer by layer from the last to the first that has something to compare."""
     if minimal.telling:
         raise SettingsError(minimal.telling.sentence)
@@ -84,7 +86,9 @@ def futures(minimal: Minimal, family: Family) -> Iterator[Futures]:
     return (_simple if family.is_simple else _general)(minimal, family, patterns, letters)
 
 
-def _simple(minimal: Minimal, family: Family, patterns: Patterns, letters: list[NDArray[np.intp]]) -> Iterator[Futures]:
+def _simple(
+    minimal: Minimal, family: Family, patterns: Patterns, letters: list[NDArray[np.intp]]
+) -> Iterator[LanguageProbabilities]:
     """j = k = 1: patterns ahead, at the next step, at the last."""
     ahead = last = np.zeros((1, patterns.count), object if minimal.rational else float)
     for t in range(minimal.horizon, 0, -1):
@@ -96,12 +100,12 @@ def _simple(minimal: Minimal, family: Family, patterns: Patterns, letters: list[
         last = following if length == 1 else np.add.reduceat(p * last[arrows.target], starts)
         columns = following if length == 1 else np.concatenate([ahead, following, last], axis=1)
         size, event = family.size(patterns.formal, length), simple_events(patterns, length)
-        yield Futures(t, size, columns, event, minimal.alphabet)
+        yield LanguageProbabilities(t, size, columns, event, minimal.alphabet)
 
 
 def _general(
     minimal: Minimal, family: Family, patterns: Patterns, letters: list[NDArray[np.intp]]
-) -> Iterator[Futures]:
+) -> Iterator[LanguageProbabilities]:
     """Any j and k: the distribution of each state's membership rows, which a letter carries one step back."""
     words = Words(patterns.count, min(family.j, minimal.horizon))
     automaton = BackwardAutomaton(patterns.member, words, MEMORY)
@@ -119,17 +123,17 @@ def _general(
         used = sorted({row for mine in rows for row in mine})
         share = np.array([[float(mine.get(row, 0)) for row in used] for mine in rows])
         columns = words.languages(length)
-        level = Level.reaching(automaton.rows[used][:, columns], columns, family.k, MEMORY)
+        level = BooleanLevel.reaching(automaton.rows[used][:, columns], columns, family.k, MEMORY)
         probabilities = np.stack([level.weigh(np.arange(len(used)), mine) for mine in share])
         event = _event_of(level, words, patterns)
-        yield Futures(t, family.size(patterns.formal, length), probabilities, event, minimal.alphabet)
+        yield LanguageProbabilities(t, family.size(patterns.formal, length), probabilities, event, minimal.alphabet)
 
 
-def _event_of(level: Level, words: Words, patterns: Patterns) -> Callable[[int], Event]:
+def _event_of(level: BooleanLevel, words: Words, patterns: Patterns) -> Callable[[int], Event]:
     return lambda column: level.event(column, lambda word: words.word(word, patterns.pattern))
 
 
-def closest_in(found: Futures) -> Closest | None:
+def closest_in(found: LanguageProbabilities) -> Closest | None:
     """The two states of a layer that the languages tell apart worst; None if there is only one."""
     exact = found.probabilities
     if len(exact) < 2:
@@ -139,10 +143,10 @@ def closest_in(found: Futures) -> Closest | None:
     for q in range(1, len(table)):
         gaps[q, :q] = np.abs(table[q] - table[:q]).max(axis=1, initial=0.0)
     best: Closest | None = None
-    for q, p in np.argwhere(gaps <= gaps.min() + CLOSE):
+    for q, p in np.argwhere(gaps <= gaps.min() + EQUAL_PROBABILITIES):
         differences = np.abs(exact[q] - exact[p])
         if exact.dtype != object:
-            differences[differences <= CLOSE] = 0.0
+            differences[differences <= EQUAL_PROBABILITIES] = 0.0
         event = int(np.argmax(differences)) if len(differences) else -1
         distance = differences[event] if event >= 0 else 0
         if best is None or distance < best.distance:

@@ -31,7 +31,7 @@ from suffice.kernels.array_types import Array, Int64
 from suffice.planning.controller import Controller
 
 TOLERANCE = 1e-9  # doubles: probabilities closer than this are taken for equal
-SMALL = 20_000  # beliefs up to which arithmetic is rational
+RATIONAL_BELIEFS = 20_000  # beliefs up to which arithmetic is rational
 MAX_BELIEFS = 500_000
 
 
@@ -163,7 +163,7 @@ def minimal_rdp(model: FiniteModel, horizon: int, policy: Controller | None = No
     try:
         arithmetic: type[_Rational] | type[_Double] = _Rational
         found = _Search(model, policy, arithmetic(), rewards_seen=True).run(horizon)
-    except _TooLargeError:
+    except _NotRationalError:
         arithmetic = _Double
         found = _Search(model, policy, arithmetic(), rewards_seen=True).run(horizon)
     if telling := _first_telling(found):
@@ -171,7 +171,7 @@ def minimal_rdp(model: FiniteModel, horizon: int, policy: Controller | None = No
     return replace(found, telling=telling)
 
 
-class _TooLargeError(Exception):
+class _NotRationalError(Exception):
     """For rational arithmetic."""
 
 
@@ -186,7 +186,7 @@ THE_END: Node = (0, ())
 class _Rational:
     """Exact arithmetic: weights are whole numbers without a common divisor, probabilities are fractions."""
 
-    limit = SMALL
+    limit = RATIONAL_BELIEFS
 
     def weights(self, probabilities: Sequence[Fraction]) -> list[Any]:
         """Whole numbers over one denominator."""
@@ -207,7 +207,7 @@ class _Rational:
         return p
 
     def refuse(self) -> Exception:
-        return _TooLargeError()
+        return _NotRationalError()
 
 
 class _Double:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.domains.exact.distances import CLOSE, Futures
+from suffice.domains.exact.distances import EQUAL_PROBABILITIES, LanguageProbabilities
 from suffice.domains.exact.minimal import Minimal
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.measures import Contrast
@@ -86,7 +86,7 @@ def sufficient(
     return None if m is None else 2 * m / share
 
 
-def likely(met: list[Candidate], futures: Futures, delta: float) -> dict[str, float | None]:
+def likely(met: list[Candidate], futures: LanguageProbabilities, delta: float) -> dict[str, float | None]:
     """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest.
 
     By every bound; None where a bound does not say.
@@ -120,7 +120,7 @@ def _meetings(met: list[Candidate], exact: Array) -> Iterator[_Meeting]:
 
     def gap(p: int, q: int) -> float:
         difference = float(np.abs(rows[p] - rows[q]).max(initial=0.0))
-        if difference > CLOSE:
+        if difference > EQUAL_PROBABILITIES:
             return difference
         return float(np.abs(exact[p] - exact[q]).max(initial=0)) if exact.dtype == object else 0.0
 

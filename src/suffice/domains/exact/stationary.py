@@ -22,7 +22,7 @@ from suffice.domains.finite import ENDED, FiniteModel, Outcomes
 from suffice.errors import SettingsError
 from suffice.planning.controller import Controller
 
-MAX_BELIEFS = 20_000
+MAX_STATIONARY_BELIEFS = 20_000
 MAX_DIGITS = 4096  # binary, of a probability: beliefs that never repeat grow and grow
 
 Belief = tuple[tuple[int, Fraction], ...]  # hidden states with their probabilities, in order
@@ -64,12 +64,12 @@ def stationary_rdp(model: FiniteModel, policy: Controller | None = None) -> Stat
     """The automaton that every history of the model, however long, leads through."""
     if model.reach is not None:
         raise SettingsError("the model has too many states to be explored beyond a horizon; choose smaller options")
-    found = _Closure(model, policy or model.usual)
+    found = _BeliefClosure(model, policy or model.usual)
     classes = _coarsest([found.start, *found.rows])
     return _automaton(model.alphabet, found, classes)
 
 
-class _Closure:
+class _BeliefClosure:
     """All beliefs that histories lead to."""
 
     def __init__(self, model: FiniteModel, policy: Controller) -> None:
@@ -91,7 +91,10 @@ class _Closure:
         belief = tuple(sorted((state, p / total) for state, p in weights.items()))
         place = (belief, memory)
         if place not in self._number:
-            if len(self._number) >= MAX_BELIEFS or max(p.denominator.bit_length() for _, p in belief) > MAX_DIGITS:
+            if (
+                len(self._number) >= MAX_STATIONARY_BELIEFS
+                or max(p.denominator.bit_length() for _, p in belief) > MAX_DIGITS
+            ):
                 raise SettingsError(
                     f"no finite stationary automaton in sight: after {len(self._number):,} beliefs about the hidden "
                     "state new ones still appear; histories of any length matter. Layered, it is finite: leave "
@@ -170,7 +173,7 @@ def _coarsest(rows: list[list[Step]]) -> list[int]:
         classes = finer
 
 
-def _automaton(alphabet: Alphabet, found: _Closure, classes: list[int]) -> Stationary:
+def _automaton(alphabet: Alphabet, found: _BeliefClosure, classes: list[int]) -> Stationary:
     """Classes as states, numbered by how soon a history leads to them."""
     number = {classes[0]: START}
     arrows: dict[tuple[int, int, int, int, int], Fraction] = {}

@@ -59,7 +59,7 @@ def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None)
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class EpisodesNeeded:
     """Episodes to learn the minimal RDP exactly, by one test."""
 
     sufficient: float | None  # proved; infinite where some states cannot be told apart; None: the bound does not say
@@ -72,7 +72,7 @@ class Distinguishability:
 
     statistic: str
     closest: Closest | None  # None: no layer has two states
-    needed: dict[str, Needed]  # by bound
+    needed: dict[str, EpisodesNeeded]  # by bound
 
     @property
     def likely_known(self) -> bool:
@@ -94,7 +94,7 @@ def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguisha
 
     proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
     needed = {
-        name: Needed(proved.episodes(bound), most((episodes[name] for episodes in told_apart), seen))
+        name: EpisodesNeeded(proved.episodes(bound), most((episodes[name] for episodes in told_apart), seen))
         for name, bound in BOUNDS.items()
     }
     return Distinguishability(str(family), _least(closest), needed)
@@ -107,9 +107,9 @@ def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Dis
     lengths = {t: minimal.horizon - t + 1 for t in range(1, minimal.horizon + 1)}
     sizes = {t: math.log(2) + length * ln_steps for t, length in lengths.items()}
     proved = _Sufficient(minimal, closest, sizes, delta)
-    exact = {bound.name: Needed(proved.episodes(bound), None) for bound in BOUNDS.values()}
+    exact = {bound.name: EpisodesNeeded(proved.episodes(bound), None) for bound in BOUNDS.values()}
     covering = [bound for bound in BOUNDS.values() if bound.allows_estimates]
-    sketch = {bound.name: Needed(proved.episodes(bound, sketch=True), None) for bound in covering}
+    sketch = {bound.name: EpisodesNeeded(proved.episodes(bound, sketch=True), None) for bound in covering}
     least = _least(closest)
     return Distinguishability("prefixes", least, exact), Distinguishability("sketch", least, sketch)
 

@@ -18,7 +18,7 @@ from suffice.planning.controller import Controller
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class ExactPlan:
     """Backward induction on a minimal RDP."""
 
     values: tuple[Array, ...]  # [H+2][Q_t] the best that can still be had
@@ -30,7 +30,7 @@ class Plan:
         return self.values[0][0]
 
 
-def best_plan(minimal: Minimal) -> Plan:
+def best_plan(minimal: Minimal) -> ExactPlan:
     """The best policy among those that take only actions the behaviour takes."""
     rewards = np.array(minimal.rewards if minimal.rational else [float(r) for r in minimal.rewards])
     values: list[Array] = [np.zeros(1, rewards.dtype)]
@@ -46,10 +46,10 @@ def best_plan(minimal: Minimal) -> Plan:
         ]
         values.append(np.array([value for value, _ in choices], rewards.dtype))
         actions.append(np.array([-a for _, a in choices], np.int64))
-    return Plan(tuple(values[::-1]), tuple(actions[::-1]))
+    return ExactPlan(tuple(values[::-1]), tuple(actions[::-1]))
 
 
-def concentrability(minimal: Minimal, plan: Plan) -> Any:
+def concentrability(minimal: Minimal, plan: ExactPlan) -> Any:
     """C* = max d*(q, ao) / d(q, ao) over steps 1..H: how much rarer the behaviour is where the plan goes.
 
     With equally good actions there are several plans; this is about the one given.
@@ -102,7 +102,7 @@ def evaluate(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation
     if policy.alphabet != model.alphabet:
         raise SettingsError("the policy is for another alphabet than the model's")
     rational = len(model.states) * len(policy.chances) <= RATIONAL_PAIRS and _few_digits(policy)
-    return _Walk(model, policy, (lambda p: p) if rational else float).run(horizon)
+    return _PolicyWalk(model, policy, (lambda p: p) if rational else float).run(horizon)
 
 
 def _few_digits(policy: Controller) -> bool:
@@ -118,7 +118,7 @@ def _few_digits(policy: Controller) -> bool:
 Place = tuple[int, int, bool]  # hidden state, memory, and whether a positive reward was seen
 
 
-class _Walk:
+class _PolicyWalk:
     def __init__(self, model: FiniteModel, policy: Controller, number: Any) -> None:
         self._model, self._number = model, number
         self._rewards = [number(r) for r in model.rewards]

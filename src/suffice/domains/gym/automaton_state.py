@@ -10,7 +10,7 @@ from gymnasium.spaces import Dict, Discrete
 from gymnasium.utils import RecordConstructorArgs
 
 from suffice.automata.histories import Symbol
-from suffice.automata.state_tracker import Memory
+from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import Value, plain
 from suffice.domains.gym.requests import require_environment, require_model
 from suffice.domains.gym.translation import Env, words_of
@@ -40,7 +40,7 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
         gymnasium.Wrapper.__init__(self, env)
         self._words = words_of(env, model.rdp.alphabet)
         self._horizon = model.rdp.limit
-        self._memory = model.memory if isinstance(model, Policy) else Memory.of(model.rdp)
+        self._memory = model.memory if isinstance(model, Policy) else StateTracker.of(model.rdp)
         self._encoder = model.encoder
         self.fallbacks = 0  # steps that no logged history had taken, since this wrapper was made
         self._place = self._steps = 0

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.alphabet import Value
-from suffice.data.logs.steps import Steps
+from suffice.data.logs.steps import StepColumns
 from suffice.domains.gym.requests import finite_reward, refuse_endless, require_counts, require_environment
 from suffice.domains.gym.spaces import refuse_continuous, refuse_varying, word_of
 from suffice.domains.gym.translation import Env, words_of
@@ -67,7 +67,7 @@ class _Recording:
     ) -> None:
         self._env, self._actions, self._player = env, env.action_space, player
         self._epsilon, self._luck, self._horizon = epsilon, luck, horizon
-        self._steps = Steps("the environment")
+        self._steps = StepColumns("the environment")
         self._rewards: list[float] = []
         self._terminated: list[bool] = []
         self._truncated: list[bool] = []
@@ -118,7 +118,7 @@ class _Player:
         """What was really done."""
 
 
-class _Told(_Player):
+class _FunctionPlayer(_Player):
     """Acts as a function of what is seen."""
 
     def __init__(self, env: Env, chooser: Chooser) -> None:
@@ -165,4 +165,4 @@ def _player(env: Env, choose: Policy | Chooser | None, rng: np.random.Generator 
         raise SettingsError(
             f"a {type(choose).__name__} cannot choose; give model.policy(), or a function of what is seen"
         )
-    return _Told(env, choose)
+    return _FunctionPlayer(env, choose)

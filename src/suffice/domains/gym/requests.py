@@ -16,7 +16,7 @@ from suffice.errors import LogError, SettingsError
 from suffice.models.model import Model
 from suffice.planning.policy import Policy
 
-MOST_STEPS = 100_000  # of an episode that nothing limits: by then it seems to have no end
+LONGEST_EPISODE = 100_000  # of an episode that nothing limits: by then it seems to have no end
 
 
 def require_environment(env: Any, instead: str) -> None:
@@ -65,7 +65,7 @@ def require_counts(episodes: Any, horizon: Any) -> None:
 
 def refuse_endless(episode: int, steps: int) -> None:
     """Of an episode without a limit."""
-    if steps >= MOST_STEPS:
+    if steps >= LONGEST_EPISODE:
         raise SettingsError(f"episode {episode} has not ended after {steps:,} steps; cut episodes with horizon=")
 
 

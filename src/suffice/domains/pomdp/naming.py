@@ -9,11 +9,11 @@ from fractions import Fraction
 from suffice.domains.pomdp.statements import RESERVED
 
 LONGEST_NAME = 60
-DIGITS = 17  # a double needs no more
-EXACT = 10**50  # a decimal of up to 50 places is written as it is
+DOUBLE_DIGITS = 17  # a double needs no more
+LARGEST_DECIMAL = 10**50  # a decimal of up to 50 places is written as it is
 
 
-class Names:
+class NameTable:
     """Distinct names: ASCII letters, digits, `-` and `_`, a letter first."""
 
     def __init__(self, prefix: str, special: Iterable[str] = ()) -> None:
@@ -36,9 +36,9 @@ class Names:
 
 def distribution(probabilities: Sequence[Fraction]) -> list[str]:
     """Decimals that add up to exactly 1; what rounding leaves goes to the largest."""
-    if all(EXACT % p.denominator == 0 for p in probabilities):
+    if all(LARGEST_DECIMAL % p.denominator == 0 for p in probabilities):
         return [decimal(p) for p in probabilities]
-    places = DIGITS + max(_leading_zeros(p) for p in probabilities)
+    places = DOUBLE_DIGITS + max(_leading_zeros(p) for p in probabilities)
     rounded = [Fraction(round(p * 10**places), 10**places) for p in probabilities]
     largest = max(range(len(rounded)), key=rounded.__getitem__)
     rounded[largest] += 1 - sum(rounded)
@@ -47,9 +47,9 @@ def distribution(probabilities: Sequence[Fraction]) -> list[str]:
 
 def decimal(value: Fraction) -> str:
     """Exactly where that takes at most 50 places, else with 17 digits; never with an exponent."""
-    if EXACT % value.denominator == 0:
+    if LARGEST_DECIMAL % value.denominator == 0:
         return _written(value, 50)
-    return _written(value, DIGITS + _leading_zeros(value))
+    return _written(value, DOUBLE_DIGITS + _leading_zeros(value))
 
 
 def _leading_zeros(value: Fraction) -> int:

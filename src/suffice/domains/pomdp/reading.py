@@ -25,11 +25,11 @@ from suffice.domains.pomdp.statements import (
     statements,
     text_of,
 )
-from suffice.domains.pomdp.tables import MAX_WORK, Rewards, Row, Rows, SharedRow, TooMuchWorkError
+from suffice.domains.pomdp.tables import MAX_WORK, Rewards, Row, SharedRow, SparseRows, TooMuchWorkError
 from suffice.errors import did_you_mean
 
-MAX_CELLS = 1 << 22  # states times actions
-TOLERANCE = Fraction(1, 100_000)  # as in pomdp-solve: files have rounded numbers
+MAX_TABLE_CELLS = 1 << 22  # states times actions
+ROUNDING_TOLERANCE = Fraction(1, 100_000)  # as in pomdp-solve: files have rounded numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -53,7 +53,7 @@ class Pomdp:
 
 def read_pomdp(path: str | Path) -> Pomdp:
     """The POMDP of a file; a malformed one is refused with its line."""
-    reader = _Reader(str(path))
+    reader = _PomdpParser(str(path))
     try:
         for statement in statements(str(path), text_of(Path(path))):
             reader.take(statement)
@@ -63,7 +63,7 @@ def read_pomdp(path: str | Path) -> Pomdp:
     return reader.finish()
 
 
-class _Reader:
+class _PomdpParser:
     """What has been read so far."""
 
     def __init__(self, path: str) -> None:
@@ -130,13 +130,13 @@ class _Reader:
             if keyword not in self._preamble:
                 raise error_at(self._path, self.line, f"there is no {keyword!r} up to here; add a line '{keyword}: …'")
         cells = len(self._states) * len(self._actions)
-        if cells > MAX_CELLS:
+        if cells > MAX_TABLE_CELLS:
             reason = f"{len(self._states):,} states with {len(self._actions):,} actions are too many; use fewer"
             raise self._preamble["states"].error(reason)
         self._start: Row = self._uniform(self._states)
         if "start" in self._preamble:
             self._start = self._read_start(self._preamble["start"])
-        self._transitions, self._seen, self._rewards = Rows(cells), Rows(cells), Rewards()
+        self._transitions, self._seen, self._rewards = SparseRows(cells), SparseRows(cells), Rewards()
 
     def _read_discount(self, statement: Statement) -> Fraction:
         discount, after = statement.number(0)
@@ -205,7 +205,7 @@ class _Reader:
             raise statement.error(f"{statement.keyword} needs an action and a state; write 'R: action : state …'", at)
         return parts, at
 
-    def _fill(self, rows: Rows, statement: Statement, parts: list[range], at: int, columns: Elements) -> None:
+    def _fill(self, rows: SparseRows, statement: Statement, parts: list[range], at: int, columns: Elements) -> None:
         """One probability, a row, or a matrix with a row for each state."""
         n, wide, line = len(self._states), len(columns), statement.last_line
         within = parts[1] if len(parts) > 1 else range(n)
@@ -270,7 +270,7 @@ class _Reader:
 
     # ------------------------------------------------------------ the sums
 
-    def _checked(self, keyword: str, rows: Rows, relation: str) -> tuple[Row, ...]:
+    def _checked(self, keyword: str, rows: SparseRows, relation: str) -> tuple[Row, ...]:
         checked: dict[int, Row] = {}
         for cell, row in enumerate(rows.rows):
             if id(row) not in checked:
@@ -282,7 +282,7 @@ class _Reader:
     def _normalised(self, row: SharedRow, what: str) -> Row:
         """Divided by its sum, which may be off by what rounding explains."""
         total = row.total()
-        if abs(total - 1) > TOLERANCE:
+        if abs(total - 1) > ROUNDING_TOLERANCE:
             if not row.line:
                 raise error_at(self._path, self.line, f"up to here there is no {what}; add it")
             reason = f"the probabilities of {what} add up to {float(total):.10g}, not 1; correct them"

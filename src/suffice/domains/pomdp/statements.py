@@ -22,14 +22,14 @@ KEYWORDS: Final = (*PREAMBLE, "start", "T", "O", "R")
 RESERVED: Final = frozenset((*KEYWORDS, "uniform", "identity", "reset", "reward", "cost", "include", "exclude"))
 
 MAX_BYTES = 1 << 26  # of a file
-LONGEST = 400  # characters of a word: the digits of the smallest double, and some
-LARGEST = Fraction(10**300)  # a double holds it
+LONGEST_WORD = 400  # characters of a word: the digits of the smallest double, and some
+LARGEST_NUMBER = Fraction(10**300)  # a double holds it
 
 # Possessive, so that no long word is tried twice. A number must end where its word ends or a sign begins.
 _NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
 _WORD = re.compile(rf"[:*]|{_NUMBER}(?=[\s:*+-]|$)|[+-](?=\s|$)|[^\s:*#]++")
 _WHOLE_NUMBER = re.compile(_NUMBER)
-_NAME = re.compile(r"[^\W\d_][\w.-]*+")
+_NAME_PATTERN = re.compile(r"[^\W\d_][\w.-]*+")
 _EXPONENT = re.compile(r"[eE][+-]?0*([0-9]*)$")
 
 
@@ -66,7 +66,11 @@ class Statement:
             raise self.error(f"{self.keyword} ends where a number is expected; add it", at)
         if _WHOLE_NUMBER.fullmatch(word):
             raise self.error(f"the number {shown(word)} is too large or too long; use at most 300 digits", at)
-        hint = "; separate the parts before the numbers by colons" if _NAME.match(word) else "; write it as a decimal"
+        hint = (
+            "; separate the parts before the numbers by colons"
+            if _NAME_PATTERN.match(word)
+            else "; write it as a decimal"
+        )
         raise self.error(f"expected a number, found {shown(word)}{hint}", at)
 
 
@@ -139,23 +143,23 @@ def _opened(statement: Statement) -> Statement:
 @lru_cache(maxsize=1 << 16)
 def as_number(word: str) -> Fraction | None:
     """The exact value of a decimal; None for anything else and for what a double cannot hold."""
-    if len(word) > LONGEST or not _WHOLE_NUMBER.fullmatch(word):
+    if len(word) > LONGEST_WORD or not _WHOLE_NUMBER.fullmatch(word):
         return None
     exponent = _EXPONENT.search(word)
     if exponent and len(exponent[1]) > 3:
         return None
     value = Fraction(word)
-    return value if abs(value) <= LARGEST else None
+    return value if abs(value) <= LARGEST_NUMBER else None
 
 
 def is_count(word: str) -> bool:
     """A whole number without a sign."""
-    return word.isascii() and word.isdigit() and len(word) <= LONGEST
+    return word.isascii() and word.isdigit() and len(word) <= LONGEST_WORD
 
 
 def is_name(word: str) -> bool:
     """A letter, then letters, digits, `-`, `_` and `.`; Cassandra's own programs do not take the dot."""
-    return len(word) <= LONGEST and _NAME.fullmatch(word) is not None and word not in RESERVED
+    return len(word) <= LONGEST_WORD and _NAME_PATTERN.fullmatch(word) is not None and word not in RESERVED
 
 
 def shown(word: str) -> str:

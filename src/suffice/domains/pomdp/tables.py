@@ -34,7 +34,7 @@ class SharedRow:
         return Fraction(sum(p.numerator * (whole // p.denominator) for p in self.entries.values()), whole)
 
 
-class Rows:
+class SparseRows:
     """Rows under construction."""
 
     def __init__(self, cells: int) -> None:

@@ -26,24 +26,24 @@ import numpy as np
 from suffice.automata.rdp import RDP
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
 from suffice.domains.finite import ENDED, MANY_STATES, FiniteModel, Outcomes
-from suffice.domains.pomdp.naming import Names, decimal, distribution
+from suffice.domains.pomdp.naming import NameTable, decimal, distribution
 from suffice.errors import ModelError
 from suffice.models.model import Model
 
 BEGIN, END, NOT_SEEN = "begin", "end", "unseen"
 
 
-class Place(NamedTuple):
+class FileState(NamedTuple):
     """A state of the file: a state of the model and the code of what was seen on entering it."""
 
     state: int
     observation: int
 
 
-OVER = Place(ENDED, STOP)
-UNKNOWN = Place(-2, -2)
+OVER = FileState(ENDED, STOP)
+UNKNOWN = FileState(-2, -2)
 
-Chance = tuple[Fraction, Place, Fraction]  # a probability, where it leads, with which reward
+Chance = tuple[Fraction, FileState, Fraction]  # a probability, where it leads, with which reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def rdp_to_pomdp(rdp: RDP, title: str = "A learned automaton") -> str:
         found = []
         for x in met:
             o, r = int(rdp.letters[x, 1]), int(rdp.letters[x, 2])
-            place = OVER if o == STOP else Place(int(rdp.tau[q, of_letter[x]]), o)
+            place = OVER if o == STOP else FileState(int(rdp.tau[q, of_letter[x]]), o)
             found.append((Fraction(int(rdp.counts[q, x]), total), place, exact[r]))
         return found or [(Fraction(1), UNKNOWN, exact[0] * (rdp.horizon + 1 - int(layer[q])))]
 
@@ -111,7 +111,7 @@ def _horizon(horizon: int) -> str:
 
 def _row(model: FiniteModel, outcomes: Outcomes, row: int) -> Iterator[Chance]:
     for k in range(outcomes.begin[row], outcomes.begin[row + 1]):
-        place = Place(int(outcomes.state[k]), int(outcomes.observation[k]))
+        place = FileState(int(outcomes.state[k]), int(outcomes.observation[k]))
         yield outcomes.probability[k], place, model.rewards[outcomes.reward[k]]
 
 
@@ -142,12 +142,12 @@ def _write(source: _Source) -> str:
     return "\n".join(lines) + "\n"
 
 
-_Row = dict[Place, tuple[Fraction, Fraction]]  # probability and mean reward by where it leads
+_Row = dict[FileState, tuple[Fraction, Fraction]]  # probability and mean reward by where it leads
 
 
-def _reachable(source: _Source) -> list[tuple[Place | None, int | None, _Row]]:
+def _reachable(source: _Source) -> list[tuple[FileState | None, int | None, _Row]]:
     """Every row of the file, breadth first: from where, by which action; None for `begin` and for any action."""
-    rows: list[tuple[Place | None, int | None, _Row]] = [(None, None, _merged(source.first))]
+    rows: list[tuple[FileState | None, int | None, _Row]] = [(None, None, _merged(source.first))]
     known = dict.fromkeys(rows[0][2])
     queue = list(known)
     for place in queue:  # grows as it is walked
@@ -164,7 +164,7 @@ def _reachable(source: _Source) -> list[tuple[Place | None, int | None, _Row]]:
 
 def _merged(chances: Iterable[Chance]) -> _Row:
     """What leads to the same place, with its mean reward."""
-    sums: dict[Place, tuple[Fraction, Fraction]] = {}
+    sums: dict[FileState, tuple[Fraction, Fraction]] = {}
     for p, place, reward in chances:
         probability, weighted = sums.get(place, (Fraction(0), Fraction(0)))
         sums[place] = probability + p, weighted + p * reward
@@ -180,20 +180,20 @@ def _counted(alphabet: Alphabet) -> bool:
 
 
 def _named_actions(alphabet: Alphabet) -> list[str]:
-    names = Names("a")
+    names = NameTable("a")
     return [str(i) if _counted(alphabet) else names.of(action) for i, action in enumerate(alphabet.actions)]
 
 
 def _named_observations(alphabet: Alphabet) -> dict[int, str]:
     """By code: the features joined."""
-    names = Names("o", (END, NOT_SEEN))
+    names = NameTable("o", (END, NOT_SEEN))
     named = {i + 1: names.of(features) for i, features in enumerate(alphabet.observations)}
     return {**named, STOP: END, UNKNOWN.observation: NOT_SEEN}
 
 
-def _named_places(source: _Source, places: Sequence[Place], observations: dict[int, str]) -> dict[Place, str]:
+def _named_places(source: _Source, places: Sequence[FileState], observations: dict[int, str]) -> dict[FileState, str]:
     """The state's name alone where it is always entered with the same observation."""
-    names = Names("s", (BEGIN, END, NOT_SEEN))
+    names = NameTable("s", (BEGIN, END, NOT_SEEN))
     shows: dict[int, set[int]] = {}
     for place in places:
         shows.setdefault(place.state, set()).add(place.observation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from suffice.lab.curves.summaries import NOTHING, by_learner, exponent, geometric, grouped, joined, middle, present
+from suffice.lab.curves.summaries import NO_RESULT, by_learner, exponent, geometric, grouped, joined, middle, present
 from suffice.lab.experiment import Experiment, Result, Results, options_of
 from suffice.lab.plotting import guide, legend_below, line, look_of, named, panels
 from suffice.lab.study import Page, Study, brief, table
@@ -23,7 +23,7 @@ SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
 LARGE: Final = 100_000  # where sketches end, and peers have a single seed and end
 HORIZONS: Final = (5, 10, 20, 40, 80)
 AT: Final = 10_000  # episodes, where the horizon varies
-LEAST: Final = 1e-4  # seconds: what the clock can tell
+CLOCK_TICK: Final = 1e-4  # seconds: what the clock can tell
 
 
 class Axis(NamedTuple):
@@ -116,7 +116,7 @@ def _medians(axis: Axis, runs: Sequence[Result], of: Callable[[Result], float]) 
 
 
 def _seconds(run: Result) -> float:
-    return max(run.seconds, LEAST)
+    return max(run.seconds, CLOCK_TICK)
 
 
 def _bytes(run: Result) -> float:
@@ -127,7 +127,7 @@ def _slopes(runs: Sequence[Result]) -> list[list[str]]:
     rows = []
     for learner in (*OURS, *PEERS):
         cells = [_slope(axis, _along(axis, runs).get(learner, [])) for axis in AXES]
-        if any(cell != NOTHING for cell in cells):
+        if any(cell != NO_RESULT for cell in cells):
             rows.append([named(learner), *cells])
     return rows
 
@@ -136,10 +136,10 @@ def _slope(axis: Axis, runs: Sequence[Result]) -> str:
     upper = [run for run in runs if axis.of(run) >= axis.upper]
     fits = [exponent(_medians(axis, upper, of)) for of in (_seconds, _bytes)]
     if not runs:
-        return NOTHING
+        return NO_RESULT
     last = max(axis.of(run) for run in runs)
     per_step = middle([run for run in runs if axis.of(run) == last], _bytes_per_step)
-    return " / ".join(NOTHING if fit is None else f"{fit:.2f}" for fit in fits) + f" ({brief(per_step)} B)"
+    return " / ".join(NO_RESULT if fit is None else f"{fit:.2f}" for fit in fits) + f" ({brief(per_step)} B)"
 
 
 def _bytes_per_step(run: Result) -> float:
@@ -173,7 +173,7 @@ def _ratios(runs: Sequence[Result]) -> list[list[str]]:
             mine = _along(axis, runs)
             cells += [ratio(axis, mine.get(peer, []), mine.get(ours, [])) for ours in RATED]
         if any(cells):
-            rows.append([named(peer), *(f"{brief(c.seconds)} / {brief(c.bytes)}" if c else NOTHING for c in cells)])
+            rows.append([named(peer), *(f"{brief(c.seconds)} / {brief(c.bytes)}" if c else NO_RESULT for c in cells)])
     return rows
 
 

@@ -11,7 +11,7 @@ from suffice.domains.exact.distances import closest_in, futures, letters_as_log
 from suffice.errors import SufficeError
 from suffice.evidence.adaptive import ADAPTIVE
 from suffice.evidence.languages import Family, patterns_of
-from suffice.lab.curves.summaries import NOTHING, REFUSED, done, found, joined, middle, present, recovered
+from suffice.lab.curves.summaries import NO_RESULT, REFUSED, done, found, joined, middle, present, recovered
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.plotting import BLUE, SKY, Band, legend_below, panels
@@ -76,13 +76,13 @@ def analyse(results: Results) -> Page:
     """A table for each domain, and dots for what is gained and recovered."""
     wanted = experiments(False)
     parts = [
-        f"## {FAMILIES.title}\n",
+        f"## {FAMILY_STUDY.title}\n",
         "X_{i,j,k} has patterns made from i levels of unions and intersections of single facts about a step, words of "
         "up to j patterns, and k levels of unions and intersections of languages. Where μ₀ = 0 a family cannot tell "
         "some two states apart, whatever the number of episodes (which costs return only if they want different "
         "actions). Every test pays for all languages of its family (|X|), and so do time and memory. Fisher's test; "
         f"cells are N = {SIZES[0]:,} → {SIZES[1]:,}, medians over seeds; *gained* is the share of what an optimal "
-        f"policy gains over the behaviour, {NOTHING} what was not run or would take long to compute.",
+        f"policy gains over the behaviour, {NO_RESULT} what was not run or would take long to compute.",
         present(results, wanted).sentence + "\n",
         "![Share gained and states recovered by family](families.svg)\n",
         *(table(_head(row), _rows(row, results)) for row in TABLE_1),
@@ -105,8 +105,8 @@ def _rows(row: Row, results: Results) -> list[list[str]]:
         ("MB", lambda run: run.bytes / 1e6, ".2g"),
     )
     return [
-        ["\\|X\\|", *(NOTHING if e.size is None else brief(e.size) for e in known)],
-        ["μ₀", *(NOTHING if e.distance is None else f"{e.distance:.2g}" for e in known)],
+        ["\\|X\\|", *(NO_RESULT if e.size is None else brief(e.size) for e in known)],
+        ["μ₀", *(NO_RESULT if e.distance is None else f"{e.distance:.2g}" for e in known)],
         *([name, *(_cell(row, f, results, of, form) for f in COMPARED)] for name, of, form in measures),
     ]
 
@@ -121,7 +121,7 @@ def _cell(row: Row, family: str, results: Results, of: Callable[[Result], float]
 
 def _part(runs: Sequence[Result], of: Callable[[Result], float], form: str) -> str:
     if not runs:
-        return NOTHING
+        return NO_RESULT
     if finished := done(runs):
         value = middle(finished, of)
         return f"{value:,.0f}" if abs(value) >= 100 and form != "g" else format(value, form)
@@ -181,4 +181,4 @@ def _dot(ax: Axes, runs: Sequence[Result], of: Callable[[Result], float], y: flo
         ax.plot(0, y, "x", color="#999999", markersize=4.5, label="too large")
 
 
-FAMILIES: Final = Study("families", "The (i, j, k) ablation", experiments, analyse)
+FAMILY_STUDY: Final = Study("families", "The (i, j, k) ablation", experiments, analyse)

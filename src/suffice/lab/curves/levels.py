@@ -23,7 +23,7 @@ QUICK_DELTAS: Final = (0.3, 0.03, 0.001)
 SEEDS: Final = tuple(range(201, 221))
 SIZES: Final = {Case("corridor", 5): 300, Case("t-maze", 5): 30_000, Case("cheese", 6): 10_000}
 QUICK_PLACES: Final = tuple(SIZES)[:2]
-LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "stationary")
+LEVEL_LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "stationary")
 
 
 def experiments(quick: bool) -> list[Experiment]:
@@ -35,7 +35,7 @@ def experiments(quick: bool) -> list[Experiment]:
         for seed in seeds
         for delta in deltas
         for case in cases
-        for learner in LEARNERS
+        for learner in LEVEL_LEARNERS
     ]
 
 
@@ -92,10 +92,10 @@ def analyse(results: Results) -> Page:
     most = max((one.splits.high - one.splits.low for one in found.values()), default=1.0)
     cells = {key: f"{one.splits.share:.2f} / {one.false.share:.2f} ≤ {one.promised:.2g}" for key, one in found.items()}
     rows = [
-        [f"{case.domain}, δ = {delta:g}", *(cells.get((case, learner, delta), "not run") for learner in LEARNERS)]
+        [f"{case.domain}, δ = {delta:g}", *(cells.get((case, learner, delta), "not run") for learner in LEVEL_LEARNERS)]
         for case in cases
         for delta in DELTAS
-        if any((case, learner, delta) in cells for learner in LEARNERS)
+        if any((case, learner, delta) in cells for learner in LEVEL_LEARNERS)
     ]
     text = [
         f"## {LEVELS.title}\n",
@@ -120,7 +120,7 @@ def analyse(results: Results) -> Page:
             "The second figure has false merges: the share of runs with one, and how many there are. What no test can",
             "tell within the episodes' length stays merged at any δ, as with `--stationary` on short episodes.",
         ),
-        table(["domain", *map(named, LEARNERS)], rows),
+        table(["domain", *map(named, LEVEL_LEARNERS)], rows),
     ]
     return Page("\n".join(text), figures)
 
@@ -142,18 +142,18 @@ def _levels_axis(ax: Axes) -> None:
 
 def _splits(found: Mapping[Key, Level], cases: Sequence[Case]) -> Figure:
     """A row of plots for each domain, a column for each learner."""
-    figure, axes = panels(len(cases), len(LEARNERS), wide=1.75, high=1.75)
+    figure, axes = panels(len(cases), len(LEVEL_LEARNERS), wide=1.75, high=1.75)
     for case, line in zip(cases, axes, strict=True):
-        for learner, ax in zip(LEARNERS, line, strict=True):
+        for learner, ax in zip(LEVEL_LEARNERS, line, strict=True):
             at = sorted(delta for p, l, delta in found if (p, l) == (case, learner))
             here = [found[case, learner, delta] for delta in at]
             ax.plot(at, [one.promised for one in here], color=BLACK, linewidth=1, linestyle=":", label="promised")
             _rates(ax, at, here)
             _levels_axis(ax)
             ax.set_ylim(-0.05, 1.05)
-            ax.tick_params(labelleft=learner == LEARNERS[0], labelbottom=case == cases[-1])
+            ax.tick_params(labelleft=learner == LEVEL_LEARNERS[0], labelbottom=case == cases[-1])
         line[0].set_ylabel(_title(case), fontsize=9)
-    for learner, ax in zip(LEARNERS, axes[0], strict=True):
+    for learner, ax in zip(LEVEL_LEARNERS, axes[0], strict=True):
         ax.set_title(named(learner).replace("conjunctions ", "conjunctions\n").replace(" --", "\n--"), fontsize=9)
     axes[-1][2].set_xlabel("δ of a test", fontsize=10)
     legend_below(figure, axes)
@@ -174,7 +174,7 @@ def _merges(runs: Sequence[Result], cases: Sequence[Case]) -> Figure:
     """A column for each domain: how many runs have a mixture, and how many mixtures they have."""
     figure, axes = panels(2, len(cases), wide=3.2, high=2.4)
     for case, column in zip(cases, zip(*axes, strict=True), strict=True):
-        for learner in LEARNERS:
+        for learner in LEVEL_LEARNERS:
             mine = [run for run in runs if (Case.of(run.experiment), run.experiment.learner) == (case, learner)]
             look = look_of(learner)
             if bound := learner.partition("/")[2]:

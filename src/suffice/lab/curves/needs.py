@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from suffice.domains.exact.truth import Needed
+from suffice.domains.exact.truth import EpisodesNeeded
 from suffice.evidence.bounds import BOUNDS
 from suffice.lab.curves import recovery, theorem
 from suffice.lab.curves.cases import CASES, SMALL, Case, needed
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 DELTA: Final = 1e-3  # the recovery curves'
 FAR: Final = 10  # times the largest size: predictions that runs say nothing about
-FAMILIES: Final = ("conjunctions", "1,1,1")
+STUDIED_FAMILIES: Final = ("conjunctions", "1,1,1")
 SIZES: Final = (30, *recovery.SIZES)
 SEEDS: Final = (*recovery.SEEDS, 106, 107, 108, 109, 110)
 
 
 def experiments(quick: bool) -> list[Experiment]:
     """Those of the recovery curves that count here, more of them on small domains, and the test of the theorem."""
-    learners = {f"{family}/{bound}" for family in FAMILIES for bound in BOUNDS}
+    learners = {f"{family}/{bound}" for family in STUDIED_FAMILIES for bound in BOUNDS}
     shared = [experiment for experiment in recovery.experiments(quick) if experiment.learner in learners]
     sizes, seeds = (SIZES[:6], SEEDS[:2]) if quick else (SIZES, SEEDS)
     more = [p.experiment(f"conjunctions/{b}", n, s, DELTA) for n in sizes for s in seeds for p in SMALL for b in BOUNDS]
@@ -66,7 +66,7 @@ class Point(NamedTuple):
     case: Case
     family: str
     bound: str
-    theory: Needed
+    theory: EpisodesNeeded
     seen: Observed | None  # None: not run
 
     @property
@@ -94,7 +94,7 @@ def points(runs: Sequence[Result]) -> list[Point]:
     return [
         Point(case, family, bound, theory, halfway({n: sum(group) / len(group) for n, group in found.items()}))
         for case in CASES
-        for family in FAMILIES
+        for family in STUDIED_FAMILIES
         if any((case, f"{family}/{bound}") in groups for bound in BOUNDS)  # theory takes a second where states are many
         for theories in [needed(case, family, DELTA)]
         if theories.value

@@ -40,9 +40,9 @@ SIZES: Final = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 SEEDS: Final = (101, 102, 103, 104, 105)
 QUICK_SIZES: Final = (100, 1_000, 10_000)
 
-FAMILIES: Final = ("1,1,1", "conjunctions", "prefixes")
-LEARNERS: Final = (
-    *(f"{family}/{bound}" for family in FAMILIES for bound in BOUNDS),
+COMPARED_FAMILIES: Final = ("1,1,1", "conjunctions", "prefixes")
+RECOVERY_LEARNERS: Final = (
+    *(f"{family}/{bound}" for family in COMPARED_FAMILIES for bound in BOUNDS),
     *("sketch/paper", "sketch/fisher", "adaptive/fisher", "layers", "stationary"),
 )
 QUICK_LEARNERS: Final = (
@@ -55,9 +55,13 @@ QUICK_LEARNERS: Final = (
 )
 # Who goes how far: with Fisher's test every comparison asks the sketches for all prefixes, which is slow.
 FAR: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "stationary")
-LARGEST: Final = {**dict.fromkeys(LEARNERS, 100_000), **dict.fromkeys(FAR, SIZES[-1]), "sketch/fisher": 30_000}
+LARGEST_SIZE: Final = {
+    **dict.fromkeys(RECOVERY_LEARNERS, 100_000),
+    **dict.fromkeys(FAR, SIZES[-1]),
+    "sketch/fisher": 30_000,
+}
 
-ENOUGH: Final = 0.95  # the share from which on the table says that a learner has arrived
+ARRIVED_SHARE: Final = 0.95  # the share from which on the table says that a learner has arrived
 BOUND_COLOURS: Final = dict(zip(BOUNDS, cycle((ORANGE, GREEN, PINK, SKY, BLUE, RED, YELLOW, BLACK)), strict=False))
 
 Measure = Callable[[Result], float]
@@ -65,14 +69,14 @@ Measure = Callable[[Result], float]
 
 def experiments(quick: bool) -> list[Experiment]:
     """Small logs first, so that a stopped run has something to show."""
-    sizes, seeds, learners = (QUICK_SIZES, SEEDS[:2], QUICK_LEARNERS) if quick else (SIZES, SEEDS, LEARNERS)
+    sizes, seeds, learners = (QUICK_SIZES, SEEDS[:2], QUICK_LEARNERS) if quick else (SIZES, SEEDS, RECOVERY_LEARNERS)
     return [
         row.experiment(learner, n, seed)
         for n in sizes
         for seed in seeds
         for row in TABLE_1
         for learner in learners
-        if n <= LARGEST[learner]
+        if n <= LARGEST_SIZE[learner]
     ]
 
 
@@ -80,7 +84,7 @@ def enough_from(shares: Mapping[int, float]) -> int | None:
     """The least N from which on the share is ENOUGH at every N there is."""
     least = None
     for n in sorted(shares, reverse=True):
-        if shares[n] < ENOUGH:
+        if shares[n] < ARRIVED_SHARE:
             break
         least = n
     return least
@@ -90,7 +94,9 @@ def analyse(results: Results) -> Page:
     """Curves for all domains, and a table of where they arrive."""
     there = present(results, experiments(False))
     figures = tuple((name, figure) for name, figure in _figures(there.runs) if figure is not None)
-    learners = [learner for learner in LEARNERS if any(run.experiment.learner == learner for run in there.runs)]
+    learners = [
+        learner for learner in RECOVERY_LEARNERS if any(run.experiment.learner == learner for run in there.runs)
+    ]
     head = ["learner", *(f"{row.title}, H = {row.horizon}" for row in TABLE_1)]
     rows = [[named(learner), *(_cell(there.runs, row, learner) for row in TABLE_1)] for learner in learners]
     seeds = len({run.experiment.seed for run in there.runs})
@@ -113,9 +119,9 @@ def analyse(results: Results) -> Page:
         ),
         *(f"![{_ALT[name]}]({name}.svg)\n" for name, _ in figures),
         paragraph(
-            f"The least N of the grid from which on the mean share is at least {ENOUGH:g} at every larger N that was",
-            "run, for the return / for the states; > N: not even at N, the largest that was run. Means over few logs",
-            "decide, so a neighbour on the grid is no difference.",
+            f"The least N of the grid from which on the mean share is at least {ARRIVED_SHARE:g} at every larger N",
+            "that was run, for the return / for the states; > N: not even at N, the largest that was run. Means over few",
+            "logs decide, so a neighbour on the grid is no difference.",
         ),
         table(head, rows),
     ]
@@ -141,7 +147,7 @@ def _means(runs: Sequence[Result], measure: Measure) -> dict[int, float]:
     return {n: fmean(group) for n, group in groups.items()}
 
 
-class _View(NamedTuple):
+class _LearnerGroup(NamedTuple):
     """Learners that are seen together."""
 
     name: str
@@ -150,8 +156,8 @@ class _View(NamedTuple):
 
 
 _VIEWS: Final = (
-    _View("learners", "the paper's learners and ours", ("1,1,1/paper", "sketch/paper", "layers", "stationary")),
-    _View(
+    _LearnerGroup("learners", "the paper's learners and ours", ("1,1,1/paper", "sketch/paper", "layers", "stationary")),
+    _LearnerGroup(
         *("futures", "one test, different futures"),
         ("1,1,1/fisher", "conjunctions/fisher", "adaptive/fisher", "prefixes/fisher", "sketch/fisher"),
     ),
@@ -163,22 +169,22 @@ _STYLES: Final = (
     (0, (2, 1.5)),
     (0, (1, 1)),
 )  # later lines let earlier ones through
-_MEASURES: Final[tuple[tuple[str, str, Measure], ...]] = (
+_PANELS: Final[tuple[tuple[str, str, Measure], ...]] = (
     ("return", "share of the return that can be gained", gained),
     ("states", "share of true states found", recovered),
 )
 _ALT: Final = {
-    **{f"recovery_{v.name}_{m}": f"{words}: {v.title}" for v in _VIEWS for m, words, _ in _MEASURES},
-    **{f"recovery_bounds_{m}": f"{words}: four bounds, three families" for m, words, _ in _MEASURES},
+    **{f"recovery_{v.name}_{m}": f"{words}: {v.title}" for v in _VIEWS for m, words, _ in _PANELS},
+    **{f"recovery_bounds_{m}": f"{words}: four bounds, three families" for m, words, _ in _PANELS},
 }
 
 
 def _figures(runs: Sequence[Result]) -> list[tuple[str, Figure | None]]:
-    views = [(f"recovery_{v.name}_{m}", _by_learner(runs, v, words, f)) for v in _VIEWS for m, words, f in _MEASURES]
-    return views + [(f"recovery_bounds_{m}", _by_bound(runs, words, f)) for m, words, f in _MEASURES]
+    views = [(f"recovery_{v.name}_{m}", _by_learner(runs, v, words, f)) for v in _VIEWS for m, words, f in _PANELS]
+    return views + [(f"recovery_bounds_{m}", _by_bound(runs, words, f)) for m, words, f in _PANELS]
 
 
-def _by_learner(runs: Sequence[Result], view: _View, words: str, measure: Measure) -> Figure | None:
+def _by_learner(runs: Sequence[Result], view: _LearnerGroup, words: str, measure: Measure) -> Figure | None:
     """A plot for each domain; the legend has the room that is left."""
     shown = [run for run in runs if run.experiment.learner in view.learners]
     if not shown:
@@ -200,13 +206,13 @@ def _by_learner(runs: Sequence[Result], view: _View, words: str, measure: Measur
 
 def _by_bound(runs: Sequence[Result], words: str, measure: Measure) -> Figure | None:
     """A row of plots for each family, a column for each domain; colours tell bounds."""
-    learners = {f"{family}/{bound}" for family in FAMILIES for bound in BOUNDS}
+    learners = {f"{family}/{bound}" for family in COMPARED_FAMILIES for bound in BOUNDS}
     shown = [run for run in runs if run.experiment.learner in learners]
     if not shown:
         return None
-    figure, axes = panels(len(FAMILIES), len(TABLE_1), wide=2.1, high=1.8)
+    figure, axes = panels(len(COMPARED_FAMILIES), len(TABLE_1), wide=2.1, high=1.8)
     means = []
-    for family, line in zip(FAMILIES, axes, strict=True):
+    for family, line in zip(COMPARED_FAMILIES, axes, strict=True):
         for ax, row in zip(line, TABLE_1, strict=True):
             for bound, colour in reversed(BOUND_COLOURS.items()):  # solid lines first, so that they hide nothing
                 look = {"color": colour, "linestyle": LINES.get(bound, "-"), "label": bound.replace("-", " ")}

@@ -14,8 +14,8 @@ from suffice.data.episodes import MAX_EPISODES
 from suffice.domains.exact.distances import letters_as_log
 from suffice.evidence.prefix_sketch import BYTES_PER_SUFFIX, SketchPlan
 from suffice.evidence.prefix_tree import PrefixPlan
-from suffice.evidence.sketch import BYTES_PER_CELL
-from suffice.lab.curves.summaries import NOTHING, by_learner, grouped, middle, present
+from suffice.evidence.sketch import BYTES_PER_COUNTER
+from suffice.lab.curves.summaries import NO_RESULT, by_learner, grouped, middle, present
 from suffice.lab.experiment import Experiment, Result, Results
 from suffice.lab.paper import TABLE_1
 from suffice.lab.plotting import legend_below, line, look_of, named, panels
@@ -64,8 +64,8 @@ def sizes(domain: str, horizon: int, n: int) -> Sizes:
     prefixes = PrefixPlan(many).size(horizon, DELTA) // 2
     shape = SketchPlan(many, 0, cells_are_events=False).shape(horizon, DELTA)
     return Sizes(
-        BYTES_PER_CELL * prefixes,
-        BYTES_PER_CELL * n * horizon,
+        BYTES_PER_COUNTER * prefixes,
+        BYTES_PER_COUNTER * n * horizon,
         BYTES_PER_SUFFIX * n,
         horizon * shape.cell_bytes,
         4 * n * (horizon + 2),
@@ -134,14 +134,14 @@ def _rows(runs: Sequence[Result]) -> list[list[str]]:
             of = by_learner(group)
             cells = [_cell(of.get(name, [])) for pair in PAIRS for name in pair]
             ratios = [_ratio(of.get(exact, []), of.get(sketched, [])) for exact, sketched in PAIRS]
-            shown = [NOTHING if ratio is None else f"{ratio:.2f}" for ratio in ratios]
+            shown = [NO_RESULT if ratio is None else f"{ratio:.2f}" for ratio in ratios]
             rows.append([f"{row.title}, {n:,}", *cells, *shown])
     return rows
 
 
 def _cell(runs: Sequence[Result]) -> str:
     if not runs:
-        return NOTHING
+        return NO_RESULT
     return f"{brief(middle(runs, _megabytes))} ({middle(runs, lambda run: run.states):g})"
 
 

@@ -17,8 +17,8 @@ from suffice.lab.scoring import true_automaton
 from suffice.lab.truth import truth_for
 
 REFUSED: Final = "refused"
-NOTHING: Final = "–"
-WIDTH: Final = 118
+NO_RESULT: Final = "–"
+LINE_WIDTH: Final = 118
 
 K = TypeVar("K")
 
@@ -116,7 +116,7 @@ class Rate(NamedTuple):
 
 def paragraph(*sentences: str) -> str:
     """Prose for a page, in lines of one width whatever numbers it holds."""
-    return fill(" ".join(sentences), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+    return fill(" ".join(sentences), LINE_WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def joined(words: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from suffice.lab.study import brief, table
 FAMILY: Final = "conjunctions"
 DELTA: Final = 1e-4  # small enough for 1 − 4AOQδ to say something
 SEEDS: Final = tuple(range(301, 321))
-MOST: Final = 1e6  # episodes
+MOST_EPISODES: Final = 1e6  # episodes
 # In the last one few candidates are rare, but a guard is nearly as often in one row as in the other: μ₀ is small.
 TESTED: Final = (*SMALL, Case("corridor", 3, options_of({"enemy": "0.55"})))
 HEAD: Final = ("domain", "N₁ of the theorem", "sufficient", "ratio", "promised", "exact at N₁")
@@ -51,7 +51,7 @@ def promised(minimal: Minimal, delta: float) -> float:
 def trials(case: Case) -> list[Experiment]:
     """The paper's test on as many episodes as its theorem asks for, rounded up to two digits; none if too many."""
     n = asked(case.minimal, Family.parse(FAMILY), DELTA)
-    if n > MOST:
+    if n > MOST_EPISODES:
         return []
     unit = 10 ** (math.floor(math.log10(n)) - 1)
     return [case.experiment(f"{FAMILY}/{PAPER.name}", math.ceil(n / unit) * unit, seed, DELTA) for seed in SEEDS]
@@ -68,7 +68,7 @@ def _row(runs: Sequence[Result], case: Case) -> list[str]:
     assert enough is not None, "the paper's bound says how many"
     tried = set(trials(case))
     hits = [is_exact(run) for run in runs if run.experiment in tried]
-    found = "not run" if n <= MOST else "too many to run"
+    found = "not run" if n <= MOST_EPISODES else "too many to run"
     if hits:
         rate = Rate.of(sum(hits), len(hits))
         found = f"{sum(hits)} of {len(hits)} ({rate.low:.2f} to {rate.high:.2f})"

@@ -15,7 +15,7 @@ from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import DUMMY
 from suffice.data.episodes import Episodes
 from suffice.errors import MissingError, SettingsError
-from suffice.lab.learner import Found, LearnerKind, Task
+from suffice.lab.learner import LearnerKind, LearnerResult, Task
 from suffice.lab.peers.machines import Machine, as_found, closed_setting, traces
 from suffice.lab.resources import measure
 
@@ -74,7 +74,7 @@ def _eps(text: str, name: str) -> float | str:
     return eps
 
 
-def _learn(task: Task, general: bool) -> Found:
+def _learn(task: Task, general: bool) -> LearnerResult:
     setting, closed = closed_setting(task.setting)
     return as_found(aalpy(task.episodes, _eps(setting, task.name), closed, general=general), task.episodes)
 

@@ -16,12 +16,12 @@ from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
 from suffice.errors import MissingError, SettingsError
 from suffice.kernels.array_types import Int64
-from suffice.lab.learner import Found, LearnerKind, Task
+from suffice.lab.learner import LearnerKind, LearnerResult, Task
 from suffice.lab.peers.machines import Machine, as_found, closed_setting, traces
 from suffice.lab.resources import ProgramError, ResourceUse, measure_command
 
 ROOT: Final = -1  # its number in what FlexFringe writes
-LIKELIHOOD_RATIO: Final = (
+LIKELIHOOD_RATIO_SETTINGS: Final = (
     *("--heuristic-name", "likelihoodratio", "--data-name", "likelihood_data", "--addtails", "0", "--sinkson", "0"),
     *("--mergeroot", "0", "--confidence_bound", "0.05", "--correction", "1"),
 )
@@ -29,18 +29,34 @@ ALERGIA: Final = (
     *("--heuristic-name", "alergia", "--data-name", "alergia_data", "--addtails", "0", "--sinkson", "0"),
     *("--state_count", "10", "--finalprob", "1"),
 )
-CSS: Final = (
+CSS_SETTINGS: Final = (
     *("--heuristic-name", "css", "--data-name", "css_data", "--addtails", "0", "--sinkson", "0", "--finalprob", "1"),
     *("--state_count", "10", "--symbol_count", "4", "--largestblue", "0", "--confidence_bound", "0.05"),
     *("--numoftables", "3", "--vectordimension", "20", "--futuresteps", "2", "--conditionalprob", "0"),
 )
 # The best of some 45 settings tried on other seeds (likelihood ratios: with many counts, and with few).
 HEURISTICS: Final = {
-    "likelihood-ratio": (*LIKELIHOOD_RATIO, "--state_count", "10", "--symbol_count", "5", "--largestblue", "1"),
-    "likelihood-ratio-few": (*LIKELIHOOD_RATIO, "--state_count", "3", "--symbol_count", "1", "--largestblue", "0"),
+    "likelihood-ratio": (
+        *LIKELIHOOD_RATIO_SETTINGS,
+        "--state_count",
+        "10",
+        "--symbol_count",
+        "5",
+        "--largestblue",
+        "1",
+    ),
+    "likelihood-ratio-few": (
+        *LIKELIHOOD_RATIO_SETTINGS,
+        "--state_count",
+        "3",
+        "--symbol_count",
+        "1",
+        "--largestblue",
+        "0",
+    ),
     "alergia": (*ALERGIA, "--symbol_count", "4", "--confidence_bound", "0.05", "--largestblue", "0"),
     "alergia-eager": (*ALERGIA, "--symbol_count", "-1", "--confidence_bound", "0.5", "--largestblue", "1"),
-    "css": CSS,
+    "css": CSS_SETTINGS,
 }
 HOW_TO_GET_IT: Final = (
     "build it from its source (github.com/tudelft-cda-lab/FlexFringe, with cmake, some ten minutes), then put it on "
@@ -99,7 +115,7 @@ def read_flexfringe(text: str, n_letters: int) -> Int64:
     return delta[:, :n_letters]
 
 
-def _learn(task: Task) -> Found:
+def _learn(task: Task) -> LearnerResult:
     setting, closed = closed_setting(task.setting)
     if setting not in HEURISTICS:
         raise SettingsError(f"{task.name} is no learner: its heuristic is none of {', '.join(HEURISTICS)}")

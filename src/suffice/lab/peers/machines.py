@@ -10,7 +10,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP
 from suffice.data.episodes import Episodes, weights
 from suffice.kernels.array_types import Int32, Int64
-from suffice.lab.learner import Found
+from suffice.lab.learner import LearnerResult
 from suffice.lab.resources import ResourceUse
 from suffice.learning.stationary.labels import completed
 
@@ -102,8 +102,8 @@ def closed_setting(setting: str) -> tuple[str, bool]:
     return rest, rest != setting
 
 
-def as_found(machine: Machine, episodes: Episodes) -> Found:
+def as_found(machine: Machine, episodes: Episodes) -> LearnerResult:
     """A peer's machine as an automaton to plan on."""
     tau = as_tau(machine, episodes)
     sure = with_end(tau, episodes) != UNSEEN
-    return Found(as_rdp(tau, episodes), machine.n_states, machine.took, sure=sure)
+    return LearnerResult(as_rdp(tau, episodes), machine.n_states, machine.took, sure=sure)

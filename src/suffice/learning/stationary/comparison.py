@@ -15,8 +15,8 @@ from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Int32, Int64
 from suffice.kernels.evidence import DEPTH
-from suffice.learning.refinement import EQUAL, TIE
-from suffice.learning.stationary.labels import Labelling, Steps
+from suffice.learning.refinement import EQUAL, EQUAL_BALANCE
+from suffice.learning.stationary.labels import Labelling, PointerLog
 
 
 class Near(NamedTuple):
@@ -55,7 +55,7 @@ class Scratch:
 class Samples:
     """What the states of a round have seen so far, as comparisons need it."""
 
-    steps: Steps
+    steps: PointerLog
     labelling: Labelling
     path: Int32  # [N, H+1] the state of each episode at each step
     label: Int64  # [Q] the label of each state
@@ -86,7 +86,7 @@ class Comparison:
     def likest(self, states: list[int]) -> int:
         """The state that the tree tells it apart from least."""
         found = self._screened(states, math.inf)
-        return states[int(np.argmax(found <= found.min() + TIE))]  # the oldest of equals
+        return states[int(np.argmax(found <= found.min() + EQUAL_BALANCE))]  # the oldest of equals
 
     def _screened(self, states: list[int], enough: float) -> NDArray[np.float64]:
         r, labels = self._states, self._states.labelling.labels
@@ -166,6 +166,6 @@ def nearest(found: list[Near], threshold: float) -> Near:
     possible = [f for f in found if f.evidence < threshold]
     if not possible:
         least = min(f.evidence for f in found)
-        return next(f for f in found if f.evidence <= least + TIE)
+        return next(f for f in found if f.evidence <= least + EQUAL_BALANCE)
     least = min(f.balance for f in possible)
-    return next(f for f in possible if f.balance <= least + TIE)  # the oldest of equals
+    return next(f for f in possible if f.balance <= least + EQUAL_BALANCE)  # the oldest of equals

@@ -26,14 +26,14 @@ from suffice.kernels.evidence import DEPTH
 from suffice.learning.refinement import EQUAL
 
 ALL = 1 << 62
-LARGEST = 1 << 20  # entries of a table that counts how often an observation came
-BYTES_PER_CELL = 40  # of a node of the tree and a letter: three cells, whether it was seen, and room to work
+LARGEST_TABLE = 1 << 20  # entries of a table that counts how often an observation came
+BYTES_PER_TREE_CELL = 40  # of a node of the tree and a letter: three cells, whether it was seen, and room to work
 CHOICE = 0  # the kind of events that are choices
 NEW = -1  # instead of an event: one that a label had never seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class PointerLog:
     """A log as pointers read it: episode by episode, the last step by its action and reward alone.
 
     Its observation is o_⊥ whether the episode ended there or the log was cut: nothing that a comparison may use. So
@@ -51,7 +51,7 @@ class Steps:
     weight: Int64
 
     @classmethod
-    def of(cls, episodes: Episodes) -> Steps:
+    def of(cls, episodes: Episodes) -> PointerLog:
         symbols, symbol_of = episodes.symbols()
         letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
         pairs, pair_of = np.unique(letters[:, 0] * np.int64(n_rewards) + letters[:, 2], return_inverse=True)
@@ -115,21 +115,21 @@ class Steps:
         return int(np.flatnonzero((self.events == event).any(axis=0))[0])
 
 
-def last_observation(steps: Steps) -> Int32:
+def last_observation(steps: PointerLog) -> Int32:
     """[O+1, Y] the automaton that remembers no more than that; 0 has seen nothing."""
     return np.tile(steps.symbols[:, 1].astype(np.int32) + 1, (steps.episodes.alphabet.n_observations + 1, 1))
 
 
-def repeated_observation(steps: Steps) -> Int32:
+def repeated_observation(steps: PointerLog) -> Int32:
     """[O·R+1, Y] the automaton that also counts how often in a row it has seen it, up to R."""
     shown, n = steps.symbols[:, 1].astype(np.int32), steps.episodes.alphabet.n_observations
-    most = max(1, min(steps.horizon, LARGEST // (n * len(steps.symbols))))
+    most = max(1, min(steps.horizon, LARGEST_TABLE // (n * len(steps.symbols))))
     seen, times = np.divmod(np.arange(n * most, dtype=np.int32), np.int32(most))  # times − 1
     again = np.where(seen[:, None] == shown, np.minimum(times + 1, most - 1)[:, None], 0)
     return np.concatenate([1 + shown[None] * most, 1 + shown[None] * most + again]).astype(np.int32)
 
 
-def first_reference(steps: Steps) -> Int32:
+def first_reference(steps: PointerLog) -> Int32:
     """What to begin with: the last observation, unless how often it came says far more.
 
     It does where one walks a long corridor; elsewhere finer labels only mean that fewer steps share one.
@@ -138,7 +138,7 @@ def first_reference(steps: Steps) -> Int32:
     return fine if _description(steps, fine) < _description(steps, coarse) / 2 else coarse
 
 
-def _description(steps: Steps, tau: Int32) -> float:
+def _description(steps: PointerLog, tau: Int32) -> float:
     """Σ ln 1/p of all outcomes, given label and action, and ½ ln N for each frequency (BIC)."""
     labels = stationary.trace(tau, steps.symbol_of, steps.word)
     counts = stationary.count_letters(labels, steps.word, steps.weight, len(tau), len(steps.symbol_of))
@@ -194,7 +194,7 @@ class _Tables:
         self.cell_of = np.where(kind_of == UNSEEN, UNSEEN, other[:, kind_of]).astype(np.int32)  # [nodes, V]
         self.cell_of[nodes, events] = place
 
-    def of_letters(self, steps: Steps) -> Int32:
+    def of_letters(self, steps: PointerLog) -> Int32:
         """[3, nodes, X] where each node counts the events of a letter."""
         cells = [np.where(event == UNSEEN, UNSEEN, self.cell_of[:, event]) for event in steps.events]
         return np.stack(cells).astype(np.int32)
@@ -207,7 +207,7 @@ class _Tables:
 class Labelling:
     """A reference automaton and the tree, ready for kernels."""
 
-    def __init__(self, steps: Steps, reference: Int32, memory: int = ALL) -> None:
+    def __init__(self, steps: PointerLog, reference: Int32, memory: int = ALL) -> None:
         """`memory` is a limit in bytes."""
         self.reference, self._steps = reference, steps
         self.tables = steps.tables(self._seen_by(reference))
@@ -266,7 +266,7 @@ class Labelling:
         return After(tuple(reversed(symbols)))
 
 
-def _tree(steps: Steps, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
+def _tree(steps: PointerLog, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
     """What may happen within DEPTH steps: nodes [T, Y], the letters that each has seen [T, X], parent and symbol.
 
     The last node is beyond the tree: what the steps have not seen leads there, and from there nowhere else.
@@ -278,7 +278,7 @@ def _tree(steps: Steps, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tup
     node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # of every step, and the first of this depth
     for depth in range(DEPTH):
         letters = steps.word[:, 1 + depth :]
-        if len(parents) * n_letters * BYTES_PER_CELL > memory:
+        if len(parents) * n_letters * BYTES_PER_TREE_CELL > memory:
             raise SettingsError(
                 f"{n_letters:,} distinct steps follow each other in too many ways for {memory / 1e9:.1f} GB; bin the "
                 "observations, use fewer columns, or raise --memory"

@@ -17,25 +17,30 @@ import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Episodes, weights
-from suffice.data.log import ITSELF, Log, ask
-from suffice.data.queries import View, added
+from suffice.data.log import ITSELF, Log, run_query
+from suffice.data.queries import EpisodesView, added
 from suffice.errors import SettingsError
 from suffice.evidence.guarantees import Promise
-from suffice.files.checkpoints import NOWHERE, Part
+from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Criterion, Learned, Settings
 from suffice.learning.decisions import Decision
-from suffice.learning.merging import Verdict
-from suffice.learning.stationary.labels import Labelling, Steps, completed, first_reference
-from suffice.learning.stationary.pointers import END, START, Choice, Edge, Outcome, Round
+from suffice.learning.merging import Placement
+from suffice.learning.stationary.labels import Labelling, PointerLog, completed, first_reference
+from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
 from suffice.learning.stationary.rounds import FoundRound, keep_round, recall_round
 
 OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
-ROUNDS = 8
-LADDER = ("the next step", "two steps", "three steps", "what they come to later")  # DEPTH of them, and the automaton
-MOST_STEPS = 1 << 25  # of a log; of longer ones only some episodes say what the states are, and all are counted
-SAMPLE = 1 << 12  # episodes, or up to twice as many, that say what the labels are
+MOST_ROUNDS = 8
+DEPTH_NAMES = (
+    "the next step",
+    "two steps",
+    "three steps",
+    "what they come to later",
+)  # DEPTH of them, and the automaton
+MOST_LOG_STEPS = 1 << 25  # of a log; of longer ones only some episodes say what the states are, and all are counted
+LABEL_SAMPLE = 1 << 12  # episodes, or up to twice as many, that say what the labels are
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,13 @@ class Depths:
     @classmethod
     def of(cls, depths: list[int]) -> Depths:
         """From that of each state."""
-        return cls.of_states([depths.count(r) for r in range(len(LADDER))])
+        return cls.of_states([depths.count(r) for r in range(len(DEPTH_NAMES))])
 
     @classmethod
     def of_states(cls, states: Sequence[int]) -> Depths:
         """From the number of states by rung; of rungs that are left out there are none."""
-        by_rung = (*states, *[0] * (len(LADDER) - len(states)))
-        return cls(LADDER, (max((r for r, n in enumerate(by_rung) if n), default=-1),), (), by_rung)
+        by_rung = (*states, *[0] * (len(DEPTH_NAMES) - len(states)))
+        return cls(DEPTH_NAMES, (max((r for r, n in enumerate(by_rung) if n), default=-1),), (), by_rung)
 
     @property
     def sentence(self) -> str:
@@ -65,21 +70,21 @@ class Depths:
         return f"States were told apart by {', '.join(parts) or 'nothing'}."
 
 
-def tie(
+def learn_stationary(
     episodes: Log,
     settings: Settings | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
-    kept: Part = NOWHERE,
+    kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
     """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter.
 
-    >>> suffice.tie(episodes).rdp
+    >>> suffice.learn_stationary(episodes).rdp
     <RDP: 8 states in one layer>
     """
     settings = settings or Settings()
     if episodes.horizon < 2:
         raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
-    stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_STEPS))
+    stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_LOG_STEPS))
     steps = -(-episodes.n // stride) * (episodes.horizon + 1)
     needed = 16 * steps if isinstance(episodes, Episodes) else ITSELF + 28 * steps  # there a limit is of all there is
     if needed > settings.memory:
@@ -88,19 +93,19 @@ def tie(
             f"{settings.memory / 1e9:.1f} GB it may take; raise --memory"
         )
     looked_at = _every(episodes, stride)
-    stride = max(looked_at.n // SAMPLE, 1)
-    sample = Steps.of(_every(looked_at, stride))
-    found = _rounds(sample, settings, lambda done: progress(done, ROUNDS + (stride > 1)), kept.part("rounds"))
+    stride = max(looked_at.n // LABEL_SAMPLE, 1)
+    sample = PointerLog.of(_every(looked_at, stride))
+    found = _rounds(sample, settings, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
     if stride > 1:
         whole = kept.part("whole")
         last = recall_round(whole, 0, sample, looked_at.total)
         if last is None:
-            all_steps = Steps.of(looked_at)
+            all_steps = PointerLog.of(looked_at)
             labelling = Labelling(sample, completed(found.tau), settings.memory)
             last = FoundRound.of(all_steps, _round(all_steps, labelling, settings, {}, again=False))
             keep_round(whole, 0, last)
         found = last
-    progress(ROUNDS + (stride > 1), ROUNDS + (stride > 1))
+    progress(MOST_ROUNDS + (stride > 1), MOST_ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
 
 
@@ -108,7 +113,7 @@ def _every(log: Log, stride: int) -> Episodes:
     """Each `stride`-th episode."""
     if isinstance(log, Episodes):
         return log if stride == 1 else log.columns(np.arange(0, log.n, stride))
-    found: list[tuple[int, Episodes]] = ask(log, _Every(stride))
+    found: list[tuple[int, Episodes]] = run_query(log, _Every(stride))
     parts = sorted(found, key=lambda part: part[0])
     return Episodes.beside([episodes for _, episodes in parts])
 
@@ -118,23 +123,25 @@ class _Every(NamedTuple):
 
     stride: int
 
-    def __call__(self, view: View) -> list[tuple[int, Episodes]]:
+    def __call__(self, view: EpisodesView) -> list[tuple[int, Episodes]]:
         """See `Question`."""
         chosen = np.arange(-view.first % self.stride, view.episodes.n, self.stride)
         return [(view.first, view.episodes.columns(chosen))]
 
-    def together(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
+    def combine(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
         """See `Question`."""
         return [part for answer in answers for part in answer]
 
 
-def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], kept: Part = NOWHERE) -> FoundRound:
+def _rounds(
+    steps: PointerLog, settings: Settings, progress: Callable[[int], None], kept: CheckpointStage = NO_CHECKPOINT
+) -> FoundRound:
     """Until an automaton comes again; of those that keep coming, the one that leaves least to be kept apart."""
     reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
     known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
     found: list[FoundRound] = []
     begin = 0
-    for i in range(ROUNDS):
+    for i in range(MOST_ROUNDS):
         again = not settings.strict
         this = recall_round(kept, i, steps, steps.episodes.total)
         if this is None:
@@ -152,7 +159,9 @@ def _rounds(steps: Steps, settings: Settings, progress: Callable[[int], None], k
     return min(reversed(found[begin:]), key=lambda f: (len(f.apart()), len(_reached(f.tau))))
 
 
-def _round(steps: Steps, labelling: Labelling, settings: Settings, apart: dict[Edge, Edge], again: bool) -> Outcome:
+def _round(
+    steps: PointerLog, labelling: Labelling, settings: Settings, apart: dict[Edge, Edge], again: bool
+) -> RoundResult:
     def level(i: int) -> float:
         """δ of the i-th test: 6/π² Σ 1/i² = 1 divides what a confidence leaves to chance."""
         return (
@@ -204,7 +213,7 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
         candidates=(len(found.outcome.choices),),
         languages=(),
         deltas=(max(tests, default=settings.delta),),
-        forced_share=sum(d.n for d in decisions if d.verdict.forced) / max(1, sum(d.n for d in decisions)),
+        forced_share=sum(d.n for d in decisions if d.placement.forced) / max(1, sum(d.n for d in decisions)),
         settings=settings,
         needed=Depths.of(found.outcome.depths),
         criterion=Criterion(OUTCOMES, None, E_VALUES),
@@ -215,7 +224,7 @@ def _walked(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
     """Only transitions that the log takes, and what each state met, [Q, X], before and at the last step."""
     whole = completed(tau)
     _, of_letter = log.symbols()
-    counts, cut = ask(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
+    counts, cut = run_query(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
     counts[END] += cut[END]  # what is over is not cut: padding follows padding
     cut[END] = 0
     taken = np.zeros(tau.shape, bool)
@@ -231,7 +240,7 @@ class _Walked(NamedTuple):
     n_states: int
     n_letters: int
 
-    def __call__(self, view: View) -> Int64:
+    def __call__(self, view: EpisodesView) -> Int64:
         """See `Question`."""
         state, weight, same = np.zeros(view.episodes.n, np.uint32), weights(view.episodes), np.arange(self.n_states)
         counts = np.zeros((2, self.n_states, self.n_letters), np.int64)
@@ -242,15 +251,15 @@ class _Walked(NamedTuple):
                 walking.advance(state, same, self.after, self.n_letters, word)
         return counts
 
-    def together(self, answers: list[Int64]) -> Int64:
+    def combine(self, answers: list[Int64]) -> Int64:
         """See `Question`."""
         return added(answers)
 
 
-def _renamed(choice: Choice, tau: Int32, place: Int32) -> Verdict:
-    """The verdict of a choice with the numbers that states have in the end; it leads to where it was settled."""
-    verdict = choice.verdict
-    nearest = None if verdict.nearest is None or place[verdict.nearest] == UNSEEN else int(place[verdict.nearest])
+def _renamed(choice: Choice, tau: Int32, place: Int32) -> Placement:
+    """The placement of a choice with the numbers that states have in the end; it leads to where it was settled."""
+    placement = choice.placement
+    nearest = None if placement.nearest is None or place[placement.nearest] == UNSEEN else int(place[placement.nearest])
     target = int(place[tau[choice.state, choice.symbol]])
-    promoted = verdict.promoted and int(place[verdict.target]) == target
-    return verdict._replace(target=target, promoted=promoted, nearest=nearest)
+    promoted = placement.promoted and int(place[placement.target]) == target
+    return placement._replace(target=target, promoted=promoted, nearest=nearest)

@@ -17,18 +17,18 @@ import numpy as np
 from suffice.automata.rdp import UNSEEN
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Int32, Int64
-from suffice.learning.borderline import CLOSE
-from suffice.learning.merging import Verdict
+from suffice.learning.borderline import BORDERLINE_SHARE
+from suffice.learning.merging import Placement
 from suffice.learning.stationary.comparison import Comparison, Samples, Scratch, nearest
-from suffice.learning.stationary.labels import Labelling, Steps, grouped
+from suffice.learning.stationary.labels import Labelling, PointerLog, grouped
 
 Edge = tuple[int, int]  # state and symbol
 
 START, END = 0, 1
-FIRST, MOST = 1 << 11, 1 << 16  # episodes of a candidate that are compared first, and at most
+FIRST_COMPARED, MOST_COMPARED = 1 << 11, 1 << 16  # episodes of a candidate that are compared first, and at most
 VISITORS = 1 << 17  # episodes, or up to twice as many, whose visits are a state's sample
 FRESH = 1.1  # times as many episodes as it was compared by let a transition be looked at again
-FEWEST = 5  # episodes of a candidate that is compared; others join what is most alike, until they are settled
+FEWEST_COMPARED = 5  # episodes of a candidate that is compared; others join what is most alike, until they are settled
 SPECIAL = 2  # these two states are compared with nothing
 
 
@@ -38,10 +38,10 @@ class Choice(NamedTuple):
     state: int
     symbol: int
     n: int
-    verdict: Verdict
+    placement: Placement
 
 
-class Outcome(NamedTuple):
+class RoundResult(NamedTuple):
     """What a round found."""
 
     tau: Int32  # [Q, Y] START and END first
@@ -56,7 +56,7 @@ class Round:
 
     def __init__(
         self,
-        steps: Steps,
+        steps: PointerLog,
         labelling: Labelling,
         level: Callable[[int], float],
         least: float,
@@ -85,7 +85,7 @@ class Round:
         self._tests: list[float] = []
         self._depths: list[int] = []
 
-    def run(self, again: bool = True) -> Outcome:
+    def run(self, again: bool = True) -> RoundResult:
         """Until no pointer waits; if wanted, look at every transition again."""
         self._walk(np.arange(len(self._steps.word)))
         while self._sizes:
@@ -93,12 +93,12 @@ class Round:
             episodes = np.sort(np.concatenate(self._waiting.pop(key)))
             n = self._sizes.pop(key)
             state, symbol = divmod(key, len(self._steps.symbols))
-            verdict = self._place(state, symbol, episodes, n)
+            placement = self._place(state, symbol, episodes, n)
             self._compared[state, symbol] = n
-            self._tau[state, symbol] = verdict.target
-            self._choices.append(Choice(state, symbol, n, verdict))
+            self._tau[state, symbol] = placement.target
+            self._choices.append(Choice(state, symbol, n, placement))
             self._walk(episodes)
-        return Outcome(self._tau, self._choices, self._tests, self._depths, self._look_again() if again else {})
+        return RoundResult(self._tau, self._choices, self._tests, self._depths, self._look_again() if again else {})
 
     def _walk(self, episodes: Int64) -> None:
         """Let pointers walk on, and note where they wait."""
@@ -115,36 +115,36 @@ class Round:
             self._waiting.setdefault(key, []).append(block)
             self._sizes[key] = self._sizes.get(key, 0) + steps.total(block)
 
-    def _place(self, state: int, symbol: int, episodes: Int64, n: int) -> Verdict:
+    def _place(self, state: int, symbol: int, episodes: Int64, n: int) -> Placement:
         """Promote a candidate or let it join."""
         edge = (int(self._label[state]), symbol)
         kept_from = self._apart.get(edge)
         label = int(self._labelling.reference[edge])
         others = [s for s in range(SPECIAL, len(self._tau)) if self._named(s) != kept_from or kept_from is None]
         if not others:
-            return Verdict(self._found((state, symbol), label), promoted=True)
+            return Placement(self._found((state, symbol), label), promoted=True)
         start = self._at[episodes] + 1
-        if n < FEWEST:
-            return Verdict(self._compared_by(episodes, start).likest(others))
+        if n < FEWEST_COMPARED:
+            return Placement(self._compared_by(episodes, start).likest(others))
         delta = self._level(len(self._tests))
         self._tests.append(delta)
         threshold = -math.log(delta)
-        if len(episodes) > FIRST:  # some first, and all for what these leave open; both looks share δ
+        if len(episodes) > FIRST_COMPARED:  # some first, and all for what these leave open; both looks share δ
             threshold += math.log(2)
-            some = slice(0, None, -(-len(episodes) // FIRST))
+            some = slice(0, None, -(-len(episodes) // FIRST_COMPARED))
             others = self._compared_by(episodes[some], start[some]).undecided(others, threshold)
-        most = slice(0, None, -(-len(episodes) // MOST))
+        most = slice(0, None, -(-len(episodes) // MOST_COMPARED))
         compare = self._compared_by(episodes[most], start[most])
-        others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST else others
+        others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST_COMPARED else others
         near = nearest([compare.with_state(s) for s in others], threshold)
         alone = near.evidence >= threshold
-        told = alone or near.evidence >= CLOSE * threshold
+        told = alone or near.evidence >= BORDERLINE_SHARE * threshold
         why = compare.witness(near) if told else None
-        verdict = Verdict(near.state, False, alone, near.state, near.evidence, threshold, witness=why)
+        placement = Placement(near.state, False, alone, near.state, near.evidence, threshold, witness=why)
         if not alone or n < self._least:
-            return verdict
+            return placement
         self._depths.append(self._labelling.depth_needed(*compare.rows(near), threshold))
-        return verdict._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
+        return placement._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
 
     def _compared_by(self, episodes: Int64, start: Int64, joined: bool = False) -> Comparison:
         """Episodes from a step of each on, to be compared with states; `joined`: they are among those of the states."""

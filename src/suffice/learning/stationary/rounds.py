@@ -10,12 +10,12 @@ import numpy as np
 from suffice.automata.rdp import UNSEEN
 from suffice.evidence.events import Witness
 from suffice.files.archives import Shape
-from suffice.files.checkpoints import Found, Part
+from suffice.files.checkpoints import CheckpointStage, StepRecord
 from suffice.kernels.array_types import Array, Int32
 from suffice.kernels.evidence import DEPTH
 from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
-from suffice.learning.stationary.labels import Steps
-from suffice.learning.stationary.pointers import END, SPECIAL, Choice, Edge, Outcome
+from suffice.learning.stationary.labels import PointerLog
+from suffice.learning.stationary.pointers import END, SPECIAL, Choice, Edge, RoundResult
 from suffice.learning.stationary.settling import settle
 
 
@@ -23,10 +23,10 @@ class FoundRound(NamedTuple):
     """An automaton and the round it comes from."""
 
     tau: Int32  # settled
-    outcome: Outcome
+    outcome: RoundResult
 
     @classmethod
-    def of(cls, steps: Steps, outcome: Outcome) -> FoundRound:
+    def of(cls, steps: PointerLog, outcome: RoundResult) -> FoundRound:
         return cls(settle(steps, outcome.tau), outcome)
 
     def apart(self) -> dict[Edge, Edge]:
@@ -35,20 +35,20 @@ class FoundRound(NamedTuple):
         return {edge: founder for edge, founder in self.outcome.apart.items() if self.tau[edge] == tau[edge]}
 
 
-def keep_round(part: Part, i: int, found: FoundRound) -> None:
+def keep_round(part: CheckpointStage, i: int, found: FoundRound) -> None:
     """Write a round down; its automaton is that of its choices."""
     outcome = found.outcome
-    decisions = [Decision(0, c.state, c.symbol, c.n, c.verdict) for c in outcome.choices]
+    decisions = [Decision(0, c.state, c.symbol, c.n, c.placement) for c in outcome.choices]
     arrays: dict[str, Array] = {
         "settled": found.tau,
         "tests": np.array(outcome.tests, np.float64),
         "depths": np.array(outcome.depths, np.int64),
         "apart": np.array([[*edge, *founder] for edge, founder in outcome.apart.items()], np.int64).reshape(-1, 4),
     }
-    part.keep(i, Found({}, [d.verdict.witness for d in decisions], arrays | columns_of(decisions)))
+    part.keep(i, StepRecord({}, [d.placement.witness for d in decisions], arrays | columns_of(decisions)))
 
 
-def recall_round(part: Part, i: int, steps: Steps, total: int) -> FoundRound | None:
+def recall_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -> FoundRound | None:
     """Read a round of so many episodes again, if the run got so far; refuse what leads to states that there are not."""
     shapes: dict[str, tuple[str, Shape]] = {"settled": ("i", ("Q", len(steps.symbols)))}
     shapes |= {"tests": ("f", ("T",)), "depths": ("i", ("D",)), "apart": ("i", ("K", 4))}
@@ -69,13 +69,13 @@ def recall_round(part: Part, i: int, steps: Steps, total: int) -> FoundRound | N
         if not ((tests > 0) & (tests < 1)).all():
             raise ValueError("the levels of its tests are no probabilities")
         decisions = decisions_of(arrays, found.records, steps.episodes.alphabet)
-    choices = [Choice(d.state, d.symbol, d.n, d.verdict) for d in decisions]
+    choices = [Choice(d.state, d.symbol, d.n, d.placement) for d in decisions]
     edges: dict[Edge, Edge] = {(a, b): (c, d) for a, b, c, d in apart.tolist()}
-    outcome = Outcome(tau, choices, tests.tolist(), depths.tolist(), edges)
+    outcome = RoundResult(tau, choices, tests.tolist(), depths.tolist(), edges)
     return FoundRound(settled.astype(np.int32), outcome)
 
 
-def _tau(arrays: Mapping[str, Array], steps: Steps) -> Int32:
+def _tau(arrays: Mapping[str, Array], steps: PointerLog) -> Int32:
     """[Q, Y] where choices lead, each of another transition; those that are promoted found a state."""
     promoted, symbols = arrays["decision_promoted"] == 1, len(steps.symbols)
     n_states = SPECIAL + int(np.count_nonzero(promoted))

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import UNSEEN
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Float, Int32, Int64
-from suffice.learning.refinement import TIE
-from suffice.learning.stationary.labels import ALL, Steps, completed
+from suffice.learning.refinement import EQUAL_BALANCE
+from suffice.learning.stationary.labels import ALL, PointerLog, completed
 from suffice.learning.stationary.pointers import SPECIAL
 
 PASSES = 5
 VISITS = 2000  # of a transition that are looked at
-FEW, SOON = 50, 20  # of them, and of the steps that follow, to leave all but a few states out
-BEST = 8  # so many remain
-ALIKE = 0.8  # of the states in which two symbols are known
+FEW_VISITS, SOON = 50, 20  # of them, and of the steps that follow, to leave all but a few states out
+BEST_STATES = 8  # so many remain
+AGREEING_SHARE = 0.8  # of the states in which two symbols are known
 
 
-def settle(steps: Steps, tau: Int32) -> Int32:
+def settle(steps: PointerLog, tau: Int32) -> Int32:
     """Let every transition lead to its most probable state, again and again until nothing changes."""
     tau = tau.copy()
     for _ in range(PASSES):
@@ -47,7 +47,7 @@ class _Visits(NamedTuple):
 class _Pass:
     """One look at every transition; it changes the table that it was given."""
 
-    def __init__(self, steps: Steps, tau: Int32) -> None:
+    def __init__(self, steps: PointerLog, tau: Int32) -> None:
         self._steps, self._tau, self._whole = steps, tau, completed(tau)
         self._path = stationary.trace(self._whole, steps.symbol_of, steps.word)
         self._ln_chance = self._chances()
@@ -80,7 +80,7 @@ class _Pass:
         groups: list[list[int]] = []
         for y in symbols:
             together = (g for g in groups if self._tau[state, g[0]] == self._tau[state, y])
-            found = next((g for g in together if self._agreement[g[0], y] >= ALIKE), None)
+            found = next((g for g in together if self._agreement[g[0], y] >= AGREEING_SHARE), None)
             groups = groups if found else [*groups, []]
             (found or groups[-1]).append(y)
         return [g for g in groups if len(g) > 1]
@@ -91,13 +91,13 @@ class _Pass:
         ln_prior = np.sum([self._ln_prior(state, y, symbols) for y in symbols], axis=0)
         now = int(self._tau[state, symbols[0]])
         states = np.arange(SPECIAL, len(self._tau))
-        if len(episodes) > FEW and len(states) > BEST:
-            rough = self._likelihoods(episodes[:FEW], start[:FEW], states, SOON) + ln_prior[states]
-            kept = np.argsort(-rough, kind="stable")[:BEST]
+        if len(episodes) > FEW_VISITS and len(states) > BEST_STATES:
+            rough = self._likelihoods(episodes[:FEW_VISITS], start[:FEW_VISITS], states, SOON) + ln_prior[states]
+            kept = np.argsort(-rough, kind="stable")[:BEST_STATES]
             states = np.union1d(states[kept], states[states == now])
         score = self._likelihoods(episodes, start, states) + ln_prior[states]
         best = int(score.argmax())
-        stays = now in states and score[best] <= score[np.flatnonzero(states == now)[0]] + TIE
+        stays = now in states and score[best] <= score[np.flatnonzero(states == now)[0]] + EQUAL_BALANCE
         return now if stays else int(states[best])
 
     def _likelihoods(self, episodes: Int64, start: Int64, states: Int64, within: int = ALL) -> Float:

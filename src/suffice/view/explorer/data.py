@@ -19,7 +19,7 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_summary import arrivals
 from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Float, Int64
-from suffice.learning.borderline import Doubt
+from suffice.learning.borderline import BorderlineMerge
 from suffice.models.explanations import reasons
 from suffice.models.model import Model
 from suffice.models.sentences import plan_sentence
@@ -39,7 +39,7 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
     """All that the page shows of a model."""
     rdp, about, texts = model.rdp, model.about, _Texts()
     alphabet, promise = rdp.alphabet, about.promise
-    arrows, worth = arrows_of(rdp), _Worth.of(model)
+    arrows, worth = arrows_of(rdp), _StateValues.of(model)
     lines = _labels(rdp, arrows)
     places = find_places(rdp, arrows, lines)
     said = [promise.sentence, promise.second_sentence, plan_sentence(about)]
@@ -90,7 +90,7 @@ def plan_of(model: Model) -> Plan:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Worth:
+class _StateValues:
     """What is to come in each state; of a stationary automaton where the plan is most often in it."""
 
     plan: Plan  # on the automaton's own states
@@ -98,7 +98,7 @@ class _Worth:
     choices: Float  # [Q, actions] if one takes an action and then follows the plan; NaN where it was never taken
 
     @classmethod
-    def of(cls, model: Model) -> _Worth:
+    def of(cls, model: Model) -> _StateValues:
         rdp, layers, plan = model.rdp, model.planned, plan_of(model)
         place = fold_places(rdp, plan)
         folded = Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
@@ -114,7 +114,7 @@ def _discount(model: Model) -> float | None:
     return model.about.plan.discount if model.about.plan else None
 
 
-def _states(model: Model, worth: _Worth, places: Places) -> dict[str, Any]:
+def _states(model: Model, worth: _StateValues, places: Places) -> dict[str, Any]:
     rdp, plan = model.rdp, worth.plan
     visits = rdp.counts.sum(axis=1) + (0 if rdp.cut is None else rdp.cut.sum(axis=1))
     if rdp.final is not None:
@@ -166,7 +166,7 @@ def _events(rdp: RDP) -> dict[str, Any]:
     }
 
 
-def _choices(worth: _Worth) -> dict[str, Any]:
+def _choices(worth: _StateValues) -> dict[str, Any]:
     """What each action that was tried is worth in each state, if the plan goes on from there."""
     states, actions = np.nonzero(~np.isnan(worth.choices))
     return {
@@ -224,7 +224,7 @@ def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:
 
 def _doubts(model: Model, texts: _Texts) -> dict[str, Any]:
     """Merges that were undecided, at the state that they ended in."""
-    found: dict[int, list[Doubt]] = {}
+    found: dict[int, list[BorderlineMerge]] = {}
     alphabet = model.rdp.alphabet
     for doubt in model.undecided():
         found.setdefault(model.rdp.run(doubt.histories[1]), []).append(doubt)

@@ -22,10 +22,10 @@ from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
 from suffice.view.html import text
 
-EPISODES = 20
+REPLAYED_EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
 # In JSON, a backslash of the text, or one of the characters that `html` leaves out of pages.
-UNFIT = re.compile(r"(\\\\)|\\u(?:00[0189][0-9a-f]|007f|200[ef]|202[a-e]|206[6-9]|fff[ef])")
+UNSAFE_ESCAPES = re.compile(r"(\\\\)|\\u(?:00[0189][0-9a-f]|007f|200[ef]|202[a-e]|206[6-9]|fff[ef])")
 UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
 
@@ -36,7 +36,7 @@ def page_of(
     episodes: Episodes | None = None,
     title: str = "",
     other_title: str = "",
-    most: int = EPISODES,
+    most: int = REPLAYED_EPISODES,
 ) -> str:
     """The explorer of a model as HTML; with another model, both beside each other.
 
@@ -67,7 +67,7 @@ def page_of(
 def as_json(data: Any) -> str:
     """JSON that HTML leaves alone: ASCII, and no angle brackets or ampersands; without what no text may contain."""
     escaped = json.dumps(data, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
-    return UNFIT.sub(lambda found: found[1] or r"\ufffd", escaped)
+    return UNSAFE_ESCAPES.sub(lambda found: found[1] or r"\ufffd", escaped)
 
 
 def _part(name: str) -> str:

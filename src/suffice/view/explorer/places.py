@@ -15,7 +15,7 @@ from suffice.view.layout import Layout, lay_out
 from suffice.view.placing import RADIUS, place, spread
 
 PIXELS = 104.0  # for an inch of a picture
-LETTER, LEADING, AIR = 6.7, 16.0, 8.0  # pixels: as wide as most letters, as high as lines, and around a label
+LETTER, LEADING, LABEL_PADDING = 6.7, 16.0, 8.0  # pixels: as wide as most letters, as high as lines, and around a label
 MOST_PLACED = 200  # labels that each get the best place; among more the page shows those that have room
 ROW, GAP = (
     72.0,
@@ -77,5 +77,5 @@ def _evenly(layout: Layout, sizes: Float) -> Float:
 
 def _size(label: Sequence[Line]) -> tuple[float, float]:
     """Nearly: fonts differ from page to page."""
-    widest = max((LETTER * len(line.text) + AIR for line in label), default=0.0)
+    widest = max((LETTER * len(line.text) + LABEL_PADDING for line in label), default=0.0)
     return widest, LEADING * len(label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from suffice.view.html import Html, join, table, tag
 from suffice.view.report.content import FOLLOW, KEEP
 from suffice.view.report.pictures import intervals_svg
-from suffice.view.report.structure import Content, Worth
+from suffice.view.report.structure import Content, MeanReturn
 from suffice.view.report.words import figure
 
 
@@ -48,13 +48,13 @@ def figures(content: Content) -> Html:
     return tag("dl", *cells, class_="figures")
 
 
-def _interval(row: Worth) -> str:
+def _interval(row: MeanReturn) -> str:
     if row.low is None or row.high is None:
         return "interval unknown"
     return f"{figure(row.low)} to {figure(row.high)}"
 
 
-def _told(row: Worth) -> str:
+def _told(row: MeanReturn) -> str:
     return "not available" if row.value is None else figure(row.value)
 
 

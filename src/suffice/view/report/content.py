@@ -13,35 +13,35 @@ from suffice.automata.rdp import BEHAVE
 from suffice.automata.state_summary import arrivals
 from suffice.data.alphabet import in_order
 from suffice.evidence.estimates import Estimate
-from suffice.models.header import About, Planned
+from suffice.models.header import Header, Planned
 from suffice.models.model import Model
 from suffice.models.sentences import sentences
 from suffice.planning.backward_induction import behaviour_values
-from suffice.planning.off_policy import Judged
+from suffice.planning.off_policy import OffPolicyEvaluation
 from suffice.view.arrows import over
 from suffice.view.report.structure import (
-    Advice,
     Automaton,
     Column,
     Content,
     Data,
+    MeanReturn,
+    PolicyChange,
     Start,
     State,
     Undecided,
     Untried,
-    Worth,
 )
-from suffice.view.report.survey import Gap, Survey, lasting, tries
-from suffice.view.report.words import Names, cautions, command_of, promises, unnoticed, values_of, warnings
+from suffice.view.report.survey import ActionToTry, Survey, lasting, tries
+from suffice.view.report.words import StateNames, cautions, command_of, promises, unnoticed, values_of, warnings
 
 MOST_STATES, MOST_CHANGES, MOST_DOUBTS, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
 FOLLOW, KEEP, NO_PLAN = "Follow the plan", "Keep to what the log did, for now", "There is no plan"
 
 
-def content_of(model: Model, evaluation: Judged | None, title: str) -> Content:
+def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str) -> Content:
     """Everything that a report says about a model."""
     model = model.in_words
-    about, names = model.about, Names(model)
+    about, names = model.about, StateNames(model)
     survey = None if model.plan is None else Survey(model)
     advice = None if survey is None else list(_advice(model, survey, names))
     gaps = [] if survey is None else [_untried(gap, model, names) for gap in survey.gaps()]
@@ -92,7 +92,7 @@ def _data(model: Model) -> Data:
     return Data(about.episodes, model.rdp.horizon, about.held_out, about.log_hash, columns)
 
 
-def _automaton(model: Model, names: Names) -> Automaton:
+def _automaton(model: Model, names: StateNames) -> Automaton:
     rdp, plan = model.rdp, model.own_plan
     visits, shares = rdp.counts.sum(axis=1), rdp.shares()
     inner = [q for q in range(1, rdp.n_states) if q not in over(rdp)]
@@ -105,23 +105,23 @@ def _automaton(model: Model, names: Names) -> Automaton:
     return Automaton(rdp.n_states, rdp.layers.tolist(), rdp.stationary, largest)
 
 
-def _advice(model: Model, survey: Survey, names: Names) -> Iterator[Advice]:
+def _advice(model: Model, survey: Survey, names: StateNames) -> Iterator[PolicyChange]:
     actions, logged = model.rdp.alphabet.actions, tries(model.rdp)
     for change in survey.changes():
         q, row = change.state, logged[change.state]
         often = [a for a in (-row).argsort(kind="stable").tolist() if row[a]]
         did = {str(actions[a]): float(row[a] / row.sum()) for a in often}
         steps, action = [change.first, change.last], str(actions[change.action])
-        yield Advice(*_called(q, names), steps, did, action, change.visits, change.gain)
+        yield PolicyChange(*_called(q, names), steps, did, action, change.visits, change.gain)
 
 
-def _called(q: int, names: Names) -> tuple[str, str, str, str]:
+def _called(q: int, names: StateNames) -> tuple[str, str, str, str]:
     """A state's name, what its arrivals share, what varies among them, and one of them."""
     arrival = names.arrival(q)
     return names.state(q), arrival.common, arrival.varies, names.typical(q)
 
 
-def _untried(gap: Gap, model: Model, names: Names) -> Untried:
+def _untried(gap: ActionToTry, model: Model, names: StateNames) -> Untried:
     called, action = _called(gap.state, names), str(model.rdp.alphabet.actions[gap.action])
     matter = None if gap.worth is None else gap.matter
     return Untried(
@@ -134,14 +134,14 @@ def _starts(model: Model) -> Iterator[Start]:
     if model.about.plan is not None and model.about.plan.discount is not None:
         return
     (layers, stands), plan = model.rdp.unroll(), model.required_plan()
-    first, names = np.flatnonzero(layers.layer_of() == 1).tolist(), Names(model)
+    first, names = np.flatnonzero(layers.layer_of() == 1).tolist(), StateNames(model)
     share, behaved, seen = plan.occupancy(layers), behaviour_values(layers), arrivals(layers)
     for q in sorted(first, key=lambda q: (-round(float(share[q]), 9), q)):
         value, log = float(plan.values[q]), float(behaved[q])
         yield Start(names.state(int(stands[q])), float(share[q]), seen[q].common, seen[q].varies, value, log)
 
 
-def _worth(plan: Planned | None) -> list[Worth]:
+def _worth(plan: Planned | None) -> list[MeanReturn]:
     if plan is None:
         return []
     error = math.inf if plan.behaviour_error is None else plan.behaviour_error
@@ -149,7 +149,7 @@ def _worth(plan: Planned | None) -> list[Worth]:
     return [_told("The log", log), _told("The plan, predicted", prediction, policy=True)]
 
 
-def _judged_worth(judged: Judged | None) -> list[Worth]:
+def _judged_worth(judged: OffPolicyEvaluation | None) -> list[MeanReturn]:
     if judged is None:
         return []
     return [
@@ -160,18 +160,18 @@ def _judged_worth(judged: Judged | None) -> list[Worth]:
     ]
 
 
-def _reweighted(estimate: Estimate) -> Worth:
+def _reweighted(estimate: Estimate) -> MeanReturn:
     """Where too few episodes do what the plan would, their weights say nothing at all."""
     found = _told("New episodes: the plan, reweighted", estimate, policy=True)
     return found if found.low is not None else msgspec.structs.replace(found, value=None)
 
 
-def _told(name: str, estimate: Estimate, policy: bool = False) -> Worth:
+def _told(name: str, estimate: Estimate, policy: bool = False) -> MeanReturn:
     low, high = estimate.interval() if math.isfinite(estimate.error) else (None, None)
-    return Worth(name, estimate.value, low, high, policy)
+    return MeanReturn(name, estimate.value, low, high, policy)
 
 
-def _evaluated(judged: Judged | None) -> list[str]:
+def _evaluated(judged: OffPolicyEvaluation | None) -> list[str]:
     """What the figures of held-out episodes rest on."""
     if judged is None:
         return []
@@ -194,7 +194,7 @@ def _evaluated(judged: Judged | None) -> list[str]:
     return told
 
 
-def _settings(about: About) -> dict[str, str]:
+def _settings(about: Header) -> dict[str, str]:
     plan = about.plan
     level = f"{about.delta:g}" if about.confidence is None else f"{about.confidence:g} for all together"
     found = {

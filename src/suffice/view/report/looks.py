@@ -1,6 +1,6 @@
 """How a report looks: on a screen, light or dark, and on paper."""
 
-CSS = """
+PAGE_CSS = """
 :root{--ink:#22272e;--note:#5f6873;--page:#fff;--panel:#f5f7fa;--line:#dbe0e7;--log:#6b737e;--plan:#bf4f0b;
 --good:#1d6b3f;--good-page:#e9f5ee;--wait:#8a5a00;--wait-page:#fdf4e1;--link:#1f5a96;color-scheme:light dark}
 @media (prefers-color-scheme:dark){:root{--ink:#e3e7ec;--note:#9aa4b0;--page:#16191d;--panel:#1f242a;--line:#363d46;

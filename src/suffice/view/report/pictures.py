@@ -11,12 +11,17 @@ from suffice.errors import SufficeError
 from suffice.models.model import Model
 from suffice.view.automaton import draw_automaton
 from suffice.view.html import Html, join, tag
-from suffice.view.report.structure import Worth
+from suffice.view.report.structure import MeanReturn
 from suffice.view.report.words import figure
 from suffice.view.style import drawing
 
-WIDTH, ROW, LEFT, RIGHT = 760, 34, 285, 110  # of the figure of intervals, in pixels: names stand left, numbers right
-SMALLEST = 0.7  # of its natural size; a wider picture is scrolled
+FIGURE_WIDTH, ROW, LEFT, RIGHT = (
+    760,
+    34,
+    285,
+    110,
+)  # of the figure of intervals, in pixels: names stand left, numbers right
+SMALLEST_SCALE = 0.7  # of its natural size; a wider picture is scrolled
 
 
 def automaton_svg(model: Model) -> Html | str:
@@ -32,14 +37,14 @@ def automaton_svg(model: Model) -> Html | str:
     inner = svg[svg.index("<svg") :].partition(">")[2]
     width, height = (round(96 * inches) for inches in drawn.get_size_inches())
     title = tag("title", f"The automaton: {model.rdp.n_states} states and the steps that lead from one to another")
-    style = f"min-width:{round(SMALLEST * width)}px;max-width:{width}px"
+    style = f"min-width:{round(SMALLEST_SCALE * width)}px;max-width:{width}px"
     box = re.search(r'viewBox="([\d. -]+)"', svg)
     view = box.group(1) if box else f"0 0 {width} {height}"
     opening = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" role="img" viewBox="{view}" style="{style}">'
     return Html(f"{opening}{title}{inner.strip()}")
 
 
-def intervals_svg(worth: Sequence[Worth]) -> Html:
+def intervals_svg(worth: Sequence[MeanReturn]) -> Html:
     """A dot for each mean return, and a line for what it may be off by."""
     ends = [end for row in worth for end in (row.value, row.low, row.high) if end is not None]
     low, high = min(ends), max(ends)
@@ -47,7 +52,7 @@ def intervals_svg(worth: Sequence[Worth]) -> Html:
     low, high = low - room, high + room
 
     def x(value: float) -> str:
-        return f"{LEFT + (WIDTH - LEFT - RIGHT) * (value - low) / (high - low):.1f}"
+        return f"{LEFT + (FIGURE_WIDTH - LEFT - RIGHT) * (value - low) / (high - low):.1f}"
 
     bottom = ROW * len(worth) + 8
     parts = [tag("title", "Mean return per episode: " + "; ".join(map(_spoken, worth)))]
@@ -63,8 +68,8 @@ def intervals_svg(worth: Sequence[Worth]) -> Html:
         if row.low is not None and row.high is not None:
             parts.append(tag("line", x1=x(row.low), x2=x(row.high), y1=str(y), y2=str(y), class_=f"reach {kind}"))
         parts.append(tag("circle", cx=x(row.value), cy=str(y), r="5", class_=kind))
-        parts.append(tag("text", figure(row.value), x=str(WIDTH - RIGHT + 24), y=str(y + 4), class_="figure"))
-    return tag("svg", join(parts), role="img", viewBox=f"0 0 {WIDTH} {bottom + 24}", class_="intervals")
+        parts.append(tag("text", figure(row.value), x=str(FIGURE_WIDTH - RIGHT + 24), y=str(y + 4), class_="figure"))
+    return tag("svg", join(parts), role="img", viewBox=f"0 0 {FIGURE_WIDTH} {bottom + 24}", class_="intervals")
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -75,7 +80,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def _spoken(row: Worth) -> str:
+def _spoken(row: MeanReturn) -> str:
     if row.value is None:
         return f"{row.name} not available"
     interval = "" if row.low is None or row.high is None else f", {figure(row.low)} to {figure(row.high)}"

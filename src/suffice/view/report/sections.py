@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from suffice.view.html import Html, join, page, table, tag, text
 from suffice.view.report.answer import figures, value, verdict
-from suffice.view.report.looks import CSS
-from suffice.view.report.structure import Advice, Automaton, Content, State, Untried
+from suffice.view.report.looks import PAGE_CSS
+from suffice.view.report.structure import Automaton, Content, PolicyChange, State, Untried
 from suffice.view.report.words import figure
 
 MOST_ACTIONS = 4  # of the log, in a state
-LONGEST = 40  # characters that stay on one line
+LONGEST_CELL = 40  # characters that stay on one line
 
 
 def page_of(content: Content, picture: Html | str) -> str:
@@ -36,7 +36,7 @@ def page_of(content: Content, picture: Html | str) -> str:
         tag("main", verdict(content), figures(content), *(_section(k, *v) for k, v in sections.items())),
         tag("footer", f"Made by suffice {content.settings['suffice']}. This page needs no other file."),
     ]
-    return page(content.title, CSS, *body)
+    return page(content.title, PAGE_CSS, *body)
 
 
 def _section(name: str, title: str, parts: Sequence[str]) -> Html:
@@ -53,7 +53,7 @@ def _subtitle(content: Content) -> Html:
     return tag("p", told, class_="note")
 
 
-def _policy(content: Content, advice: list[Advice]) -> list[str]:
+def _policy(content: Content, advice: list[PolicyChange]) -> list[str]:
     if not advice:
         return [tag("p", "Nothing: in every state it reaches, the plan does what the log did.")]
     folded = content.automaton.stationary
@@ -82,14 +82,14 @@ def _policy(content: Content, advice: list[Advice]) -> list[str]:
     return [*parts, tag("p", f"And {left_out:,} more that matter less.", class_="note")] if left_out else parts
 
 
-def _logged(row: Advice) -> Html:
+def _logged(row: PolicyChange) -> Html:
     """The actions that the log took most often."""
     did = [_unbroken(f"{action} {share:.0%}") for action, share in row.logged.items()]
     shown = did if len(did) <= MOST_ACTIONS else [*did[: MOST_ACTIONS - 1], _unbroken(f"{len(did) - 3} more")]
     return join(shown, ", ")
 
 
-def _seen(row: Advice | State | Untried) -> Html:
+def _seen(row: PolicyChange | State | Untried) -> Html:
     """What a state stands for first, then one history that leads to it."""
     shared = row.common or ("Nothing in common" if row.varies else "")
     varies = [tag("br"), tag("small", row.varies)] if row.varies else []
@@ -102,7 +102,7 @@ def _history(history: str) -> Html:
 
 
 def _unbroken(words: str) -> Html:
-    return tag("span", words, class_="whole") if len(words) <= LONGEST else text(words)
+    return tag("span", words, class_="whole") if len(words) <= LONGEST_CELL else text(words)
 
 
 def _reading(content: Content) -> Html:

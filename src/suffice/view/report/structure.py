@@ -46,7 +46,7 @@ class Automaton(msgspec.Struct, frozen=True):
     largest: list[State]
 
 
-class Advice(msgspec.Struct, frozen=True):
+class PolicyChange(msgspec.Struct, frozen=True):
     """What to do instead of what the log did."""
 
     state: str
@@ -60,7 +60,7 @@ class Advice(msgspec.Struct, frozen=True):
     gain: float  # of each
 
 
-class Worth(msgspec.Struct, frozen=True):
+class MeanReturn(msgspec.Struct, frozen=True):
     """A mean return per episode."""
 
     name: str
@@ -119,9 +119,9 @@ class Content(msgspec.Struct, frozen=True):
     data: Data
     promises: list[str]
     automaton: Automaton
-    advice: list[Advice] | None  # None: there is no plan
+    advice: list[PolicyChange] | None  # None: there is no plan
     advice_left_out: int
-    worth: list[Worth]  # of the log and of the plan, then the same by episodes that were not learned from
+    worth: list[MeanReturn]  # of the log and of the plan, then the same by episodes that were not learned from
     starts: list[Start]  # the most frequent first
     starts_left_out: int
     lasts: Lasting | None  # None: all episodes are of one length

@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class ActionToTry:
     """An action that more tries would say something about."""
 
     state: int
@@ -109,9 +109,9 @@ class Survey:
             rows.append(Change(q, a, visits, gain, int(self._step[here[0]]), int(self._step[here[-1]])))
         return sorted(rows, key=lambda row: (-round(row.visits * row.gain, 9), row.state, row.action))
 
-    def gaps(self) -> list[Gap]:
+    def gaps(self) -> list[ActionToTry]:
         """Those that matter most first: what the plan does might be worse, what it does not do might be better."""
-        found: dict[tuple[int, int], list[Gap]] = {}
+        found: dict[tuple[int, int], list[ActionToTry]] = {}
         unknown = np.isnan(self._worth)
         chosen = self._action[:, None] == np.arange(self._worth.shape[1])
         best = np.where(unknown, self._planned[:, None], self._worth) + SURE * self._error
@@ -120,14 +120,14 @@ class Survey:
             q, worth = int(self._state[i]), None if unknown[i, a] else float(self._worth[i, a])
             figures = float(self._visits[i]), worth, float(self._error[i, a]), float(self._planned[i])
             matter = float(self._visits[i] * hope[i, a])
-            gap = Gap(q, a, int(self._log[q, a]), *figures, bool(chosen[i, a]), matter)
+            gap = ActionToTry(q, a, int(self._log[q, a]), *figures, bool(chosen[i, a]), matter)
             found.setdefault((q, a), []).append(gap)
-        return sorted(map(_together, found.values()), key=lambda gap: (-round(gap.matter, 9), gap.state, gap.action))
+        return sorted(map(_combine, found.values()), key=lambda gap: (-round(gap.matter, 9), gap.state, gap.action))
 
 
-def _together(gaps: list[Gap]) -> Gap:
+def _combine(gaps: list[ActionToTry]) -> ActionToTry:
     """Of several steps: what they are worth at the one that matters most."""
     most = max(gaps, key=lambda gap: gap.matter)
     visits, matter = sum(gap.visits for gap in gaps), sum(gap.matter for gap in gaps)
     figures = most.worth, most.error, most.planned, most.chosen
-    return Gap(most.state, most.action, most.tries, visits, *figures, matter)
+    return ActionToTry(most.state, most.action, most.tries, visits, *figures, matter)

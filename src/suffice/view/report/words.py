@@ -11,17 +11,17 @@ from suffice.data.alphabet import Value
 from suffice.evidence.tables import STATISTICS
 from suffice.learning.adact_h import Settings
 from suffice.models.api import statistic_of
-from suffice.models.header import About
+from suffice.models.header import Header
 from suffice.models.model import Model
 from suffice.models.sentences import forecast_of
-from suffice.planning.planner import USUAL, Planning
+from suffice.planning.planner import DEFAULT_STRENGTH, Planning
 from suffice.planning.regorl import Split
 
-MOST_VALUES = 12  # that are listed one by one
-COARSE = 0.1  # a difference of frequencies that should not go unnoticed
+LISTED_VALUES = 12  # that are listed one by one
+LARGE_DIFFERENCE = 0.1  # a difference of frequencies that should not go unnoticed
 
 
-class Names:
+class StateNames:
     """What states are called, and what they stand for; of a model in words."""
 
     def __init__(self, model: Model) -> None:
@@ -53,12 +53,12 @@ def values_of(values: Sequence[Value], legend: Sequence[str] = ()) -> str:
     if legend:
         return "; ".join(f"{symbol}: {told}" for symbol, told in enumerate(legend))
     told = [f"{v:g}" if isinstance(v, float) else str(v) for v in values]
-    if len(told) > MOST_VALUES:
-        return f"{', '.join(told[: MOST_VALUES - 2])}, … {told[-1]} ({len(told):,} values)"
+    if len(told) > LISTED_VALUES:
+        return f"{', '.join(told[: LISTED_VALUES - 2])}, … {told[-1]} ({len(told):,} values)"
     return ", ".join(told)
 
 
-def promises(about: About) -> list[str]:
+def promises(about: Header) -> list[str]:
     """What the learner promises, for somebody who never read the paper."""
     promise, told = about.promise, []
     if not promise.tests:
@@ -101,7 +101,7 @@ def _overlooked(usual: float, worst: float) -> str:
     )
 
 
-def unnoticed(about: About) -> str:
+def unnoticed(about: Header) -> str:
     """What the number of states leaves open."""
     usual = about.promise.detectable
     if usual is None or not about.promise.tests:
@@ -114,10 +114,10 @@ def unnoticed(about: About) -> str:
     )
 
 
-def warnings(about: About) -> list[str]:
+def warnings(about: Header) -> list[str]:
     """Why to think twice before believing what is predicted."""
     told, forecast, usual = [], forecast_of(about), about.promise.detectable
-    if forecast is not None and usual is not None and usual > COARSE:
+    if forecast is not None and usual is not None and usual > LARGE_DIFFERENCE:
         told.append(
             "The log is small for what it records. " + unnoticed(about) + " If states that should be apart count as "
             "one, the prediction is off by more than its interval says."
@@ -177,7 +177,7 @@ def command_of(model: Model) -> str:
     elif plan.planner != Planning().name:
         words += ["--planner", plan.planner]
     if plan is not None:
-        words += [] if plan.strength in (0.0, USUAL) else ["--strength", f"{plan.strength:g}"]
+        words += [] if plan.strength in (0.0, DEFAULT_STRENGTH) else ["--strength", f"{plan.strength:g}"]
         words += ["--split"] if plan.split else []
         words += ["--discount", f"{plan.discount:g}"] if plan.discount is not None else []
     usual = plan is not None and not plan.split and not chosen and about.steps is None
@@ -193,7 +193,7 @@ def command_of(model: Model) -> str:
     return shlex.join([*words, "-o", "MODEL"])
 
 
-def _comparison(about: About) -> list[str]:
+def _comparison(about: Header) -> list[str]:
     """Options that say how futures are compared, where they are not the usual ones."""
     words = []
     if about.steps is None:
