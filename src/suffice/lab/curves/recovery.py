@@ -120,8 +120,8 @@ def analyse(results: Results) -> Page:
         *(f"![{_ALT[name]}]({name}.svg)\n" for name, _ in figures),
         paragraph(
             f"The least N of the grid from which on the mean share is at least {ARRIVED_SHARE:g} at every larger N",
-            "that was run, for the return / for the states; > N: not even at N, the largest that was run. Means over few",
-            "logs decide, so a neighbour on the grid is no difference.",
+            "that was run, for the return / for the states; > N: not even at N, the largest that was run. Means over",
+            "few logs decide, so a neighbour on the grid is no difference.",
         ),
         table(head, rows),
     ]
