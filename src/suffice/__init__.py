@@ -62,9 +62,8 @@ if TYPE_CHECKING:
     from suffice.evidence.prefix_tree import PrefixCounts
     from suffice.evidence.sketch import CountMinSketch
     from suffice.learning.adact_h import Learned, Settings, adact_h
-    from suffice.learning.decisions import Decision
     from suffice.learning.memory_choice import Stationarity, is_stationary
-    from suffice.learning.merging import Placement
+    from suffice.learning.merging import Decision, Placement
     from suffice.learning.refinement import refine
     from suffice.learning.stationary.learner import learn_stationary
     from suffice.models.api import learn
@@ -108,9 +107,8 @@ _HOMES = {
     "evidence.prefix_tree": ("PrefixCounts",),
     "evidence.sketch": ("CountMinSketch",),
     "learning.adact_h": ("Learned", "Settings", "adact_h"),
-    "learning.decisions": ("Decision",),
+    "learning.merging": ("Decision", "Placement"),
     "learning.memory_choice": ("Stationarity", "is_stationary"),
-    "learning.merging": ("Placement",),
     "learning.refinement": ("refine",),
     "learning.stationary.learner": ("learn_stationary",),
     "models.api": ("learn",),

@@ -17,8 +17,7 @@ from suffice.evidence.bounds import BOUNDS, PAPER
 from suffice.evidence.events import Last, RewardIs, Witness
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.borderline import BORDERLINE_SHARE, BorderlineMerge, borderline_merges
-from suffice.learning.decisions import Decision
-from suffice.learning.merging import Placement
+from suffice.learning.merging import Decision, Placement
 from suffice.learning.refinement import refine
 from suffice.models.model import Model
 from suffice.planning.regorl import Solution, regorl

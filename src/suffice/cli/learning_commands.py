@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from cyclopts import Parameter
 
 from suffice.cli.app import app
-from suffice.cli.choosing import choices_again, choices_of, counting_by, planning_of, settings_of
-from suffice.cli.folding import Folding, refuse_folding
+from suffice.cli.choosing import (
+    Folding,
+    choices_again,
+    choices_of,
+    counting_by,
+    planning_of,
+    refuse_folding,
+    settings_of,
+)
 from suffice.cli.names import BoundName, EngineName, FileName, MetricName
 from suffice.cli.options import (
     COMPARING,

@@ -22,7 +22,7 @@ from suffice.cli import (
     view_commands,
 )
 from suffice.cli.app import app, arrange_help
-from suffice.cli.folding import spelled_out
+from suffice.cli.choosing import spelled_out
 from suffice.cli.printing import complain
 from suffice.errors import SufficeError
 from suffice.files.signals import exit_if_signalled

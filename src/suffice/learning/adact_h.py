@@ -30,9 +30,7 @@ from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.statistic import AdaptiveReport, CountingPlan, LayerCost, Statistic, SuffixCounts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Int64
-from suffice.learning.decisions import Decision
-from suffice.learning.layer_checkpoint import KeptLayer
-from suffice.learning.merging import Candidates, Merger, Placement
+from suffice.learning.merging import Candidates, Decision, KeptLayer, Merger, Placement
 
 
 def half_of_memory() -> int:

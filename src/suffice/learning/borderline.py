@@ -8,7 +8,7 @@ from typing import NamedTuple
 from suffice.automata.histories import History
 from suffice.automata.rdp import RDP
 from suffice.evidence.events import Witness
-from suffice.learning.decisions import Decision
+from suffice.learning.merging import Decision
 
 BORDERLINE_SHARE = 0.5  # of the threshold: what equal futures rarely reach
 

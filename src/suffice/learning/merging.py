@@ -1,16 +1,25 @@
-"""The greedy heart of AdaCT-H: the candidates of one layer, one after the other, join a state or become one."""
+"""The greedy rule of AdaCT-H: candidates of a layer, one after the other, join a state or become one.
+
+Every decision is kept with the evidence for it, as records, as columns of a model file and in checkpoints.
+"""
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from suffice.data.alphabet import Alphabet
 from suffice.evidence.bounds import Bound
-from suffice.evidence.events import Witness
+from suffice.evidence.events import Witness, refuse_strange
 from suffice.evidence.statistic import CandidateLayer
-from suffice.kernels.array_types import Codes, Float, Int64
+from suffice.files.archives import Shape
+from suffice.files.checkpoints import CheckpointStage, StepRecord
+from suffice.kernels.array_types import Array, Codes, Float, Int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,3 +103,112 @@ class Merger:
 
     def _witness(self, c: int, q: int, event: int) -> Witness | None:
         return None if event < 0 else Witness(self._layer.event(event), *self._layer.counts(c, q, event))
+
+
+class Decision(NamedTuple):
+    """What became of one candidate, and why.
+
+    >>> [(decision.layer, decision.n) for decision in model.decisions if decision.placement.promoted][:4]
+    [(1, 153), (2, 157), (2, 143), (3, 84)]
+    """
+
+    layer: int  # t+1: the layer the candidate would belong to
+    state: int  # place in layer t of the state it comes from
+    symbol: int  # and the symbol that leads on
+    n: int  # |Z|
+    placement: Placement
+
+    @property
+    def verdict(self) -> Placement:
+        """Deprecated alias of `placement`."""
+        warnings.warn("Decision.verdict is now Decision.placement", DeprecationWarning, stacklevel=2)
+        return self.placement
+
+
+_PLACES = ("layer", "state", "symbol", "n")
+
+
+_PLACEMENT = ("target", "promoted", "forced", "nearest", "distance", "threshold", "detectable")
+
+
+_FLOAT_COLUMNS = ("distance", "threshold", "detectable")
+
+
+def shapes_of_decisions(n: int | str) -> dict[str, tuple[str, Shape]]:
+    """What an archive must have of so many."""
+    return {f"decision_{name}": ("f8" if name in _FLOAT_COLUMNS else "i8", (n,)) for name in (*_PLACES, *_PLACEMENT)}
+
+
+def columns_of(decisions: Sequence[Decision]) -> dict[str, Array]:
+    """Decisions as columns, but for their witnesses; −1 and NaN stand for none."""
+    places = {f"decision_{name}": np.array([getattr(d, name) for d in decisions], np.int64) for name in _PLACES}
+    for name in _PLACEMENT:
+        kind, none = (np.float64, math.nan) if name in _FLOAT_COLUMNS else (np.int64, -1)
+        values = [getattr(d.placement, name) for d in decisions]
+        places[f"decision_{name}"] = np.array([none if v is None else v for v in values], kind)
+    return places
+
+
+def decisions_of(
+    arrays: Mapping[str, Array], witnesses: Sequence[Witness | None], alphabet: Alphabet
+) -> tuple[Decision, ...]:
+    """The same the other way round; witnesses that do not fit are refused with a ValueError."""
+    if len(witnesses) != len(arrays["decision_n"]):
+        raise ValueError("it lacks witnesses")
+    for witness in witnesses:
+        refuse_strange(witness, alphabet)
+    columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_PLACEMENT)} | {"witness": witnesses}
+    decisions = []
+    for i in range(len(witnesses)):
+        row = {name: column[i] for name, column in columns.items()}
+        row |= {name: None for name in _FLOAT_COLUMNS if math.isnan(row[name])}
+        row |= {"promoted": bool(row["promoted"]), "forced": bool(row["forced"])}
+        row["nearest"] = None if row["nearest"] < 0 else row["nearest"]
+        placement = Placement(**{name: row[name] for name in (*_PLACEMENT, "witness")})
+        decisions.append(Decision(**{name: row[name] for name in _PLACES}, placement=placement))
+    return tuple(decisions)
+
+
+class KeptLayer(NamedTuple):
+    """What became of the candidates of a layer, in their order, and why."""
+
+    decisions: tuple[Decision, ...]
+    figures: dict[str, list[str]]  # whatever else there is to know
+
+    def join(self, candidates: Candidates) -> Int64:
+        """[C] the state of the layer that each became or joined."""
+        join = np.zeros(len(candidates.sizes), np.int64)
+        join[candidates.order] = [decision.placement.target for decision in self.decisions]
+        return join
+
+    def founders(self, candidates: Candidates) -> Int64:
+        """[Q] the candidate that each state of the layer is founded by."""
+        return candidates.order[[decision.placement.promoted for decision in self.decisions]]
+
+    def keep(self, part: CheckpointStage, t: int) -> None:
+        """Write it down."""
+        if part.folder is None:
+            return
+        witnesses = [decision.placement.witness for decision in self.decisions]
+        part.keep(t, StepRecord(self.figures, witnesses, columns_of(self.decisions)))
+
+    @classmethod
+    def recall(cls, part: CheckpointStage, t: int, candidates: Candidates, alphabet: Alphabet) -> KeptLayer | None:
+        """Read it again, if the run got so far; refuse what cannot have become of these candidates."""
+        if part.folder is None:
+            return None
+        found = part.recall(t, shapes_of_decisions(len(candidates.sizes)), list[Witness | None])
+        if found is None:
+            return None
+        with part.doubting(t):
+            column = {name.removeprefix("decision_"): values for name, values in found.arrays.items()}
+            due = {"state": candidates.states, "symbol": candidates.symbols, "n": candidates.sizes}
+            same = all(np.array_equal(column[name], of[candidates.order]) for name, of in due.items())
+            if not same or (column["layer"] != t + 1).any():
+                raise ValueError("it is not of this log")
+            promoted, target = column["promoted"] == 1, column["target"]
+            states = np.cumsum(promoted)  # so far
+            right = np.where(promoted, target == states - 1, (target >= 0) & (target < states))
+            if not right.all() or (column["nearest"] >= states).any():
+                raise ValueError("it leads to states that do not exist")
+            return cls(decisions_of(found.arrays, found.records, alphabet), found.figures)

@@ -38,9 +38,7 @@ from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
-from suffice.learning.decisions import Decision
-from suffice.learning.layer_checkpoint import KeptLayer
-from suffice.learning.merging import Candidates, Placement
+from suffice.learning.merging import Candidates, Decision, KeptLayer, Placement
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # how likely a table is to be equal beforehand: many may differ, or few
 EQUAL_BALANCE = 1e-9  # balances closer than this are equal

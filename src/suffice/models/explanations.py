@@ -21,7 +21,7 @@ from suffice.data.alphabet import PAD
 from suffice.evidence.bounds import LIKELIHOOD_RATIO
 from suffice.evidence.events import Chosen, OutcomeAt, Shown, StepsLater, Witness
 from suffice.kernels.array_types import Float, Int64
-from suffice.learning.decisions import Decision
+from suffice.learning.merging import Decision
 
 LEVEL = 1e-3  # with so small a probability two equal states seem to differ
 TABLE_CELLS = 1 << 20  # of a table that is worked on at a time

@@ -25,7 +25,7 @@ from suffice.evidence.events import Witness
 from suffice.files.archives import Kind, Shape, opened, write_archive
 from suffice.learning.adact_h import Learned
 from suffice.learning.borderline import BorderlineMerge, borderline_merges
-from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
+from suffice.learning.merging import Decision, columns_of, decisions_of, shapes_of_decisions
 from suffice.learning.stationary.learner import E_VALUES
 from suffice.models import repr
 from suffice.models.header import FORMAT, FORMAT_VERSION, Header, header_of

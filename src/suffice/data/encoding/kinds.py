@@ -17,8 +17,7 @@ import msgspec
 
 from suffice.data.alphabet import Value
 from suffice.data.alphabet import plain as plain_value
-from suffice.data.encoding.tables import Coded, LogTable
-from suffice.data.encoding.values import number, plain
+from suffice.data.encoding.tables import Coded, LogTable, number, plain
 from suffice.errors import LogError, SettingsError
 from suffice.kernels.array_types import Float, Int64
 from suffice.registry import Lazy, Registry

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.encoding.columns import known_as
-from suffice.data.encoding.values import NOT_A_CELL
+from suffice.data.encoding.tables import NOT_A_CELL
 from suffice.errors import LogError
 
 DEEPEST_VALUE = 16  # lists and records within one another; more would exhaust the stack before it meant anything

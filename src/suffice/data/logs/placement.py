@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.encoding.columns import Columns
-from suffice.data.encoding.tables import Coded, LogTable, NothingKeptError, V
-from suffice.data.encoding.values import EXACT, MISSING, flag, integer
+from suffice.data.encoding.tables import EXACT, MISSING, Coded, LogTable, NothingKeptError, V, flag, integer
 from suffice.data.episodes import MAX_EPISODES
 from suffice.errors import LogError
 from suffice.kernels.array_types import Codes, Float, Int64, Mask

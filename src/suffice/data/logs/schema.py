@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from suffice.data.alphabet import Alphabet, Value
-from suffice.data.encoding.values import plain
+from suffice.data.encoding.tables import plain
 from suffice.errors import LogError
 from suffice.files import json_text
 from suffice.files.atomic import name_beside, replacing

@@ -7,6 +7,7 @@ rewards; arrays come by name, or as a list of episodes that are lists of steps.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,12 +18,14 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.encoding.columns import ENDS, KNOWN
-from suffice.data.encoding.tables import LogTable
-from suffice.data.encoding.values import flag
+from suffice.data.encoding.tables import LogTable, flag
 from suffice.data.logs.arrays import first_line, table_of_arrays, table_of_rows
-from suffice.data.logs.files import open_file
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.formats import format_of
+from suffice.data.logs.limits import BROKEN
 from suffice.data.logs.steps import column_name, leaves, named, table_of_steps
 from suffice.errors import LogError, MissingError
+from suffice.files.atomic import name_beside
 
 MINARI = "minari:"  # before the id of a dataset, where a file could stand
 STEP_KEYS = {
@@ -202,3 +205,18 @@ def _of_list(items: Sequence[Any], source: str) -> LogTable:
     if any(items) and all(isinstance(i, list | tuple) and all(isinstance(s, Mapping) for s in i) for i in items):
         return LogTable.of(table_of_rows([{"steps": item} for item in items], source), source)
     return LogTable.of(table_of_steps(items, source), source)
+
+
+def open_file(path: Path, text: Collection[str] = ()) -> LogTable:
+    """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
+    try:
+        if (dataset := Dataset.of(path)) is not None and dataset.files != (path,):
+            return dataset.table()
+        if not path.exists():
+            raise LogError(f"{path}: there is no such file{name_beside(path)}")
+        log_format = format_of(path)
+        if path.stat().st_size == 0:
+            raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
+        return log_format.open(path, text)
+    except (*BROKEN, EOFError, zlib.error) as error:
+        raise LogError(f"{path}: the file cannot be read ({first_line(error)}); copy or export it again") from error

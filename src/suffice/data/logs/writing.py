@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from suffice.data.alphabet import PAD, STOP, Value, in_order
 from suffice.data.encoding.columns import KNOWN
-from suffice.data.encoding.values import plain
+from suffice.data.encoding.tables import plain
 from suffice.data.episodes import Episodes
 from suffice.data.logs.formats import LogFormat, format_to_write
 from suffice.data.logs.limits import is_packed

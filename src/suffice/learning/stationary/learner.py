@@ -25,8 +25,7 @@ from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Criterion, Learned, Settings
-from suffice.learning.decisions import Decision
-from suffice.learning.merging import Placement
+from suffice.learning.merging import Decision, Placement
 from suffice.learning.stationary.labels import Labelling, PointerLog, completed, first_reference
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
 from suffice.learning.stationary.rounds import FoundRound, keep_round, recall_round

@@ -13,7 +13,7 @@ from suffice.files.archives import Shape
 from suffice.files.checkpoints import CheckpointStage, StepRecord
 from suffice.kernels.array_types import Array, Int32
 from suffice.kernels.evidence import DEPTH
-from suffice.learning.decisions import Decision, columns_of, decisions_of, shapes_of_decisions
+from suffice.learning.merging import Decision, columns_of, decisions_of, shapes_of_decisions
 from suffice.learning.stationary.labels import PointerLog
 from suffice.learning.stationary.pointers import END, SPECIAL, Choice, Edge, RoundResult
 from suffice.learning.stationary.settling import settle
