@@ -15,8 +15,8 @@ import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import KILLED, LAYERS, Fault, dies_before, goes_on, learn, left_in, started, suffice
-from suffice.cli import learning_commands
 from suffice.learning import adact_h
+from suffice.models import held_out
 
 Record = Callable[[str, object], None]
 RUNS: tuple[tuple[str, ...], ...] = (
@@ -179,7 +179,7 @@ def test_interrupted_while_nothing_is_learned(log: Path, tmp_path: Path, place: 
 
 def test_interrupted_once_the_model_is_saved(log: Path, tmp_path: Path) -> None:
     def fault() -> None:
-        learning_commands._note_run = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+        held_out.note_run = lambda *_: os.kill(os.getpid(), signal.SIGINT)
 
     ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
     assert (ran.code, ran.err) == (130, "suffice: interrupted\n") and (tmp_path / "a.model").exists()

@@ -28,8 +28,8 @@ def ran(program: str, *words: str, ignoring: int | None = None) -> tuple[int, st
 
 
 WITHIN = (
-    "from suffice.files.signals import ending_when_told, heed, if_interrupted, is_kept_in\n"
-    "with ending_when_told():\n    "
+    "from suffice.files.signals import exiting_on_signals, exit_if_signalled, if_interrupted, is_kept_in\n"
+    "with exiting_on_signals():\n    "
 )
 
 
@@ -51,7 +51,9 @@ SWALLOWED = """
 def test_an_interruption_that_was_swallowed_is_heeded_at_the_next_report() -> None:
     reporting = "    with progress_bar('Learning', 'layers') as progress: progress(1, 2); print('on')"
     assert ran(f"from suffice.cli.waiting import progress_bar\n{WITHIN}{SWALLOWED}{reporting}") == INTERRUPTED
-    elsewhere = "import threading; other = threading.Thread(target=heed); other.start(); other.join(); print('on')"
+    elsewhere = (
+        "import threading; other = threading.Thread(target=exit_if_signalled); other.start(); other.join(); print('on')"
+    )
     assert ran(f"{WITHIN}pass{SWALLOWED}    {elsewhere}") == (0, "on\n", "")
 
 

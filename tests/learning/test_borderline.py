@@ -203,5 +203,5 @@ def test_pairs_that_read_the_same_are_not_shown(monkeypatch: pytest.MonkeyPatch)
     model = Model.of(regorl(episodes), episodes)
     one, other = ((None, (0, 1, 1)),), ((None, (1, 1, 0)),)
     found = [BorderlineMerge(1, (one, one), None, 1.0), BorderlineMerge(1, (one, other), None, 2.0)]
-    monkeypatch.setattr("suffice.models.model.doubts", lambda *_: found)
+    monkeypatch.setattr("suffice.models.model.borderline_merges", lambda *_: found)
     assert model.undecided() == found[1:]

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 import suffice
-from suffice.planning.off_policy import judge
+from suffice.planning.off_policy import evaluate_off_policy
 from suffice.view.explorer.page import page_of
 
 threads = int(sys.argv[1])
@@ -30,7 +30,7 @@ for options in ({}, {"stationary": True}, subsampled):
     with open(f"{threads}.model", "rb") as file:
         print(hashlib.sha256(file.read()).hexdigest())
     if not options:
-        print(hashlib.sha256(page_of(model).encode()).hexdigest(), judge(model.rdp, model.plan, episodes))
+        print(hashlib.sha256(page_of(model).encode()).hexdigest(), evaluate_off_policy(model.rdp, model.plan, episodes))
 """
 
 

@@ -397,7 +397,8 @@ def test_values_of_a_log_stay_text() -> None:
     page = Parsed(source)
     assert page.names() & {"script", "img"} == set() and NASTY in page.text and QUOTED in page.text
     assert "\x00" not in source
-    nasty = msgspec.structs.replace(found.about, features=[NASTY], version=QUOTED, log_hash=NASTY)
+    encoder = msgspec.structs.replace(found.about.encoder, observations=[NASTY])
+    nasty = msgspec.structs.replace(found.about, encoder=encoder, version=QUOTED, log_hash=NASTY)
     again = Parsed(report_of(Model(found.rdp, nasty, found.decisions, found.plan)))
     assert again.names() == page.names()
 

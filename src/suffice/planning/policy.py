@@ -49,7 +49,7 @@ class Policy:
     >>> policy.act((0, 0, "clear")), policy.act({"row": 1, "column": 1, "guard": "clear"})
     (1, 1)
     >>> policy.advice
-    Advice(chances={0: 0.0, 1: 1.0}, planned=True)
+    ActionChoice(chances={0: 0.0, 1: 1.0}, planned=True)
     >>> policy
     <Policy: 11 states, 0 of 2 steps fell back>
     """
