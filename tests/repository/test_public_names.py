@@ -1,0 +1,55 @@
+"""Names that programs use keep working: those of the first release, documented paths and deprecated aliases."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import suffice
+
+FIRST_RELEASE = """
+BOUNDS CONJUNCTIONS FISHER_EXACT GREEDY LIKELIHOOD_RATIO PAPER RDP TWO_SAMPLE UNSEEN AdaptiveLanguages Alphabet
+Bins Bound CheckpointError Columns Controller CountMinSketch Decision Domain EngineError Episodes EqualWidth
+Family FiniteModel LanguageCounts Learned Learner LogError Minimal MissingError Model ModelError Outcome Plan
+Planning Policy PrefixCounts PrefixSketches Promise Ray Settings SettingsError Solution Split Stationarity
+SufficeError Truth Verdict __version__ adact_h compare draw_automaton evaluate is_stationary learn load make
+minimal_rdp plan_on read_log read_schema refine register regorl simulate tie truth_of write_log write_schema
+""".split()
+
+DOCUMENTED = {
+    "suffice.playing": "AutomatonState Played VectorPolicy play play_vector record",
+    "suffice.view": "Layout draw_automaton lay_out save_figure save_picture",
+}
+RENAMED = {"Verdict": "Placement", "tie": "learn_stationary"}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", FIRST_RELEASE)
+def test_names_of_the_first_release_are_still_there(name: str) -> None:
+    assert getattr(suffice, name) is not None
+
+
+@pytest.mark.parametrize("module", DOCUMENTED)
+def test_documented_paths_are_aliases(module: str) -> None:
+    for name in DOCUMENTED[module].split():
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_view_has_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'sketch'"):
+        importlib.import_module("suffice.view").sketch  # noqa: B018
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_renamed_names_warn_and_work(old: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"suffice.{old} is now suffice.{RENAMED[old]}"):
+        found = getattr(suffice, old)
+    assert found is getattr(suffice, RENAMED[old])
+    assert old not in dir(suffice)
+
+
+def test_decision_verdict_warns_and_is_the_placement() -> None:
+    decision = suffice.Decision(1, 0, 0, 10, suffice.Placement(0, promoted=True))
+    with pytest.warns(DeprecationWarning, match="Decision.placement"):
+        assert decision.verdict is decision.placement
