@@ -167,7 +167,7 @@ def test_plugins_bound_enters_the_laboratory(installed: Path) -> None:
         "from suffice.lab.curves import levels, needs, recovery\n"
         "from suffice.lab.learners import find\n"
         "import numpy as np, suffice\n"
-        "assert 'conjunctions/half' in levels.LEARNERS and recovery.BOUND_COLOURS['half']\n"
+        "assert 'conjunctions/half' in levels.LEVEL_LEARNERS and recovery.BOUND_COLOURS['half']\n"
         "assert len(recovery.experiments(False)) > 0 and len(needs.experiments(True)) > 0\n"
         "episodes = suffice.make('coin').simulate(300, 2, np.random.default_rng(0))\n"
         "assert find('conjunctions/half', episodes, 0.01).states > 1\n"
