@@ -46,8 +46,8 @@ def write_files(table: pa.Table, folder: Path, rows: int, files: int) -> None:
         pq.write_table(table[begin:end], folder / f"part-{i}.parquet", row_group_size=rows)
 
 
-class Crew:
-    """See `scattered.Crew`; all that is told is pickled on the way."""
+class FakePool:
+    """A `WorkerPool` in this process; all that is passed to workers is pickled on the way."""
 
     def __init__(self, make: Callable[[int], Worker], parts: int, accident: Accident) -> None:
         self._make, self._accident, self._numbers, self._calls = make, accident, count(), count()
@@ -93,7 +93,7 @@ class Here:
             def make(part: int) -> Worker:
                 return self.worker(pieces, *cuts[part], 1 + part % 2, pickle.loads)
 
-            crew = Crew(make, len(cuts), self.accident)
+            crew = FakePool(make, len(cuts), self.accident)
             return read_distributed(dataset, how, room, pieces, crew, len(cuts))
 
         yield read

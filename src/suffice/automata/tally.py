@@ -34,7 +34,7 @@ class TallyQuery(NamedTuple):
     limit: int | None  # the number of steps that the automaton has, None if as many as the log
 
     def __call__(self, view: EpisodesView) -> Tally:
-        """See `Question`."""
+        """See `Query`."""
         known, episodes = self.vocabulary, view.episodes
         codes = known.symbols_in(episodes), *known.codes_in(episodes)
         counts = np.zeros((len(self.tau), len(known.letters)), np.int64)  # large, and of which little may be touched
@@ -45,7 +45,7 @@ class TallyQuery(NamedTuple):
         return Tally(counts, lost)
 
     def combine(self, answers: list[Tally]) -> Tally:
-        """See `Question`."""
+        """See `Query`."""
         return Tally(added([answer.counts for answer in answers]), added([answer.lost for answer in answers]))
 
 

@@ -41,7 +41,7 @@ class Rungs(Protocol):
 
 
 class CountedOn(NamedTuple):
-    """What `Counted` asks, on a rung of the ladder."""
+    """What `SuffixCounts` asks, on a rung of the ladder."""
 
     plan: Rungs
     r: int
@@ -49,7 +49,7 @@ class CountedOn(NamedTuple):
     n_candidates: int
 
     def __call__(self, view: EpisodesView) -> Any:
-        """See `Question`."""
+        """See `Query`."""
         few = max(1, PREPARED // self._rung.prepared_bytes(1))
         return self.combine([self._count(part) for part in view.slices(few)])
 
@@ -58,7 +58,7 @@ class CountedOn(NamedTuple):
         return shard.count_on(self.r, self.t - view.since, view.group, self.n_candidates, view.met)
 
     def combine(self, answers: list[Any]) -> Any:
-        """See `Question`."""
+        """See `Query`."""
         return answers[0] if len(answers) == 1 else self._rung.combine(answers)
 
     @property
@@ -76,12 +76,12 @@ class _DistinctFutures(NamedTuple):
     t: int
 
     def __call__(self, view: EpisodesView) -> UInt8:
-        """See `Question`."""
+        """See `Query`."""
         found: UInt8 = view.prepare(self.plan, view.episodes).futures(self.r, self.t - view.since)
         return found
 
     def combine(self, answers: list[UInt8]) -> UInt8:
-        """See `Question`."""
+        """See `Query`."""
         return answers[0] if len(answers) == 1 else np.unique(np.concatenate(answers), axis=0)
 
 
@@ -129,11 +129,11 @@ class AdaptiveLayer:
 
     @property
     def events(self) -> float:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         return sum(rung.layer.events for rung in self._rungs.values())
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """See `Layer`; each rung has thresholds of its own instead of those given.
+        """See `CandidateLayer`; each rung has thresholds of its own instead of those given.
 
         The nearest of the undecided states is the one at the least distance over all languages asked. If there are
         none, it is among those that only the largest rung told apart.
@@ -154,17 +154,17 @@ class AdaptiveLayer:
         return self._nearest(c, asked, undecided)
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         event, r = divmod(event, len(self._plan.ladder))
         return self._rungs[r].layer.counts(c, q, event)
 
     def event(self, number: int) -> Event:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         number, r = divmod(number, len(self._plan.ladder))
         return self._rungs[r].layer.event(number)
 
     def promote(self, c: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         for rung in self._rungs.values():
             rung.layer.promote(c)
         if self._n_states:
@@ -174,7 +174,7 @@ class AdaptiveLayer:
         self._n_states += 1
 
     def absorb(self, c: int, q: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         for rung in self._rungs.values():
             rung.layer.absorb(c, q)
         self._placed.append((c, q))

@@ -212,7 +212,7 @@ class SketchLayer:
         return nodes, np.concatenate([[0], np.cumsum(counts)]), _NO_CELLS
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         return judge(self, kind, c, low, high, delta)
 
     def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
@@ -236,24 +236,24 @@ class SketchLayer:
         raise SettingsError("estimated counts have no exact test")
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
-        """See `Layer`; those of the event are estimates."""
+        """See `CandidateLayer`; those of the event are estimates."""
         node, length = divmod(event, len(self._sketcher.tree.word) + 1)
         k1, k2 = (self._sketcher.estimate(row, node, length) for row in (self._candidate(c), self._states[q]))
         return k1, int(self._sizes[c]), k2, self._state_sizes[q]
 
     def event(self, number: int) -> Event:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         node, length = divmod(number, len(self._sketcher.tree.word) + 1)
         return prefix_event(self._letters, self._sketcher.tree.prefix(node, length))
 
     def promote(self, c: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         nodes, cumulative, cells = self._candidate(c)
         self._states.append((nodes, cumulative, cells.copy()))
         self._state_sizes.append(int(self._sizes[c]))
 
     def absorb(self, c: int, q: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         self._state_sizes[q] += int(self._sizes[c])
         nodes, cumulative, cells = self._states[q]
         more, counts = self._sketcher.tree.leaves(c)

@@ -206,7 +206,7 @@ class TreeLayer:
         return self._row
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         return judge(self, kind, c, low, high, delta)
 
     def compare(self, kind: int, c: int, low: Float, high: Float) -> tuple[Float, Int64]:
@@ -227,21 +227,21 @@ class TreeLayer:
         return int(comparing.tarone(most, np.ones(len(most)), math.log(delta)))
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         k1, k2 = self._candidate(c)[event], self._states[q][event]
         return int(k1), int(self._sizes[c]), int(k2), self._state_sizes[q]
 
     def event(self, number: int) -> Event:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         return prefix_event(self._letters, self._tree.prefix(number))
 
     def promote(self, c: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         self._states.append(self._candidate(c).copy())
         self._state_sizes.append(int(self._sizes[c]))
 
     def absorb(self, c: int, q: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         trees.add_paths(*self._tree.leaves(c), self._tree.parent, self._states[q], 1)
         self._state_sizes[q] += int(self._sizes[c])
 

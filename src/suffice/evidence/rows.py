@@ -52,7 +52,7 @@ class RowLayer:
         return self._row
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         row, n = self._candidate(c), self._sizes[c]
         return Judgement(
             *comparing.judge_rows(kind, row, n, *self._room, low, high, self._multiplicity, math.log(delta))
@@ -73,12 +73,12 @@ class RowLayer:
         return float(comparing.tarone_threshold(row, n, states[q], sizes[q], self._multiplicity, math.log(delta)))
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         k1, k2 = self._candidate(c)[event], self._states[q, event]
         return int(k1), int(self._sizes[c]), int(k2), int(self._state_sizes[q])
 
     def promote(self, c: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         q = self._n_states
         if q == len(self._states):
             grown = np.zeros((max(4, 2 * q), self._states.shape[1]), np.int64)
@@ -95,6 +95,6 @@ class RowLayer:
         return self._states[:n], self._state_sizes[:n], self._best[:n], self._event[:n]
 
     def absorb(self, c: int, q: int) -> None:
-        """See `Layer`."""
+        """See `CandidateLayer`."""
         self._states[q] += self._candidate(c)
         self._state_sizes[q] += self._sizes[c]

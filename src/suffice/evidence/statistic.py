@@ -230,5 +230,5 @@ class SuffixCounts(NamedTuple):
         return answers[0] if len(answers) == 1 else self.plan.combine(answers)
 
     def joined(self, answer: Int64, of_group: Int64, n: int) -> Int64:
-        """See `Early`; of plans whose parts are rows."""
+        """See `EarlyQuery`; of plans whose parts are rows."""
         return np.asarray(walking.add_rows(answer, of_group, n))

@@ -111,12 +111,12 @@ class _Surprises(NamedTuple):
     tied: Expectation
 
     def __call__(self, view: EpisodesView) -> list[Moments]:
-        """See `Question`."""
+        """See `Query`."""
         one, other = (expected.surprise(view.episodes) for expected in self)
         return [Moments.of(cost, view.episodes.weight) for cost in (one, other, one - other)]
 
     def combine(self, answers: list[list[Moments]]) -> list[Moments]:
-        """See `Question`."""
+        """See `Query`."""
         return [sum(moments[1:], moments[0]) for moments in zip(*answers, strict=True)]
 
 

@@ -73,7 +73,7 @@ class _Passages(NamedTuple):
     rdp: RDP
 
     def __call__(self, view: EpisodesView) -> list[Counts]:
-        """See `Question`."""
+        """See `Query`."""
         rdp, word, weight = self.rdp, view.episodes.word, weights(view.episodes)
         n, n_letters, of_letter = rdp.n_states, len(rdp.letters), rdp.symbol_of_letter()
         after = np.full((n + 1, n_letters), n, np.uint32)  # the last row for histories that are unseen, and stay so
@@ -107,7 +107,7 @@ class _Passages(NamedTuple):
         return range(sources.start * n_symbols, sources.stop * n_symbols)
 
     def combine(self, answers: list[list[Counts]]) -> list[Counts]:
-        """See `Question`."""
+        """See `Query`."""
         return answers[0] if len(answers) == 1 else [_added(list(parts)) for parts in zip(*answers, strict=True)]
 
     def passed(self, answer: list[Counts]) -> list[_Passed]:

@@ -222,13 +222,13 @@ class _Returns(NamedTuple):
     rewards: NDArray[np.float64]  # [X] of each letter
 
     def __call__(self, view: EpisodesView) -> tuple[Moments, float]:
-        """See `Question`."""
+        """See `Query`."""
         total = np.zeros(view.episodes.n)
         sums.add_values(view.episodes.word, self.rewards, total)
         return Moments.of(total, view.episodes.weight), float(total.max())
 
     def combine(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
-        """See `Question`."""
+        """See `Query`."""
         moments = [moment for moment, _ in answers]
         return sum(moments[1:], moments[0]), max(most for _, most in answers)
 

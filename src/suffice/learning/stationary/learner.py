@@ -123,12 +123,12 @@ class _Every(NamedTuple):
     stride: int
 
     def __call__(self, view: EpisodesView) -> list[tuple[int, Episodes]]:
-        """See `Question`."""
+        """See `Query`."""
         chosen = np.arange(-view.first % self.stride, view.episodes.n, self.stride)
         return [(view.first, view.episodes.columns(chosen))]
 
     def combine(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
-        """See `Question`."""
+        """See `Query`."""
         return [part for answer in answers for part in answer]
 
 
@@ -240,7 +240,7 @@ class _Walked(NamedTuple):
     n_letters: int
 
     def __call__(self, view: EpisodesView) -> Int64:
-        """See `Question`."""
+        """See `Query`."""
         state, weight, same = np.zeros(view.episodes.n, np.uint32), weights(view.episodes), np.arange(self.n_states)
         counts = np.zeros((2, self.n_states, self.n_letters), np.int64)
         for t, word in enumerate(view.episodes.word):
@@ -251,7 +251,7 @@ class _Walked(NamedTuple):
         return counts
 
     def combine(self, answers: list[Int64]) -> Int64:
-        """See `Question`."""
+        """See `Query`."""
         return added(answers)
 
 
