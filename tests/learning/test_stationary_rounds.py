@@ -113,7 +113,7 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
 def no_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates of any size are compared."""
     for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
-        monkeypatch.setattr(f"{module}.FEWEST", 0)
+        monkeypatch.setattr(f"{module}.FEWEST_COMPARED", 0)
 
 
 @EVERY_LEVEL
@@ -128,7 +128,7 @@ def test_a_round_decides_as_by_hand(case: Any, how: Settings) -> None:
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
-        monkeypatch.setattr(f"{module}.FIRST", 6)
+        monkeypatch.setattr(f"{module}.FIRST_COMPARED", 6)
     steps = PointerLog.of(log(case))
     for how in (LEVELS[1], Settings(delta=0.2, strict=True)):
         found = one_round(steps, last_observation(steps), how)
@@ -226,7 +226,7 @@ def test_scores_of_a_transition_are_those_by_hand(case: Any) -> None:
 
 def test_of_many_states_only_the_likeliest_by_a_few_visits_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("suffice.learning.stationary.settling", "oracle.settling"):
-        for name, value in (("FEW", 3), ("BEST", 2), ("VISITS", 9), ("SOON", 2)):
+        for name, value in (("FEW_VISITS", 3), ("BEST_STATES", 2), ("VISITS", 9), ("SOON", 2)):
             monkeypatch.setattr(f"{module}.{name}", value)
     for case in SOME:
         steps = PointerLog.of(log(case))

@@ -11,7 +11,7 @@ from suffice.data.alphabet import DUMMY, PAD, STOP
 from .folding import SAME
 from .spelled_log import ALIKE, END, SPECIAL, START, Letter, Log, Symbol, Tau, Visit, complete
 
-PASSES, VISITS, FEW, SOON, BEST = 5, 2000, 50, 20, 8
+PASSES, VISITS, FEW_VISITS, SOON, BEST_STATES = 5, 2000, 50, 20, 8
 
 
 class Pass:
@@ -64,9 +64,9 @@ class Pass:
         priors = [self.ln_prior(state, y, symbols) for y in symbols]
         prior = [math.fsum(column) for column in zip(*priors, strict=True)]
         now, states = self.tau.get((state, symbols[0])), list(range(SPECIAL, self.n))
-        if len(visits) > FEW and len(states) > BEST:
-            rough = {s: self.ln_likelihood(s, visits[:FEW], SOON) + prior[s] for s in states}
-            few = sorted(states, key=lambda s: -rough[s])[:BEST]
+        if len(visits) > FEW_VISITS and len(states) > BEST_STATES:
+            rough = {s: self.ln_likelihood(s, visits[:FEW_VISITS], SOON) + prior[s] for s in states}
+            few = sorted(states, key=lambda s: -rough[s])[:BEST_STATES]
             states = sorted({*few, *([now] if now is not None and now >= SPECIAL else [])})
         score = {s: self.ln_likelihood(s, visits) + prior[s] for s in states}
         best = max(states, key=lambda s: score[s])

@@ -25,8 +25,8 @@ Told = tuple[Cell, tuple[int, int], tuple[int, int]]  # how many of how many in 
 Which = Callable[[Edge, list[int]], int]
 
 DEPTH = 3
-FIRST = 2048  # episodes of a candidate that are compared first
-FEWEST = 5  # episodes of a candidate that is compared; others join what is most alike
+FIRST_COMPARED = 2048  # episodes of a candidate that are compared first
+FEWEST_COMPARED = 5  # episodes of a candidate that is compared; others join what is most alike
 FRESH = 1.1  # times as many episodes let a transition be looked at again
 ROUNDS = 8
 LARGEST = 1 << 20  # entries of a table that counts how often an observation came
@@ -327,16 +327,16 @@ class Round:
         others = [s for s in range(SPECIAL, self.n_states) if kept_from is None or self._named(s) != kept_from]
         if not others:
             return Choice(state, symbol, n, self._found(edge, label), promoted=True)
-        if n < FEWEST:
+        if n < FEWEST_COMPARED:
             screened = {s: self._screen(members, s) for s in others}
             alike = [s for s in others if screened[s] <= min(screened.values()) + SAME]
             return Choice(state, symbol, n, self.which(edge, alike), promoted=False)
         delta = self.level(len(self.tests))
         self.tests.append(delta)
         threshold = -math.log(delta)
-        if len(members) > FIRST:  # some first, and all for what these leave open; both looks share δ
+        if len(members) > FIRST_COMPARED:  # some first, and all for what these leave open; both looks share δ
             threshold += math.log(2)
-            some = dict(sorted(members.items())[:: math.ceil(len(members) / FIRST)])
+            some = dict(sorted(members.items())[:: math.ceil(len(members) / FIRST_COMPARED)])
             evidence, _ = self._evidence(some, self._worth_comparing(edge, some, others, threshold))
             others = [s for s in evidence if evidence[s] < threshold] or [min(evidence, key=lambda s: evidence[s])]
         else:

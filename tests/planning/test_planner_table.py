@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,8 @@ def test_registered_planner_is_used_by_library_command_line_and_model_file(
             main()
         return ended.value.code
 
+    # Other tests may have imported pydantic; then cyclopts checks names against the literals of the help once more.
+    monkeypatch.delitem(sys.modules, "pydantic", raising=False)
     log, path = str(tmp_path / "log.parquet"), str(tmp_path / "toy.model")
     suffice.write_log(episodes, log)
     assert run("learn", log, "-o", path, "--planner", "first", "--json") == 0, capsys.readouterr()

@@ -57,7 +57,7 @@ def open_arrow(path: Path) -> LogTable:
             refuse_rows(path, table.num_rows)
             table.validate(full=True)  # what is broken would else be read from anywhere in memory
         except (*BROKEN, struct.error) as error:
-            raise LogError(f"{path}: this is not an ArrowFormat file ({first_line(error)}); export it again") from error
+            raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}); export it again") from error
     return LogTable.of(table, str(path))
 
 
