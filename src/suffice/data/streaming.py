@@ -44,7 +44,7 @@ LEAST_PIECE, MOST_PIECE = 1 << 16, 1 << 20  # decisions of a piece
 
 
 def _silently(done: int, of: int) -> None:
-    """Nobody looks."""
+    """No-op progress callback."""
 
 
 class ExternalReader(Protocol):

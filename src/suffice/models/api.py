@@ -46,7 +46,7 @@ Progress = Callable[[int, int], None]
 
 
 def _silently(done: int, of: int) -> None:
-    """Nobody looks."""
+    """No-op progress callback."""
 
 
 def all_cores() -> Settings:
