@@ -13,7 +13,7 @@ Entry points are searched on the first unknown name, or when all names are liste
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
@@ -52,6 +52,11 @@ class _Plugin:
         return f"package {self.entry.dist.name!r}" if self.entry.dist else f"entry point {self.entry.value!r}"
 
 
+def _none(name: str, implementation: object) -> str:
+    """Nothing to complain about."""
+    return ""
+
+
 class Registry(Mapping[str, T], Generic[T]):
     """Implementations of one protocol by name, in the order in which they were added.
 
@@ -65,6 +70,8 @@ class Registry(Mapping[str, T], Generic[T]):
         Group of the entry points through which other packages add theirs. None: closed to them.
     needs
         Attributes that an implementation must have; what lacks one is refused.
+    complaint
+        What is wrong with an implementation that would have a name; "" if nothing is.
 
     Examples
     --------
@@ -82,9 +89,14 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(
-        self, kind: str, entries: Mapping[str, T | Lazy], group: str | None = None, needs: tuple[str, ...] = ()
+        self,
+        kind: str,
+        entries: Mapping[str, T | Lazy],
+        group: str | None = None,
+        needs: tuple[str, ...] = (),
+        complaint: Callable[[str, T], str] = _none,
     ) -> None:
-        self.kind, self.group, self.needs = kind, group, needs
+        self.kind, self.group, self.needs, self.complaint = kind, group, needs, complaint
         self.own: tuple[str, ...] = tuple(entries)  # without those of other packages, and without a search
         self._entries: dict[str, T | Lazy | _Plugin] = dict(entries)
         self._searched = False
@@ -170,3 +182,5 @@ class Registry(Mapping[str, T], Generic[T]):
         known_as = getattr(implementation, "name", name)
         if isinstance(known_as, str) and known_as != name:
             raise SettingsError(f"{source}: the {self.kind} {known_as!r} is registered as {name!r}; use one name")
+        if complaint := self.complaint(name, cast("T", implementation)):
+            raise SettingsError(f"{source}: {name!r} is not a {self.kind}, because {complaint}")

@@ -98,3 +98,26 @@ def test_registered_planner_is_used_by_library_command_line_and_model_file(
     assert suffice.learn(episodes, like=model).plan.actions.tolist() == model.plan.actions.tolist()  # type: ignore[union-attr]
     assert run("learn", log, "-o", path, "--planner", "first", "--strength", "1") == 2
     assert "--planner first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", PLANNERS.own)
+def test_planning_refuses_the_name_of_one_of_our_planners(name: str) -> None:
+    """Strength, safe and subsample decide which it is: a name beside them could say something else."""
+    with pytest.raises(suffice.SettingsError, match=rf"not planner='{name}'; try learn\(planning='{name}'\)"):
+        Planning(planner=name)
+
+
+def test_planning_refuses_a_planner_that_is_no_name() -> None:
+    with pytest.raises(suffice.SettingsError, match="planner is the name of a planner, not 3"):
+        Planning(planner=3)  # type: ignore[arg-type]
+
+
+def test_planning_refuses_to_subsample_for_another_planner() -> None:
+    with pytest.raises(suffice.SettingsError, match="subsample is for our planners, not for 'first'"):
+        Planning(planner="first", subsample=True)
+
+
+def test_register_refuses_a_planner_whose_usual_settings_name_another() -> None:
+    with pytest.raises(suffice.SettingsError, match=r"its usual settings name 'safe'; use Planning\(planner='mine'\)"):
+        PLANNERS.register("mine", FirstAction(Planning()))
+    assert "mine" not in PLANNERS

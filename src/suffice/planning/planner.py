@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from suffice.errors import SettingsError
 from suffice.registry import Lazy, Registry
@@ -20,6 +20,13 @@ if TYPE_CHECKING:  # the command line reads the table at every start, which must
 
 MOST_PATIENT = 0.999  # looks thousands of steps ahead, which takes seconds to compute
 DEFAULT_STRENGTH = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
+
+_OURS: Final = {
+    "safe": Lazy("suffice.planning.vi_lcb:SAFE"),
+    "pessimistic": Lazy("suffice.planning.vi_lcb:PESSIMISTIC"),
+    "greedy": Lazy("suffice.planning.vi_lcb:BY_FREQUENCIES"),
+    "subsampled": Lazy("suffice.planning.subsampling:SUBSAMPLED"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class Planning:
     safe: bool = True  # to behave as the log did is an action too
     subsample: bool = False  # plan on independent counts, as the proof asks for: see `two_fold`
     discount: float | None = None  # of a stationary automaton: what a reward is worth a step later, for ever
-    planner: str = ""  # name of another planner of `PLANNERS`; by default `strength`, `safe` and `subsample` say which
+    planner: str = ""  # name of another package's planner; which of ours, `strength`, `safe` and `subsample` say
 
     def __post_init__(self) -> None:
         if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
@@ -48,6 +55,15 @@ class Planning:
             )
         if not 0 < self.delta < 1:
             raise SettingsError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+        if not isinstance(self.planner, str):
+            raise SettingsError(f"planner is the name of a planner, not {self.planner!r}")
+        if self.planner in _OURS:
+            raise SettingsError(
+                f"strength, safe and subsample say which of our planners is meant, not planner={self.planner!r}; "
+                f"try learn(planning={self.planner!r})"
+            )
+        if self.planner and self.subsample:
+            raise SettingsError(f"subsample is for our planners, not for {self.planner!r}; leave one of them out")
 
     @property
     def name(self) -> str:
@@ -73,16 +89,14 @@ class Planner(Protocol):
         """Make a plan on an automaton by the counts of some episodes."""
 
 
+def _misnamed(name: str, planner: Planner) -> str:
+    """What is wrong with a planner whose usual settings would run another one."""
+    known_as = getattr(planner.usual, "name", None)
+    return "" if known_as == name else f"its usual settings name {known_as!r}; use Planning(planner={name!r})"
+
+
 PLANNERS: Registry[Planner] = Registry(
-    "planner",
-    {
-        "safe": Lazy("suffice.planning.vi_lcb:SAFE"),
-        "pessimistic": Lazy("suffice.planning.vi_lcb:PESSIMISTIC"),
-        "greedy": Lazy("suffice.planning.vi_lcb:BY_FREQUENCIES"),
-        "subsampled": Lazy("suffice.planning.subsampling:SUBSAMPLED"),
-    },
-    group="suffice.planners",
-    needs=("usual", "plan"),
+    "planner", _OURS, group="suffice.planners", needs=("usual", "plan"), complaint=_misnamed
 )
 
 
