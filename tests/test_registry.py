@@ -1,6 +1,9 @@
 """Tables of implementations, and entry points of other packages."""
 
 import importlib.metadata
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -98,6 +101,49 @@ def test_registry_refuses_entry_points_with_a_name_that_is_taken(plugins):
         with pytest.raises(SettingsError, match="adds a shape 'square', but there is one already"):
             list(shapes)
     assert shapes["square"] == 4
+
+
+def test_registry_conflict_of_two_packages_is_reported_every_time(plugins):
+    """Neither is used, nor anything else that was found beside them."""
+    found, _ = plugins
+    found += [entry("mine"), entry("mine", "math:pi"), entry("other")]
+    shapes, said = table(), set()
+    for name in ("mine", "other", "mine", "nothing"):
+        with pytest.raises(SettingsError, match="adds a shape 'mine', but there is one already") as error:
+            shapes[name]
+        said.add(str(error.value))
+    assert len(said) == 1 and shapes["square"] == 4
+
+
+def test_registry_is_searched_by_several_threads_at_once(plugins):
+    found, searches = plugins
+    found += [entry(f"mine{i}") for i in range(100)]
+
+    def look_up(shapes):
+        return {shapes[f"mine{i}"] for i in range(100)}
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(50):
+                searches.clear()
+                assert list(pool.map(look_up, [table()] * 4)) == [{MINE}] * 4
+                assert len(searches) == 1
+    finally:
+        sys.setswitchinterval(usual)
+
+
+@pytest.mark.parametrize("name", [3, None, ["square"]])
+def test_registry_refuses_a_name_that_is_no_text(name):
+    shapes = table()
+    with pytest.raises(SettingsError, match=r"the name of a shape is a text, not .*; known: square, triangle"):
+        shapes[name]
+    assert name not in shapes and shapes.get(name, 5) == 5
+
+
+def test_registry_is_pickled():
+    assert dict(pickle.loads(pickle.dumps(table()))) == {"square": 4, "triangle": 3}
 
 
 def test_registry_accepts_a_distribution_that_is_found_twice(plugins):

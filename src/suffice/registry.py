@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from suffice.errors import SettingsError, did_you_mean
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 D = TypeVar("D")
+
+_CHANGING = RLock()  # one for all tables, so that a table can be copied and pickled
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +107,24 @@ class Registry(Mapping[str, T], Generic[T]):
     def register(self, name: str, implementation: T) -> None:
         """Add an implementation for the rest of this process; names are unique."""
         self._refuse_if_unfit(name, implementation, repr(implementation))
-        if name in self:
-            raise SettingsError(f"there is already a {self.kind} {name!r}; give it another name")
-        self._entries[name] = implementation
+        with _CHANGING:
+            if name in self:
+                raise SettingsError(f"there is already a {self.kind} {name!r}; give it another name")
+            self._entries[name] = implementation
 
     def unregister(self, name: str) -> None:
         """Remove an implementation that was registered."""
-        if name in self.own or name not in self._entries:
-            raise SettingsError(f"{name!r} was not registered as a {self.kind}")
-        del self._entries[name]
+        with _CHANGING:
+            if name in self.own or name not in self._entries:
+                raise SettingsError(f"{name!r} was not registered as a {self.kind}")
+            del self._entries[name]
 
     def __getitem__(self, name: str) -> T:
         """The implementation of that name; a `SettingsError` lists what there is."""
+        if not isinstance(name, str):
+            raise SettingsError(
+                f"the name of a {self.kind} is a text, not {name!r}; known: {', '.join(self) or 'none'}"
+            )
         if name not in self:
             hint = did_you_mean(name, self) or ";"
             raise SettingsError(f"unknown {self.kind}: {name!r}{hint} known: {', '.join(self) or 'none'}")
@@ -128,6 +137,8 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such an implementation; one that cannot be loaded counts."""
+        if not isinstance(name, str):
+            return False
         if name not in self._entries:
             self._search()
         return name in self._entries
@@ -151,17 +162,22 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def _search(self) -> None:
         """Find the entry points of other packages, without loading any."""
-        if self.group is None or self._searched:
+        if self.group is None:
             return
         from importlib.metadata import entry_points
 
-        for entry in sorted(entry_points(group=self.group), key=lambda entry: (entry.name, entry.value)):
-            found = _Plugin(entry)
-            if self._entries.setdefault(entry.name, found) != found:
-                raise SettingsError(
-                    f"{found.package} adds a {self.kind} {entry.name!r}, but there is one already; uninstall it"
-                )
-        self._searched = True
+        with _CHANGING:
+            if self._searched:
+                return
+            plugins: dict[str, _Plugin] = {}
+            for entry in sorted(entry_points(group=self.group), key=lambda entry: (entry.name, entry.value)):
+                found = _Plugin(entry)
+                if entry.name in self._entries or plugins.setdefault(entry.name, found) != found:
+                    raise SettingsError(
+                        f"{found.package} adds a {self.kind} {entry.name!r}, but there is one already; uninstall it"
+                    )
+            self._entries.update(plugins)
+            self._searched = True
 
     def _load(self, found: _Plugin) -> T:
         name = found.entry.name
