@@ -75,6 +75,8 @@ class Registry(Mapping[str, T], Generic[T]):
         Attributes that an implementation must have; what lacks one is refused.
     complaint
         What is wrong with an implementation that would have a name; "" if nothing is.
+    instances
+        Whether implementations are objects: then a class, which has the same attributes, is refused.
 
     Examples
     --------
@@ -98,8 +100,9 @@ class Registry(Mapping[str, T], Generic[T]):
         group: str | None = None,
         needs: tuple[str, ...] = (),
         complaint: Callable[[str, T], str] = _none,
+        instances: bool = False,
     ) -> None:
-        self.kind, self.group, self.needs, self.complaint = kind, group, needs, complaint
+        self.kind, self.group, self.needs, self.complaint, self.instances = kind, group, needs, complaint, instances
         self.own: tuple[str, ...] = tuple(entries)  # without those of other packages, and without a search
         self._entries: dict[str, T | Lazy | _Plugin] = dict(entries)
         self._searched = False
@@ -118,6 +121,13 @@ class Registry(Mapping[str, T], Generic[T]):
             if name in self.own or name not in self._entries:
                 raise SettingsError(f"{name!r} was not registered as a {self.kind}")
             del self._entries[name]
+
+    def lack(self, implementation: object) -> str:
+        """Why an object cannot be an implementation, for messages; "" if it can."""
+        if self.instances and isinstance(implementation, type):
+            return f"it is a class; give an object of it, such as {implementation.__name__}()"
+        missing = [attribute for attribute in self.needs if not hasattr(implementation, attribute)]
+        return f"it has no {missing[0]!r}" if missing else ""
 
     def __getitem__(self, name: str) -> T:
         """The implementation of that name; a `SettingsError` lists what there is."""
@@ -192,9 +202,8 @@ class Registry(Mapping[str, T], Generic[T]):
         return cast("T", loaded)
 
     def _refuse_if_unfit(self, name: str, implementation: object, source: str) -> None:
-        missing = [attribute for attribute in self.needs if not hasattr(implementation, attribute)]
-        if missing:
-            raise SettingsError(f"{source}: {name!r} is not a {self.kind}, because it has no {missing[0]!r}")
+        if lack := self.lack(implementation):
+            raise SettingsError(f"{source}: {name!r} is not a {self.kind}, because {lack}")
         known_as = getattr(implementation, "name", name)
         if isinstance(known_as, str) and known_as != name:
             raise SettingsError(f"{source}: the {self.kind} {known_as!r} is registered as {name!r}; use one name")

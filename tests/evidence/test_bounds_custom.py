@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -116,3 +117,24 @@ def test_register_refuses_what_is_not_a_bound() -> None:
 def test_settings_refuse_the_name_of_a_bound() -> None:
     with pytest.raises(SettingsError, match=r"bound is an object, not its name: suffice.BOUNDS\['paper'\]"):
         Settings(bound="paper")  # type: ignore[arg-type]
+
+
+def test_register_and_settings_refuse_a_class() -> None:
+    with pytest.raises(SettingsError, match=r"'fixed' is not a bound, because it is a class; give .* Fixed\(\)"):
+        BOUNDS.register("fixed", Fixed)  # type: ignore[arg-type]
+    assert "fixed" not in BOUNDS
+    with pytest.raises(SettingsError, match=r"Fixed'> is not a bound, because it is a class; give .* Fixed\(\)"):
+        Settings(bound=Fixed)  # type: ignore[arg-type]
+
+
+def test_table_needs_all_that_a_bound_has() -> None:
+    assert {name for name in vars(Bound) if not name.startswith("_")} == set(BOUNDS.needs)
+
+
+@pytest.mark.parametrize("lacking", ["kind", "attainable", "allows_estimates", "name"])
+def test_register_and_settings_refuse_what_lacks_an_attribute(lacking: str) -> None:
+    bound = SimpleNamespace(**{name: getattr(Fixed(), name) for name in BOUNDS.needs if name != lacking})
+    with pytest.raises(SettingsError, match=f"'fixed' is not a bound, because it has no '{lacking}'"):
+        BOUNDS.register("fixed", bound)
+    with pytest.raises(SettingsError, match=f"is not a bound, because it has no '{lacking}'"):
+        Settings(bound=bound)

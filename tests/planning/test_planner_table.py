@@ -121,3 +121,10 @@ def test_register_refuses_a_planner_whose_usual_settings_name_another() -> None:
     with pytest.raises(suffice.SettingsError, match=r"its usual settings name 'safe'; use Planning\(planner='mine'\)"):
         PLANNERS.register("mine", FirstAction(Planning()))
     assert "mine" not in PLANNERS
+
+
+def test_register_refuses_the_class_of_a_planner() -> None:
+    with pytest.raises(
+        suffice.SettingsError, match=r"'first' is not a planner, because it is a class; .* FirstAction()"
+    ):
+        PLANNERS.register("first", FirstAction)  # type: ignore[arg-type]

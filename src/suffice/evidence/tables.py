@@ -19,7 +19,19 @@ BOUNDS: Final[Registry[Any]] = Registry(
         "fisher": Lazy("suffice.evidence.bounds:FISHER_EXACT"),
     },
     group="suffice.bounds",
-    needs=("measure", "threshold", "thresholds", "detectable", "sufficient", "likely"),
+    needs=(
+        "measure",
+        "name",
+        "threshold",
+        "thresholds",
+        "kind",
+        "attainable",
+        "detectable",
+        "allows_estimates",
+        "sufficient",
+        "likely",
+    ),
+    instances=True,
 )
 
 # What makes a statistic of `StatisticOptions`.
@@ -43,4 +55,5 @@ FAMILIES: Final[Registry[Any]] = Registry(
         "adaptive": Lazy("suffice.evidence.adaptive:LADDER"),
     },
     group="suffice.families",
+    instances=True,
 )

@@ -24,7 +24,7 @@ from suffice.data.log import Log
 from suffice.data.queries import EarlyQuery, NoQuery
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError
-from suffice.evidence.bounds import Bound
+from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.statistic import AdaptiveReport, CountingPlan, LayerCost, Statistic, SuffixCounts
@@ -57,8 +57,10 @@ class Settings:
     strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
 
     def __post_init__(self) -> None:
-        if self.bound is not None and not isinstance(self.bound, Bound):
+        if isinstance(self.bound, str):
             raise SettingsError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
+        if self.bound is not None and (lack := BOUNDS.lack(self.bound)):
+            raise SettingsError(f"{self.bound!r} is not a bound, because {lack}")
         if not 0 < self.delta < 1:
             raise SettingsError(f"delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
         if self.confidence is not None and not 0 < self.confidence < 1:

@@ -96,7 +96,7 @@ def _misnamed(name: str, planner: Planner) -> str:
 
 
 PLANNERS: Registry[Planner] = Registry(
-    "planner", _OURS, group="suffice.planners", needs=("usual", "plan"), complaint=_misnamed
+    "planner", _OURS, group="suffice.planners", needs=("usual", "plan"), complaint=_misnamed, instances=True
 )
 
 

@@ -51,6 +51,7 @@ FORMATS: Registry[LogFormat] = Registry(
     },
     group="suffice.formats",
     needs=("name", "title", "suffixes", "open", "writes", "in_pieces"),
+    instances=True,
 )
 
 
