@@ -159,6 +159,17 @@ class Registry(Mapping[str, T], Generic[T]):
             return default
         return self[name]
 
+    def loadable(self) -> dict[str, T]:
+        """The implementations without those of other packages that cannot be loaded."""
+        found = {}
+        for name in self:
+            try:
+                found[name] = self[name]
+            except SettingsError:
+                if name in self.own:
+                    raise
+        return found
+
     def __iter__(self) -> Iterator[str]:
         self._search()
         return iter(tuple(self._entries))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +90,40 @@ def test_custom_bound_without_sample_sizes_has_none(fixed: Fixed) -> None:
         assert told.needed["fixed"].sufficient is None and told.needed["fixed"].likely is None
         assert told.needed["fisher"].sufficient is not None
     assert list(by_prefixes(minimal, 0.01)[1].needed) == ["paper"]  # which alone allows estimates
+
+
+@pytest.fixture
+def installed_badly(tmp_path: Path) -> dict[str, str]:
+    """An environment with a package whose bound cannot be loaded."""
+    package = tmp_path / "mine-0.1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 0.1\n")
+    (package / "entry_points.txt").write_text("[suffice.bounds]\nmine = no_such_module:MINE\n")
+    return os.environ | {"PYTHONPATH": str(tmp_path)}
+
+
+@pytest.mark.parametrize("metric", ["languages", "prefixes", "sketch"])
+def test_bound_that_cannot_be_loaded_is_shown_as_not_available(metric: str, installed_badly: dict[str, str]) -> None:
+    words = ["exact", "corridor", "--horizon", "3", "--metric", metric, "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "suffice", *words], env=installed_badly, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    needed = json.loads(done.stdout)["episodes_needed"]
+    assert needed["paper"] > 0 and needed.get("mine") is None
+    assert ("mine" in needed) is (metric != "sketch")  # nobody knows whether it allows estimates
+
+
+def test_studies_do_not_depend_on_what_is_installed(installed_badly: dict[str, str]) -> None:
+    asked = (
+        "from suffice.evidence.bounds import BOUNDS; from suffice.lab.curves import levels, needs, recovery;"
+        "assert 'mine' in BOUNDS;"
+        "told = [*levels.LEVEL_LEARNERS, *recovery.RECOVERY_LEARNERS, *recovery.FAR, *recovery.BOUND_COLOURS];"
+        "told += [experiment.learner for experiment in needs.experiments(True)];"
+        "assert not [name for name in told if name.endswith('mine')], told"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], env=installed_badly, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_model_of_a_custom_bound_is_saved_and_loaded_and_used_again(fixed: Fixed, tmp_path: Path) -> None:

@@ -89,11 +89,12 @@ def sufficient(
 def likely(met: list[Candidate], futures: LanguageProbabilities, delta: float) -> dict[str, float | None]:
     """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest.
 
-    By every bound; None where a bound does not say.
+    By every bound that can be loaded; None where a bound does not say.
     """
     meetings = list(_meetings(met, futures.probabilities))
     return {
-        name: most((_episodes(bound, m, futures.size, delta) for m in meetings), 0.0) for name, bound in BOUNDS.items()
+        name: most((_episodes(bound, m, futures.size, delta) for m in meetings), 0.0)
+        for name, bound in BOUNDS.loadable().items()
     }
 
 

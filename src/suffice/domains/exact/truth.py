@@ -66,6 +66,9 @@ class EpisodesNeeded:
     likely: float | None  # where about half of all runs succeed; None: not worked out
 
 
+NOT_KNOWN: Final = EpisodesNeeded(None, None)  # by a bound of another package that cannot be loaded
+
+
 @dataclass(frozen=True, slots=True)
 class Distinguishability:
     """How well a statistic can tell states apart."""
@@ -93,9 +96,9 @@ def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguisha
     told_apart = [likely(met[t], found, delta) for t, found in layers.items()]
 
     proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
-    needed = {
+    needed = dict.fromkeys(BOUNDS, NOT_KNOWN) | {
         name: EpisodesNeeded(proved.episodes(bound), most((episodes[name] for episodes in told_apart), seen))
-        for name, bound in BOUNDS.items()
+        for name, bound in BOUNDS.loadable().items()
     }
     return Distinguishability(str(family), _least(closest), needed)
 
@@ -107,9 +110,12 @@ def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Dis
     lengths = {t: minimal.horizon - t + 1 for t in range(1, minimal.horizon + 1)}
     sizes = {t: math.log(2) + length * ln_steps for t, length in lengths.items()}
     proved = _Sufficient(minimal, closest, sizes, delta)
-    exact = {bound.name: EpisodesNeeded(proved.episodes(bound), None) for bound in BOUNDS.values()}
-    covering = [bound for bound in BOUNDS.values() if bound.allows_estimates]
-    sketch = {bound.name: EpisodesNeeded(proved.episodes(bound, sketch=True), None) for bound in covering}
+    bounds = BOUNDS.loadable()
+    exact = dict.fromkeys(BOUNDS, NOT_KNOWN) | {
+        name: EpisodesNeeded(proved.episodes(bound), None) for name, bound in bounds.items()
+    }
+    covering = {name: bound for name, bound in bounds.items() if bound.allows_estimates}
+    sketch = {name: EpisodesNeeded(proved.episodes(bound, sketch=True), None) for name, bound in covering.items()}
     least = _least(closest)
     return Distinguishability("prefixes", least, exact), Distinguishability("sketch", least, sketch)
 

@@ -23,7 +23,7 @@ QUICK_DELTAS: Final = (0.3, 0.03, 0.001)
 SEEDS: Final = tuple(range(201, 221))
 SIZES: Final = {Case("corridor", 5): 300, Case("t-maze", 5): 30_000, Case("cheese", 6): 10_000}
 QUICK_PLACES: Final = tuple(SIZES)[:2]
-LEVEL_LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "stationary")
+LEVEL_LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS.own), "layers", "stationary")
 
 
 def experiments(quick: bool) -> list[Experiment]:

@@ -42,7 +42,7 @@ QUICK_SIZES: Final = (100, 1_000, 10_000)
 
 COMPARED_FAMILIES: Final = ("1,1,1", "conjunctions", "prefixes")
 RECOVERY_LEARNERS: Final = (
-    *(f"{family}/{bound}" for family in COMPARED_FAMILIES for bound in BOUNDS),
+    *(f"{family}/{bound}" for family in COMPARED_FAMILIES for bound in BOUNDS.own),
     *("sketch/paper", "sketch/fisher", "adaptive/fisher", "layers", "stationary"),
 )
 QUICK_LEARNERS: Final = (
@@ -54,7 +54,7 @@ QUICK_LEARNERS: Final = (
     "stationary",
 )
 # Who goes how far: with Fisher's test every comparison asks the sketches for all prefixes, which is slow.
-FAR: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS), "layers", "stationary")
+FAR: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS.own), "layers", "stationary")
 LARGEST_SIZE: Final = {
     **dict.fromkeys(RECOVERY_LEARNERS, 100_000),
     **dict.fromkeys(FAR, SIZES[-1]),
@@ -62,7 +62,7 @@ LARGEST_SIZE: Final = {
 }
 
 ARRIVED_SHARE: Final = 0.95  # the share from which on the table says that a learner has arrived
-BOUND_COLOURS: Final = dict(zip(BOUNDS, cycle((ORANGE, GREEN, PINK, SKY, BLUE, RED, YELLOW, BLACK)), strict=False))
+BOUND_COLOURS: Final = dict(zip(BOUNDS.own, cycle((ORANGE, GREEN, PINK, SKY, BLUE, RED, YELLOW, BLACK)), strict=False))
 
 Measure = Callable[[Result], float]
 
@@ -206,7 +206,7 @@ def _by_learner(runs: Sequence[Result], view: _LearnerGroup, words: str, measure
 
 def _by_bound(runs: Sequence[Result], words: str, measure: Measure) -> Figure | None:
     """A row of plots for each family, a column for each domain; colours tell bounds."""
-    learners = {f"{family}/{bound}" for family in COMPARED_FAMILIES for bound in BOUNDS}
+    learners = {f"{family}/{bound}" for family in COMPARED_FAMILIES for bound in BOUNDS.own}
     shown = [run for run in runs if run.experiment.learner in learners]
     if not shown:
         return None
