@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -16,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from suffice.cli.main import main
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.truth import by_languages, by_prefixes
 from suffice.domains.tasks.corridor import Corridor
@@ -28,6 +30,8 @@ from suffice.kernels.array_types import Float, Int64
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.models.api import learn
 from suffice.models.model import Model
+from suffice.registry import _Plugin
+from suffice.view.explorer.data import model_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,39 @@ def test_model_of_an_unknown_bound_is_refused_only_where_the_bound_is_needed(tmp
         loaded.undecided()
     with pytest.raises(SettingsError, match="unknown bound: 'fixed'"):
         learn(episodes, like=loaded)
+
+
+def test_model_of_an_unknown_bound_is_explored_reported_and_told_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.model"
+    episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
+    learn(episodes, settings=Settings(bound=Fixed())).save(path)
+    for words in (["explore", "-o", "x.html"], ["report", "-o", "r.html"], ["info", "--decisions", "3"]):
+        command, *options = words
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("sys.argv", ["suffice", command, str(path), *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0, capsys.readouterr()
+    assert "undecided is not known: the bound 'fixed' is not available here" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert "of a package that is not available here" in (tmp_path / "r.html").read_text()
+    loaded = Model.load(path)
+    assert loaded.undecided_if_known() is None
+    assert model_data(loaded, "a")["doubts"]["state"] == []
+
+
+def test_model_whose_bound_cannot_be_loaded_has_no_undecided_merges(
+    fixed: Fixed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episodes = Corridor().simulate(500, 4, np.random.default_rng(0))
+    model = learn(episodes, settings=Settings(bound=fixed))
+    assert model.undecided_if_known() == model.undecided()
+    broken = EntryPoint("fixed", "no_such_module:FIXED", "suffice.bounds")
+    monkeypatch.setitem(BOUNDS._entries, "fixed", _Plugin(broken))
+    assert model.undecided_if_known() is None
 
 
 def test_register_refuses_what_is_not_a_bound() -> None:

@@ -177,7 +177,7 @@ def test_the_undecided_are_the_doubts() -> None:
     episodes = TMaze().simulate(10_000, 5, np.random.default_rng(1))
     found = Model.of(regorl(episodes), episodes)
     content, right = content_of(found, None, ""), found.undecided()
-    assert right and len(content.undecided) + content.undecided_left_out == len(right)
+    assert right and content.undecided and len(content.undecided) + content.undecided_left_out == len(right)
     assert {content.undecided[0].one, content.undecided[0].other} == {"(0, 1, 1)", "(1, 1, 0)"}
     page = Parsed(report_of(found)).text
     assert f"{right[0].episodes:,.0f}" in page and describe_witness(right[0].witness, found.rdp.alphabet) in page

@@ -180,7 +180,10 @@ def print_doubts(model: Model, most: int) -> None:
     from suffice.automata.describe import apart, describe_witness
 
     model = model.in_words
-    found = model.undecided() if most > 0 else []
+    found = model.undecided_if_known() if most > 0 else []
+    if found is None:
+        say(f"Which merges are undecided is not known: the bound {model.about.bound!r} is not available here.")
+        return
     if found:
         say(f"Undecided, and merged for now ({len(found)}), for example:")
     for doubt in found[:most]:

@@ -19,7 +19,7 @@ from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.log import Log
-from suffice.errors import ModelError
+from suffice.errors import ModelError, SettingsError
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.events import Witness
 from suffice.files.archives import Kind, Shape, opened, write_archive
@@ -136,10 +136,24 @@ class Model:
 
     def undecided(self) -> list[BorderlineMerge]:
         """The merges that more episodes might undo, where the histories that were merged read differently."""
-        by_e_values = self.about.second_look or self.about.bound == E_VALUES
-        power = 1 if by_e_values else self._bound().measure.power
+        return self._undecided(self._power())
+
+    def undecided_if_known(self) -> list[BorderlineMerge] | None:
+        """The same; None where the bound that decided is not installed, or cannot be loaded."""
+        try:
+            power = self._power()
+        except (ModelError, SettingsError):
+            return None
+        return self._undecided(power)
+
+    def _undecided(self, power: int) -> list[BorderlineMerge]:
         found = borderline_merges(self.rdp, self.decisions, self.about.episodes, power)
         return [doubt for doubt in found if doubt.histories[0] != doubt.histories[1]]
+
+    def _power(self) -> int:
+        """How evidence grows with episodes: see `Measure`."""
+        by_e_values = self.about.second_look or self.about.bound == E_VALUES
+        return 1 if by_e_values else self._bound().measure.power
 
     def _bound(self) -> Bound:
         """The test that the states were told apart by, which may be of a package that is not installed here."""

@@ -223,10 +223,10 @@ def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:
 
 
 def _doubts(model: Model, texts: _Texts) -> dict[str, Any]:
-    """Merges that were undecided, at the state that they ended in."""
+    """Merges that were undecided, at the state that they ended in; none where that is not known."""
     found: dict[int, list[BorderlineMerge]] = {}
     alphabet = model.rdp.alphabet
-    for doubt in model.undecided():
+    for doubt in model.undecided_if_known() or ():
         found.setdefault(model.rdp.run(doubt.histories[1]), []).append(doubt)
     rows = [(q, doubt) for q, some in sorted(found.items()) for doubt in some[:MOST_DOUBTS]]
     return {

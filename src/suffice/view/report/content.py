@@ -47,7 +47,7 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
     gaps = [] if survey is None else [_untried(gap, model, names) for gap in survey.gaps()]
     tried = [gap for gap in gaps if gap.worth is not None]
     never = sorted((gap for gap in gaps if gap.worth is None), key=lambda gap: -round(gap.visits, 9))
-    undecided, starts = model.undecided(), [] if model.plan is None else list(_starts(model))
+    undecided, starts = model.undecided_if_known(), [] if model.plan is None else list(_starts(model))
     plan = about.plan
     return Content(
         title=title or "What the log teaches",
@@ -66,11 +66,13 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
         starts_left_out=max(len(starts) - MOST_STATES, 0),
         lasts=None if model.plan is None else lasting(model),
         evaluation=_evaluated(evaluation),
-        undecided=[
+        undecided=None
+        if undecided is None
+        else [
             Undecided(*apart(*doubt.histories), describe_witness(doubt.witness, model.rdp.alphabet), doubt.episodes)
             for doubt in undecided[:MOST_DOUBTS]
         ],
-        undecided_left_out=max(len(undecided) - MOST_DOUBTS, 0),
+        undecided_left_out=max(len(undecided or ()) - MOST_DOUBTS, 0),
         untried=tried[:MOST_GAPS],
         untried_left_out=max(len(tried) - MOST_GAPS, 0),
         never_tried=never[:MOST_GAPS],

@@ -172,6 +172,8 @@ def _more(content: Content) -> list[str]:
 
 
 def _undecided(content: Content) -> list[str]:
+    if content.undecided is None:
+        return [tag("p", "Not known: the test that compared them is of a package that is not available here.")]
     if not content.undecided:
         return [tag("p", "None: no two histories that count as one come close to being told apart.")]
     told = "These count as one state for lack of evidence. If the difference seen is no chance, more episodes tell."

@@ -126,7 +126,7 @@ class Content(msgspec.Struct, frozen=True):
     starts_left_out: int
     lasts: Lasting | None  # None: all episodes are of one length
     evaluation: list[str]  # about episodes that were not learned from
-    undecided: list[Undecided]
+    undecided: list[Undecided] | None  # None: not known, because the bound is not available
     undecided_left_out: int
     untried: list[Untried]
     untried_left_out: int
