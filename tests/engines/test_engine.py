@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,6 +50,26 @@ def test_engine_by_name() -> None:
         engine_of("rai")
     with pytest.raises(SettingsError, match="--workers are those of a cluster"):
         ENGINES["local"](EngineOptions(workers=2))
+
+
+@pytest.mark.parametrize("engine", [3, Ray, {"ray"}])
+def test_what_is_no_engine_is_refused(engine: Any) -> None:
+    with pytest.raises(SettingsError, match=r"engine is a name \(local, ray\) or an object such as Ray\(\), not "):
+        engine_of(engine)
+
+
+def test_an_empty_name_is_no_engine() -> None:
+    with pytest.raises(SettingsError, match="unknown engine: ''; known: local, ray"):
+        engine_of("")
+
+
+@pytest.mark.parametrize("name", ["delta", "cut", "threads", "memory"])
+@pytest.mark.parametrize("value", [None, "1", [1]])
+def test_settings_that_are_no_numbers_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is a number, not .*; leave it out for the usual one"):
+        Settings(**{name: value})
+    with pytest.raises(SettingsError, match="confidence is a number, not '1'"):
+        Settings(confidence="1")  # type: ignore[arg-type]
 
 
 def test_learn_takes_an_engine_of_one_s_own(tmp_path: Path) -> None:

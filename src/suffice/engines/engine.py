@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data
@@ -50,6 +50,7 @@ class Engine(Protocol):
         """Ask where the episodes are now."""
 
 
+@runtime_checkable
 class EngineChoice(Protocol):
     """Where a log is read and counted: in this process (`Local`), or by the workers of a cluster (`Ray`).
 
@@ -93,8 +94,10 @@ class Local:
 def engine_of(chosen: EngineChoice | str | None) -> EngineChoice:
     """An engine from an object, a name in `tables.ENGINES`, or None for the usual one."""
     if chosen is None or isinstance(chosen, str):
-        made: EngineChoice = ENGINES[chosen or USUAL_ENGINE](EngineOptions())
+        made: EngineChoice = ENGINES[USUAL_ENGINE if chosen is None else chosen](EngineOptions())
         return made
+    if isinstance(chosen, type) or not isinstance(chosen, EngineChoice):
+        raise SettingsError(f"engine is a name ({', '.join(ENGINES)}) or an object such as Ray(), not {chosen!r}")
     return chosen
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,10 @@ class Settings:
             raise SettingsError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
         if self.bound is not None and (lack := BOUNDS.lack(self.bound)):
             raise SettingsError(f"{self.bound!r} is not a bound, because {lack}")
+        for name in ("delta", "confidence", "cut", "threads", "memory"):
+            value = getattr(self, name)
+            if not (isinstance(value, Real) or (value is None and name == "confidence")):
+                raise SettingsError(f"{name} is a number, not {value!r}; leave it out for the usual one")
         if not 0 < self.delta < 1:
             raise SettingsError(f"delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
         if self.confidence is not None and not 0 < self.confidence < 1:
