@@ -246,15 +246,16 @@ def _known(node: Event | Pattern, alphabet: Alphabet) -> bool:
         case RewardIs(reward):
             return reward < len(alphabet.rewards)
         case Conjunction(conditions):
-            return all(_known(condition, alphabet) for condition in conditions)
+            return bool(conditions) and all(_known(condition, alphabet) for condition in conditions)
         case AnyOf(left, right) | AllOf(left, right) | EitherOf(left, right) | BothOf(left, right):
             return _known(left, alphabet) and _known(right, alphabet)
         case Within(_, pattern) | Next(pattern) | Last(pattern):
             return _known(pattern, alphabet)
         case Word(gaps, patterns):
-            return len(gaps) == len(patterns) + 1 and all(_known(pattern, alphabet) for pattern in patterns)
+            fits = len(patterns) > 0 and len(gaps) == len(patterns) + 1
+            return fits and all(_known(pattern, alphabet) for pattern in patterns)
         case Prefix(letters):
-            return all(_is_letter(letter, alphabet) for letter in letters)
+            return bool(letters) and all(_is_letter(letter, alphabet) for letter in letters)
         case OutcomeAt(place, what):
             symbols = place.symbols if isinstance(place, After) else ()
             return _is_outcome(what, alphabet) and all(_is_letter((*symbol, 0), alphabet) for symbol in symbols)
