@@ -18,15 +18,19 @@ SPLIT = Halves(0.1, 0.5, max_states=9, states=9, bracket=Bracket(1.0, 1.5))
 @pytest.mark.parametrize(
     ("lower", "logged", "too_rare", "code", "reason"),
     [
-        (2.0, 1.0, False, "follow", "lower bound above the logged return"),
-        (1.0, 1.0, False, "keep", "lower bound below the logged return"),
-        (0.0, 1.0, False, "keep", "lower bound below the logged return"),
-        (2.0, 1.0, True, "keep", "too rare"),
+        (2.0, 1.0, False, "follow", "lower_bound_above_logged"),
+        (1.0, 1.0, False, "keep", "lower_bound_below_logged"),
+        (0.0, 1.0, False, "keep", "lower_bound_below_logged"),
+        (2.0, 1.0, True, "keep", "too_rare"),
     ],
 )
 def test_verdict_codes(lower: float, logged: float, too_rare: bool, code: str, reason: str) -> None:
     found = PlanVerdict.of(lower, logged, too_rare)
     assert (found.code, found.reasons) == (code, (reason,))
+
+
+def test_reasons_are_codes_and_not_phrases() -> None:
+    assert all(reason.isidentifier() and reason.islower() for reason in get_args(Reason))
 
 
 def test_every_reason_has_a_sentence_of_its_own() -> None:

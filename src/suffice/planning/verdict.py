@@ -12,14 +12,14 @@ from typing import Literal
 from suffice.planning.subsampling import Bracket
 
 Code = Literal["follow", "keep"]
-Reason = Literal["lower bound above the logged return", "lower bound below the logged return", "too rare"]
+Reason = Literal["lower_bound_above_logged", "lower_bound_below_logged", "too_rare"]
 
 CLOSE = 1e-6  # returns that differ by less are the same
 _SENTENCES: dict[Reason, str] = {
-    "lower bound above the logged return": "Follow the plan: it will likely bring more than the log did.",
-    "lower bound below the logged return": "Keep to what the log did for now: the plan is not sure to bring as much. "
+    "lower_bound_above_logged": "Follow the plan: it will likely bring more than the log did.",
+    "lower_bound_below_logged": "Keep to what the log did for now: the plan is not sure to bring as much. "
     "More episodes may help.",
-    "too rare": "Keep to what the log did for now: most histories are too rare to tell states apart. Log more.",
+    "too_rare": "Keep to what the log did for now: most histories are too rare to tell states apart. Log more.",
 }
 
 
@@ -29,7 +29,7 @@ class PlanVerdict:
 
     >>> verdict = suffice.regorl(episodes).verdict
     >>> verdict.code, verdict.reasons
-    ('follow', ('lower bound above the logged return',))
+    ('follow', ('lower_bound_above_logged',))
     >>> print(verdict)
     Follow the plan: it will likely bring more than the log did.
     """
@@ -41,10 +41,10 @@ class PlanVerdict:
     def of(cls, lower_bound: float, logged: float, too_rare: bool) -> PlanVerdict:
         """From the lower bound of the plan's return and the log's mean return; or most histories are too rare."""
         if too_rare:
-            return cls("keep", ("too rare",))
+            return cls("keep", ("too_rare",))
         if lower_bound > logged:
-            return cls("follow", ("lower bound above the logged return",))
-        return cls("keep", ("lower bound below the logged return",))
+            return cls("follow", ("lower_bound_above_logged",))
+        return cls("keep", ("lower_bound_below_logged",))
 
     def __str__(self) -> str:
         if self.reasons:
