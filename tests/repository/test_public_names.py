@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import pytest
 
@@ -116,3 +117,46 @@ def test_decision_verdict_warns_and_is_the_placement() -> None:
     decision = suffice.Decision(1, 0, 0, 10, suffice.Placement(0, promoted=True))
     with pytest.warns(DeprecationWarning, match="Decision.placement"):
         assert decision.verdict is decision.placement
+
+
+# ---------------------------------------------------------------- signatures of the first release
+
+HEAT = {
+    "episode": [1, 1, 2, 2, 3, 3],
+    "step": [0, 1, 0, 1, 0, 1],
+    "heat": [36, 38, 39, 36, 38, 40],
+    "drug": [0, 1, 1, 0, 1, 0],
+    "reward": [1, 1, 0, 1, 0, 0],
+}
+
+
+def test_models_take_bins_and_columns_and_warn() -> None:
+    episodes, report = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
+    solution = suffice.regorl(episodes)
+    with pytest.warns(DeprecationWarning, match="give an encoder=") as caught:
+        model = suffice.Model.of(solution, episodes, bins=report.bins, columns=report.columns)
+    assert caught[0].filename == __file__
+    assert model.about == suffice.Model.of(solution, episodes, encoder=report.encoder).about
+    with pytest.raises(suffice.SettingsError, match="leave out"):
+        suffice.Model.of(solution, episodes, bins=report.bins, encoder=report.encoder)
+
+
+@pytest.mark.parametrize("bins", [[37, 38], suffice.Bins((37, 38))])
+def test_policies_take_bins_and_warn(bins: Any) -> None:
+    episodes, report = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
+    solution = suffice.regorl(episodes)
+    with pytest.warns(DeprecationWarning, match="give an encoder=") as caught:
+        policy = suffice.Policy(solution.learned.rdp, solution.plan, bins={"heat": bins})
+    assert caught[0].filename == __file__ and policy.bins == report.bins
+    policy.reset()
+    assert policy.act({"heat": 36.5}) in (0, 1) and not policy.fallbacks
+
+
+def test_automata_read_other_logs() -> None:
+    episodes, _ = suffice.read_log(HEAT, columns={"action": "drug"})
+    rdp = suffice.adact_h(episodes).rdp
+    assert rdp.symbols_in(episodes).tolist() == rdp.symbol_of_letter().tolist()
+    letters, actions = rdp.codes_in(episodes)
+    assert letters.tolist() == list(range(len(rdp.letters))) and actions.tolist() == rdp.letters[:, 0].tolist()
+    assert rdp.when_cut().shape == (len(rdp.letters),)
+    assert rdp.steps_in(episodes) == episodes.horizon + 1

@@ -192,6 +192,22 @@ class RDP:
         """[X] the symbol of each letter."""
         return self.vocabulary.symbol_of_letter()
 
+    def symbols_in(self, episodes: Episodes) -> Int64:
+        """[X] the symbol here of each letter of another log, UNSEEN where there is none."""
+        return self.vocabulary.symbols_in(episodes)
+
+    def codes_in(self, episodes: Episodes) -> tuple[Int64, Int64]:
+        """The letter and the action code here of each letter of another log, UNSEEN where there is none."""
+        return self.vocabulary.codes_in(episodes)
+
+    def when_cut(self) -> Int64:
+        """[X] each letter with o_⊥ in place of what was seen, where the log has such a letter."""
+        return self.vocabulary.when_cut()
+
+    def steps_in(self, episodes: Episodes) -> int:
+        """How many steps of another log are transitions here."""
+        return steps_walked(episodes.horizon, self.limit)
+
     def outputs(self, q: int, action: Value | None) -> list[tuple[tuple[Value, ...] | None, float, int]]:
         """θ(q, a) as counts: which observation and reward followed the action, and how often."""
         rows = [
@@ -262,8 +278,7 @@ class RDP:
         # an extra row and column to stay unseen in: UNSEEN is the last of each
         tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
         tau[:-1, :-1] = self.tau
-        symbol, steps = self.vocabulary.symbols_in(episodes), steps_walked(episodes.horizon, self.limit)
-        states = np.zeros((steps + 1, episodes.n), np.int32)
+        symbol, states = self.symbols_in(episodes), np.zeros((self.steps_in(episodes) + 1, episodes.n), np.int32)
         for t, word in enumerate(episodes.word[: len(states) - 1]):
             states[t + 1] = tau[states[t], symbol[word]]
         return states

@@ -7,6 +7,7 @@ reading it executes nothing. Equal results give equal bytes. What differs from r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -112,12 +113,14 @@ class Model:
         *,
         encoder: Encoder | None = None,
         held_out: float = 0.0,
+        bins: Mapping[str, Bins] | None = None,  # deprecated, as columns: parts of the encoder
+        columns: Columns | None = None,
     ) -> Model:
         """A model of what was learned from a log; the log is given whole, also where part of it was held out."""
         solution = result if isinstance(result, Solution) else None
         learned = solution.learned if solution else result
         assert isinstance(learned, Learned)
-        encoder = encoder or Encoder.of_features(episodes.alphabet.features)
+        encoder = Encoder.given(encoder, episodes.alphabet.features, bins, columns)
         about = header_of(learned, episodes, solution, encoder, held_out)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 

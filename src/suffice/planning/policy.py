@@ -11,6 +11,7 @@ happens then), but counts: `fallbacks`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import Alphabet, Value, plain, unboxed
+from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder
 from suffice.errors import SettingsError, SufficeError
 from suffice.planning.plan import Plan
@@ -63,13 +65,14 @@ class Policy:
         deterministic: bool = False,
         encoder: Encoder | None = None,
         states: int | None = None,  # of the model, where `rdp` is unrolled
+        bins: Mapping[str, Bins | Sequence[float]] | None = None,  # deprecated: part of the encoder
     ) -> None:
         self.rdp, self.plan = rdp, plan
         self._states = rdp.n_states if states is None else states
         self.fallbacks = 0  # steps that no logged history had taken, since this policy was made
         self.steps = 0  # and all its steps
         self.memory = StateTracker.of(rdp)
-        self.encoder = encoder or Encoder.of_features(rdp.alphabet.features)
+        self.encoder = Encoder.given(encoder, rdp.alphabet.features, bins)
         choices = self.memory.choices(plan.actions).astype(float)
         choices[~choices.any(axis=1)] = 1.0
         if deterministic:
@@ -82,6 +85,11 @@ class Policy:
     def __repr__(self) -> str:
         unrolled = f" ({self.rdp.n_states} over {self.rdp.horizon} steps)" if self._states != self.rdp.n_states else ""
         return f"<Policy: {self._states} states{unrolled}, {self.fallbacks} of {self.steps} steps fell back>"
+
+    @property
+    def bins(self) -> dict[str, Bins]:
+        """Those of the encoder."""
+        return self.encoder.bins
 
     @property
     def alphabet(self) -> Alphabet:

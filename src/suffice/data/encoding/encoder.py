@@ -7,6 +7,7 @@ what a policy observes, are encoded alike.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -62,6 +63,29 @@ class Encoder:
     def of_features(cls, names: Sequence[str], kinds: Mapping[str, ColumnEncoder] | None = None) -> Encoder:
         """The encoder of observations with these features, of which nothing else is known."""
         return cls(Columns(observations=tuple(names)), kinds or {})
+
+    @classmethod
+    def given(
+        cls,
+        encoder: Encoder | None,
+        names: Sequence[str],
+        bins: Mapping[str, Bins | Sequence[float]] | None = None,
+        columns: Columns | None = None,
+    ) -> Encoder:
+        """The encoder that a caller gives, or says by the deprecated keywords `bins` and `columns`.
+
+        To be called by the function that has these keywords, whose caller is warned. Without any of them, nothing but
+        the features is known.
+        """
+        if bins is None and columns is None:
+            return encoder or cls.of_features(names)
+        if encoder is not None:
+            raise SettingsError("an encoder has bins and columns of its own; leave out these keywords")
+        warnings.warn("bins= and columns= are deprecated: give an encoder=", DeprecationWarning, stacklevel=3)
+        kinds = {
+            name: how if isinstance(how, Bins) else Bins(tuple(map(float, how))) for name, how in (bins or {}).items()
+        }
+        return cls(replace(columns or Columns(), observations=tuple(names)), kinds)
 
     @property
     def features(self) -> tuple[str, ...]:
