@@ -13,8 +13,7 @@ everywhere, and so does the junction, so that whoever wants to reach the goal mu
 import numpy as np
 
 import suffice
-from suffice.view.automaton import draw_automaton
-from suffice.view.saving import save_figure
+from suffice.view import draw_automaton, save_figure
 
 maze = suffice.make("t-maze", {"length": "2"})
 episodes = maze.simulate(20_000, 3, np.random.default_rng(0))

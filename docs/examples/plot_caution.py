@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import GREEDY, Controller, Planning, adact_h, evaluate, make, plan_on, simulate, truth_of
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 HORIZON, SIZES, RUNS = 6, (100, 200, 500, 1_000, 2_000), 12
 maze = make("cheese")

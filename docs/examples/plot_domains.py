@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from suffice import SufficeError, make, minimal_rdp
 from suffice.domains.exact.stationary import stationary_rdp
 from suffice.domains.registry import DOMAINS
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 
 def sizes(name):

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import Controller, adact_h, evaluate, make, plan_on, truth_of
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 HORIZON, SIZES, RUNS = 5, (10, 20, 40, 60, 80, 100, 200), 25
 model = make("corridor").model(HORIZON)

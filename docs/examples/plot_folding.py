@@ -13,8 +13,7 @@ memory takes fewer states, and every episode says something about each of them m
 import numpy as np
 
 import suffice
-from suffice.view.automaton import draw_automaton
-from suffice.view.saving import save_figure
+from suffice.view import draw_automaton, save_figure
 
 episodes = suffice.make("corridor", {"columns": "1"}).simulate(2_000, 4, np.random.default_rng(0))
 layered = suffice.learn(episodes)

@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import learn, make, register
-from suffice.domains.gym.rollouts import play
-from suffice.view.saving import save_figure
+from suffice.playing import play
+from suffice.view import save_figure
 
 episodes = make("enemy-corridor").simulate(5_000, 10, np.random.default_rng(0))
 model = learn(episodes)

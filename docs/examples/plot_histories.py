@@ -10,7 +10,7 @@ to do depends on the first observation. A policy that looks at the last observat
 # Episodes as rows: what was seen is in the boxes, what was done between them.
 from matplotlib.figure import Figure
 
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 EPISODES = (
     ("011", "E", "101", "E", "010", "N", "+4"),

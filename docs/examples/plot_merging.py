@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import adact_h, make
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 episodes = make("memory-length", {"length": "3"}).simulate(2_000, 3, np.random.default_rng(0))
 learned = adact_h(episodes).rdp

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import Controller, evaluate, make, regorl
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 NAME, HORIZON, RUNS = "rotating-mab", 6, 30
 model = make(NAME).model(HORIZON)

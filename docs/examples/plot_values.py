@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import make, regorl
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 episodes = make("t-maze", {"length": "2"}).simulate(50_000, 5, np.random.default_rng(0))
 solution = regorl(episodes)

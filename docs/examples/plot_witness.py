@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import make
-from suffice.view.saving import save_figure
+from suffice.view import save_figure
 
 maze = make("t-maze", {"length": "2"})
 episodes = maze.simulate(4_000, 3, np.random.default_rng(0))

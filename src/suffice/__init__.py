@@ -33,6 +33,9 @@ from suffice.errors import (
 from suffice.version import __version__
 
 if TYPE_CHECKING:
+    from suffice import domains as domains
+    from suffice import playing as playing
+    from suffice import view as view
     from suffice.automata.compare import compare
     from suffice.automata.describe import describe_witness
     from suffice.automata.rdp import RDP, UNSEEN
@@ -123,6 +126,7 @@ _HOMES = {
     "view.automaton": ("draw_automaton",),
 }
 _RENAMED = {"Verdict": "Placement", "tie": "learn_stationary"}  # deprecated names
+_SUBMODULES = ("domains", "playing", "view")  # reached by their names after `import suffice`
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -205,13 +209,15 @@ def __getattr__(name: str) -> Any:
     if name in _RENAMED:
         warnings.warn(f"suffice.{name} is now suffice.{_RENAMED[name]}", DeprecationWarning, stacklevel=2)
         name = _RENAMED[name]
+    if name in _SUBMODULES:
+        return import_module(f"suffice.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'suffice' has no attribute {name!r}")
     return getattr(import_module(f"suffice.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return [*__all__, *_SUBMODULES]
 
 
 if "gymnasium" in sys.modules:  # importing it takes time, so it is left to those who use it

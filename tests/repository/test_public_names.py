@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -98,6 +100,13 @@ def test_names_of_the_first_release_are_still_there(name: str) -> None:
 def test_documented_paths_are_aliases(module: str) -> None:
     for name in DOCUMENTED[module].split():
         assert callable(getattr(importlib.import_module(module), name))
+
+
+@pytest.mark.parametrize("path", ["playing.record", "view.save_figure", "domains.__path__"])
+def test_documented_paths_need_no_import_of_their_own(path: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", f"import suffice; suffice.{path}"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert path.split(".")[0] in dir(suffice)
 
 
 def test_view_has_no_other_names() -> None:
