@@ -50,6 +50,22 @@ def test_find_held_out_refuses_a_log_that_was_read_in_another_way() -> None:
         find_held_out(suffice.learn(episodes, hold_out=0.25), fewer, same_log=True)
 
 
+def test_judge_log_refuses_a_log_that_is_cut(tmp_path: Path) -> None:
+    """Its content is not that of the model's log any more, so that it would be judged by what it was learned from."""
+    suffice.write_log(log(1), tmp_path / "log.csv")
+    model = suffice.learn(str(tmp_path / "log.csv"), hold_out=0.25)
+    episodes, report = suffice.read_log(tmp_path / "log.csv", horizon=3)
+    with pytest.raises(suffice.SufficeError, match="at most 3 decisions, where the model plans 4; read it without"):
+        judge_log(model, episodes)
+    with pytest.raises(suffice.SufficeError, match="cut to 3 decisions, where the model plans 4"):
+        judge_log(model, episodes, cut=report.cut > 0)
+
+
+def test_judge_log_takes_a_log_of_early_ends() -> None:
+    early = suffice.make("t-maze", {"length": "2"}).simulate(400, 3, np.random.default_rng(2))
+    assert judge_log(suffice.learn(log(1)), early, cut=False).judged.episodes == early.total
+
+
 def test_is_log_of_goes_by_the_notes_beside_the_model(tmp_path: Path) -> None:
     path, one, two = tmp_path / "a.model", tmp_path / "one.csv", tmp_path / "two.csv"
     suffice.write_log(log(1), one)

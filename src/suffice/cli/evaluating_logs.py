@@ -10,7 +10,6 @@ from suffice.cli.options import LogOptions, read
 from suffice.cli.printing import command, put, say, say_next
 from suffice.cli.saying import print_json
 from suffice.cli.waiting import waiting
-from suffice.errors import SufficeError
 
 if TYPE_CHECKING:
     from suffice.evidence.estimates import Estimate
@@ -35,12 +34,8 @@ def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> LogEval
 
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options, loaded)
-    same, names = is_log_of(name, log), (name, log)
-    held = find_held_out(loaded, episodes, report.propensities, same_log=same, names=names)
-    if report.cut and held.episodes.horizon < loaded.rdp.horizon:
-        raise SufficeError(
-            f"{log}: cut to {episodes.horizon} decisions, where {name} plans {loaded.rdp.horizon}; leave --horizon out"
-        )
+    same, names, cut = is_log_of(name, log), (name, log), report.cut > 0
+    held = find_held_out(loaded, episodes, report.propensities, same_log=same, cut=cut, names=names)
     with waiting("Evaluating"):
         return judge_held_out(loaded, held)
 

@@ -74,6 +74,7 @@ def find_held_out(
     propensities: Float | None = None,
     *,
     same_log: bool = False,
+    cut: bool | None = None,
     names: tuple[str, str] = ("the model", "the log"),
 ) -> HeldOut:
     """The episodes of a log that a model was not learned from: the held-out part of its own log, or all of another.
@@ -88,13 +89,17 @@ def find_held_out(
         [H+1, N] the probabilities of its actions, if known.
     same_log
         The log is known to be that of the model (`is_log_of`). Otherwise its content says whether it is.
+    cut
+        Whether episodes were cut when the log was read, as its report says: `report.cut > 0`. If that is not known, a
+        log that is shorter than the model's is taken to be cut.
     names
         What messages call model and log.
 
     Raises
     ------
     SufficeError
-        If the model was learned from all of these episodes, or the log was read in another way than for learning.
+        If the model was learned from all of these episodes, or the log was read in another way than for learning; or
+        if it is cut before the model's horizon: then it is neither known as that of the model nor one of early ends.
 
     Examples
     --------
@@ -103,6 +108,23 @@ def find_held_out(
     >>> find_held_out(held, episodes).episodes
     <Episodes: 60 of up to 5 decisions, 20 distinct steps>
     """
+    found = _find_held_out(model, episodes, propensities, same_log, names)
+    if cut is not False and episodes.horizon < model.rdp.horizon:
+        (name, log), horizon = names, episodes.horizon
+        if cut:
+            raise SufficeError(
+                f"{log}: cut to {horizon} decisions, where {name} plans {model.rdp.horizon}; leave --horizon out"
+            )
+        raise SufficeError(
+            f"{log}: at most {horizon} decisions, where {name} plans {model.rdp.horizon}; read it without a horizon, "
+            "or say cut=False if its episodes end that early"
+        )
+    return found
+
+
+def _find_held_out(
+    model: Model, episodes: Episodes, propensities: Float | None, same_log: bool, names: tuple[str, str]
+) -> HeldOut:
     about, (name, log) = model.about, names
     if not same_log and episodes.digest(about.held_out > 0) != about.log_hash:
         return HeldOut(episodes, propensities, False)
@@ -125,6 +147,7 @@ def judge_log(
     propensities: Float | None = None,
     *,
     same_log: bool = False,
+    cut: bool | None = None,
     names: tuple[str, str] = ("the model", "the log"),
 ) -> LogEvaluation:
     """Evaluate the plan of a model off-policy, by the episodes of a log that it was not learned from.
@@ -138,7 +161,8 @@ def judge_log(
     >>> evaluation.held_out, evaluation.judged.episodes, round(evaluation.judged.log.value, 2)
     (True, 60, 2.5)
     """
-    return judge_held_out(model, find_held_out(model, episodes, propensities, same_log=same_log, names=names))
+    held = find_held_out(model, episodes, propensities, same_log=same_log, cut=cut, names=names)
+    return judge_held_out(model, held)
 
 
 def judge_held_out(model: Model, held: HeldOut) -> LogEvaluation:
