@@ -69,6 +69,7 @@ How = tuple["Planning | None", "Split | None", bool]  # to plan if at all, to sp
 
 def planning_of(options: PlanOptions, delta: float | None, confidence: float | None, chosen: bool) -> How:
     """How to plan, from the words of the command line; `chosen`: the user has decided how to compare futures."""
+    from suffice.models.api import takes_second_look
     from suffice.planning.planner import PLANNERS, planning_with
     from suffice.planning.regorl import Split
 
@@ -90,9 +91,8 @@ def planning_of(options: PlanOptions, delta: float | None, confidence: float | N
     if planner is not None:
         planning = planning_with(options.planner, strength=options.strength, discount=options.discount)
     if not options.split:
-        usual = not chosen and planner is not None
-        look = usual if options.second_look is None else options.second_look
-        return planning, None, look
+        look = options.second_look
+        return planning, None, takes_second_look(chosen, planning, None) if look is None else look
     if confidence is not None:
         raise SettingsError("--split divides δ as the paper does; leave --confidence out, or say --delta")
     if options.second_look:

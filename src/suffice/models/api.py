@@ -167,7 +167,7 @@ def learn(
     planning = (planning or usual.planning) if plan else None
     split = split or (usual.split if plan else None)
     if second_look is None:
-        second_look = by_usual_test and split is None and (usual.second_look if like else planning is not None)
+        second_look = takes_second_look(not by_usual_test, planning, split, like)
     choices = Choices(
         _at_level(settings or usual.settings, delta, confidence),
         planning,
@@ -194,6 +194,17 @@ def _at_level(settings: Settings, delta: float | None, confidence: float | None)
     if delta is not None:
         return replace(settings, delta=delta, confidence=None)
     return settings if confidence is None else replace(settings, confidence=confidence)
+
+
+def takes_second_look(
+    test_chosen: bool, planning: Planning | None, split: Split | None, like: Model | None = None
+) -> bool:
+    """Whether a second look is taken if nobody says: for a plan, or as for an earlier model.
+
+    Never where a test or level is chosen, or a split.
+    """
+    usual = planning is not None if like is None else like.about.second_look
+    return usual and not test_chosen and split is None
 
 
 def _has_usual_test(settings: Settings) -> bool:
