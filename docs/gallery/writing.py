@@ -59,8 +59,8 @@ def introduction(gallery: Sequence[Facts]) -> list[str]:
         to expect about half of all runs to succeed: the evidence, at its mean, reaches the threshold, and all that can
         happen has probably happened once. Both are for conjunctions, δ = {power(DELTA, 1)} and each of the
         [bounds](notation.md#bounds). **Observed** is the first of {", ".join(map(str, GRID[:5]))}, …, {power(LIMIT, 1)}
-        episodes with which the default learner (conjunctions, `fisher`) found exactly the minimal automaton for at
-        least {SEEDS - FAILURES} of {SEEDS} seeds, with the default δ = {power(DELTA, 1)} and with
+        episodes with which the default learner (conjunctions, `fisher`) found an automaton identical to the minimal one
+        for at least {SEEDS - FAILURES} of {SEEDS} seeds, with the default δ = {power(DELTA, 1)} and with
         δ = {power(DELTAS[1], 1)}. δ bounds the probability of a false split in each single test, so that large
         automata, which take thousands of tests, want the smaller one.
 

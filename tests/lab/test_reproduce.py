@@ -85,6 +85,15 @@ def test_the_figures_show_what_was_learned(tmp_path: Path) -> None:
         assert (tmp_path / "new" / "folder" / f"{drawn.name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_figures_are_exact_by_the_one_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every state is found, although the log does not have every history."""
+    options = {"arms": "2"}
+    monkeypatch.setattr(type(make("rotating-mab", options)), "default_horizon", 4)
+    monkeypatch.setattr(figures, "FIGURES", (figures.Drawn("mab", "MAB", "rotating-mab", options, 100, 100),))
+    figures.draw_figures(tmp_path, quick=True)
+    assert "9 states from 100 episodes, H = 4, seed 0: exactly the minimal" in (tmp_path / "figures.md").read_text()
+
+
 @pytest.fixture
 def done(tmp_path: Path) -> Path:
     """A folder in which every quick run of ours has been made, one of them without success; peers are not here."""

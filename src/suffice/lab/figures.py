@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from suffice.automata.compare import compare
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
 from suffice.lab.reproduce import write_page
+from suffice.lab.scoring import match_states
 from suffice.lab.study import Page
 from suffice.planning.regorl import regorl
 from suffice.view.automaton import draw_automaton
@@ -49,8 +49,8 @@ def draw_figures(folder: Path, quick: bool) -> list[Path]:
         horizon, n = domain.default_horizon, drawn.quick if quick else drawn.episodes
         solution = regorl(domain.simulate(n, horizon, np.random.default_rng(SEED)))
         rdp, true = solution.learned.rdp, minimal_rdp(domain.model(horizon), horizon)
-        different = compare(rdp, true.rdp())
-        verdict = "exactly the minimal automaton" if different is None else f"the minimal one has {true.n_states}"
+        exact = match_states(rdp, true.rdp()).exact
+        verdict = "exactly the minimal automaton" if exact else f"the minimal one has {true.n_states}"
         told = f"{rdp.n_states} states from {n:,} episodes, H = {horizon}, seed {SEED}: {verdict}."
         pictures.append((drawn.name, draw_automaton(rdp, solution.plan, title=drawn.title)))
         lines.append(f"## {drawn.title}\n\n{told}\n\n![{drawn.title}]({drawn.name}.svg)\n")
