@@ -25,13 +25,19 @@ class Bars(LogFormat):
     name: ClassVar[str] = "bars"
     title: ClassVar[str] = "BSV"
     suffixes: ClassVar[tuple[str, ...]] = (".bsv",)
-    writes: ClassVar[bool] = True
+    keeps_types: ClassVar[bool] = False
 
     def open(self, path: Path, text: Collection[str]) -> LogTable:
         return LogTable.of(pacsv.read_csv(path, parse_options=pacsv.ParseOptions(delimiter="|")), str(path))
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
         return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(delimiter="|"))
+
+    def read_back(self, table: pa.Table) -> pa.Table:
+        buffer = pa.BufferOutputStream()
+        with self.writer(buffer, table.schema) as writer:
+            writer.write_table(table)
+        return pacsv.read_csv(pa.BufferReader(buffer.getvalue()), parse_options=pacsv.ParseOptions(delimiter="|"))
 
 
 @contextmanager
@@ -63,6 +69,29 @@ def test_what_a_format_writes_it_reads(tmp_path: Path, suffix: str) -> None:
     assert (Dataset.of(path) is not None) == format_of(path).in_pieces
 
 
+@pytest.mark.parametrize("suffix", [".bsv", *(suffix for name in FORMATS for suffix in FORMATS[name].suffixes)])
+def test_text_that_looks_like_numbers_is_read_as_text_or_not_written(tmp_path: Path, suffix: str) -> None:
+    steps = [[("1", "1", 0), ("2", "1", 1)], [("2", "2", 1), ("1", "1", 0.5)]]
+    episodes, path = read_log(steps)[0], tmp_path / f"log{suffix}"
+    with registered(Bars()):
+        try:
+            write_log(episodes, path)
+        except LogError:
+            assert not path.exists()
+        else:
+            assert read_log(path)[0].digest() == episodes.digest()
+
+
+def test_formats_with_a_writer_are_written() -> None:
+    class Reads(LogFormat):
+        open = Bars.open
+
+    class ReadsAndWrites(Reads):
+        writer = Bars.writer
+
+    assert not Reads().writes and ReadsAndWrites().writes
+
+
 def test_a_registered_format_is_read_written_and_named_in_messages(tmp_path: Path) -> None:
     episodes, _ = read_log(STEPS)
     with registered(Bars()):
@@ -78,10 +107,11 @@ def test_a_registered_format_is_read_written_and_named_in_messages(tmp_path: Pat
 
 
 def test_a_format_that_only_reads_is_refused_for_writing(tmp_path: Path) -> None:
-    class ReadOnly(Bars):
+    class ReadOnly(LogFormat):
         name: ClassVar[str] = "other"
+        title: ClassVar[str] = "Other"
         suffixes: ClassVar[tuple[str, ...]] = (".other",)
-        writes: ClassVar[bool] = False
+        open = Bars.open
 
     with registered(ReadOnly()), pytest.raises(LogError, match=r"not written as OTHER; name it \.parquet, \.arrow"):
         write_log(read_log(STEPS)[0], tmp_path / "log.other")

@@ -30,7 +30,6 @@ class ArrowFormat(LogFormat):
     name: ClassVar[str] = "arrow"
     title: ClassVar[str] = "Arrow"
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
-    writes: ClassVar[bool] = True
 
     def open(self, path: Path, text: Collection[str]) -> LogTable:
         """See `LogFormat`."""

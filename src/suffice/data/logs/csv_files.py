@@ -26,7 +26,6 @@ class Csv(LogFormat):
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV"
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".csv.gz")
-    writes: ClassVar[bool] = True
     keeps_types: ClassVar[bool] = False
 
     def open(self, path: Path, text: Collection[str]) -> LogTable:

@@ -19,14 +19,21 @@ from suffice.registry import Lazy, Registry
 
 
 class LogFormat(ABC):
-    """A format of log files; one that is only read defines `name`, `title`, `suffixes` and `open`."""
+    """A format of log files; one that is only read defines `name`, `title`, `suffixes` and `open`.
+
+    One that is written too defines `writer` and, unless it keeps types, `read_back`.
+    """
 
     name: ClassVar[str]  # in `FORMATS`
     title: ClassVar[str]  # in messages
     suffixes: ClassVar[tuple[str, ...]]  # of file names, in lower case
-    writes: ClassVar[bool] = False  # whether there is a `writer`
     in_pieces: ClassVar[bool] = False  # whether files are Parquet, which `Dataset` reads in pieces
     keeps_types: ClassVar[bool] = True  # whether numbers and text are told apart when they are read again
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is a `writer`."""
+        return type(self).writer is not LogFormat.writer
 
     @abstractmethod
     def open(self, path: Path, text: Collection[str]) -> LogTable:

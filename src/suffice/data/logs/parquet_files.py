@@ -20,7 +20,6 @@ class Parquet(LogFormat):
     name: ClassVar[str] = "parquet"
     title: ClassVar[str] = "Parquet"
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
-    writes: ClassVar[bool] = True
     in_pieces: ClassVar[bool] = True
 
     def open(self, path: Path, text: Collection[str]) -> LogTable:
