@@ -18,7 +18,7 @@ GOOD: list[Event] = [
     events.Last(events.RewardIs(0)),
     events.Word((True, False, True), (events.RewardIs(1), events.ActionIs(2))),
     events.EitherOf(
-        events.Prefix(((2, 1, 0), (1, 0, 0))), events.BothOf(events.SketchCell(1, 0, 9), events.Prefix(()))
+        events.Prefix(((2, 1, 0), (1, 0, 0))), events.BothOf(events.SketchCell(1, 0, 9), events.Prefix(((2, 1, 0),)))
     ),
     events.OutcomeAt(events.After(((0, 1), (3, 2))), events.Chosen(2)),
     events.OutcomeAt(events.Later(), events.New()),
@@ -50,7 +50,9 @@ def test_what_is_encoded_is_decoded(event: Event) -> None:
         events.Word((True, False), (events.RewardIs(2),)),
         events.Word((True,), (events.RewardIs(1),)),
         events.Word((), ()),
-        events.EitherOf(events.Prefix(()), events.BothOf(events.Prefix(()), events.Prefix(((2, 3, 0),)))),
+        events.EitherOf(
+            events.SketchCell(1, 0, 9), events.BothOf(events.SketchCell(1, 0, 9), events.Prefix(((2, 3, 0),)))
+        ),
         events.Prefix(((2, 1, 2),)),
         events.OutcomeAt(events.After(((4, 0),)), events.New()),
         events.OutcomeAt(events.After(((2, 3),)), events.New()),
