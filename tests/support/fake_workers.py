@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import suffice
+from suffice.data.loading import Data, refuse_for_workers
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
 from suffice.data.logs.reading import ReadOptions, ReadReport
@@ -84,6 +85,9 @@ class Here:
     @classmethod
     def of(cls, workers: int, accident: Accident = lambda number, part: "", worker: type[Worker] = Worker) -> Here:
         return cls(lambda dataset: cut_evenly(dataset, workers), accident, worker)
+
+    def refuse(self, *logs: Data) -> None:
+        refuse_for_workers(*logs)
 
     @contextmanager
     def reading(self) -> Iterator[Callable[..., tuple[DistributedLog, ReadReport]]]:

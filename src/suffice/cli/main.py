@@ -54,6 +54,10 @@ def main() -> NoReturn:
     except SystemExit as ending:
         if isinstance(ending.__context__, BrokenPipeError):  # which rich takes for a failure
             _let_the_reader_leave()
+        try:
+            sys.stdout.flush()  # or the interpreter would find a closed pipe on its way out
+        except BrokenPipeError:
+            _let_the_reader_leave()
         raise
     except OSError as error:  # of our own output, unless it names a file; where that is known, more is said
         if error.filename is not None:
