@@ -1,29 +1,84 @@
-"""What a user may do wrong: each error is a sentence that names what is wrong and how to mend it.
+"""Exceptions for mistakes of the user: one line each, with the subject, the problem and the fix.
 
 SufficeError
-├── LogError         the data: a file, row, column or table in memory
-├── ModelError       a model file, or what is asked of a model that cannot do it
-├── CheckpointError  what was kept of a run: another run's, damaged, or not to be written
-├── SettingsError    options that cannot be right, or do not go together
-├── EngineError      workers on other machines that fail
+├── LogError         invalid data: a file, row, column or table in memory
+├── ModelError       an invalid model file, or a request that a model cannot fulfil
+├── CheckpointError  a checkpoint of another run, a damaged one, or a folder that cannot be written to
+├── SettingsError    invalid parameters, or parameters that cannot be combined
+├── EngineError      failing workers on other machines
 └── MissingError     an optional package or program that is not installed
+
+A message names parameters with `parameter`, so that a Python user reads `hold_out=0.2` and a user of the command line
+`--hold-out 0.2`.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
-LONGEST_MESSAGE = 1500  # characters that somebody will read
+LONGEST_MESSAGE = 1500  # characters
+_OPTIONS = {"bins": "--bin"}  # options whose names differ from the Python parameters
+_FLAGS = {("plan", False): "--planner none", ("second_look", False): "--no-second-look"}
+_interface = "python"  # or "command line": one per process, because messages are also made in worker threads
 
 
 def visible(text: str) -> str:
-    """What would move a cursor, end a line, turn the direction of writing or fit no encoding, as its escape."""
+    """Escape characters that are not printable: control characters, line ends, changes of writing direction."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-class SufficeError(Exception):
-    """A mistake in the input, said in one line with its fix; the command line prints it and exits with 2.
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Make `parameter` name the options of the command line while the block runs."""
+    global _interface
+    before, _interface = _interface, "command line"
+    try:
+        yield
+    finally:
+        _interface = before
 
-    It is a line whatever it quotes: data may hold control characters, and names without end.
+
+def parameter(name: str, value: object = None) -> str:
+    """Name a parameter the way the current user writes it: in Python, or as an option on the command line.
+
+    Parameters
+    ----------
+    name
+        Name of the Python parameter. The option has the same name with dashes, but for those in `_OPTIONS`.
+    value
+        Value to show with it. None shows the name alone. A mapping is written as `KEY=VALUE` for each of its items.
+
+    Returns
+    -------
+    str
+        `hold_out=0.2` in Python, `--hold-out 0.2` on the command line.
+
+    Examples
+    --------
+    >>> from suffice.errors import naming_options, parameter
+    >>> parameter("hold_out", 0.2), parameter("bins", {"age": 8}), parameter("memory")
+    ('hold_out=0.2', "bins={'age': 8}", 'memory')
+    >>> with naming_options():
+    ...     print(parameter("hold_out", 0.2), parameter("bins", {"age": 8}), parameter("stationary", True))
+    --hold-out 0.2 --bin age=8 --stationary
+    """
+    if _interface == "python":
+        return name if value is None else f"{name}={value!r}"
+    option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+    if isinstance(value, bool):
+        return option if value else _FLAGS.get((name, False), f"{option} no")
+    if isinstance(value, Mapping):
+        return " ".join(f"{option} {key}={text}" for key, text in value.items())
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
+    return option if value is None else f"{option} {value}"
+
+
+class SufficeError(Exception):
+    """Base class of all errors caused by the input: one line with the subject, the problem and the fix.
+
+    The command line prints the line and exits with code 2. Control characters in quoted data are escaped, and very
+    long messages are shortened, so that the message is always a single readable line.
 
     >>> try:
     ...     suffice.load("nowhere.model")

@@ -24,7 +24,7 @@ from suffice.cli import (
 from suffice.cli.app import app, arrange_help
 from suffice.cli.choosing import spelled_out
 from suffice.cli.printing import complain
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, naming_options
 from suffice.files.signals import exit_if_signalled
 
 __all__ = [
@@ -45,7 +45,8 @@ arrange_help()
 def main() -> NoReturn:
     """Run the command line; whoever calls it from a program of theirs handles interruptions."""
     try:
-        app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
+        with naming_options():
+            app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except (SufficeError, CycloptsError) as error:
         _fail(str(error), 2)
