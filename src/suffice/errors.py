@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 LONGEST_MESSAGE = 1500  # characters
-_OPTIONS = {"bins": "--bin"}  # options whose names differ from the Python parameters
+_OPTIONS = {"bins": "--bin", "planning": "--planner"}  # options whose names differ from the Python parameters
 _FLAGS = {("plan", False): "--planner none", ("second_look", False): "--no-second-look"}
 _interface = "python"  # or "command line": one per process, because messages are also made in worker threads
 

@@ -29,7 +29,7 @@ PLAINER = {  # pattern: what to write instead
     r"\blet alone\b": "nor",
     r"\banew\b": "again",
     r"\bwhoever\b": "a user who",
-    r"(?<!there )\b(is|are) no (?!longer|more\b|less\b|greater|larger|smaller|better|worse|lower|higher|bigger|fewer)": "is not a",
+    r"(?<!there )\b(is|are) no (?!longer|more\b|less\b|\w+(er|se) than)": "is not a",
     r"\bnobody\b": "no one, or name what is missing",
     r"\bfor ever\b": "without end, or 'discounted'",
     r"\b(brings?|brought|bringing)\b": "returns, earns, yields",
