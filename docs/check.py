@@ -1,4 +1,4 @@
-"""`python docs/check.py build/docs`: does the site fetch anything from elsewhere? Links to click on are no fetching."""
+"""Check that the site loads nothing from other hosts: `python docs/check.py build/docs`. Links to click are allowed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FETCHING = {"src", "srcset", "data", "poster"}  # attributes of any tag
 
 
 class Fetched(HTMLParser):
-    """What a page has its reader's browser fetch from other places."""
+    """Collects the addresses on other hosts that a browser would load with a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.places: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Links in the head are fetched, links in the text are not."""
+        """Collect sources of a tag; links are loaded in the head only."""
         for name, value in attrs:
             fetches = name in FETCHING or (name == "href" and tag in ("link", "image", "use"))
             if fetches and ELSEWHERE.match(value or ""):
@@ -31,7 +31,7 @@ class Fetched(HTMLParser):
 
 
 def fetched(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Each file that fetches something, with what."""
+    """List each file that loads something from another host, with its address."""
     for path in sorted(folder.rglob("*")):
         text = path.read_text(encoding="utf-8") if path.suffix in (".html", ".css", ".svg") else ""
         if path.suffix in (".html", ".svg"):
@@ -43,4 +43,4 @@ def fetched(folder: Path) -> Iterator[tuple[Path, str]]:
 
 if __name__ == "__main__":
     found = [f"{path}: {place}" for path, place in fetched(Path(sys.argv[1]))]
-    sys.exit("\n".join(["the site fetches from elsewhere:", *found]) if found else 0)
+    sys.exit("\n".join(["The site loads from other hosts:", *found]) if found else 0)

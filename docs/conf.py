@@ -1,4 +1,4 @@
-"""How the site is built: `make docs`. Nothing is fetched, neither now nor by those who read it."""
+"""Sphinx configuration of the site: `make docs`. Neither the build nor the pages load anything from the network."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 
-from pictures_of_examples import PicturesOfExamples  # noqa: E402  # lies in _ext
+from pictures_of_examples import PicturesOfExamples  # noqa: E402  # a module in _ext
 
 from suffice.version import __version__  # noqa: E402
 
@@ -17,6 +17,7 @@ project_copyright = author
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "plain_docstrings",
     "live_pages",
@@ -35,6 +36,9 @@ autodoc_class_signature = "mixed"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 add_module_names = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # attributes as a field list: autodoc lists properties itself
+napoleon_use_rtype = False
 default_role = "code"  # docstrings put `code` in single backticks
 
 sphinx_gallery_conf = {
@@ -46,8 +50,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "show_memory": False,
     "capture_repr": (),  # what is printed is shown, not what the last line returns
-    "min_reported_time": 1e9,  # how long each took is no concern of readers,
-    "write_computation_times": False,  # and the page about it would fetch its looks
+    "min_reported_time": 1e9,  # show no run times,
+    "write_computation_times": False,  # nor the page about them, which loads styles from the network
     "remove_config_comments": True,
 }
 

@@ -1,4 +1,4 @@
-"""Put what the examples print now into every page, or into those that are named: `python tests/rewrite_examples.py`."""
+"""Insert the current outputs of examples into pages: `python tests/rewrite_examples.py [PAGE ...]`, default all."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Scripts of the gallery write pictures as anyone would; the page takes them from where they were written.
+"""Show the pictures that scripts of the gallery write.
 
-Pages that code hosts show too have copies in docs/pictures. They must say what the scripts draw now.
+Pages that are also read on code hosts have copies in docs/pictures; a copy that differs from what its script draws is
+reported.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ TEXT = re.compile(r"<text[^>]*>([^<]*)</text>")
 
 
 class PicturesOfExamples:
-    """A scraper, in the words of sphinx-gallery: after each block it is asked for that block's pictures."""
+    """Image scraper of sphinx-gallery, called after each block of a script."""
 
     def __repr__(self) -> str:
-        return "PicturesOfExamples"  # part of the environment that Sphinx keeps: without an address in memory
+        return "PicturesOfExamples"  # stored in the environment of Sphinx, so without an address in memory
 
     def __call__(self, block: tuple[Any, ...], block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-        """Moves each new SVG to the page, and removes the same picture as PNG."""
+        """Move each new SVG to the page, and remove the same picture as PNG."""
         folder, taken = Path(block_vars["src_file"]).parent, []
         for picture in sorted(folder.glob("*.svg")):
             warn_if_stale(picture)
@@ -35,13 +36,13 @@ class PicturesOfExamples:
 
 
 def warn_if_stale(picture: Path) -> None:
-    """By its words and numbers: where exactly lines run may differ in the last digit from machine to machine."""
+    """Compare words and numbers only: coordinates may differ in the last digit between machines."""
     copy = COPIES / picture.name
     if not copy.exists() or words(copy) != words(picture):
-        told = "docs/pictures/%s is not what its script draws; run: python docs/pictures/draw.py"
-        logging.getLogger(__name__).warning(told, picture.name)
+        message = "docs/pictures/%s is not what its script draws; run: python docs/pictures/draw.py"
+        logging.getLogger(__name__).warning(message, picture.name)
 
 
 def words(picture: Path) -> list[str]:
-    """Everything written in an SVG."""
+    """List the texts of an SVG."""
     return TEXT.findall(picture.read_text(encoding="utf-8"))

@@ -1,12 +1,13 @@
-"""The examples of the README and of the pages beside it are run and say what is said they say; its table is that of the
-results.
+"""Examples of the README and of documentation pages print what is shown, and tables match the stored results.
 
-`python tests/rewrite_examples.py` puts what they say now into all of them, `… docs/tutorial.md` into those named.
+`python tests/rewrite_examples.py [PAGE ...]` inserts the current outputs.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,37 +17,52 @@ from support.page_examples import PAGES, SHOWN, TABLE, with_outputs, with_table
 from support.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_WORDS = 1100
 
 
-# They start many processes: some pages wait for `make test-long`, and for whoever rewrites them all.
+# Examples start many processes: most pages are left to `make test-long`.
 QUICK = ("README.md", "docs/tutorial.md")
 
 
 @pytest.mark.parametrize(
     "name", [page if page in QUICK else pytest.param(page, marks=pytest.mark.long) for page in PAGES]
 )
-def test_the_examples_print_what_they_show(name: str, tmp_path: Path) -> None:
+def test_examples_of_pages_print_what_they_show(name: str, tmp_path: Path) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
     assert SHOWN.search(page)
     assert with_outputs(page, tmp_path) == page
 
 
-def test_the_readme_has_its_examples() -> None:
-    assert len(SHOWN.findall(README)) >= 6
+def test_readme_has_examples_and_at_most_1100_words() -> None:
+    assert len(SHOWN.findall(README)) >= 2
+    assert len(README.split()) <= MOST_WORDS
 
 
-def test_the_table_is_that_of_the_results() -> None:
+def test_readme_shows_python_within_the_first_screen() -> None:
+    assert README.index("```python") < README.index("\n## ")
+    assert README[: README.index("```python")].count("\n") < 15
+
+
+def test_example_log_is_the_one_of_the_how_to_page(tmp_path: Path) -> None:
+    code = SHOWN.search((ROOT / "docs/howto/my-own-log.md").read_text(encoding="utf-8"))
+    assert code is not None
+    subprocess.run([sys.executable, "-c", code[2]], cwd=tmp_path, check=True)
+    generated = (tmp_path / "support.csv").read_text(encoding="utf-8")
+    assert generated.splitlines() == (ROOT / "examples/support.csv").read_text(encoding="utf-8").splitlines()
+
+
+def test_table_of_readme_matches_stored_results() -> None:
     assert len(TABLE.findall(README)) == 1
     assert with_table(README) == README
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_in_it_waits_to_be_filled_in(name: str) -> None:
+def test_pages_have_no_placeholders(name: str) -> None:
     assert not re.findall(r"\b[A-Z]+_[A-Z_]+\b|TODO", (ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_every_option_the_pages_name_exists():
-    """Options of suffice, that is: those of its commands and those in the tables and the text."""
+def test_every_option_named_in_pages_exists() -> None:
+    """Compare the options in texts, tables and examples with the help of all commands."""
     commands = (
         "simulate",
         "exact",
@@ -62,7 +78,7 @@ def test_every_option_the_pages_name_exists():
         "reproduce",
     )
     helped = "".join(ok(command, "--help") for command in commands)
-    told = "".join((ROOT / name).read_text(encoding="utf-8") for name in (*PAGES, "docs/concepts.md"))
-    options = set(re.findall(r"(--[a-z][a-z-]+)", told)) - {"--help"}
+    texts = "".join((ROOT / name).read_text(encoding="utf-8") for name in (*PAGES, "docs/concepts.md"))
+    options = set(re.findall(r"(--[a-z][a-z-]+)", texts)) - {"--help"}
     assert options
     assert not {option for option in options if option not in helped}
