@@ -19,7 +19,7 @@ import numpy as np
 
 MEASURED: dict[str, Any] = json.loads((Path(__file__).parent / "cluster.json").read_text(encoding="utf-8"))
 SEEDS = range(20)
-LIVES = {"for ever": float("inf"), "a day": 1.0, "an hour": 1 / 24}  # of a machine, in days
+LIVES = {"unlimited": float("inf"), "a day": 1.0, "an hour": 1 / 24}  # of a machine, in days
 BYTES_OF_A_THREAD, BYTES_ITSELF, BYTES_AN_EPISODE = 64e6, 320e6, 4
 
 
@@ -159,8 +159,8 @@ def table(log: Log | None = None, cluster: Cluster | None = None) -> str:
     """Minutes until the log is read, looked at and looked at again, for some ways to divide it and some bad luck."""
     log, cluster = log or Log(), cluster or Cluster()
     lines = [
-        "| workers × threads of a machine | GB of a worker | a machine lives | machines lost | read: min "
-        "| first look: min | second look: min | in all, at worst: min |",
+        "| workers × threads per machine | GB per worker | mean life of a machine | machines lost | reading: min "
+        "| AdaCT-H pass: min | refinement: min | total, worst case: min |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for workers in (1, 4, 16):
