@@ -13,6 +13,7 @@ A message names parameters with `parameter`, so that a Python user reads `hold_o
 """
 
 import difflib
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -68,10 +69,10 @@ def parameter(name: str, value: object = None) -> str:
     if isinstance(value, bool):
         return option if value else _FLAGS.get((name, False), f"{option} no")
     if isinstance(value, Mapping):
-        return " ".join(f"{option} {key}={text}" for key, text in value.items())
+        return " ".join(f"{option} {shlex.quote(f'{key}={text}')}" for key, text in value.items())
     if isinstance(value, list | tuple):
         value = ",".join(map(str, value))
-    return option if value is None else f"{option} {value}"
+    return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 
 class SufficeError(Exception):

@@ -93,12 +93,13 @@ def test_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_simulated_logs_follow_seed_and_options(tmp_path: Path) -> None:
     def log(name: str, *args: str) -> str:
         ok("simulate", *args, "--episodes", "300", "-o", str(tmp_path / name))
-        return read_log(tmp_path / name)[0].digest()
+        return read_log(tmp_path / name).digest()
 
     assert log("a.csv", "mini-hall", "--seed", "1") == log("a.parquet", "mini-hall", "--seed", "1")
     assert log("b.csv", "mini-hall", "--seed", "2") != log("c.csv", "mini-hall", "--seed", "1")
     log("d.csv", "t-maze", "--horizon", "6", "--set", "length=2", "--set", "noise=true")
-    episodes, report = read_log(tmp_path / "d.csv")
+    episodes = read_log(tmp_path / "d.csv")
+    report = episodes.report
     assert report.horizon == 6 and (1, 1, 1) in episodes.alphabet.observations
 
 
@@ -130,7 +131,7 @@ def test_info_keeps_its_promise(here: Path) -> None:
     assert about["delta"] == 0.001 and about["confidence"] is None
     assert about["promise"]["sentence"].startswith("With probability at least") and about["promise"]["tests"] > 0
     assert 0 < about["seconds"] < 60 and about["bytes"] > 10**6
-    assert about["log_hash"] == read_log(here / "log.parquet")[0].digest() and about["version"] == __version__
+    assert about["log_hash"] == read_log(here / "log.parquet").digest() and about["version"] == __version__
     assert (about["metric"], about["family"], about["bound"]) == ("languages", "conjunctions", "fisher")
     assert about["episodes"] == 9000
 
@@ -381,9 +382,9 @@ def test_a_reader_that_leaves_is_no_fault(here: Path, words: tuple[str, ...]) ->
 )
 def test_models_are_the_same_to_the_byte(here: Path, options: str) -> None:
     """Whatever the threads, the format of the log and the order of its rows; 9,000 episodes make two shards."""
-    rows = read_log("log.parquet")[1].rows
+    rows = read_log("log.parquet").report.rows
     order = random.Random(0).sample(range(rows), rows)
-    write_log(read_log("log.parquet")[0], "log.csv")
+    write_log(read_log("log.parquet"), "log.csv")
     shuffled = [str(convert(here / "log.csv", f"shuffled{suffix}", order)) for suffix in (".csv", ".parquet")]
     models = set()
     for log, threads in [("log.parquet", 1), ("log.parquet", 2), ("log.csv", 2), *((log, 2) for log in shuffled)]:

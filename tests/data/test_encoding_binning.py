@@ -27,7 +27,7 @@ def log(values: Any, **more: Any) -> dict[str, Any]:
 
 
 def binned(values: Any, how: Any) -> list[Any]:
-    return [steps[0][1][0] for steps in decode(read_log(log(values), bins={"x": how})[0])]
+    return [steps[0][1][0] for steps in decode(read_log(log(values), bins={"x": how}))]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_equal_widths_of_huge_numbers() -> None:
 
 def test_a_bin_without_rows_is_no_symbol() -> None:
     source = log([1, 2], action=[0, 100], reward=[0.0, 100.0])
-    alphabet = read_log(source, bins={"action": EqualWidth(10), "reward": (25, 50, 75)})[0].alphabet
+    alphabet = read_log(source, bins={"action": EqualWidth(10), "reward": (25, 50, 75)}).alphabet
     assert (alphabet.actions, alphabet.rewards) == ((0, 9), (0.0, 100.0))
 
 
@@ -74,10 +74,11 @@ def test_ways_to_say_it() -> None:
 
 def test_a_vector_is_binned_part_by_part() -> None:
     source = log(np.array([[0, 9], [1, 8], [2, 7], [3, 6]]))
-    episodes, report = read_log(source, bins={"x": 2})
+    episodes = read_log(source, bins={"x": 2})
+    report = episodes.report
     assert report.bins == {"x.0": Bins((1.0,)), "x.1": Bins((7.0,))}
     assert episodes.alphabet.observations == ((0, 1), (1, 0), (1, 1))
-    assert read_log(source, bins={"x.1": 2})[1].bins == {"x.1": Bins((7.0,))}
+    assert read_log(source, bins={"x.1": 2}).report.bins == {"x.1": Bins((7.0,))}
 
 
 @pytest.mark.parametrize("how", [3, EqualWidth(3), (0.2, 0.21, 5)])
@@ -91,12 +92,13 @@ def test_binned_rewards_bring_the_same_on_average(how: Any, scale: float) -> Non
     for horizon in (3, 2):
         kept = np.arange(60) % 3 < horizon
         expected = (rewards * weight)[kept].sum() / weight[::3].sum()
-        episodes, report = read_log(source, bins={"reward": how}, horizon=horizon)
+        episodes = read_log(source, bins={"reward": how}, horizon=horizon)
+        report = episodes.report
         assert len(episodes.alphabet.rewards) <= 1 + len(report.bins["reward"].levels)
         got = np.array([sum(step[2] for step in steps) for steps in decode(episodes)])
         assert episodes.weight is not None
         assert got @ episodes.weight / episodes.total == pytest.approx(expected, rel=1e-11)
-        again, _ = read_log(source, bins=report.bins, horizon=horizon)
+        again = read_log(source, bins=report.bins, horizon=horizon)
         assert again.digest() == episodes.digest()
 
 
@@ -120,11 +122,12 @@ def test_bins_are_remembered_and_applied_at_run_time(tmp_path: Path) -> None:
     ids = {"episode": np.repeat(np.arange(100), 2), "step": np.tile([0, 1], 100)}
     actions = np.random.default_rng(0).integers(2, size=200)
     source = {**ids, "x": seen, "action": actions, "reward": actions + np.linspace(0, 0.1, 200)}
-    episodes, report = read_log(source, bins={"x": (0.1, 0.7), "reward": 2})
+    episodes = read_log(source, bins={"x": (0.1, 0.7), "reward": 2})
+    report = episodes.report
     Model.of(regorl(episodes), episodes, encoder=report.encoder).save(tmp_path / "a.model")
     model = Model.load(tmp_path / "a.model")
     assert model.bins == report.bins and len(model.bins["reward"].levels) == 2
-    assert read_log(source, bins=model.bins)[0].digest() == episodes.digest()
+    assert read_log(source, bins=model.bins).digest() == episodes.digest()
     policy = model.policy()
     for first, second in ((seen[0], seen[1]), ((0.1, 0.7), (0.7, 0.1)), ((0.69, 5), (5, 0.69))):
         policy.reset()

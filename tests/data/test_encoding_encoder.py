@@ -154,7 +154,7 @@ def test_a_row_has_the_same_symbols_in_memory_in_pieces_and_at_run_time(
 
 def test_act_follows_the_states_that_the_rows_of_the_log_lead_to(log: str) -> None:
     model = load(saved(log, "a.model"))
-    episodes, _ = read_log(log, COLUMNS, bins=BINS)
+    episodes = read_log(log, COLUMNS, bins=BINS)
     states, policy, rows = model.rdp.run_all(episodes), model.policy(), rows_of_log()
     actions = model.encoder.kinds["dose"]
     for e in range(episodes.n):
@@ -173,7 +173,7 @@ def saved(log: str, name: str) -> str:
 
 
 def test_an_encoder_comes_back_from_a_model_file_without_the_names_that_are_usual(log: str) -> None:
-    _, report = read_log(log, COLUMNS, bins={**BINS, "gain": 3})
+    report = read_log(log, COLUMNS, bins={**BINS, "gain": 3}).report
     model = load(saved(log, "a.model"))
     assert report.columns == Columns("episode", "step", "dose", "gain", ("heat", "mood"))
     assert model.columns == Columns(action="dose", reward="gain", observations=("heat", "mood"))
@@ -187,10 +187,11 @@ def test_another_log_is_read_by_the_encoder_of_a_model(log: str, tmp_path: Path)
     model = load(saved(log, "a.model"))
     rows = rows_of_log(seed=1) | {"heat": rows_of_log(seed=1)["heat"] + 5}
     pq.write_table(pa.table(rows), tmp_path / "other.parquet")
-    episodes, report = read_log(str(tmp_path / "other.parquet"), like=model.encoder)
+    episodes = read_log(str(tmp_path / "other.parquet"), like=model.encoder)
+    report = episodes.report
     assert report.encoder.kinds == model.encoder.kinds
     assert {heat for heat, _ in episodes.alphabet.observations} == {2}
-    _, alone = read_log(str(tmp_path / "other.parquet"), like=model.encoder, bins={"heat": 2})
+    alone = read_log(str(tmp_path / "other.parquet"), like=model.encoder, bins={"heat": 2}).report
     assert list(alone.bins) == ["heat"] and alone.columns == report.columns
 
 
@@ -272,7 +273,7 @@ def test_encode_observation_refuses_what_a_log_would_not_have(observation: Any, 
 
 def test_legends_are_shown_and_symbols_stay_equal() -> None:
     encoder = Encoder.of_features(("heat", "mood"), {"heat": Bins((0.0, 1.0))})
-    alphabet = read_log(rows_of_log(), COLUMNS, bins={"heat": (0.0, 1.0), "gain": 2})[0].alphabet
+    alphabet = read_log(rows_of_log(), COLUMNS, bins={"heat": (0.0, 1.0), "gain": 2}).alphabet
     shown = encoder.display(alphabet)
     assert shown == alphabet
     assert {str(heat) for heat, _ in shown.observations} == set(encoder.legend("heat"))

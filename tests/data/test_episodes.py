@@ -122,24 +122,24 @@ def test_no_episodes_and_no_finite_alphabet_are_refused(monkeypatch: pytest.Monk
 
 def test_suffixes_hold_what_occurs_after_step_0(tmp_path: Path) -> None:
     rows = "episode,step,o,action,reward\n0,0,start,go,5\n0,1,b,go,5\n1,0,start,go,5\n1,1,b,stay,5\n"
-    episodes, _ = read_log(write(tmp_path, rows))
+    episodes = read_log(write(tmp_path, rows))
     action, observation, reward = episodes.suffix_alphabet()
     known = episodes.alphabet
     assert [known.action(int(a)) for a in action] == ["go", "stay"]  # no dummy; no pad, since none occurs
     assert [known.observation(int(o)) for o in observation] == [None, ("b",)]
     assert [known.rewards[int(r)] for r in reward] == [5.0]
-    after_an_early_end, _ = read_log(write(tmp_path, rows + "2,0,start,go,5\n"))
+    after_an_early_end = read_log(write(tmp_path, rows + "2,0,start,go,5\n"))
     action, _, reward = after_an_early_end.suffix_alphabet()
     assert [known.action(int(a)) for a in action] == ["pad", "go", "stay"] and len(reward) == 2
 
 
 def test_a_declared_alphabet_replaces_what_occurs(tmp_path: Path) -> None:
-    whole, _ = read_log(write(tmp_path, RAGGED), schema=SCHEMA)
+    whole = read_log(write(tmp_path, RAGGED), schema=SCHEMA)
     action, observation, reward = whole.suffix_alphabet()
     assert [whole.alphabet.action(int(a)) for a in action] == ["pad", "left", "right", "stay"]
     assert [whole.alphabet.observation(int(o)) for o in observation] == [None, *SCHEMA.observations]
     assert reward.tolist() == [0, 1, 2, 3]
-    unpadded, _ = read_log(write(tmp_path, RAGGED), schema=SCHEMA, horizon=1)
+    unpadded = read_log(write(tmp_path, RAGGED), schema=SCHEMA, horizon=1)
     assert [whole.alphabet.action(int(a)) for a in unpadded.suffix_alphabet()[0]] == ["left", "right", "stay"]
 
 
@@ -148,7 +148,7 @@ def test_a_declared_alphabet_replaces_what_occurs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("of", [lambda e: e, lambda e: e.columns(slice(1, 2))], ids=["whole", "shard"])
 def test_arrays_are_read_only(tmp_path: Path, of: Callable[[Episodes], Episodes]) -> None:
-    episodes = of(read_log(write(tmp_path, WEIGHTED))[0])
+    episodes = of(read_log(write(tmp_path, WEIGHTED)))
     for array in (episodes.letters, episodes.word, episodes.follows, episodes.weight):
         assert array is not None
         with pytest.raises(ValueError, match="read-only"):
@@ -169,12 +169,12 @@ def test_digests_agree_across_formats_and_orders_of_rows(tmp_path: Path) -> None
         convert(path, "b.parquet", [5, 2, 0, 4, 3, 1]),
         convert(path, "c.csv", [1, 0, 5, 4, 3, 2]),
     ]
-    assert {read_log(copy)[0].digest() for copy in copies} == {read_log(path)[0].digest()}
+    assert {read_log(copy).digest() for copy in copies} == {read_log(path).digest()}
 
 
 def test_digests_tell_every_change(tmp_path: Path) -> None:
     def read(text: str = RAGGED, **options: Any) -> Episodes:
-        return read_log(write(tmp_path, text), **options)[0]
+        return read_log(write(tmp_path, text), **options)
 
     episodes = read()
     others = [
@@ -216,6 +216,6 @@ def test_shards_share_letters_and_add_up(edges: tuple[int, ...]) -> None:
 
 
 def test_weights_count_episodes(tmp_path: Path) -> None:
-    episodes, _ = read_log(write(tmp_path, WEIGHTED))
+    episodes = read_log(write(tmp_path, WEIGHTED))
     assert (episodes.n, episodes.total) == (2, 5) and episodes.columns(slice(0, 1)).total == 3
     assert decode(episodes)[1][1:] == [(1, None, 0.0), ("pad", None, 0.0)]

@@ -58,28 +58,28 @@ def test_formats_have_suffixes_of_their_own() -> None:
 
 @pytest.mark.parametrize("suffix", [suffix for name in FORMATS for suffix in FORMATS[name].suffixes])
 def test_what_a_format_writes_it_reads(tmp_path: Path, suffix: str) -> None:
-    episodes, _ = read_log(STEPS)
+    episodes = read_log(STEPS)
     path = tmp_path / f"log{suffix}"
     if not format_of(path).writes:
         with pytest.raises(LogError, match="logs are read but not written as"):
             write_log(episodes, path)
         return
     write_log(episodes, path)
-    assert read_log(path)[0].digest() == episodes.digest()
+    assert read_log(path).digest() == episodes.digest()
     assert (Dataset.of(path) is not None) == format_of(path).in_pieces
 
 
 @pytest.mark.parametrize("suffix", [".bsv", *(suffix for name in FORMATS for suffix in FORMATS[name].suffixes)])
 def test_text_that_looks_like_numbers_is_read_as_text_or_not_written(tmp_path: Path, suffix: str) -> None:
     steps = [[("1", "1", 0), ("2", "1", 1)], [("2", "2", 1), ("1", "1", 0.5)]]
-    episodes, path = read_log(steps)[0], tmp_path / f"log{suffix}"
+    episodes, path = read_log(steps), tmp_path / f"log{suffix}"
     with registered(Bars()):
         try:
             write_log(episodes, path)
         except LogError:
             assert not path.exists()
         else:
-            assert read_log(path)[0].digest() == episodes.digest()
+            assert read_log(path).digest() == episodes.digest()
 
 
 def test_formats_with_a_writer_are_written() -> None:
@@ -93,11 +93,11 @@ def test_formats_with_a_writer_are_written() -> None:
 
 
 def test_a_registered_format_is_read_written_and_named_in_messages(tmp_path: Path) -> None:
-    episodes, _ = read_log(STEPS)
+    episodes = read_log(STEPS)
     with registered(Bars()):
         write_log(episodes, tmp_path / "log.bsv")
         assert "|" in (tmp_path / "log.bsv").read_text()
-        assert read_log(tmp_path / "log.bsv")[0].digest() == episodes.digest()
+        assert read_log(tmp_path / "log.bsv").digest() == episodes.digest()
         assert learn(str(tmp_path / "log.bsv")).about.log_hash == episodes.digest()
         assert ".bsv" in all_suffixes()
         with pytest.raises(LogError, match=r"a log is a Parquet, Arrow, CSV, .* or BSV file; .*, \.bsv$"):
@@ -114,4 +114,4 @@ def test_a_format_that_only_reads_is_refused_for_writing(tmp_path: Path) -> None
         open = Bars.open
 
     with registered(ReadOnly()), pytest.raises(LogError, match=r"not written as OTHER; name it \.parquet, \.arrow"):
-        write_log(read_log(STEPS)[0], tmp_path / "log.other")
+        write_log(read_log(STEPS), tmp_path / "log.other")

@@ -53,7 +53,7 @@ def test_packed_files_that_unpack_to_too_much(tmp_path: Path, name: str) -> None
 def test_honest_packed_files_are_read(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = "".join(f"{i},0,{o},1,0\n" for i, o in enumerate(rng.integers(0, 9, 100_000).tolist()))
-    episodes, _ = read_log(write(tmp_path, gzip.compress(f"episode,step,o,action,reward\n{rows}".encode()), "a.csv.gz"))
+    episodes = read_log(write(tmp_path, gzip.compress(f"episode,step,o,action,reward\n{rows}".encode()), "a.csv.gz"))
     assert episodes.n == 100_000, "more than ROOMY, but as much as its size allows"
 
 
@@ -72,7 +72,7 @@ def test_long_values_that_are_stored_once_are_kept_once(tmp_path: Path, kind: pa
         pa.table({"episode": ids, "step": zeros, "o": text, "action": zeros, "reward": zeros}), tmp_path / "a.pq"
     )
     before = pa.default_memory_pool().max_memory()
-    assert read_log(tmp_path / "a.pq")[0].n == 30_000
+    assert read_log(tmp_path / "a.pq").n == 30_000
     assert pa.default_memory_pool().max_memory() < before + 100 * MIB, "not 3 GB"
 
 

@@ -132,7 +132,7 @@ def test_too_many_values_are_refused(tmp_path: Path) -> None:
         refusal(path, bins={"price": 8})
         == f"log.csv: column 'reward' has 1,200 {limit}; bin it: --bin reward=8, {otherwise}"
     )
-    assert read_log(path, max_values=1200)[1].observations == 1200
+    assert read_log(path, max_values=1200).report.observations == 1200
     text = convert(path, "text.csv")
     text.write_text(path.read_text().replace(".", "·"))
     assert refusal(text).endswith(f"(limit 1,000); group them first, {otherwise}")

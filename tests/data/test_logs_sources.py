@@ -59,7 +59,7 @@ def renamed(episodes: Episodes, features: tuple[str, ...] = OBSERVED) -> Episode
 
 @pytest.fixture(scope="module")
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return read_log(write(tmp_path_factory.mktemp("log"), CSV))[0].digest()
+    return read_log(write(tmp_path_factory.mktemp("log"), CSV)).digest()
 
 
 # ---------------------------------------------------------------- files
@@ -112,7 +112,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_files(tmp_path: Path, digest: str, name: str) -> None:
-    assert read_log(write(tmp_path, FILES[name], name))[0].digest() == digest
+    assert read_log(write(tmp_path, FILES[name], name)).digest() == digest
 
 
 # ---------------------------------------------------------------- tables and arrays in memory
@@ -177,7 +177,7 @@ IN_MEMORY: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", IN_MEMORY)
 def test_in_memory(digest: str, name: str) -> None:
-    assert read_log(IN_MEMORY[name]())[0].digest() == digest
+    assert read_log(IN_MEMORY[name]()).digest() == digest
 
 
 def observation(step: tuple[Any, ...]) -> dict[str, Any]:
@@ -218,7 +218,8 @@ PREFIXED: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", PREFIXED)
 def test_in_memory_with_other_names(digest: str, name: str) -> None:
-    episodes, report = read_log(PREFIXED[name]())
+    episodes = read_log(PREFIXED[name]())
+    report = episodes.report
     assert [feature.rpartition(".")[2] in (*OBSERVED, "0", "1", "2") for feature in episodes.alphabet.features]
     assert renamed(episodes).digest() == digest
     assert bool(report.notes) == (name == "an episode without steps")
@@ -237,7 +238,7 @@ def flat(**changes: Any) -> dict[str, Any]:
 
 
 ENDS = np.array([0, 0, 1, 0, 1], bool)
-EXPECTED = read_log(flat(episode=[0, 0, 0, 1, 1]))[0]
+EXPECTED = read_log(flat(episode=[0, 0, 0, 1, 1]))
 IDS = {"eps_id": np.array([7, 7, 7, 9, 9]), "t": np.array([0, 1, 2, 0, 1])}
 BATCH = {name: values.tolist() for name, values in flat(**IDS, terminateds=ENDS, new_obs=np.ones((5, 2))).items()}
 
@@ -245,7 +246,8 @@ BATCH = {name: values.tolist() for name, values in flat(**IDS, terminateds=ENDS,
 def test_d4rl_has_neither_episodes_nor_steps() -> None:
     arrays = flat(terminals=ENDS, timeouts=~ENDS & False, next_observations=np.ones((5, 2)))
     arrays["observations"] = arrays.pop("obs")
-    episodes, report = read_log(arrays)
+    episodes = read_log(arrays)
+    report = episodes.report
     assert renamed(episodes, EXPECTED.alphabet.features).digest() == EXPECTED.digest()
     assert report.columns.terminated == "terminals" and len(report.notes) == 3
 
@@ -261,7 +263,8 @@ def test_rllib(tmp_path: Path, form: str) -> None:
         "arrays": BATCH,
     }[form]
     write(tmp_path, lines(parts), "out.json")
-    episodes, report = read_log(source)
+    episodes = read_log(source)
+    report = episodes.report
     assert episodes.digest() == EXPECTED.digest()
     assert (report.columns.episode, report.columns.step, report.columns.terminated) == ("eps_id", "t", "terminateds")
     assert "new_obs" in report.notes[0]
@@ -271,7 +274,8 @@ def test_lerobot() -> None:
     names = {"eps_id": "episode_index", "t": "frame_index", "obs": "observation.state", "actions": "action"}
     names |= {"rewards": "next.reward", "terminateds": "next.done", "new_obs": "task_index"}
     frame = pd.DataFrame({names[name]: values for name, values in BATCH.items()})
-    episodes, report = read_log(frame)
+    episodes = read_log(frame)
+    report = episodes.report
     assert episodes.alphabet.features == ("observation.state.0", "observation.state.1")
     assert renamed(episodes, EXPECTED.alphabet.features).digest() == EXPECTED.digest()
     assert report.columns.done == "next.done"
@@ -283,7 +287,7 @@ def test_arrays_by_episode_and_step(width: int | None, extra: int) -> None:
     """[N, H] or [N, H, d]; what is seen last may be there too."""
     shape = (2, 3 + extra) if width is None else (2, 3 + extra, width)
     obs = np.arange(np.prod(shape)).reshape(shape)
-    episodes, _ = read_log({"obs": obs, "action": np.ones((2, 3), int), "reward": np.zeros((2, 3, 1))})
+    episodes = read_log({"obs": obs, "action": np.ones((2, 3), int), "reward": np.zeros((2, 3, 1))})
     assert (episodes.n, episodes.horizon) == (2, 3)
     assert episodes.alphabet.features == (("obs.0", "obs.1") if width == 2 else ("obs",))
     assert episodes.alphabet.observations == tuple(
@@ -300,7 +304,7 @@ def test_lists_of_fixed_length(tmp_path: Path) -> None:
     values = {"obs": [[[1, 2], [3, 4]], [[5, 6], [1, 2]]], "action": [[1, 2], [1, 1]], "reward": [[0, 1], [1, 0]]}
     fixed = pa.table({name: pa.array(values[name], kind) for name, kind in kinds.items()})
     written = write(tmp_path, parquet(fixed), "log.parquet")
-    assert read_log(fixed)[0].digest() == read_log(pa.table(values))[0].digest() == read_log(written)[0].digest()
+    assert read_log(fixed).digest() == read_log(pa.table(values)).digest() == read_log(written).digest()
 
 
 def test_narrow_floats_are_what_they_were_written_as() -> None:
@@ -312,7 +316,7 @@ def test_narrow_floats_are_what_they_were_written_as() -> None:
         Dataset([Episode(narrow[:, None], np.ones(2, int), narrow)]),
     ]
     for source in sources:
-        alphabet = read_log(source)[0].alphabet
+        alphabet = read_log(source).alphabet
         assert (alphabet.observations, alphabet.rewards) == (((0.1,), (0.7,)), (0.0, 0.1, 0.7))
 
 
@@ -321,14 +325,14 @@ def test_times_stay_what_they_are(tmp_path: Path) -> None:
     rows = [{"step": t, "o": {"at": [time]}, "action": 1, "reward": 0, "episode": 1} for t, time in enumerate(times)]
     by_line, by_array = write(tmp_path, lines(rows), "log.jsonl"), write(tmp_path, json.dumps(rows), "log.json")
     csv = write(tmp_path, "episode,step,o.at,action,reward\n1,0,{},1,0\n1,1,{},1,0\n".format(*times))
-    seen = [read_log(path)[0].alphabet.observations for path in (by_line, by_array, csv)]
+    seen = [read_log(path).alphabet.observations for path in (by_line, by_array, csv)]
     assert seen == [tuple((time,) for time in times)] * 3
 
 
 def test_a_text_may_have_brackets(tmp_path: Path) -> None:
     text = '[{"' * 30
     rows = [{"episode": 0, "step": 0, "o": text, "action": 1, "reward": 0}]
-    assert read_log(write(tmp_path, lines(rows), "log.jsonl"))[0].alphabet.observations == ((text,),)
+    assert read_log(write(tmp_path, lines(rows), "log.jsonl")).alphabet.observations == ((text,),)
 
 
 # ---------------------------------------------------------------- Minari
@@ -373,8 +377,9 @@ def test_minari(minari_home: Path) -> None:
         observations.append(np.array([*(step[0] for step in steps), seen]))
     dataset = stored("suffice/tmaze-v0", observations, played, env.observation_space)
     for source in (dataset, "minari:suffice/tmaze-v0"):
-        episodes, report = read_log(source)
-        assert episodes.digest() == read_log(played)[0].digest()
+        episodes = read_log(source)
+        report = episodes.report
+        assert episodes.digest() == read_log(played).digest()
         assert report.columns.terminated == "terminated" and report.columns.truncated == "truncated"
     assert (
         suffice("learn", "minari:suffice/tmaze-v0", "-o", str(minari_home / "a.model"), "--hold-out", "0.4").code == 0
@@ -390,7 +395,7 @@ def test_minari_spaces(minari_home: Path) -> None:
     seen = {"arm": (np.arange(3), np.array([[0, 0.1], [1, 0.1], [2, 0.1]], np.float32)), "lamp": np.array([0, 1, 0])}
     space = spaces.Dict(arm=arm, lamp=spaces.Discrete(2))
     dataset = stored("suffice/spaces-v0", [seen], [[(None, 1, 0.0), (None, 0, 1.0)]], space)
-    alphabet = read_log(dataset)[0].alphabet
+    alphabet = read_log(dataset).alphabet
     assert dict(zip(alphabet.features, zip(*alphabet.observations, strict=True), strict=True)) == {
         "arm.0": (0, 1),
         "arm.1.0": (0, 1),
@@ -440,9 +445,10 @@ def test_ends_are_told_from_cuts(marks: dict[str, list[int]], cut: bool, without
         if expected:
             with pytest.raises(SufficeError, match="1 of 2 episodes are truncated before the horizon 3"):
                 read_log(source)
-            kept, report = read_log(source, drop_truncated=True)
+            kept = read_log(source, drop_truncated=True)
+            report = kept.report
             assert (kept.n, report.dropped) == (1, 1)
-        episodes, _ = read_log(source, horizon=2 if expected else None)
+        episodes = read_log(source, horizon=2 if expected else None)
         assert episodes.n == 2
 
 
@@ -451,7 +457,7 @@ def test_an_end_is_said_once_of_an_episode(tmp_path: Path) -> None:
     for end in (True, 1, "true"):
         wholes = [{**one, "terminated": end, "weight": 3} for one in WHOLE]
         for source in (wholes, pa.Table.from_pylist(wholes), write(tmp_path, lines(wholes), "log.jsonl")):
-            assert read_log(source)[0].total == 9
+            assert read_log(source).total == 9
     wholes[0]["terminated"] = wholes[1]["terminated"] = "false"
     with pytest.raises(SufficeError, match="1 of 3 episodes are truncated before the horizon 3"):
         read_log(wholes)
@@ -488,7 +494,7 @@ class Absent:
 asked = []
 sys.meta_path.insert(0, Absent)
 import suffice
-assert suffice.read_log(PATH)[0].digest() == suffice.read_log(ROWS)[0].digest()
+assert suffice.read_log(PATH).digest() == suffice.read_log(ROWS).digest()
 assert set(asked) <= {"pandas"}, asked  # which pyarrow looks for
 """
 

@@ -146,7 +146,7 @@ def test_actions_and_pictures() -> None:
     )
     pictures = Dataset([Episode(np.zeros((2, 3, 84, 84), np.uint8), np.ones(2), np.ones(2))])
     assert said(pictures).startswith("the Dataset: column 'observation' has type fixed_size_list")
-    assert read_log(TWO | {"picture": np.zeros((2, 84, 84))}, Columns(observations=("o",)))[0].n == 1
+    assert read_log(TWO | {"picture": np.zeros((2, 84, 84))}, Columns(observations=("o",))).n == 1
 
 
 # ---------------------------------------------------------------- values
@@ -240,7 +240,7 @@ def test_what_holds_no_log(source: Any, complaint: str) -> None:
 def test_odd_names_are_names(tmp_path: Path) -> None:
     odd = {"a,b": [1, 2], "x.y": [3, 4], "p\nq": [5, 6], "é = ü": [7, 8]}
     pq.write_table(pa.table(TWO | odd), tmp_path / "log.parquet")
-    assert read_log(tmp_path / "log.parquet")[0].alphabet.features == ("o", *odd)
+    assert read_log(tmp_path / "log.parquet").alphabet.features == ("o", *odd)
     with pytest.raises(SufficeError) as caught:
         read_log(TWO | odd, bins={"z": 3})
     assert "\n" not in str(caught.value)

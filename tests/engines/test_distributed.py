@@ -253,7 +253,7 @@ def test_parts_are_even(uneven: Path) -> None:
 
 @pytest.mark.parametrize("data", ["several", "csv", "episodes"])
 def test_what_workers_cannot_read_is_refused(data: str, log: Path, tmp_path: Path) -> None:
-    whole = suffice.read_log(log)[0]
+    whole = suffice.read_log(log)
     suffice.write_log(whole, tmp_path / "log.csv")
     chosen: dict[str, Any] = {"several": [log, tmp_path / "log.csv"], "csv": tmp_path / "log.csv", "episodes": whole}
     with pytest.raises(suffice.SettingsError, match="Parquet"):

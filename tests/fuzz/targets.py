@@ -99,7 +99,8 @@ def use_model(path: Path) -> None:
 
 def use_log(path: Path) -> None:
     """Look into a log, and learn from it if it is as small as it was."""
-    episodes, report = read_log(path)
+    episodes = read_log(path)
+    report = episodes.report
     episodes.digest()
     if episodes.n <= 100 and episodes.horizon <= 10:
         print_contents(episodes, report, check_log(episodes))

@@ -124,9 +124,9 @@ def test_bins_and_columns_are_those_of_the_command_line(here: Path) -> None:
 
 
 def test_episodes_are_learned_from_as_their_file_is(here: Path) -> None:
-    episodes, _ = read_log("old.parquet")
+    episodes = read_log("old.parquet")
     assert saved(suffice.learn(episodes)) == saved(suffice.learn("old.parquet"))
-    cut, _ = read_log("old.parquet", horizon=3)
+    cut = read_log("old.parquet", horizon=3)
     assert suffice.learn(episodes, horizon=3).about.layers == suffice.learn(cut).about.layers
 
 
@@ -141,7 +141,7 @@ def test_progress_is_told_from_nothing_to_all(stationary: Any) -> None:
 
 
 def test_several_logs_are_one(here: Path) -> None:
-    old, new = (read_log(f"{name}.parquet")[0] for name in ("old", "new"))
+    old, new = (read_log(f"{name}.parquet") for name in ("old", "new"))
     joined = Episodes.joined([old, new])
     assert to_values(joined) == to_values(old) + to_values(new)
     write_log(joined, "all.parquet")
@@ -382,7 +382,7 @@ def test_a_score_is_what_the_plan_brings_elsewhere(here: Path) -> None:
 def test_a_score_by_what_was_learned_from_is_refused(here: Path) -> None:
     """However it is given; it flatters."""
     learner = Learner().fit("old.parquet")
-    for same in ("old.parquet", read_log("old.parquet")[0]):
+    for same in ("old.parquet", read_log("old.parquet")):
         with pytest.raises(SettingsError, match="the very episodes that it learned from"):
             learner.score(same)
     learner.partial_fit("new.parquet")

@@ -103,7 +103,8 @@ def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
     raw = np.round(rng.normal(size=(200, 3)) * 10, 1)
     for e, levels in enumerate(raw):
         rows += [f"{e},{t},{level},{rng.integers(2)},{rng.integers(2)},{t}" for t, level in enumerate(levels)]
-    episodes, report = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
+    episodes = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
+    report = episodes.report
     solution = regorl(episodes)
     model = Model.of(solution, episodes, encoder=report.encoder)
     model.save(tmp_path / "a.model")

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from suffice.data.encoding.encoder import EncoderRequest
     from suffice.data.episodes import Episodes
     from suffice.data.loading import Reading
-    from suffice.data.logs.reading import ReadOptions, ReadReport
+    from suffice.data.logs.reading import ReadOptions
+    from suffice.data.report import ReadReport
     from suffice.data.streaming import MemoryBudget
     from suffice.domains.finite import FiniteModel
     from suffice.models.model import Model

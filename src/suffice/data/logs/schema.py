@@ -79,7 +79,7 @@ def write_schema(alphabet: Alphabet, path: str | Path) -> None:
     """Write an alphabet so that `read_schema` gives it back; the file appears whole or not at all.
 
     >>> suffice.write_schema(episodes.alphabet, "schema.json")
-    >>> again, _ = suffice.read_log("more.parquet", schema=suffice.read_schema("schema.json"))
+    >>> again = suffice.read_log("more.parquet", schema=suffice.read_schema("schema.json"))
     >>> again.alphabet == episodes.alphabet
     True
     """

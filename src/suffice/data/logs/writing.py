@@ -33,7 +33,7 @@ def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None
     Episodes may come some at a time, all with the same alphabet: then only those are in memory.
 
     >>> suffice.write_log(episodes, "same.csv")
-    >>> suffice.read_log("same.csv")[0]
+    >>> suffice.read_log("same.csv")
     <Episodes: 300 of up to 5 decisions, 20 distinct steps>
     """
     path = Path(path)
