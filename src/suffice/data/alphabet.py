@@ -1,4 +1,4 @@
-"""Alphabets: the actions, observations and rewards of a log, numbered in one fixed order.
+"""The alphabet of a log: its actions, observations and rewards, numbered in a fixed order.
 
 Special symbols come first, then numbers by value, then strings by code point; features keep the order of their columns.
 """

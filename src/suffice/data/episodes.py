@@ -274,7 +274,7 @@ class Episodes:
 
     @property
     def horizon(self) -> int:
-        """H: the steps run from 0 to H."""
+        """H, the number of decisions; steps run from 0 to H."""
         return int(self.word.shape[0]) - 1
 
     @property
@@ -298,7 +298,7 @@ class Episodes:
         return Outline(self.alphabet, self.letters, self.follows, self.declared, self.horizon, self.n, self.total)
 
     def symbols(self) -> tuple[Codes, Codes]:
-        """Return the action–observation symbols.
+        """Return the action–observation symbols of the log.
 
         Returns
         -------

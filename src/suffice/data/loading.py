@@ -102,7 +102,7 @@ def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget 
 
 
 def of_report(episodes: Episodes, report: ReadReport) -> Reading:
-    """Combine episodes and report."""
+    """Combine episodes with the report on reading them."""
     return Reading(episodes, report.encoder, report.notes, report.propensities, report.ids)
 
 

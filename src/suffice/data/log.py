@@ -143,7 +143,7 @@ class _DigestQuery(NamedTuple):
         return view.episodes.mixed(view.first, self.ordered)
 
     def combine(self, answers: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-        """Add up hashes."""
+        """Add up the hashes of all parts."""
         return added(answers)
 
 

@@ -79,13 +79,13 @@ class NoQuery:
     """A query without an answer, which only advances episodes through an automaton."""
 
     def __call__(self, view: EpisodesView) -> None:
-        """Return no answer."""
+        """Return no answer for some episodes."""
 
     def combine(self, answers: Sequence[None]) -> None:
-        """Combine no answers."""
+        """Combine the missing answers of parts."""
 
     def joined(self, answer: None, of_group: Int64, n: int) -> None:
-        """Combine no answers of groups."""
+        """Combine the missing answers of groups."""
 
 
 class LetterCounts(NamedTuple):

@@ -91,7 +91,7 @@ class ReadReport:
 
     @property
     def columns(self) -> Columns:
-        """The columns by role."""
+        """The names of the columns by role."""
         return self.encoder.columns
 
     @property

@@ -88,7 +88,7 @@ class StoredLog(ExternalLog):
 
     @property
     def weighted(self) -> bool:
-        """Whether episodes have weights."""
+        """Whether the stored episodes have weights."""
         return any(block.weighted for block in self.blocks)
 
     @property

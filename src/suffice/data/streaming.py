@@ -152,7 +152,7 @@ class PieceSummary(NamedTuple):
 
     @classmethod
     def of(cls, piece: tuple[Episodes, ReadReport] | NothingKeptError | TruncatedError) -> PieceSummary:
-        """Summarise one piece."""
+        """Summarise one piece of a log."""
         if isinstance(piece, NothingKeptError):
             return cls(nothing=(piece,))
         if isinstance(piece, TruncatedError):

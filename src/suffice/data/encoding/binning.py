@@ -1,4 +1,4 @@
-"""Bins of numeric columns: a number of bins with equally many rows, of equal width, or between given edges.
+"""Binning of numeric columns into bins with equally many rows, of equal width, or between given edges.
 
 `Bins` is the fitted column encoder, which has edges. `EqualCount` and `EqualWidth` are requests that become `Bins` when
 a log is read.
@@ -97,7 +97,7 @@ class Bins(ColumnEncoder):
         return Coded(codes, tuple(present.tolist()))
 
     def encode_value(self, value: Any, name: str) -> Value:
-        """Encode one value.
+        """Return the bin of one value.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Bins(ColumnEncoder):
         return Bins(self.edges, tuple(float(f"{level:.12g}") for level in levels))  # 0.1 and not 0.09999999999999999
 
     def encode_rewards(self, column: LogColumn) -> Coded[float]:
-        """Encode a reward column.
+        """Replace each reward of a column by the level of its bin.
 
         Parameters
         ----------

@@ -116,9 +116,7 @@ class Columns:
         names = [name.strip() for name in observations.split(",")] if isinstance(observations, str) else observations
         if not all(isinstance(name, str) for name in names):
             raise SettingsError(f"{parameter('observations', observations)} is not a list of names. Give column names.")
-        return replace(
-            found, observations=tuple(name.strip() if isinstance(observations, str) else name for name in names)
-        )
+        return replace(found, observations=tuple(names))
 
     @classmethod
     def _of(cls, columns: Columns | Mapping[str, Any] | str | None) -> Columns:

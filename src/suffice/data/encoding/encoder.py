@@ -1,4 +1,4 @@
-"""The encoder: converts rows of a log, and observations at run time, to symbols.
+"""The encoder converts rows of a log, and observations at run time, to symbols.
 
 An `EncoderRequest` is what the caller specifies before a log is read: names of columns, and how to encode some of them.
 Reading a log turns it into an `Encoder`, which knows every column and is stored in the model, so that other logs and

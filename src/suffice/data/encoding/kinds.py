@@ -1,4 +1,4 @@
-"""Column encoders: convert the values of one column to symbols.
+"""Column encoders, which convert the values of one column to symbols.
 
 Each kind of column is one class. It encodes a whole column of a log, and a single value at run time, to the same
 symbols. Kinds are listed in `KINDS`; model files refer to a kind by its name there and store its fields.
@@ -107,7 +107,7 @@ class Category(ColumnEncoder):
         return plain_value(value)
 
     def fit_rewards(self, column: LogColumn, counts: Int64) -> Category:
-        """Return the encoder itself: rewards are their own symbols."""
+        """Return the encoder itself, because rewards are their own symbols."""
         return self
 
     def encode_rewards(self, column: LogColumn) -> Coded[float]:

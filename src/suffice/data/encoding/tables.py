@@ -162,7 +162,7 @@ def settled(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _settled_type(kind: pa.DataType) -> pa.DataType:
-    """Return the supported type: Arrow computes little with views, and nothing with extension types."""
+    """Return the supported type for a column: Arrow computes little with views, and nothing with extension types."""
     if isinstance(kind, pa.BaseExtensionType):
         return _settled_type(kind.storage_type)
     if pa.types.is_string_view(kind):

@@ -1,4 +1,4 @@
-"""Log formats: opening files of each format as tables, and writing them.
+"""Formats of log files: opening files of each format as tables, and writing them.
 
 A format is one class in a file of its own, listed in `FORMATS`. The suffix of a file chooses its format. Parquet alone
 can be read in pieces (`datasets`).
