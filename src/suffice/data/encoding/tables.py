@@ -116,7 +116,7 @@ class LogTable:
         try:
             result = _distinct(self.complete(name))
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            self.refuse_column(name, f"its type is {self.types[name]!s:.60}, but {NOT_A_CELL}")
+            self.refuse_column(name, f"its type is {type_name(self.types[name])}, but {NOT_A_CELL}")
         pa.default_memory_pool().release_unused()  # frees the column, a quarter of the peak memory
         return result
 
@@ -124,7 +124,7 @@ class LogTable:
         """Return a column of finite numbers, unchanged."""
         column = self.complete(name)
         if not _is_numeric(column.type):
-            self.refuse_column(name, f"its type is {column.type}. {what}")
+            self.refuse_column(name, f"its type is {type_name(column.type)}. {what}")
         if pa.types.is_float16(column.type) or pa.types.is_float32(column.type):
             column = column.cast(pa.string())  # 0.1, not 0.10000000149011612
         numbers: Float = column.cast(pa.float64(), safe=False).to_numpy()
@@ -180,6 +180,14 @@ def _settled_type(kind: pa.DataType) -> pa.DataType:
         same = all(part == field.type for (_, part), field in zip(parts, kind, strict=True))
         return kind if same else pa.struct(parts)
     return kind
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Return a readable name of a column type."""
+    if pa.types.is_dictionary(kind):
+        return type_name(kind.value_type)
+    text = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return "text" if kind in text else "time" if pa.types.is_temporal(kind) else f"{kind!s:.60}"
 
 
 def _is_numeric(kind: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""Formats of log files: opening files of each format as tables, and writing them.
+"""Formats of log files, which open files as tables and write them.
 
 A format is one class in a file of its own, listed in `FORMATS`. The suffix of a file chooses its format. Parquet alone
 can be read in pieces (`datasets`).

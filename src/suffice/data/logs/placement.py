@@ -25,6 +25,7 @@ from suffice.data.encoding.tables import (
     V,
     flag,
     integer,
+    type_name,
 )
 from suffice.data.episodes import MAX_EPISODES
 from suffice.errors import LogError, parameter
@@ -156,7 +157,7 @@ def _number_episodes(table: LogTable, name: str) -> tuple[Codes, pa.Array]:
             ids = ids.cast(pa.string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             table.refuse_column(
-                name, f"its type is {ids.type}, but an episode id is an integer or UTF-8 text. Convert it."
+                name, f"its type is {type_name(ids.type)}, but an episode id is an integer or UTF-8 text. Convert it."
             )
         table.refuse_any(pc.equal(ids, "").to_numpy(zero_copy_only=False)[raw], name, table.missing(name))
     order = pc.sort_indices(ids)
