@@ -113,7 +113,9 @@ def test_from_steps_refuses_no_episodes_and_too_many_letters(monkeypatch: pytest
         Episodes.from_steps(alphabet, none, none, none)
     monkeypatch.setattr("suffice.data.episodes.MAX_LETTERS", 1)
     codes = np.array([[0, 1]])
-    with pytest.raises(SufficeError, match="2 distinct steps are too many for a finite alphabet. Bin numeric columns"):
+    with pytest.raises(
+        SufficeError, match=r"2 distinct steps are too many for a finite alphabet\. Bin numeric columns"
+    ):
         Episodes.from_steps(alphabet, 0 * codes, codes, 0 * codes)
 
 

@@ -201,7 +201,7 @@ def test_read_log_refuses_pipes_and_dangling_links(tmp_path: Path) -> None:
     assert refusal(tmp_path / "link.csv") == (
         "link.csv: this is a link to gone.csv, which does not exist. Correct the link."
     )
-    with pytest.raises(SufficeError, match="this is a link to gone.csv, which does not exist"):
+    with pytest.raises(SufficeError, match=r"this is a link to gone\.csv, which does not exist"):
         read_schema(tmp_path / "link.csv")
 
 

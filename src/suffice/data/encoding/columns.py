@@ -210,6 +210,12 @@ def known_as(role: str, names: Sequence[str]) -> str | None:
     return next((lowered[name] for name in KNOWN[role] if name in lowered), None)
 
 
+def roles_of(columns: Columns) -> dict[str, str]:
+    """Return the role of each column."""
+    roles = {name: role for role in KNOWN if (name := getattr(columns, role)) is not None}
+    return roles | dict.fromkeys(columns.observations or (), "observation")
+
+
 def plain_name(name: str) -> str:
     """Return a column name in lower case, with words joined by `_`."""
     return re.sub(r"[ -]", "_", name.strip().lower())

@@ -42,7 +42,7 @@ def lists_of_steps(table: LogTable, columns: Columns) -> str | None:
 def _lists_of(table: LogTable, columns: Columns) -> str | None:
     reward = _column_of("reward", table, columns)
     if reward is not None and reward in table.types:
-        return reward if _is_list(table.types[reward]) else None
+        return reward if is_list(table.types[reward]) else None
     return _steps_of(table, columns)
 
 
@@ -50,7 +50,13 @@ def _squeezed(table: LogTable, columns: Columns) -> LogTable:
     """Unpack rewards of shape [N, 1], which are not episodes if another column bounds the episodes."""
     reward = _column_of("reward", table, columns)
     known = any(_column_of(role, table, columns) in table.types for role in ("episode", *ENDS))
-    if reward is None or reward not in table.types or not known or not _is_list(table.types[reward]):
+    if (
+        table.episode_rows
+        or reward is None
+        or reward not in table.types
+        or not known
+        or not is_list(table.types[reward])
+    ):
         return table
     parts = list(_parts(table, reward, table.types[reward]))
     return _taken_apart(table, {reward: parts}) if len(parts) == 1 else table
@@ -64,7 +70,7 @@ def _column_of(role: str, table: LogTable, columns: Columns) -> str | None:
 def _steps_of(table: LogTable, columns: Columns) -> str | None:
     """Return the column whose cells are lists of steps."""
     for name, kind in table.types.items():
-        if _is_list(kind) and pa.types.is_struct(kind.value_type):
+        if is_list(kind) and pa.types.is_struct(kind.value_type):
             fields = [field.name for field in kind.value_type]
             if columns.reward in fields or known_as("reward", fields):
                 return name
@@ -84,7 +90,7 @@ def _explode(table: LogTable, by: str, columns: Columns, bare: bool = False) -> 
         if name in numbered:
             return pa.array(numbered[name])
         column = table.column(name)
-        if not _is_list(table.types[name]):
+        if not is_list(table.types[name]):
             repeated = column.take(pa.array(row))
             return _on_last(repeated, step + 1 == lengths[row]) if name in ends else repeated
         found = list_lengths(column)
@@ -110,7 +116,7 @@ def _explode(table: LogTable, by: str, columns: Columns, bare: bool = False) -> 
     for role, numbers in (("episode", row), ("step", step)):
         if getattr(columns, role) is None and known_as(role, [*table.names, *fields]) is None:
             numbered[role] = numbers
-    types = {name: kind.value_type if _is_list(kind) else kind for name, kind in table.types.items()}
+    types = {name: kind.value_type if is_list(kind) else kind for name, kind in table.types.items()}
     types = {name: pa.int64() for name in numbered} | types
     exploded = LogTable(
         table.source,
@@ -128,7 +134,7 @@ def _spread(table: LogTable, lists: bool = True, room: int = DEEPEST_VALUE) -> L
     """Replace records and, with `lists`, vectors by columns until every cell holds one value; large cells stay."""
     nested: dict[str, list[Part]] = {}
     for name, kind in table.types.items():
-        if not pa.types.is_struct(kind) and not (lists and _is_list(kind)):
+        if not pa.types.is_struct(kind) and not (lists and is_list(kind)):
             continue
         whole = lists and room == DEEPEST_VALUE and _width(table.column(name)) > WIDEST_CELL
         if not whole and (parts := list(_parts(table, name, kind))):
@@ -140,7 +146,7 @@ def _width(column: pa.ChunkedArray, room: int = DEEPEST_VALUE) -> int:
     """Return the number of values of a cell; a list of varying length counts as one."""
     if pa.types.is_struct(column.type) and room:
         return sum(_width(pc.struct_field(column, [i]), room - 1) for i in range(column.type.num_fields))
-    width = _common_length(column) if _is_list(column.type) and room else 0
+    width = _common_length(column) if is_list(column.type) and room else 0
     return width * _width(_flattened(column), room - 1) if width else 1
 
 
@@ -161,7 +167,7 @@ def _parts(table: LogTable, name: str, kind: pa.DataType) -> Iterator[Part]:
     """Yield name, type and values of each part of a column's cells; nothing if each cell is one value."""
     if pa.types.is_struct(kind):
         yield from _fields(table, name, prefix=f"{name}.")
-    elif _is_list(kind):
+    elif is_list(kind):
         width = _common_length(table.column(name))
         for i in range(width if width <= WIDEST_CELL else 0):
             yield f"{name}.{i}" if width > 1 else name, kind.value_type, lambda c, i=i: pc.list_element(c, i)  # type: ignore[misc]
@@ -203,7 +209,8 @@ def list_lengths(column: pa.ChunkedArray) -> Int64:
     return lengths
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether the cells of a column are lists."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 

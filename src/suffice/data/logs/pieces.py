@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from suffice.data.encoding.columns import ENDS, KNOWN, Columns
+from suffice.data.encoding.columns import ENDS, KNOWN, Columns, known_as, roles_of
 from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.datasets import Dataset
-from suffice.data.logs.nesting import list_lengths, lists_of_steps
+from suffice.data.logs.nesting import is_list, list_lengths, lists_of_steps
 from suffice.data.logs.reading import ReadOptions, flat_table
 from suffice.errors import LogError, parameter
 from suffice.kernels.array_types import Mask, UInt64
@@ -88,6 +88,7 @@ class Pieces:
         else:
             raise LogError(f"{dataset.name}: there are columns but no rows. A log has one row per decision.")
         opened = LogTable.of(head, dataset.name, dataset.place)
+        opened = replace(opened, episode_rows=_are_episodes(dataset, how))
         _, columns, _ = flat_table(opened, how)
         lists = lists_of_steps(opened, columns)
         wanted = [lists, *(columns.observations or ())]
@@ -142,7 +143,8 @@ class Pieces:
 
     def _opened(self, first: int, table: pa.Table) -> LogTable:
         opened = LogTable.of(table, self.dataset.name)
-        return replace(opened, place=lambda row: self.dataset.place(first + row), part=True)
+        place, roles = (lambda row: self.dataset.place(first + row)), roles_of(self.columns)
+        return replace(opened, place=place, part=True, roles=roles, episode_rows=self.nested)
 
     def _bounds(self) -> tuple[str, ...]:
         """Return the columns that show where an episode begins; none if every row begins one."""
@@ -203,6 +205,16 @@ class Pieces:
             changes = reduce(np.logical_or, marked)
         begins = np.concatenate([[True], changes]) if before is None else changes
         return begins, joined[-1:]
+
+
+def _are_episodes(dataset: Dataset, how: ReadOptions) -> bool:
+    """Return whether rewards are lists of which one has another length than 1, as the first rows may not show."""
+    named = how.encoder.columns if how.encoder.like is None else how.encoder.columns.over(how.encoder.like)
+    reward = named.reward or known_as("reward", dataset.schema.names)
+    if reward is None or reward not in dataset.schema.names or not is_list(dataset.schema.field(reward).type):
+        return False
+    batches = dataset.batches(0, len(dataset.units), [reward], FIRST_ROWS)
+    return any((list_lengths(table.column(reward)) != 1).any() for _, table in batches)
 
 
 def _joined(parts: list[UInt64]) -> UInt64:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, Value, smallest_uint
 from suffice.data.encoding.binning import Binning
-from suffice.data.encoding.columns import KNOWN, Columns, find_columns, text_columns
+from suffice.data.encoding.columns import KNOWN, Columns, find_columns, roles_of, text_columns
 from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest
 from suffice.data.encoding.tables import Coded, LogTable, V
 from suffice.data.episodes import Episodes
@@ -131,8 +131,7 @@ def flat_table(opened: LogTable, how: ReadOptions) -> tuple[LogTable, Columns, t
         taken = [getattr(named, role) for role in KNOWN]
         named = named.over(like.where_in([name for name in table.names if name not in taken]))
     columns, notes = find_columns(table, named, how.schema, how.drop_truncated)
-    roles = {name: role for role in KNOWN if (name := getattr(columns, role)) is not None}
-    return replace(table, roles=roles | dict.fromkeys(columns.observations or (), "observation")), columns, notes
+    return replace(table, roles=roles_of(columns)), columns, notes
 
 
 def read_table(opened: LogTable, how: ReadOptions) -> tuple[Episodes, ReadReport]:
