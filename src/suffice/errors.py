@@ -99,7 +99,7 @@ class LogError(SufficeError):
     >>> suffice.learn([])
     Traceback (most recent call last):
         ...
-    suffice.errors.LogError: there is nothing to learn from: the list of data is empty
+    suffice.errors.LogError: the list of data is empty. Pass at least one log.
     """
 
 

@@ -114,7 +114,7 @@ def test_files_of_one_log_that_the_shell_named_one_by_one(here: Path) -> None:
     )
     assert ok("learn", "part-*.parquet", "-o", "b.model")
     ray = suffice("learn", "part-0.parquet", "part-1.parquet", "-o", "b.model", "--engine", "ray")
-    assert ray.code == 2 and "workers read one log; put its Parquet files into one folder" in ray.err
+    assert ray.code == 2 and "workers read one log, but several were given. Put their Parquet files into one folder." in ray.err
 
 
 # Figures for scripts
@@ -215,30 +215,30 @@ MISTAKES = [
     ("learn log.parquet -o b --bound fischer", 'Did you mean "fisher"?'),
     ("learn log.parquet", "--output requires an argument"),
     ("learn -o b", "LOG requires an argument"),
-    ("learn log.parquet log.parquet -o b", "log.parquet is given twice"),
+    ("learn log.parquet log.parquet -o b", "log.parquet: this log is given twice"),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
     ("learn folder -o b", "folder: there is no Parquet file in this folder"),
-    ("learn log.txt -o b", "log.txt: a log is a Parquet, Arrow, CSV or JSON lines file"),
-    ("learn notes.csv.gz -o b", "notes.csv.gz: the file cannot be read"),
+    ("learn log.txt -o b", "log.txt: not a log format. A log is a Parquet, Arrow, CSV or JSON lines file"),
+    ("learn notes.csv.gz -o b", "notes.csv.gz: the file is not compressed by gzip. Rename it to notes.csv."),
     ("learn empty.csv -o b", "empty.csv: the file is empty"),
     ("learn header.csv -o b", "header.csv: there are columns but no rows"),
-    ("learn column.csv -o b", "column.csv: there is no column 'action', only"),
-    ("learn column.csv -o b --action-column mov", "did you mean 'move'? say --action-column move"),
+    ("learn column.csv -o b", "column.csv: there is no action column. The columns are"),
+    ("learn column.csv -o b --action-column mov", "Did you mean --columns action=move?"),
     ("learn twice.csv -o b", "row 3, column 'step': episode 0 has step 0 twice, first in row 2"),
     ("learn gap.csv -o b", "row 3, column 'step': episode 0 jumps from step 0 to step 2"),
-    ("learn missing.csv -o b", "row 3, column 'price': the value is missing"),
+    ("learn missing.csv -o b", "missing.csv, row 3, column 'price': the observation is missing. Fill in a number"),
     ("learn words.csv -o b", "row 2, column 'reward': 'much' is not a number"),
-    ("learn many.csv -o b", "column 'price' has 1,200 distinct values"),
-    ("learn many.csv -o b", "bin it: --bin price=8"),
-    ("check many.csv", "bin it: --bin price=8"),
+    ("learn many.csv -o b", "many.csv, column 'price': 1,200 distinct values are too many"),
+    ("learn many.csv -o b", "Bin them with --bin price=8"),
+    ("check many.csv", "Bin them with --bin price=8"),
     ("learn many.csv -o b --bin price", "--bin price should read --bin COLUMN=K"),
     ("learn many.csv -o b --bin =8", "should read --bin COLUMN=K"),
-    ("learn many.csv -o b --bin price=x", "write a number of bins (8)"),
-    ("learn many.csv -o b --bin price=1", "ask for 2 to 1,000 bins"),
-    ("learn many.csv -o b --bin prize=8", "--bin prize is for an observation, action or reward column: action, price"),
-    ("learn log.parquet -o b --horizon 0", "--horizon must be at least 1, not 0"),
+    ("learn many.csv -o b --bin price=x", "Write a number of bins (8)"),
+    ("learn many.csv -o b --bin price=1", "--bin price=1 is out of range. Use 2 to 1,000 bins."),
+    ("learn many.csv -o b --bin prize=8", "--bin: 'prize' is not an observation, action or reward column. Choose"),
+    ("learn log.parquet -o b --horizon 0", "--horizon 0 leaves no decision. Use 1 or more."),
     ("learn log.parquet -o b --schema schema.json", "schema.json: "),
-    ("learn log.parquet -o b --schema none.json", "none.json: the schema cannot be read"),
+    ("learn log.parquet -o b --schema none.json", "none.json: there is no such file"),
     ("learn log.parquet -o b --metric sketch --family 1,1,1", "languages overlap, so their counts add up to more than"),
     ("learn log.parquet -o b --metric sketch --family 1,1,1", "(paper, §4.2); use --metric languages"),
     ("learn log.parquet -o b --metric prefixes --family 1,1,1", "--family goes with --metric languages only"),
@@ -270,7 +270,7 @@ MISTAKES = [
     ("simulate t-maze --episodes 0 -o b.csv", "--episodes must be at least 1, not 0"),
     ("simulate t-maze --episodes many -o b.csv", "--episodes"),
     ("simulate t-maze -o b.csv", "--episodes requires an argument"),
-    ("simulate t-maze --episodes 5 -o b.txt", "name it .parquet, .pq, .arrow"),
+    ("simulate t-maze --episodes 5 -o b.txt", "named .parquet, .pq, .arrow"),
     ("simulate t-maze --episodes 5 -o nowhere/b.csv", "there is no folder nowhere"),
     ("simulate t-maze --episodes 1000000000000 -o nowhere/b.csv", "there is no folder nowhere"),  # likewise
     ("simulate t-maze --episodes 5 -o b.csv --set length", "--set length should read --set OPTION=VALUE"),
@@ -328,7 +328,7 @@ def test_a_mistake_from_outside(here: Path) -> None:
     """The script itself: exit code, streams, and a model that was there before."""
     before = contents(here)
     ran = installed("learn", "nothing.parquet", "-o", "a.model", "--json")
-    assert ran == Ran(2, "", "suffice: nothing.parquet: there is no such file\n")
+    assert ran == Ran(2, "", "suffice: nothing.parquet: there is no such file. Check the name and the folder.\n")
     assert contents(here) == before
 
 
@@ -456,7 +456,7 @@ def test_mistakes_on_a_terminal_are_one_line_too(here: Path) -> None:
     process.communicate()
     os.close(end)
     assert process.returncode == 2 and shown.count(b"suffice: ") == 1
-    assert shown.rstrip().endswith(b"suffice: nothing.csv: there is no such file")
+    assert shown.rstrip().endswith(b"suffice: nothing.csv: there is no such file. Check the name and the folder.")
 
 
 @pytest.fixture(scope="module")

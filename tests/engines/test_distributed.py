@@ -169,7 +169,7 @@ def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
     for name, changed in (("mixed", mixed), ("torn", torn)):
         (tmp_path / name).mkdir()
         write_files(changed, tmp_path / name, half, 1)
-        with pytest.raises(suffice.LogError, match="do not lie together"):
+        with pytest.raises(suffice.LogError, match="are not contiguous"):
             suffice.learn(tmp_path / name, engine=Here.of(2))
 
 

@@ -61,7 +61,7 @@ class Target:
     cost: int = 1  # time of an input relative to most others
 
     def __call__(self, data: bytes) -> bool:
-        """Return whether a file is accepted; check that it is refused in one line otherwise, and that nothing is written."""
+        """Return whether a file is accepted; check that it is otherwise refused in one line, and nothing is written."""
         with TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
             path = Path(folder) / f"a{self.suffix}"
             path.write_bytes(data)

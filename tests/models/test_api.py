@@ -176,7 +176,7 @@ def test_joined_episodes_have_one_alphabet_one_horizon_and_their_weights() -> No
 
 def test_logs_of_other_observations_are_refused(here: Path) -> None:
     Path("other.csv").write_text("episode,step,heat,action,reward\n0,0,1,0,0\n")
-    with pytest.raises(LogError, match="row, column, guard, of another heat"):
+    with pytest.raises(LogError, match="row, column, guard, those of another are heat"):
         suffice.learn(["old.parquet", "other.csv"])
     with pytest.raises(LogError, match="nothing to learn from"):
         suffice.learn([])
@@ -252,8 +252,8 @@ def test_the_output_may_be_none_of_the_logs(here: Path) -> None:
         ({"plan": False, "split": Split()}, "a split is for a plan"),
         ({"split": Split(), "second_look": True}, "takes no second look"),
         ({"seed": -1}, "from 0 on, not -1"),
-        ({"horizon": 0}, "use 1 or more"),
-        ({"bins": {"row": 4}}, "give 'row' the Bins of the report"),
+        ({"horizon": 0}, "horizon=0 leaves no decision. Use 1 or more"),
+        ({"bins": {"row": 4}}, "'row' cannot be binned now"),
         ({"hold_out": 1.0}, "leaves one side empty"),
     ],
 )

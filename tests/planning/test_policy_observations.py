@@ -77,13 +77,13 @@ def test_numbers_are_what_they_are_worth() -> None:
 @pytest.mark.parametrize(
     ("seen", "complaint"),
     [
-        ((0, 1), "2 features where the model reads 3: bit1, bit2, bit3"),
-        ((0, 1, 1, 0), "4 features where the model reads 3"),
-        (7, "1 features where the model reads 3"),
-        ("011", "1 features where the model reads 3"),
-        ((), "0 features where the model reads 3"),
-        ({"bit1": 0, "bit3": 1}, "the observation lacks 'bit2'; the model reads bit1, bit2, bit3"),
-        ({}, "the observation lacks 'bit1'"),
+        ((0, 1), "2 features, but the model reads 3: bit1, bit2, bit3"),
+        ((0, 1, 1, 0), "4 features, but the model reads 3"),
+        (7, "1 features, but the model reads 3"),
+        ("011", "1 features, but the model reads 3"),
+        ((), "0 features, but the model reads 3"),
+        ({"bit1": 0, "bit3": 1}, "observation: 'bit2' is missing. The model reads bit1, bit2, bit3"),
+        ({}, "observation: 'bit1' is missing"),
     ],
 )
 def test_an_observation_of_another_shape_is_refused(seen: Any, complaint: str) -> None:

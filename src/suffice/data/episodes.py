@@ -105,7 +105,7 @@ class Episodes:
     >>> len(episodes), len(episodes[:10])
     (300, 10)
     >>> episodes[0][-1]
-    Step(observation=0, action=0, reward=0.0)
+    Step(observation={'row': 0, 'column': 4, 'guard': 'enemy'}, action=0, reward=1.0)
     """
 
     alphabet: Alphabet
