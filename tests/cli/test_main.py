@@ -110,11 +110,11 @@ def test_files_of_one_log_that_the_shell_named_one_by_one(here: Path) -> None:
         pq.write_table(part, f"part-{i}.parquet")
     told = suffice("learn", "part-0.parquet", "part-1.parquet", "-o", "b.model")
     assert told.code == 2 and told.err.endswith(
-        "; if these files are one log, name their folder, or quote the pattern\n"
+        " If these files are one log, name their folder, or quote the pattern.\n"
     )
     assert ok("learn", "part-*.parquet", "-o", "b.model")
     ray = suffice("learn", "part-0.parquet", "part-1.parquet", "-o", "b.model", "--engine", "ray")
-    assert ray.code == 2 and "workers read one log, but several were given. Put their Parquet files into one folder." in ray.err
+    assert ray.code == 2 and "workers read one log, but several were given. Put their Parquet" in ray.err
 
 
 # Figures for scripts

@@ -178,7 +178,7 @@ def test_logs_of_other_observations_are_refused(here: Path) -> None:
     Path("other.csv").write_text("episode,step,heat,action,reward\n0,0,1,0,0\n")
     with pytest.raises(LogError, match="row, column, guard, those of another are heat"):
         suffice.learn(["old.parquet", "other.csv"])
-    with pytest.raises(LogError, match="nothing to learn from"):
+    with pytest.raises(LogError, match="the list of data is empty"):
         suffice.learn([])
 
 

@@ -275,7 +275,7 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
         return read_together(logs, one, request, horizon)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
-            raise LogError(f"{error}; if these files are one log, name their folder, or quote the pattern") from error
+            raise LogError(f"{error} If these files are one log, name their folder, or quote the pattern.") from error
         raise
 
 

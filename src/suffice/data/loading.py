@@ -121,6 +121,8 @@ def read_together(
     first = read(sources[0], request, horizon)
     if not isinstance(sources[0], Episodes) or sources[0].report is not None:
         request = replace(request, kinds=first.encoder.kinds)
+    if isinstance(sources[0], Episodes) and sources[0].report is not None and request.like is None:
+        request = replace(request, like=first.encoder.columns)
     found = [first, *(read(source, request, horizon) for source in sources[1:])]
     longest = max(reading.episodes.horizon for reading in found)
     for i, source in enumerate(sources):  # only its log shows whether an episode ended or was cut off
