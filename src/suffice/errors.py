@@ -60,8 +60,8 @@ def parameter(name: str, value: object = None) -> str:
     >>> parameter("hold_out", 0.2), parameter("bins", {"age": 8}), parameter("memory")
     ('hold_out=0.2', "bins={'age': 8}", 'memory')
     >>> with naming_options():
-    ...     print(parameter("hold_out", 0.2), parameter("bins", {"age": 8}), parameter("stationary", True))
-    --hold-out 0.2 --bin age=8 --stationary
+    ...     print(parameter("hold_out", 0.2), parameter("bins", {"my age": 8}), parameter("stationary", True))
+    --hold-out 0.2 --bin 'my age=8' --stationary
     """
     if _interface == "python":
         return name if value is None else f"{name}={value!r}"

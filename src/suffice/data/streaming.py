@@ -206,8 +206,8 @@ def options_of_pieces(pieces: Pieces, how: ReadOptions, extent: Extent, memory: 
         if reward or pieces.nested or 32 * pieces.dataset.rows > memory - ITSELF:
             raise SettingsError(
                 f"{parameter('bins')}: the bins of {name!r} are computed in memory, and this log is larger. Raise "
-                f"{parameter('memory')}, bin the column before, or learn from a part of the log first and then use "
-                f"{parameter('like')} that model."
+                f"{parameter('memory')}, bin the column before, or learn from a part of the log first and pass that "
+                f"model with {parameter('like')}."
             )
         table, *_ = flat_table(pieces.dataset.table(), how)
         kinds[name] = request.fit(LogColumn(table, name))
