@@ -119,10 +119,10 @@ def read_together(
     if twice := [file.name for i, file in enumerate(files) if file in files[:i]]:
         raise LogError(f"{twice[0]}: this log is given twice, and its episodes would count twice. Leave one out.")
     first = read(sources[0], request, horizon)
-    if not isinstance(sources[0], Episodes) or sources[0].report is not None:
+    if not isinstance(sources[0], Episodes):
         request = replace(request, kinds=first.encoder.kinds)
-    if isinstance(sources[0], Episodes) and sources[0].report is not None and request.like is None:
-        request = replace(request, like=first.encoder.columns)
+    elif sources[0].report is not None:
+        request = replace(request, kinds=first.encoder.kinds, like=request.like or first.encoder.columns)
     found = [first, *(read(source, request, horizon) for source in sources[1:])]
     longest = max(reading.episodes.horizon for reading in found)
     for i, source in enumerate(sources):  # only its log shows whether an episode ended or was cut off
@@ -174,7 +174,7 @@ def _as_given(episodes: Episodes, request: EncoderRequest, horizon: int | None) 
         return Reading(episodes, Encoder.of_features(episodes.alphabet.features, kinds))
     reading = of_report(episodes, episodes.report)
     _refuse_other_kinds(reading.encoder, kinds)
-    return reading._replace(encoder=replace(reading.encoder, kinds={**kinds, **reading.encoder.kinds}))
+    return reading
 
 
 def _refuse_other_kinds(encoder: Encoder, kinds: Mapping[str, ColumnEncoder]) -> None:
