@@ -116,7 +116,7 @@ def read_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple
 
 def padded(pieces: Pieces, how: ReadOptions, extent: Extent) -> Pieces:
     """Return smaller pieces if many cells are padding."""
-    cells = ((how.horizon or 0) + 1) * extent.episodes // pieces.dataset.decisions  # of a decision
+    cells = ((how.horizon or 0) + 1) * extent.episodes // pieces.dataset.decisions  # per decision
     return replace(pieces, rows=max(1, pieces.rows * BYTES_IN_A_PIECE // (BYTES_IN_A_PIECE + BYTES_A_CELL * cells)))
 
 

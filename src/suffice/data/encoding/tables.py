@@ -60,7 +60,7 @@ class LogTable:
     notes: tuple[str, ...] = ()  # on how the table was made
     part: bool = False  # whether this is one piece of a log
     roles: Mapping[str, str] = field(default_factory=dict)  # by column, once they are known (`columns`)
-    episode_rows: bool = False  # whether a row is known to be an episode, from the rows before this piece
+    episode_rows: bool = False  # whether rows are episodes, where this piece alone may not show it
 
     @classmethod
     def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> LogTable:
