@@ -34,7 +34,7 @@ def use_an_estimator() -> None:
 
 def use_episodes() -> None:
     try:
-        episodes: Episodes = suffice.read_log("x.csv")[0]
+        episodes: Episodes = suffice.read_log("x.csv")
     except suffice.LogError as error:
         raise SystemExit(str(error)) from error
     rdp: suffice.RDP = suffice.regorl(episodes).learned.rdp

@@ -13,6 +13,7 @@ A message names parameters with `parameter`, so that a Python user reads `hold_o
 """
 
 import difflib
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -59,8 +60,8 @@ def parameter(name: str, value: object = None) -> str:
     >>> parameter("hold_out", 0.2), parameter("bins", {"age": 8}), parameter("memory")
     ('hold_out=0.2', "bins={'age': 8}", 'memory')
     >>> with naming_options():
-    ...     print(parameter("hold_out", 0.2), parameter("bins", {"age": 8}), parameter("stationary", True))
-    --hold-out 0.2 --bin age=8 --stationary
+    ...     print(parameter("hold_out", 0.2), parameter("bins", {"my age": 8}), parameter("stationary", True))
+    --hold-out 0.2 --bin 'my age=8' --stationary
     """
     if _interface == "python":
         return name if value is None else f"{name}={value!r}"
@@ -68,10 +69,10 @@ def parameter(name: str, value: object = None) -> str:
     if isinstance(value, bool):
         return option if value else _FLAGS.get((name, False), f"{option} no")
     if isinstance(value, Mapping):
-        return " ".join(f"{option} {key}={text}" for key, text in value.items())
+        return " ".join(f"{option} {shlex.quote(f'{key}={text}')}" for key, text in value.items())
     if isinstance(value, list | tuple):
         value = ",".join(map(str, value))
-    return option if value is None else f"{option} {value}"
+    return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 
 class SufficeError(Exception):
@@ -98,7 +99,7 @@ class LogError(SufficeError):
     >>> suffice.learn([])
     Traceback (most recent call last):
         ...
-    suffice.errors.LogError: there is nothing to learn from: the list of data is empty
+    suffice.errors.LogError: the list of data is empty. Pass at least one log.
     """
 
 

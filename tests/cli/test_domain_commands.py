@@ -29,7 +29,7 @@ def exact(*args: str) -> dict[str, Any]:
 
 
 def mean_return(path: Path) -> float:
-    episodes, _ = read_log(path)
+    episodes = read_log(path)
     rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
     return float(rewards[episodes.word].sum(axis=0).mean())
 
@@ -76,14 +76,14 @@ def test_every_domain_can_be_asked_and_simulated(name: str, tmp_path: Path) -> N
     said = exact(name, "--horizon", "4")
     assert said["states"] == sum(said["layers"]) and said["optimal_value"] >= said["behaviour_value"]
     ok("simulate", name, "--horizon", "4", "--episodes", "50", "-o", str(tmp_path / "log.csv"))
-    assert read_log(tmp_path / "log.csv")[0].n == 50
+    assert read_log(tmp_path / "log.csv").n == 50
 
 
 def test_a_file_is_a_domain_wherever_a_name_is(tmp_path: Path) -> None:
     assert exact(TIGER, "--horizon", "4")["layers"] == [1, 1, 3, 5, 7, 1]
     log = tmp_path / "log.parquet"
     said = ok("simulate", TIGER, "--horizon", "10", "--episodes", "500", "-o", str(log))
-    assert said.startswith("Wrote 500 episodes of ") and read_log(log)[0].horizon == 10
+    assert said.startswith("Wrote 500 episodes of ") and read_log(log).horizon == 10
 
 
 def test_a_plan_is_simulated_and_analysed(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_rewards_that_tell_are_noticed_and_mended(tmp_path: Path) -> None:
     ran = suffice("compare", str(tmp_path / "blind.model"), secret)
     assert ran.code == 2 and "has no automaton to compare with. Rewards tell more" in ran.err
     ok("simulate", secret, "--horizon", "3", "--observe-reward", "--episodes", "9", "-o", str(tmp_path / "log.csv"))
-    assert read_log(tmp_path / "log.csv")[0].alphabet.features == ("observation", "paid")
+    assert read_log(tmp_path / "log.csv").alphabet.features == ("observation", "paid")
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,8 @@ def test_a_log_that_never_does_what_the_policy_would_proves_nothing(here: Path) 
 def test_logged_probabilities_are_used(here: Path) -> None:
     loaded = Model.load("a.model")
     assert loaded.plan is not None
-    episodes, report = read_log("chance.parquet", Columns(propensity="chance"))
+    episodes = read_log("chance.parquet", Columns(propensity="chance"))
+    report = episodes.report
     assert report.propensities is not None
     found = evaluated("a.model", "--log", "chance.parquet", "--propensity-column", "chance")
     assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, episodes, report.propensities))
@@ -139,7 +140,8 @@ def test_logged_probabilities_of_held_out_episodes(here: Path) -> None:
     options = ("--propensity-column", "chance")
     ok("learn", "chance.parquet", "-o", "b.model", "--hold-out", "0.25", *options)
     found, loaded = evaluated("b.model", "--log", "chance.parquet", *options), Model.load("b.model")
-    episodes, report = read_log("chance.parquet", Columns(propensity="chance"))
+    episodes = read_log("chance.parquet", Columns(propensity="chance"))
+    report = episodes.report
     _, rest, chosen = episodes.divide(0.25, np.random.default_rng(0))
     assert loaded.plan is not None and report.propensities is not None
     assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, rest, report.propensities[:, chosen]))

@@ -55,7 +55,7 @@ MISTAKES = [
     ("learn log.parquet -o b --hold-out nan", "a share of nan of 9,000 episodes leaves one side empty"),
     ("learn log.parquet -o b --second-look --no-second-look", "specified multiple times"),
     ("learn log.parquet -o b --propensity-column p", "there is no column 'p'"),
-    ("learn log.parquet -o b --propensity-column reward", "column 'reward' is asked for twice; give it one role"),
+    ("learn log.parquet -o b --propensity-column reward", "column 'reward' is used twice. Give it one role."),
     ("evaluate a.model", "say where to evaluate: either --domain NAME or --log LOG"),
     ("evaluate a.model --domain t-maze --log log.parquet", "say where to evaluate: either --domain NAME or --log LOG"),
     ("evaluate --domain t-maze", "MODEL requires an argument"),
@@ -82,7 +82,7 @@ MISTAKES = [
     ("evaluate a.model --log nothing.parquet", "nothing.parquet: there is no such file"),
     ("evaluate a.model --log log.parquet", "a.model was learned from all of log.parquet, which would flatter it"),
     ("evaluate a.model --log other.parquet --propensity-column p", "there is no column 'p'"),
-    ("evaluate a.model --log other.parquet --propensity-column bit1", "column 'bit1': a propensity is the probability"),
+    ("evaluate a.model --log other.parquet --propensity-column bit1", "column 'bit1': not a probability above 0"),
 ]
 
 

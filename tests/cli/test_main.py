@@ -93,12 +93,13 @@ def test_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_simulated_logs_follow_seed_and_options(tmp_path: Path) -> None:
     def log(name: str, *args: str) -> str:
         ok("simulate", *args, "--episodes", "300", "-o", str(tmp_path / name))
-        return read_log(tmp_path / name)[0].digest()
+        return read_log(tmp_path / name).digest()
 
     assert log("a.csv", "mini-hall", "--seed", "1") == log("a.parquet", "mini-hall", "--seed", "1")
     assert log("b.csv", "mini-hall", "--seed", "2") != log("c.csv", "mini-hall", "--seed", "1")
     log("d.csv", "t-maze", "--horizon", "6", "--set", "length=2", "--set", "noise=true")
-    episodes, report = read_log(tmp_path / "d.csv")
+    episodes = read_log(tmp_path / "d.csv")
+    report = episodes.report
     assert report.horizon == 6 and (1, 1, 1) in episodes.alphabet.observations
 
 
@@ -109,11 +110,11 @@ def test_files_of_one_log_that_the_shell_named_one_by_one(here: Path) -> None:
         pq.write_table(part, f"part-{i}.parquet")
     told = suffice("learn", "part-0.parquet", "part-1.parquet", "-o", "b.model")
     assert told.code == 2 and told.err.endswith(
-        "; if these files are one log, name their folder, or quote the pattern\n"
+        " If these files are one log, name their folder, or quote the pattern.\n"
     )
     assert ok("learn", "part-*.parquet", "-o", "b.model")
     ray = suffice("learn", "part-0.parquet", "part-1.parquet", "-o", "b.model", "--engine", "ray")
-    assert ray.code == 2 and "workers read one log; put its Parquet files into one folder" in ray.err
+    assert ray.code == 2 and "workers read one log, but several were given. Put their Parquet" in ray.err
 
 
 # Figures for scripts
@@ -130,7 +131,7 @@ def test_info_keeps_its_promise(here: Path) -> None:
     assert about["delta"] == 0.001 and about["confidence"] is None
     assert about["promise"]["sentence"].startswith("With probability at least") and about["promise"]["tests"] > 0
     assert 0 < about["seconds"] < 60 and about["bytes"] > 10**6
-    assert about["log_hash"] == read_log(here / "log.parquet")[0].digest() and about["version"] == __version__
+    assert about["log_hash"] == read_log(here / "log.parquet").digest() and about["version"] == __version__
     assert (about["metric"], about["family"], about["bound"]) == ("languages", "conjunctions", "fisher")
     assert about["episodes"] == 9000
 
@@ -214,30 +215,30 @@ MISTAKES = [
     ("learn log.parquet -o b --bound fischer", 'Did you mean "fisher"?'),
     ("learn log.parquet", "--output requires an argument"),
     ("learn -o b", "LOG requires an argument"),
-    ("learn log.parquet log.parquet -o b", "log.parquet is given twice"),
+    ("learn log.parquet log.parquet -o b", "log.parquet: this log is given twice"),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
     ("learn folder -o b", "folder: there is no Parquet file in this folder"),
-    ("learn log.txt -o b", "log.txt: a log is a Parquet, Arrow, CSV or JSON lines file"),
-    ("learn notes.csv.gz -o b", "notes.csv.gz: the file cannot be read"),
+    ("learn log.txt -o b", "log.txt: not a log format. A log is a Parquet, Arrow, CSV or JSON lines file"),
+    ("learn notes.csv.gz -o b", "notes.csv.gz: the file is not compressed by gzip. Rename it to notes.csv."),
     ("learn empty.csv -o b", "empty.csv: the file is empty"),
     ("learn header.csv -o b", "header.csv: there are columns but no rows"),
-    ("learn column.csv -o b", "column.csv: there is no column 'action', only"),
-    ("learn column.csv -o b --action-column mov", "did you mean 'move'? say --action-column move"),
+    ("learn column.csv -o b", "column.csv: there is no action column. The columns are"),
+    ("learn column.csv -o b --action-column mov", "Did you mean --columns action=move?"),
     ("learn twice.csv -o b", "row 3, column 'step': episode 0 has step 0 twice, first in row 2"),
     ("learn gap.csv -o b", "row 3, column 'step': episode 0 jumps from step 0 to step 2"),
-    ("learn missing.csv -o b", "row 3, column 'price': the value is missing"),
+    ("learn missing.csv -o b", "missing.csv, row 3, column 'price': the observation is missing. Fill in a number"),
     ("learn words.csv -o b", "row 2, column 'reward': 'much' is not a number"),
-    ("learn many.csv -o b", "column 'price' has 1,200 distinct values"),
-    ("learn many.csv -o b", "bin it: --bin price=8"),
-    ("check many.csv", "bin it: --bin price=8"),
+    ("learn many.csv -o b", "many.csv, column 'price': 1,200 distinct values are too many"),
+    ("learn many.csv -o b", "Bin them with --bin price=8"),
+    ("check many.csv", "Bin them with --bin price=8"),
     ("learn many.csv -o b --bin price", "--bin price should read --bin COLUMN=K"),
     ("learn many.csv -o b --bin =8", "should read --bin COLUMN=K"),
-    ("learn many.csv -o b --bin price=x", "write a number of bins (8)"),
-    ("learn many.csv -o b --bin price=1", "ask for 2 to 1,000 bins"),
-    ("learn many.csv -o b --bin prize=8", "--bin prize is for an observation, action or reward column: action, price"),
-    ("learn log.parquet -o b --horizon 0", "--horizon must be at least 1, not 0"),
+    ("learn many.csv -o b --bin price=x", "Write a number of bins (8)"),
+    ("learn many.csv -o b --bin price=1", "--bin price=1 is out of range. Use 2 to 1,000 bins."),
+    ("learn many.csv -o b --bin prize=8", "--bin: 'prize' is not an observation, action or reward column. Choose"),
+    ("learn log.parquet -o b --horizon 0", "--horizon 0 leaves no decision. Use 1 or more."),
     ("learn log.parquet -o b --schema schema.json", "schema.json: "),
-    ("learn log.parquet -o b --schema none.json", "none.json: the schema cannot be read"),
+    ("learn log.parquet -o b --schema none.json", "none.json: there is no such file"),
     ("learn log.parquet -o b --metric sketch --family 1,1,1", "languages overlap, so their counts add up to more than"),
     ("learn log.parquet -o b --metric sketch --family 1,1,1", "(paper, §4.2); use --metric languages"),
     ("learn log.parquet -o b --metric prefixes --family 1,1,1", "--family goes with --metric languages only"),
@@ -269,7 +270,7 @@ MISTAKES = [
     ("simulate t-maze --episodes 0 -o b.csv", "--episodes must be at least 1, not 0"),
     ("simulate t-maze --episodes many -o b.csv", "--episodes"),
     ("simulate t-maze -o b.csv", "--episodes requires an argument"),
-    ("simulate t-maze --episodes 5 -o b.txt", "name it .parquet, .pq, .arrow"),
+    ("simulate t-maze --episodes 5 -o b.txt", "named .parquet, .pq, .arrow"),
     ("simulate t-maze --episodes 5 -o nowhere/b.csv", "there is no folder nowhere"),
     ("simulate t-maze --episodes 1000000000000 -o nowhere/b.csv", "there is no folder nowhere"),  # likewise
     ("simulate t-maze --episodes 5 -o b.csv --set length", "--set length should read --set OPTION=VALUE"),
@@ -327,7 +328,7 @@ def test_a_mistake_from_outside(here: Path) -> None:
     """The script itself: exit code, streams, and a model that was there before."""
     before = contents(here)
     ran = installed("learn", "nothing.parquet", "-o", "a.model", "--json")
-    assert ran == Ran(2, "", "suffice: nothing.parquet: there is no such file\n")
+    assert ran == Ran(2, "", "suffice: nothing.parquet: there is no such file. Check the name and the folder.\n")
     assert contents(here) == before
 
 
@@ -381,9 +382,9 @@ def test_a_reader_that_leaves_is_no_fault(here: Path, words: tuple[str, ...]) ->
 )
 def test_models_are_the_same_to_the_byte(here: Path, options: str) -> None:
     """Whatever the threads, the format of the log and the order of its rows; 9,000 episodes make two shards."""
-    rows = read_log("log.parquet")[1].rows
+    rows = read_log("log.parquet").report.rows
     order = random.Random(0).sample(range(rows), rows)
-    write_log(read_log("log.parquet")[0], "log.csv")
+    write_log(read_log("log.parquet"), "log.csv")
     shuffled = [str(convert(here / "log.csv", f"shuffled{suffix}", order)) for suffix in (".csv", ".parquet")]
     models = set()
     for log, threads in [("log.parquet", 1), ("log.parquet", 2), ("log.csv", 2), *((log, 2) for log in shuffled)]:
@@ -455,7 +456,7 @@ def test_mistakes_on_a_terminal_are_one_line_too(here: Path) -> None:
     process.communicate()
     os.close(end)
     assert process.returncode == 2 and shown.count(b"suffice: ") == 1
-    assert shown.rstrip().endswith(b"suffice: nothing.csv: there is no such file")
+    assert shown.rstrip().endswith(b"suffice: nothing.csv: there is no such file. Check the name and the folder.")
 
 
 @pytest.fixture(scope="module")

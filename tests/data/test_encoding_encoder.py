@@ -1,4 +1,4 @@
-"""Encoder: the vectorised code against a literal one, and the same symbols wherever a row is seen."""
+"""The encoder against a literal implementation, and equal symbols in logs and at run time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EDGES = st.lists(st.integers(-20, 20), min_size=1, max_size=4, unique=True).map(
 
 @st.composite
 def columns_and_kinds(draw: st.DrawFn) -> tuple[dict[str, list[Any]], dict[str, Bins]]:
-    """A table with an action, a reward and up to three observation columns, some of them binned."""
+    """Draw a table with an action, a reward and up to three observation columns, some of them binned."""
     n = draw(st.integers(1, 30))
     columns: dict[str, list[Any]] = {}
     kinds: dict[str, Bins] = {}
@@ -49,7 +49,7 @@ def columns_and_kinds(draw: st.DrawFn) -> tuple[dict[str, list[Any]], dict[str, 
 
 
 def literal_symbol(value: Any, kind: Bins | None) -> Value:
-    """One value, by the definition."""
+    """Return the symbol of one value by the definition."""
     if kind is not None:
         return sum(edge <= value for edge in kind.edges)
     return int(value) if isinstance(value, float) and value == math.floor(value) else value
@@ -61,7 +61,7 @@ def decoded(coded: Coded[Any]) -> list[Any]:
 
 @settings(deadline=None)
 @given(columns_and_kinds())
-def test_encode_gives_what_the_definition_gives_row_by_row(drawn: tuple[dict[str, list[Any]], dict[str, Bins]]) -> None:
+def test_encode_agrees_with_a_literal_implementation(drawn: tuple[dict[str, list[Any]], dict[str, Bins]]) -> None:
     columns, kinds = drawn
     features = tuple(name for name in columns if name in "xyz")
     encoder = Encoder(Columns(action="action", reward="reward", observations=features), kinds)
@@ -82,7 +82,7 @@ def test_encode_gives_what_the_definition_gives_row_by_row(drawn: tuple[dict[str
 
 @settings(deadline=None)
 @given(st.lists(NUMBERS, min_size=1, max_size=40), st.integers(2, 6))
-def test_requests_fit_the_cuts_of_the_definition(values: list[float], count: int) -> None:
+def test_fit_finds_the_edges_of_the_definition(values: list[float], count: int) -> None:
     column = LogColumn(LogTable.of(pa.table({"x": pa.array(map(float, values))}), "the table"), "x")
     ranked, low, high = sorted(values), float(min(values)), float(max(values))
     quantiles = {ranked[max(math.ceil(len(values) * k / count) - 1, 0)] for k in range(1, count)}
@@ -93,19 +93,19 @@ def test_requests_fit_the_cuts_of_the_definition(values: list[float], count: int
 
 @settings(deadline=None)
 @given(EDGES)
-def test_text_of_bins_is_read_as_the_same_bins(edges: tuple[float, ...]) -> None:
+def test_parse_binning_reads_the_text_of_bins(edges: tuple[float, ...]) -> None:
     assert parse_binning(str(Bins(edges))) == edges
 
 
 @pytest.mark.parametrize(
     "bins", [{"edges": (2.0, 1.0)}, {"edges": (0.0, math.nan)}, {"edges": (1.0,), "levels": (1.0,)}], ids=repr
 )
-def test_bins_refuse_edges_that_do_not_grow_and_levels_that_do_not_fit(bins: dict[str, Any]) -> None:
+def test_bins_refuse_unsorted_edges_and_a_wrong_number_of_levels(bins: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="edges"):
         Bins(**bins)
 
 
-# ---------------------------------------------------------------- one log, everywhere
+# ---------------------------------------------------------------- one log in memory, in pieces and at run time
 
 
 def rows_of_log(seed: int = 0, n: int = 60) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def log(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_a_row_has_the_same_symbols_in_memory_in_pieces_and_at_run_time(
+def test_encoder_gives_equal_symbols_in_memory_in_pieces_and_at_run_time(
     log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     how = ReadOptions(EncoderRequest.of(COLUMNS, BINS))
@@ -152,9 +152,9 @@ def test_a_row_has_the_same_symbols_in_memory_in_pieces_and_at_run_time(
         assert policy.encoder.encode_observation(seen) == episodes.alphabet.observation(int(code))
 
 
-def test_act_follows_the_states_that_the_rows_of_the_log_lead_to(log: str) -> None:
+def test_policy_observe_reaches_the_states_of_the_logged_rows(log: str) -> None:
     model = load(saved(log, "a.model"))
-    episodes, _ = read_log(log, COLUMNS, bins=BINS)
+    episodes = read_log(log, COLUMNS, bins=BINS)
     states, policy, rows = model.rdp.run_all(episodes), model.policy(), rows_of_log()
     actions = model.encoder.kinds["dose"]
     for e in range(episodes.n):
@@ -172,8 +172,8 @@ def saved(log: str, name: str) -> str:
     return path
 
 
-def test_an_encoder_comes_back_from_a_model_file_without_the_names_that_are_usual(log: str) -> None:
-    _, report = read_log(log, COLUMNS, bins={**BINS, "gain": 3})
+def test_load_returns_the_encoder_without_usual_column_names(log: str) -> None:
+    report = read_log(log, COLUMNS, bins={**BINS, "gain": 3}).report
     model = load(saved(log, "a.model"))
     assert report.columns == Columns("episode", "step", "dose", "gain", ("heat", "mood"))
     assert model.columns == Columns(action="dose", reward="gain", observations=("heat", "mood"))
@@ -182,33 +182,34 @@ def test_an_encoder_comes_back_from_a_model_file_without_the_names_that_are_usua
     assert Encoder.from_data(report.encoder.to_data()) == model.encoder
 
 
-def test_another_log_is_read_by_the_encoder_of_a_model(log: str, tmp_path: Path) -> None:
-    """By its columns and its cuts, although this log by itself would have others."""
+def test_read_log_uses_the_encoder_of_a_model(log: str, tmp_path: Path) -> None:
+    """The columns and edges of the model are used, although this log alone would give others."""
     model = load(saved(log, "a.model"))
     rows = rows_of_log(seed=1) | {"heat": rows_of_log(seed=1)["heat"] + 5}
     pq.write_table(pa.table(rows), tmp_path / "other.parquet")
-    episodes, report = read_log(str(tmp_path / "other.parquet"), like=model.encoder)
+    episodes = read_log(str(tmp_path / "other.parquet"), like=model.encoder)
+    report = episodes.report
     assert report.encoder.kinds == model.encoder.kinds
     assert {heat for heat, _ in episodes.alphabet.observations} == {2}
-    _, alone = read_log(str(tmp_path / "other.parquet"), like=model.encoder, bins={"heat": 2})
+    alone = read_log(str(tmp_path / "other.parquet"), like=model.encoder, bins={"heat": 2}).report
     assert list(alone.bins) == ["heat"] and alone.columns == report.columns
 
 
-def test_rewards_without_levels_cannot_be_read_in_pieces(log: str) -> None:
-    """Each piece would have its own mean rewards."""
+def test_read_stored_refuses_binned_rewards_without_levels(log: str) -> None:
+    """Otherwise each piece would have its own mean rewards."""
     dataset = Dataset.of(log)
     assert dataset is not None
     for bins in ((0.0, 1.0), Bins((0.0, 1.0))):
-        with pytest.raises(SettingsError, match="bins are worked out in memory"):
+        with pytest.raises(SettingsError, match="the bins of 'gain' are computed in memory"):
             read_stored(dataset, ReadOptions(EncoderRequest.of(COLUMNS, {"gain": bins})), MemoryBudget(1 << 40))
 
 
-# ---------------------------------------------------------------- a kind of another package
+# ---------------------------------------------------------------- a registered kind of column
 
 
 @dataclass(frozen=True, slots=True)
 class Groups(ColumnEncoder):
-    """Values that are listed share the symbol of their group; all others are 0."""
+    """A kind of column whose listed values share the symbol of their group; all others are 0."""
 
     kind: ClassVar[str] = "groups"
 
@@ -231,7 +232,7 @@ def groups() -> Iterator[Groups]:
     KINDS.unregister("groups")
 
 
-def test_a_registered_kind_of_column_goes_all_the_way(log: str, groups: Groups) -> None:
+def test_learn_and_load_support_registered_kinds_of_columns(log: str, groups: Groups) -> None:
     model = learn(log, columns=COLUMNS, bins={**BINS, "mood": groups})
     path = Path(log).with_name("groups.model")
     model.save(path)
@@ -241,11 +242,11 @@ def test_a_registered_kind_of_column_goes_all_the_way(log: str, groups: Groups) 
     assert again.encoder.encode_observation((0, "angry")) == (1, 0)
     shown = again.in_words.rdp.alphabet.observations
     assert {str(mood) for _, mood in shown} == {"any other", "calm or glad"}
-    with pytest.raises(SettingsError, match="column 'gain' is the reward, which cannot be a column of kind 'groups'"):
+    with pytest.raises(SettingsError, match="column 'gain': a reward cannot be a column of kind 'groups'"):
         read_log(log, COLUMNS, bins={"gain": groups})
 
 
-def test_a_model_with_an_unknown_kind_of_column_is_refused_in_one_line(log: str) -> None:
+def test_load_refuses_an_unknown_kind_of_column_in_one_line(log: str) -> None:
     KINDS.register("groups", Groups)
     try:
         learn(log, columns=COLUMNS, bins={**BINS, "mood": Groups((("calm",),))}).save(Path(log).with_name("a.model"))
@@ -259,27 +260,27 @@ def test_a_model_with_an_unknown_kind_of_column_is_refused_in_one_line(log: str)
 @pytest.mark.parametrize(
     ("observation", "said"),
     [
-        ({"heat": "high", "mood": "calm"}, "heat is 'high'; the model has bins of it, so it must be a number"),
-        ((math.nan, "calm"), "heat is nan, which is not a finite number"),
-        ((1.0,), "1 features where the model reads 2: heat, mood"),
+        ({"heat": "high", "mood": "calm"}, "heat: 'high' is not a number, but the model bins this column"),
+        ((math.nan, "calm"), "heat: nan is not a finite number"),
+        ((1.0,), "1 features, but the model reads 2: heat, mood"),
     ],
 )
-def test_encode_observation_refuses_what_a_log_would_not_have(observation: Any, said: str) -> None:
+def test_encode_observation_refuses_invalid_values(observation: Any, said: str) -> None:
     encoder = Encoder.of_features(("heat", "mood"), {"heat": Bins((0.0,))})
     with pytest.raises(LogError, match=said):
         encoder.encode_observation(observation)
 
 
-def test_legends_are_shown_and_symbols_stay_equal() -> None:
+def test_display_labels_symbols_that_stay_equal() -> None:
     encoder = Encoder.of_features(("heat", "mood"), {"heat": Bins((0.0, 1.0))})
-    alphabet = read_log(rows_of_log(), COLUMNS, bins={"heat": (0.0, 1.0), "gain": 2})[0].alphabet
+    alphabet = read_log(rows_of_log(), COLUMNS, bins={"heat": (0.0, 1.0), "gain": 2}).alphabet
     shown = encoder.display(alphabet)
     assert shown == alphabet
     assert {str(heat) for heat, _ in shown.observations} == set(encoder.legend("heat"))
     assert encoder.legend("mood") == [] and encoder.legend("heat") == ["below 0", "0 to 1", "1 or more"]
 
 
-def test_encoders_are_equal_by_what_they_hold() -> None:
+def test_encoders_with_equal_content_are_equal() -> None:
     def made(edges: Sequence[float]) -> Encoder:
         return Encoder.of_features(("x",), {"x": Bins(tuple(edges))})
 

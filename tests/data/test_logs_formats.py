@@ -1,4 +1,4 @@
-"""FORMATS: one table chooses how log files are opened and written, and other packages may add to it."""
+"""The table `FORMATS` of log formats, to which other packages may add."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = [[("red", "go", 0), ("green", "go", 1)], [("green", "go", 1), ("red", "s
 
 
 class Bars(LogFormat):
-    """Values separated by bars."""
+    """A log format with values separated by bars."""
 
     name: ClassVar[str] = "bars"
     title: ClassVar[str] = "BSV"
@@ -49,7 +49,7 @@ def registered(log_format: LogFormat) -> Iterator[None]:
         FORMATS.unregister(log_format.name)
 
 
-def test_formats_have_suffixes_of_their_own() -> None:
+def test_formats_have_distinct_suffixes() -> None:
     suffixes = [suffix for name in FORMATS for suffix in FORMATS[name].suffixes]
     assert len(set(suffixes)) == len(suffixes) and set(suffixes_in_pieces()) == {".parquet", ".pq"}
     for suffix in suffixes:
@@ -57,32 +57,32 @@ def test_formats_have_suffixes_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("suffix", [suffix for name in FORMATS for suffix in FORMATS[name].suffixes])
-def test_what_a_format_writes_it_reads(tmp_path: Path, suffix: str) -> None:
-    episodes, _ = read_log(STEPS)
+def test_formats_read_what_they_write(tmp_path: Path, suffix: str) -> None:
+    episodes = read_log(STEPS)
     path = tmp_path / f"log{suffix}"
     if not format_of(path).writes:
-        with pytest.raises(LogError, match="logs are read but not written as"):
+        with pytest.raises(LogError, match="logs are not written as"):
             write_log(episodes, path)
         return
     write_log(episodes, path)
-    assert read_log(path)[0].digest() == episodes.digest()
+    assert read_log(path).digest() == episodes.digest()
     assert (Dataset.of(path) is not None) == format_of(path).in_pieces
 
 
 @pytest.mark.parametrize("suffix", [".bsv", *(suffix for name in FORMATS for suffix in FORMATS[name].suffixes)])
-def test_text_that_looks_like_numbers_is_read_as_text_or_not_written(tmp_path: Path, suffix: str) -> None:
+def test_formats_keep_text_that_looks_like_numbers_or_refuse_it(tmp_path: Path, suffix: str) -> None:
     steps = [[("1", "1", 0), ("2", "1", 1)], [("2", "2", 1), ("1", "1", 0.5)]]
-    episodes, path = read_log(steps)[0], tmp_path / f"log{suffix}"
+    episodes, path = read_log(steps), tmp_path / f"log{suffix}"
     with registered(Bars()):
         try:
             write_log(episodes, path)
         except LogError:
             assert not path.exists()
         else:
-            assert read_log(path)[0].digest() == episodes.digest()
+            assert read_log(path).digest() == episodes.digest()
 
 
-def test_formats_with_a_writer_are_written() -> None:
+def test_writes_is_true_for_formats_with_a_writer() -> None:
     class Reads(LogFormat):
         open = Bars.open
 
@@ -92,26 +92,29 @@ def test_formats_with_a_writer_are_written() -> None:
     assert not Reads().writes and ReadsAndWrites().writes
 
 
-def test_a_registered_format_is_read_written_and_named_in_messages(tmp_path: Path) -> None:
-    episodes, _ = read_log(STEPS)
+def test_formats_register_makes_a_format_readable_and_writable(tmp_path: Path) -> None:
+    episodes = read_log(STEPS)
     with registered(Bars()):
         write_log(episodes, tmp_path / "log.bsv")
         assert "|" in (tmp_path / "log.bsv").read_text()
-        assert read_log(tmp_path / "log.bsv")[0].digest() == episodes.digest()
+        assert read_log(tmp_path / "log.bsv").digest() == episodes.digest()
         assert learn(str(tmp_path / "log.bsv")).about.log_hash == episodes.digest()
         assert ".bsv" in all_suffixes()
-        with pytest.raises(LogError, match=r"a log is a Parquet, Arrow, CSV, .* or BSV file; .*, \.bsv$"):
+        with pytest.raises(LogError, match=r"A log is a Parquet, Arrow, CSV, .* or BSV file, .*, \.bsv\.$"):
             format_of(Path("log.xls"))
-    with pytest.raises(LogError, match=r"a log is a Parquet, Arrow, CSV\W.* file; name it \.parquet, "):
+    with pytest.raises(LogError, match=r"A log is a Parquet, Arrow, CSV\W.* file, named \.parquet, "):
         read_log(tmp_path / "log.bsv")
 
 
-def test_a_format_that_only_reads_is_refused_for_writing(tmp_path: Path) -> None:
+def test_write_log_refuses_a_format_that_is_only_read(tmp_path: Path) -> None:
     class ReadOnly(LogFormat):
         name: ClassVar[str] = "other"
         title: ClassVar[str] = "Other"
         suffixes: ClassVar[tuple[str, ...]] = (".other",)
         open = Bars.open
 
-    with registered(ReadOnly()), pytest.raises(LogError, match=r"not written as OTHER; name it \.parquet, \.arrow"):
-        write_log(read_log(STEPS)[0], tmp_path / "log.other")
+    with (
+        registered(ReadOnly()),
+        pytest.raises(LogError, match=r"not written as OTHER\. Name the file \.parquet, \.arrow"),
+    ):
+        write_log(read_log(STEPS), tmp_path / "log.other")

@@ -1,4 +1,4 @@
-"""Small files that would take much memory or time are refused before they do."""
+"""Files that would need much memory or time are refused before they are read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def peak(path: Path) -> tuple[str, int]:
-    """The complaint, and the bytes that it took."""
+    """Return the error about a file, and the peak memory in bytes."""
     tracemalloc.start()
     try:
         return refusal(path), tracemalloc.get_traced_memory()[1]
@@ -41,43 +41,43 @@ def peak(path: Path) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("name", ["log.csv.gz", "log.jsonl.gz"])
-def test_packed_files_that_unpack_to_too_much(tmp_path: Path, name: str) -> None:
+def test_read_log_refuses_gzip_files_that_decompress_to_too_much(tmp_path: Path, name: str) -> None:
     row = ROW if name == "log.csv.gz" else b'{"episode": 0, "step": 0, "o": 1, "action": 1, "reward": 0}\n'
     first = FIRST.encode() if name == "log.csv.gz" else b""
     bomb = write(tmp_path, gzip.compress(first + row * 400_000, 9), name)
     said, taken = peak(bomb)
-    assert "bytes unpack to more than 200 times as many" in said and taken < 40 * MIB
-    assert "step 0 twice" in refusal(write(tmp_path, gzip.compress(first + row * 400), name)), "what is small is read"
+    assert "bytes decompress to more than 200 times as many" in said and taken < 40 * MIB
+    assert "step 0 twice" in refusal(write(tmp_path, gzip.compress(first + row * 400), name)), "small files are read"
 
 
-def test_honest_packed_files_are_read(tmp_path: Path) -> None:
+def test_read_log_reads_large_gzip_files_of_plausible_ratio(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = "".join(f"{i},0,{o},1,0\n" for i, o in enumerate(rng.integers(0, 9, 100_000).tolist()))
-    episodes, _ = read_log(write(tmp_path, gzip.compress(f"episode,step,o,action,reward\n{rows}".encode()), "a.csv.gz"))
-    assert episodes.n == 100_000, "more than ROOMY, but as much as its size allows"
+    episodes = read_log(write(tmp_path, gzip.compress(f"episode,step,o,action,reward\n{rows}".encode()), "a.csv.gz"))
+    assert episodes.n == 100_000, "more bytes than ROOMY, but as many as its size allows"
 
 
-def test_rows_that_hardly_take_a_byte(tmp_path: Path) -> None:
+def test_read_log_refuses_parquet_files_with_implausibly_many_rows(tmp_path: Path) -> None:
     zeros = pa.array(np.zeros(1_000_000, np.int64))
     pq.write_table(pa.table(dict.fromkeys(COLUMNS, zeros)), tmp_path / "a.parquet", compression="zstd")
     said, taken = peak(tmp_path / "a.parquet")
-    assert "are said to hold 1,000,000 rows" in said and taken < MIB
+    assert "claims 1,000,000 rows" in said and taken < MIB
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()])
-def test_long_values_that_are_stored_once_are_kept_once(tmp_path: Path, kind: pa.DataType) -> None:
+def test_read_log_keeps_long_values_of_a_dictionary_once(tmp_path: Path, kind: pa.DataType) -> None:
     text = pa.DictionaryArray.from_arrays(np.zeros(30_000, np.int8), pa.array(["x" * 100_000], kind))
     zeros, ids = np.zeros(30_000, np.int64), np.arange(30_000)
     pq.write_table(
         pa.table({"episode": ids, "step": zeros, "o": text, "action": zeros, "reward": zeros}), tmp_path / "a.pq"
     )
     before = pa.default_memory_pool().max_memory()
-    assert read_log(tmp_path / "a.pq")[0].n == 30_000
+    assert read_log(tmp_path / "a.pq").n == 30_000
     assert pa.default_memory_pool().max_memory() < before + 100 * MIB, "not 3 GB"
 
 
 @pytest.mark.parametrize(("packing", "stream"), list(itertools.product([None, "lz4", "zstd"], [False, True])))
-def test_arrow_says_what_it_unpacks_to(tmp_path: Path, packing: str | None, stream: bool) -> None:
+def test_unpacked_adds_up_declared_sizes_of_arrow_buffers(tmp_path: Path, packing: str | None, stream: bool) -> None:
     columns: dict[str, Any] = COLUMNS | {"o": pa.array(["a", "b", "a"]).dictionary_encode(), "reward": [0.5, 1, 0.5]}
     table = pa.concat_tables([pa.table(columns)] * 100).combine_chunks()
     path, sink = tmp_path / "a.arrow", pa.BufferOutputStream()
@@ -87,14 +87,14 @@ def test_arrow_says_what_it_unpacks_to(tmp_path: Path, packing: str | None, stre
     path.write_bytes(sink.getvalue())
     data = memoryview(path.read_bytes())
     places = list((arrow_files._places_in_stream if stream else arrow_files._places_in_file)(data))
-    told = sum(arrow_files._unpacked(data, *place) for place in places)
-    assert len(places) == 1 + 5 + stream, "a dictionary and five batches; and of a stream the schema"
-    assert told == 0 if packing is None else table.nbytes <= told <= table.nbytes + 1000
+    declared = sum(arrow_files._unpacked(data, *place) for place in places)
+    assert len(places) == 1 + 5 + stream, "one dictionary, five batches, and the schema of a stream"
+    assert declared == 0 if packing is None else table.nbytes <= declared <= table.nbytes + 1000
     assert "step 0 twice" in refusal(path)
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_arrow_that_unpacks_to_too_much(tmp_path: Path, stream: bool) -> None:
+def test_read_log_refuses_arrow_files_that_decompress_to_too_much(tmp_path: Path, stream: bool) -> None:
     table = pa.table({name: np.zeros(4_000_000, np.int64) for name in COLUMNS})
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     kind = pa.ipc.new_stream if stream else pa.ipc.new_file
@@ -102,20 +102,20 @@ def test_arrow_that_unpacks_to_too_much(tmp_path: Path, stream: bool) -> None:
         writer.write_table(table)
     del table
     before = pa.total_allocated_bytes()
-    assert "bytes unpack to more than 200 times as many" in refusal(tmp_path / "a.arrow")
+    assert "bytes decompress to more than 200 times as many" in refusal(tmp_path / "a.arrow")
     assert pa.total_allocated_bytes() <= before
 
 
-def test_rows_of_arrow_that_take_no_byte(tmp_path: Path) -> None:
+def test_read_log_refuses_arrow_files_with_implausibly_many_rows(tmp_path: Path) -> None:
     nothing = pa.nulls(10**9)
     table = pa.table(dict.fromkeys(COLUMNS, nothing))
     with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
-    assert "are said to hold 1,000,000,000 rows" in refusal(tmp_path / "a.arrow")
+    assert "claims 1,000,000,000 rows" in refusal(tmp_path / "a.arrow")
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.parquet", "log.jsonl"])
-def test_more_columns_than_anybody_looked_at(tmp_path: Path, name: str) -> None:
+def test_read_log_refuses_too_many_columns(tmp_path: Path, name: str) -> None:
     names = [*COLUMNS, *(f"c{i}" for i in range(tables.MOST_COLUMNS))]
     path = tmp_path / name
     if name == "log.parquet":
@@ -124,32 +124,32 @@ def test_more_columns_than_anybody_looked_at(tmp_path: Path, name: str) -> None:
         path.write_text(",".join(names) + "\n" + ",".join("0" for _ in names) + "\n")
     else:
         path.write_text("{" + ",".join(f'"{name}": 0' for name in names) + "}\n")
-    assert refusal(path) == f"{name}: there are 10,005 columns, but 10,000 are the most; keep those that matter"
+    assert refusal(path) == f"{name}: there are 10,005 columns; the limit is 10,000. Remove columns."
 
 
-def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_log_refuses_very_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "LONGEST_LINE", 1000)
-    assert "row 1 is longer than" in refusal(write(tmp_path, b"a," * 600))
+    assert "row 1: the line is longer than" in refusal(write(tmp_path, b"a," * 600))
     row = b'{"episode": 0, "step": 0, "o": "a", "action": 1, "reward": 0}\n'
     long = row.replace(b'"a"', b'"' + b"a" * 2000 + b'"')
-    assert "row 2 is longer than" in refusal(write(tmp_path, row + long + row.replace(b'"a"', b"["), "log.jsonl"))
+    assert "row 2: the line is longer" in refusal(write(tmp_path, row + long + row.replace(b'"a"', b"["), "log.jsonl"))
 
 
 @pytest.mark.parametrize("data", [b"[" * 100_000, b'{"a":' * 100_000, b'[{"a":' + b"[" * 99 + b"]" * 99 + b"}]"])
 @pytest.mark.parametrize("name", ["log.json", "log.jsonl"])
-def test_deep_json(tmp_path: Path, data: bytes, name: str) -> None:
+def test_read_log_refuses_deep_json_with_little_memory(tmp_path: Path, data: bytes, name: str) -> None:
     said, taken = peak(write(tmp_path, data, name))
     assert "deep" in said and taken < 20 * MIB
 
 
-def test_schemas_and_their_json_are_small_and_shallow(tmp_path: Path) -> None:
+def test_read_schema_refuses_invalid_json_in_one_line(tmp_path: Path) -> None:
     for data in (b"[" * 100_000, b'{"actions": ' * 2000, b'{"a": "\xff"}', b"\xff", b"", b"{}"):
         with pytest.raises(limits.LogError) as caught:
             read_schema(write(tmp_path, data, "schema.json"))
         assert str(caught.value).isprintable()
 
 
-def test_names_of_files_in_any_script_are_sorted(tmp_path: Path) -> None:
+def test_dataset_sorts_file_names_in_any_script(tmp_path: Path) -> None:
     for name in ("1²2.parquet", "10.parquet", "9.parquet", "٣.parquet"):
         pq.write_table(pa.table(COLUMNS), tmp_path / name)
     found = Dataset.of(tmp_path)

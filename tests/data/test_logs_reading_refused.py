@@ -1,17 +1,23 @@
-"""Every fault of a log is named in one line: file, row, column and the fix."""
+"""Errors about logs: one line that names the file, row, column and fix."""
 
 from __future__ import annotations
 
+import gzip
+import os
+import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, naming_options
 from support.log_files import (
     FIRST,
     HEADER,
@@ -25,143 +31,276 @@ from support.log_files import (
     write_parquet,
 )
 
-MISSING = "the value is missing; fill it in (with a word such as unknown), or remove the whole episode"
+LEFT = "or remove the whole episode."
+
+
+def missing(what: str, fill: str = "it in") -> str:
+    """Return the message about a missing value."""
+    return f"the {what} is missing. Fill {fill}, {LEFT}"
+
+
+NUMBER, WORD = "in a number", "in a value such as unknown"
+NUMBER_STEPS = "Number the rows of each episode 0, 1, 2, …, or remove the column if they are in order."
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "the file is empty"),
-        ("\n", "the file is empty"),
-        (HEADER + "\n", "there are columns but no rows"),
-        (FIRST + "0,1,1,1\n", "row 3 has 4 cells, but the header has 5"),
-        (FIRST + "\n\n0,1,,1,1\n", f"row 5, column 'o': {MISSING}"),
-        (FIRST + "0,1,1,,1\n", f"row 3, column 'action': {MISSING}"),
-        (FIRST + "0,1,1,1,\n", f"row 3, column 'reward': {MISSING}"),
-        (FIRST + "0,1,NA,1,0\n", f"row 3, column 'o': {MISSING}"),
-        (FIRST.replace(",1,1", ",a,1") + "0,1,,1,0\n", f"row 3, column 'o': {MISSING}"),
-        (FIRST + ",1,1,1,0\n", f"row 3, column 'episode': {MISSING}"),
-        (FIRST.replace("\n0", "\na") + ",0,1,1,0\n", f"row 3, column 'episode': {MISSING}"),
-        (FIRST + "0,,1,1,0\n", f"row 3, column 'step': {MISSING}"),
-        (FIRST + "0,1,1,1,much\n", "row 3, column 'reward': 'much' is not a number"),
-        (FIRST + "0,1,1,1,-inf\n", "row 3, column 'reward': -inf is not a finite number"),
-        (FIRST + "0,1,inf,1,0\n", "row 3, column 'o': inf is not a finite number"),
-        (FIRST + "0,1.5,1,1,0\n", "row 3, column 'step': 1.5 is not an integer"),
-        (FIRST + "0,b,1,1,0\n", "row 3, column 'step': 'b' is not a number"),
-        (FIRST + "0,0,2,1,0\n", "row 3, column 'step': episode 0 has step 0 twice, first in row 2"),
-        (FIRST + "0,3,1,1,0\n0,2,1,1,0\n", "row 4, column 'step': episode 0 jumps from step 0 to step 2"),
+        ("", ": the file is empty"),
+        ("\n", ": the file is empty"),
+        (HEADER + "\n", ": there are columns but no rows"),
+        (FIRST + "0,1,1,1\n", ", row 3: 4 cells, but the header has 5. Correct or remove the row."),
+        (FIRST + "\n\n0,1,,1,1\n", f", row 5, column 'o': {missing('observation', NUMBER)}"),
+        (FIRST + "0,1,1,,1\n", f", row 3, column 'action': {missing('action')}"),
+        (FIRST + "0,1,1,1,\n", f", row 3, column 'reward': {missing('reward', NUMBER)}"),
+        (FIRST + "0,1,NA,1,0\n", f", row 3, column 'o': {missing('observation', NUMBER)}"),
+        (FIRST.replace(",1,1", ",a,1") + "0,1,,1,0\n", f", row 3, column 'o': {missing('observation', WORD)}"),
+        (FIRST + ",1,1,1,0\n", f", row 3, column 'episode': {missing('episode id')}"),
+        (FIRST.replace("\n0", "\na") + ",0,1,1,0\n", f", row 3, column 'episode': {missing('episode id')}"),
+        (FIRST + "0,,1,1,0\n", f", row 3, column 'step': {missing('step number')}"),
+        (FIRST + "0,1,1,1,much\n", ", row 3, column 'reward': 'much' is not a number"),
+        (FIRST + "0,1,1,1,-inf\n", ", row 3, column 'reward': -inf is not a finite number"),
+        (FIRST + "0,1,inf,1,0\n", ", row 3, column 'o': inf is not a finite number"),
+        (FIRST + "0,1.5,1,1,0\n", f", row 3, column 'step': 1.5 is not a step number. {NUMBER_STEPS}"),
+        (FIRST + "0,b,1,1,0\n", f", row 3, column 'step': 'b' is not a step number. {NUMBER_STEPS}"),
+        (FIRST + "0,0,2,1,0\n", ", row 3, column 'step': episode 0 has step 0 twice, first in row 2"),
+        (FIRST + "0,3,1,1,0\n0,2,1,1,0\n", ", row 4, column 'step': episode 0 jumps from step 0 to step 2"),
         (
             FIRST + "0,1,1,1,0\n0,1,1,1,0\n0,3,1,1,0\n",
-            "row 4, column 'step': episode 0 has step 1 twice, first in row 3",
+            ", row 4, column 'step': episode 0 has step 1 twice, first in row 3",
         ),
-        (FIRST + "x,1,1,1,0\n", "row 3, column 'step': episode 'x' begins with step 1, not 0"),
-        (FIRST.replace("0,0", "0,2"), "row 2, column 'step': the first step of the log is 2"),
-        (FIRST + "0.5,0,1,1,0\n", "row 3, column 'episode': an episode id is an integer or text"),
+        (FIRST + "x,1,1,1,0\n", ", row 3, column 'step': episode 'x' begins with step 1, not 0"),
+        (
+            FIRST.replace("0,0", "0,2"),
+            ", row 2, column 'step': the first step of the log is 2, not 0 or 1. Number the rows of each",
+        ),
+        (FIRST + "0.5,0,1,1,0\n", ", row 3, column 'episode': an episode id is an integer or text"),
         (
             FIRST.replace("action", "Actio"),
-            "there is no column 'action'; did you mean 'Actio'? say --action-column Actio",
+            ": there is no action column. Did you mean columns='action=Actio'?",
         ),
-        (FIRST.replace("reward", "gain"), "there is no column 'reward', only 'episode', 'step', 'o', 'action', 'gain'"),
-        (FIRST.replace(",", ";"), "there is only one column, 'episode;step;o;action;reward'"),
-        (FIRST.replace(",o,", ",step,"), "there are two columns 'step'"),
-        ("episode,step,action,reward\n0,0,1,0\n", "there are no observation columns"),
-        (WEIGHTED.replace(",0,3", ",0,0"), "row 2, column 'weight': 0 is not a positive integer"),
-        (WEIGHTED.replace(",0,2", ",0,2.5"), "row 4, column 'weight': 2.5 is not a positive integer"),
-        (WEIGHTED.replace(",1,3", ",1,4"), "row 3, column 'weight': the weight varies within episode 0"),
+        (
+            FIRST.replace("reward", "gain"),
+            ": there is no reward column. The columns are 'episode', 'step', 'o', 'action', 'gain'; name it with col",
+        ),
+        (FIRST.replace(",", ";"), ": the cells are separated by ';'. Separate them by commas."),
+        (FIRST.replace(",o,", ",step,"), ": there are two columns 'step'"),
+        ("episode,step,action,reward\n0,0,1,0\n", ": there are no observation columns"),
+        (WEIGHTED.replace(",0,3", ",0,0"), ", row 2, column 'weight': 0 is not a positive integer"),
+        (WEIGHTED.replace(",0,2", ",0,2.5"), ", row 4, column 'weight': 2.5 is not a positive integer"),
+        (WEIGHTED.replace(",1,3", ",1,4"), ", row 3, column 'weight': the weight varies within episode 0"),
         (
             TRUNCATED.replace("false\n0", "true\n0"),
-            "row 2, column 'truncated': true before the last row of the episode",
+            ", row 2, column 'truncated': true before the last row of the episode",
         ),
-        (TRUNCATED.replace("true\n1", "maybe\n1"), "row 3, column 'truncated': 'maybe' is neither true nor false"),
-        ((FIRST + "0,1,\xe9,1,0\n").encode("latin1"), r"row 3, column 'o': b'\xe9' is not UTF-8 text"),
-        (FIRST.replace(",o,", ",\xe9,").encode("latin1"), "row 1: the header is not UTF-8 text"),
-        (FIRST.encode("utf-16"), "row 1: the header is not UTF-8 text"),
+        (TRUNCATED.replace("true\n1", "maybe\n1"), ", row 3, column 'truncated': 'maybe' is neither true nor false"),
+        ((FIRST + "0,1,\xe9,1,0\n").encode("latin1"), r", row 3, column 'o': b'\xe9' is not UTF-8 text"),
+        (FIRST.replace(",o,", ",\xe9,").encode("latin1"), ", row 1: the header is not UTF-8 text"),
+        (FIRST.encode("utf-16"), ", row 1: the header is not UTF-8 text"),
     ],
 )
-def test_csv_faults_are_named(tmp_path: Path, text: str | bytes, complaint: str) -> None:
-    said = refusal(write(tmp_path, text))
-    assert said.startswith(f"log.csv: {complaint}") and "; " in said
+def test_read_log_names_row_column_and_fix_of_invalid_csv(tmp_path: Path, text: str | bytes, complaint: str) -> None:
+    message = refusal(write(tmp_path, text))
+    assert message.startswith(f"log.csv{complaint}") and message[-1] in ".?" and re.search(r"[.;] \w", message)
 
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"reward": [0, 1, float("nan")]}, "row 3, column 'reward': nan is not a finite number"),
-        ({"reward": ["0", "1.5", "x"]}, "row 3, column 'reward': 'x' is not a number"),
-        ({"seen": ["a", None, "b"]}, f"row 2, column 'seen': {MISSING}"),
-        ({"seen": ["a", "", "b"]}, f"row 2, column 'seen': {MISSING}"),
-        ({"seen": [None, None, None]}, f"row 1, column 'seen': {MISSING}"),
-        ({"episode": ["a", "", "b"]}, f"row 2, column 'episode': {MISSING}"),
-        ({"step": [0, 1, 1]}, "row 3, column 'step': episode 1 begins with step 1, not 0"),
-        ({"step": [0, 2**40, 0]}, "row 2, column 'step': episode 0 jumps from step 0 to step 1099511627776"),
-        ({"seen": [[1], [2, 3], [3]]}, "column 'seen' has type list<element: int64>, but a cell holds one"),
+        ({"reward": [0, 1, float("nan")]}, f", row 3, column 'reward': nan is not a finite number. Replace it, {LEFT}"),
+        ({"reward": [0, 1, None]}, f", row 3, column 'reward': {missing('reward', NUMBER)}"),
+        ({"reward": ["0", "1", ""]}, f", row 3, column 'reward': {missing('reward', NUMBER)}"),
+        ({"reward": ["0", "1.5", "x"]}, ", row 3, column 'reward': 'x' is not a number"),
+        ({"seen": ["a", None, "b"]}, f", row 2, column 'seen': {missing('observation', WORD)}"),
+        ({"seen": ["a", "", "b"]}, f", row 2, column 'seen': {missing('observation', WORD)}"),
+        (
+            {"seen": [None, None, None]},
+            ", row 1, column 'seen': the observation is missing (3 are missing in this column).",
+        ),
+        ({"episode": ["a", "", "b"]}, f", row 2, column 'episode': {missing('episode id')}"),
+        ({"step": [0, 1, 1]}, ", row 3, column 'step': episode 1 begins with step 1, not 0"),
+        ({"step": [0, 2**40, 0]}, ", row 2, column 'step': episode 0 jumps from step 0 to step 1099511627776"),
+        ({"seen": [[1], [2, 3], [3]]}, ", column 'seen': its type is list<element: int64>, but a cell holds one"),
     ],
 )
-def test_parquet_faults_are_named(tmp_path: Path, changes: dict[str, Any], complaint: str) -> None:
-    assert refusal(write_parquet(tmp_path, **changes)).startswith(f"log.parquet: {complaint}")
+def test_read_log_names_row_column_and_fix_of_invalid_parquet(
+    tmp_path: Path, changes: dict[str, Any], complaint: str
+) -> None:
+    assert refusal(write_parquet(tmp_path, **changes)).startswith(f"log.parquet{complaint}")
 
 
-def test_files_that_are_no_logs(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "log.csv") == "log.csv: there is no such file"
+def test_read_log_asks_for_a_number_where_a_reward_is_nan_in_pandas() -> None:
+    table = pd.DataFrame(
+        {"episode": [0, 1], "step": [0, 0], "o": [1, 2], "action": [1, 2], "reward": [0.5, float("nan")]}
+    )
+    with pytest.raises(SufficeError, match=re.escape(missing("reward", NUMBER))):
+        read_log(table)
+
+
+@pytest.mark.parametrize(
+    ("steps", "complaint"),
+    [
+        (["2024-01-01", "2024-01-02", "2024-01-01"], "row 1, column 'step': '2024-01-01' is not a step number"),
+        (pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-01"]), "row 1, column 'step': '2024-01-01 00:00:00"),
+        ([2019, 2020, 2019], "row 1, column 'step': the first step of the log is 2019, not 0 or 1"),
+        ([1.7e9, 1.8e9, 1.7e9], "row 1, column 'step': the first step of the log is 1700000000, not 0 or 1"),
+    ],
+)
+def test_read_log_advises_to_number_rows_where_steps_are_times(tmp_path: Path, steps: Any, complaint: str) -> None:
+    path = write_parquet(tmp_path, step=steps)
+    message = refusal(path)
+    assert message.startswith(f"log.parquet, {complaint}") and message.endswith(NUMBER_STEPS)
+    without = pq.read_table(path).drop_columns("step")
+    numbered = without.append_column("step", pa.array([0, 1, 0]))
+    assert read_log(without).digest() == read_log(numbered).digest(), "both ways of the advice work"
+
+
+def test_read_log_names_all_missing_columns_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "user,occupation,age\n1,nurse,30\n")
+    assert refusal(path) == (
+        "log.csv: there is no episode column and no action column and no reward column. The columns are 'user', "
+        "'occupation', 'age'; name them with columns='episode=NAME,action=NAME,reward=NAME'."
+    )
+    assert refusal(path, {"episode": "usr"}) == (
+        "log.csv: there is no column 'usr' (episode) and no action column and no reward column. The columns are "
+        "'user', 'occupation', 'age'; name them with columns='episode=user,action=NAME,reward=NAME'."
+    )
+    with naming_options():
+        assert refusal(path).endswith("name them with --columns episode=NAME,action=NAME,reward=NAME.")
+    path = write(tmp_path, "episode,step,o,action_id,Reward (USD)\n0,0,1,1,0\n")
+    assert refusal(path).endswith("Did you mean columns='action=action_id,reward=Reward (USD)'?")
+    path = write(tmp_path, "episode,step,o,the action,reward\n0,0,1,1,0\n")
+    with naming_options():
+        assert refusal(path) == "log.csv: there is no action column. Did you mean --columns 'action=the action'?"
+
+
+def test_read_log_names_missing_columns_of_a_parquet_file_with_one_column(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"value": [1, 2]}), tmp_path / "log.parquet")
+    message = refusal(tmp_path / "log.parquet")
+    assert message.startswith("log.parquet: there is no episode column and no action column and no reward column.")
+    assert "commas" not in message
+
+
+def test_read_log_tells_how_to_name_compressed_files(tmp_path: Path) -> None:
+    for name in ("log.csv", "log.jsonl"):
+        assert refusal(write(tmp_path, gzip.compress(FIRST.encode()), name)) == (
+            f"{name}: the file is compressed by gzip, but its name does not end in .gz. Rename it to {name}.gz."
+        )
+    assert refusal(write(tmp_path, gzip.compress(b"PAR1"), "log.arrow")).endswith("Unpack it with gunzip.")
+    assert refusal(write(tmp_path, FIRST, "log.csv.gz")) == (
+        "log.csv.gz: the file is not compressed by gzip. Rename it to log.csv."
+    )
+
+
+def test_read_log_refuses_pipes_and_dangling_links(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert refusal(tmp_path / "pipe.csv") == (
+        "pipe.csv: not a regular file, but a pipe or device. Save the data to a file first."
+    )
+    (tmp_path / "link.csv").symlink_to("gone.csv")
+    assert refusal(tmp_path / "link.csv") == (
+        "link.csv: this is a link to gone.csv, which does not exist. Correct the link."
+    )
+    with pytest.raises(SufficeError, match=r"this is a link to gone\.csv, which does not exist"):
+        read_schema(tmp_path / "link.csv")
+
+
+def test_read_log_refuses_files_that_are_not_logs(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "log.csv") == "log.csv: there is no such file. Check the name and the folder."
     assert (
         refusal(write(tmp_path, FIRST, "log.txt"))
-        == "log.txt: a log is a Parquet, Arrow, CSV or JSON lines file; name it .parquet, .pq, .arrow, .feather, .ipc, "
-        ".csv, .csv.gz, .jsonl, .jsonl.gz, .ndjson, .json"
+        == "log.txt: not a log format. A log is a Parquet, Arrow, CSV or JSON lines file, named .parquet, .pq, .arrow, "
+        ".feather, .ipc, .csv, .csv.gz, .jsonl, .jsonl.gz, .ndjson, .json."
     )
-    assert refusal(write(tmp_path, FIRST, "log.parquet")).startswith("log.parquet: this is not a Parquet file (")
-    assert refusal(write(tmp_path, FIRST, "log.csv.gz")).startswith("log.csv.gz: the file cannot be read (")
+    assert refusal(write(tmp_path, FIRST, "log.parquet")).startswith("log.parquet: not a Parquet file (")
     (tmp_path / "folder.csv").mkdir()
     assert (
         refusal(tmp_path / "folder.csv")
-        == "folder.csv: there is no Parquet file in this folder; name a file, or another folder"
+        == "folder.csv: there is no Parquet file in this folder. Pass a file, or another folder."
     )
     for name in ("README.md", ".hidden.csv", "_part.parquet"):
         (tmp_path / "folder.csv" / name).write_text("")
-    assert refusal(tmp_path / "folder.csv").endswith("; name a file, or another folder")
+    assert refusal(tmp_path / "folder.csv").endswith(" Pass a file, or another folder.")
     (tmp_path / "folder.csv" / "log.csv").write_text("")
-    assert refusal(tmp_path / "folder.csv").endswith("this folder; log.csv is a log by itself: name it")
+    assert refusal(tmp_path / "folder.csv").endswith("this folder. Pass the log in it, folder.csv/log.csv.")
 
 
-def test_too_many_values_are_refused(tmp_path: Path) -> None:
+def test_read_log_advises_by_role_where_a_column_has_too_many_values(tmp_path: Path) -> None:
     rows = [f"{i},0,{i / 7},{i % 2},{i / 3}\n" for i in range(1200)]
     path = write(tmp_path, "episode,step,price,action,reward\n" + "".join(rows))
-    limit = "distinct values, more than a finite alphabet can mean (limit 1,000)"
-    otherwise = "leave the column out (--observations names what is seen), or raise --max-values"
-    assert refusal(path) == f"log.csv: column 'price' has 1,200 {limit}; bin it: --bin price=8, {otherwise}"
+    limit = "are too many for a finite alphabet (limit 1,000)."
+    leave = "leave the column out by naming the others with observations"
     assert (
-        refusal(path, bins={"price": 8})
-        == f"log.csv: column 'reward' has 1,200 {limit}; bin it: --bin reward=8, {otherwise}"
+        refusal(path)
+        == f"log.csv, column 'price': 1,200 distinct values {limit} Bin them with bins={{'price': 8}}, {leave}, "
+        "or raise max_values."
     )
-    assert read_log(path, max_values=1200)[1].observations == 1200
+    assert (
+        refusal(path, bins={"price": 8}) == f"log.csv, column 'reward': 1,200 distinct rewards {limit} Bin them with "
+        "bins={'reward': 8}, or raise max_values."
+    )
+    columns = {"action": "price", "reward": "action"}
+    assert (
+        refusal(path, columns, observations="reward")
+        == f"log.csv, column 'price': 1,200 distinct actions {limit} Group them "
+        "into fewer actions, bin them with bins={'price': 8} if they are amounts, or raise max_values."
+    )
+    episodes = read_log(path, max_values=1200)
+    assert episodes.report is not None and episodes.report.observations == 1200
     text = convert(path, "text.csv")
     text.write_text(path.read_text().replace(".", "·"))
-    assert refusal(text).endswith(f"(limit 1,000); group them first, {otherwise}")
+    assert refusal(text).endswith(f"(limit 1,000). Group them into fewer, {leave}, or raise max_values.")
+
+
+def test_read_log_notes_many_actions_without_advising_bins_only() -> None:
+    """Item ids cannot be binned, and an action column cannot be left out."""
+    n = 400
+    log = {"episode": range(n), "step": [0] * n, "o": [1] * n, "action": [i % 60 for i in range(n)], "reward": [0] * n}
+    report = read_log({name: list(values) for name, values in log.items()}).report
+    assert report is not None and report.notes == (
+        "column 'action' has 60 distinct actions; group them into fewer, or use bins={'action': 8} if they are amounts",
+    )
+    items = {name: list(values) for name, values in log.items()} | {"action": [f"item {i % 60}" for i in range(n)]}
+    report = read_log(items).report
+    assert report is not None and report.notes == ("column 'action' has 60 distinct actions; group them into fewer",)
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"columns": Columns(observations=("color",))}, "log.csv: there is no column 'color'; did you mean 'colour'?"),
-        ({"columns": Columns(observations=("size", "action"))}, "log.csv: column 'action' is asked for twice"),
-        ({"columns": Columns(weight="mass")}, "log.csv: there is no column 'mass', only"),
-        ({"drop_truncated": True}, "log.csv: there is no column 'truncated', only"),
-        ({"horizon": 0}, "--horizon must be at least 1, not 0"),
+        (
+            {"columns": Columns(observations=("color",))},
+            "log.csv: there is no column 'color' (observations). Did you mean 'colour'?",
+        ),
+        ({"observations": "colour, weight"}, "log.csv: there is no column 'weight' (observations). The columns are"),
+        ({"observations": [1]}, "observations=[1] is not a list of names. Give column names."),
+        (
+            {"observations": "size", "columns": "observations=size"},
+            "observations and columns both name the observations",
+        ),
+        ({"columns": Columns(observations=("size", "action"))}, "log.csv: column 'action' is used twice"),
+        ({"columns": Columns(weight="mass")}, "log.csv: there is no column 'mass' (weight). The columns are"),
+        ({"drop_truncated": True}, "log.csv: there is no truncated column. The columns are"),
+        ({"horizon": 0}, "horizon=0 leaves no decision. Use 1 or more."),
         ({"horizon": 10**10}, "log.csv: 3 episodes of 10,000,000,000 steps make 30,000,000,003 cells, mostly padding"),
-        ({"bins": {"prize": 3}}, "--bin prize is for an observation, action or reward column: action, colour, size, r"),
-        ({"bins": {"size": 1}}, "log.csv: --bin size=1 leaves nothing to tell apart"),
-        ({"bins": {"colour": 2}}, "log.csv: column 'colour' has type"),
-        ({"bins": {"size": 2}, "schema": SCHEMA}, "--bin takes its bins from the log"),
+        (
+            {"bins": {"prize": 3}},
+            "bins: 'prize' is not an observation, action or reward column. Choose from action, colour, size, r",
+        ),
+        ({"bins": {"size": 1}}, "log.csv: bins={'size': 1} is out of range. Use 2 to 1,000 bins."),
+        ({"bins": {"colour": 2}}, "log.csv, column 'colour': its type is text. Only numbers can be binned."),
+        ({"bins": {"size": 2}, "schema": SCHEMA}, "bins and schema cannot be combined"),
         (
             {"columns": Columns(observations=("size",)), "schema": SCHEMA},
             "log.csv: the schema's observations are colour, ",
         ),
     ],
 )
-def test_options_that_cannot_be_right(tmp_path: Path, options: dict[str, Any], complaint: str) -> None:
+def test_read_log_refuses_invalid_options(tmp_path: Path, options: dict[str, Any], complaint: str) -> None:
     assert refusal(write(tmp_path, RAGGED), **options).startswith(complaint)
 
 
-CHANCE = "a propensity is the probability with which the logged action was chosen, above 0 and at most 1"
+CHANCE = "not a probability above 0 and at most 1, with which the logged action was chosen. Correct it."
 
 
 @pytest.mark.parametrize(
@@ -170,41 +309,43 @@ CHANCE = "a propensity is the probability with which the logged action was chose
         ("0", f"row 3, column 'p': {CHANCE}"),
         ("1.001", f"row 3, column 'p': {CHANCE}"),
         ("-0.5", f"row 3, column 'p': {CHANCE}"),
-        ("inf", "row 3, column 'p': not a finite number; replace it"),
-        ("nan", f"row 3, column 'p': {MISSING}"),
-        ("", f"row 3, column 'p': {MISSING}"),
-        ("half", "column 'p' has type "),
+        ("inf", "row 3, column 'p': not a finite number. Replace it"),
+        ("nan", f"row 3, column 'p': {missing('propensity')}"),
+        ("", f"row 3, column 'p': {missing('propensity')}"),
+        ("half", "column 'p': its type is "),
     ],
 )
-def test_what_is_no_propensity_is_refused(tmp_path: Path, value: str, complaint: str) -> None:
+def test_read_log_refuses_invalid_propensities(tmp_path: Path, value: str, complaint: str) -> None:
     path = write(tmp_path, f"episode,step,o,action,reward,p\n0,0,1,1,0,0.5\n0,1,1,1,0,{value}\n0,2,1,1,0,0\n")
     said = refusal(path, Columns(propensity="p"))
-    assert said.startswith(f"log.csv: {complaint}")
+    assert said.startswith(f"log.csv, {complaint}")
     if value == "half":
-        assert said.endswith("; a propensity is a number")
+        assert said.endswith(". A propensity is a number.")
 
 
 @pytest.mark.parametrize(
     ("columns", "complaint"),
     [
-        (Columns(propensity="chance"), "log.csv: there is no column 'chance', only "),
+        (Columns(propensity="chance"), "log.csv: there is no column 'chance' (propensity). The columns are "),
         (
             Columns(propensity="colr"),
-            "log.csv: there is no column 'colr'; did you mean 'colour'? say --propensity-column",
+            "log.csv: there is no column 'colr' (propensity). Did you mean columns='propensity=colour'?",
         ),
-        (Columns(propensity="reward"), "log.csv: column 'reward' is asked for twice; give it one role"),
-        (Columns(propensity="size", observations=("size",)), "log.csv: column 'size' is asked for twice"),
-        (Columns(propensity="colour"), "log.csv: column 'colour' has type "),
+        (Columns(propensity="reward"), "log.csv: column 'reward' is used twice. Give it one role."),
+        (Columns(propensity="size", observations=("size",)), "log.csv: column 'size' is used twice"),
+        (Columns(propensity="colour"), "log.csv, column 'colour': its type is text. A propensity is a number."),
     ],
 )
-def test_a_propensity_needs_a_column_of_its_own(tmp_path: Path, columns: Columns, complaint: str) -> None:
+def test_read_log_refuses_propensity_columns_with_another_role(
+    tmp_path: Path, columns: Columns, complaint: str
+) -> None:
     assert refusal(write(tmp_path, RAGGED), columns).startswith(complaint)
 
 
-def test_truncated_before_the_horizon_is_refused(tmp_path: Path) -> None:
+def test_read_log_refuses_episodes_truncated_before_the_horizon(tmp_path: Path) -> None:
     assert refusal(write(tmp_path, TRUNCATED)) == (
-        "log.csv: 1 of 3 episodes are truncated before the horizon 2, no early end; "
-        "cut all with --horizon 1 or leave them out with --drop-truncated"
+        "log.csv: 1 of 3 episodes are truncated before the horizon 2. Cut all with horizon=1, or leave them out with "
+        "drop_truncated=True."
     )
 
 
@@ -216,16 +357,16 @@ def test_truncated_before_the_horizon_is_refused(tmp_path: Path) -> None:
         ("red,1,left,-0.5", "red,3,left,-0.5", "row 4, column 'size': 3 is"),
     ],
 )
-def test_what_a_schema_lacks_is_refused(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+def test_read_log_refuses_values_that_the_schema_lacks(tmp_path: Path, old: str, new: str, complaint: str) -> None:
     path = write(tmp_path, RAGGED.replace(old, new))
-    assert refusal(path, schema=SCHEMA) == f"log.csv: {complaint} not in the schema; add it there or correct the log"
+    assert refusal(path, schema=SCHEMA) == f"log.csv, {complaint} not in the schema. Add it there, or correct the log."
 
 
-def test_a_combination_a_schema_lacks_is_refused(tmp_path: Path) -> None:
+def test_read_log_refuses_combinations_that_the_schema_lacks(tmp_path: Path) -> None:
     schema = Alphabet(("left", "right"), ("colour", "size"), (("blue", 1), ("blue", 2.5), ("red", 1)), (-0.5, 1))
     assert refusal(write(tmp_path, RAGGED), schema=schema) == (
-        "log.csv: row 6, column 'colour, size': the schema has no observation ('red', 2.5), only its parts; "
-        "add it there or correct the log"
+        "log.csv, row 6, column 'colour, size': the combination ('red', 2.5) is not in the schema. Add it there, or "
+        "correct the log."
     )
 
 
@@ -244,7 +385,7 @@ def test_a_combination_a_schema_lacks_is_refused(tmp_path: Path) -> None:
         ("['o']", "['o', 'o']", "`$.observations.columns` must name at least one column, and none twice"),
     ],
 )
-def test_schema_faults_are_named(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+def test_read_schema_names_the_place_of_an_error(tmp_path: Path, old: str, new: str, complaint: str) -> None:
     good = "{'actions': [1, 2], 'observations': {'columns': ['o'], 'values': [['a'], ['b']]}, 'rewards': [0.5]}"
     path = write(tmp_path, good.replace(old, new).replace("'", '"'), "schema.json")
     with pytest.raises(SufficeError) as caught:
@@ -252,6 +393,6 @@ def test_schema_faults_are_named(tmp_path: Path, old: str, new: str, complaint: 
     assert str(caught.value).startswith(f"{path}: {complaint}")
 
 
-def test_schema_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SufficeError, match=r"schema\.json: the schema cannot be read"):
+def test_read_schema_refuses_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(SufficeError, match=r"schema\.json: there is no such file"):
         read_schema(tmp_path / "schema.json")

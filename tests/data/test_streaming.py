@@ -1,4 +1,4 @@
-"""Logs larger than memory: read in pieces, and learned from with the same bytes out."""
+"""Logs larger than memory: reading in pieces gives the same episodes, and learning the same model bytes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ KINDS = ("numbers", "text", "dictionary", "done", "ends", "record", "lists", "st
 
 @dataclass(frozen=True)
 class Drawn:
-    """A log, how it lies in files, and how it is gone through."""
+    """A random log, its division into files, and how it is read."""
 
     table: pa.Table
-    episode: list[int]  # [rows] the place of each row's episode
+    episode: list[int]  # [rows] index of each row's episode
     files: list[list[int]]  # rows of each row group, file by file
-    rows: int  # of a piece
-    parts: list[float]  # where it is divided, as shares of the row groups
+    rows: int  # rows of a piece
+    parts: list[float]  # bounds of the parts, as shares of the row groups
 
 
 @st.composite
@@ -58,7 +58,7 @@ def drawn(draw: st.DrawFn) -> Drawn:
 
 
 def groups_of(rows: int, rng: random.Random) -> list[int]:
-    """Row groups of one file: empty ones among them, or one for all."""
+    """Return the sizes of the row groups of one file: one for all, or several, some of them empty."""
     if rng.random() < 0.3:
         return [rows]
     sizes = []
@@ -104,7 +104,7 @@ def log_of(kind: str, rng: random.Random) -> tuple[pa.Table, list[int]]:
 def nested(
     kind: str, columns: dict[str, list[Any]], place: list[int], rng: random.Random
 ) -> tuple[pa.Table, list[int]]:
-    """A row for each episode or, if it has an id, for a part of one."""
+    """Return a table with a row for each episode or, if it has an id, for a part of one."""
     begins = [
         i
         for i in range(len(place))
@@ -133,7 +133,7 @@ def written(log: Drawn) -> Iterator[Dataset]:
 
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """From now on every Parquet log is too large, and pieces have about so many rows."""
+    """Return a function that makes every Parquet log too large, with pieces of about `rows` rows."""
     return read_in_pieces(monkeypatch)
 
 
@@ -142,7 +142,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 @SCRIPTED
 @given(drawn())
-def test_pieces_are_whole_episodes_in_order_and_every_one_is_in_one_part(log: Drawn) -> None:
+def test_pieces_contain_every_episode_once_whole_and_in_order(log: Drawn) -> None:
     with written(log) as dataset:
         pieces = Pieces.of(dataset, ReadOptions(), log.rows)
         edges = sorted({0, len(dataset.units), *(int(share * len(dataset.units)) for share in log.parts)})
@@ -165,16 +165,28 @@ def test_pieces_are_whole_episodes_in_order_and_every_one_is_in_one_part(log: Dr
 
 @SCRIPTED
 @given(drawn(), st.integers(1, 3))
-def test_a_log_in_pieces_is_the_log(log: Drawn, threads: int) -> None:
+def test_read_stored_equals_reading_at_once_on_random_logs(log: Drawn, threads: int) -> None:
     with written(log) as dataset, pytest.MonkeyPatch.context() as patch:
         patch.setattr(MemoryBudget, "rows", log.rows)
         assert_same(dataset, ReadOptions(), threads)
 
 
+def test_read_stored_reads_lists_of_steps_where_the_first_rows_have_length_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists of length 1 beside an episode id could also be values of single decisions."""
+    monkeypatch.setattr(MemoryBudget, "rows", 1)
+    lists = {"o": [["a"], ["b"], ["a", "b"]], "action": [[1], [1], [1, 2]], "reward": [[0], [1], [0, 1]]}
+    lists["episode"] = [1, 2, 3]  # type: ignore[assignment]
+    dataset = Dataset.of(write_files(tmp_path, pa.table(lists), [[1], [1, 1]]))
+    assert dataset is not None
+    assert_same(dataset, ReadOptions())
+
+
 def assert_same(dataset: Dataset, how: ReadOptions, threads: int = 2) -> None:
-    """What is read in pieces is what is read at once."""
+    """Check that reading in pieces gives the same as reading at once."""
     whole, report = read_as(dataset.name, how)
-    stored, told = read_stored(dataset, how, MemoryBudget(1 << 40, threads))
+    stored, in_pieces = read_stored(dataset, how, MemoryBudget(1 << 40, threads))
     assert stored.alphabet == whole.alphabet
     assert stored.declared == whole.declared
     assert (stored.horizon, stored.n, stored.total) == (whole.horizon, whole.n, whole.total)
@@ -184,13 +196,13 @@ def assert_same(dataset: Dataset, how: ReadOptions, threads: int = 2) -> None:
     np.testing.assert_array_equal(np.concatenate([block.word for block in blocks], axis=1), whole.word)
     if whole.weight is not None:
         np.testing.assert_array_equal(np.concatenate([block.weight for block in blocks]), whole.weight)
-    assert told.encoder == report.encoder
-    assert told.notes == report.notes
+    assert in_pieces.encoder == report.encoder
+    assert in_pieces.notes == report.notes
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder `maze`, a log in three files: who recalls the first sight is paid at the end."""
+    """Return the folder of `maze`, a log in three files in which memory of the first observation is rewarded."""
     return make_logs(tmp_path_factory)
 
 
@@ -217,9 +229,7 @@ def how_to(columns: str, bins: Any = None, **options: Any) -> ReadOptions:
 
 
 @pytest.mark.parametrize("name", READING)
-def test_what_is_said_about_a_log_holds_for_all_its_pieces(
-    here: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_read_stored_applies_all_options_to_every_piece(here: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(MemoryBudget, "rows", 30)
     dataset = Dataset.of("maze")
     assert dataset is not None
@@ -227,7 +237,7 @@ def test_what_is_said_about_a_log_holds_for_all_its_pieces(
 
 
 def refusals(source: str, how: ReadOptions, rows: int) -> tuple[str, str]:
-    """What is said about a log that is read at once, and in pieces."""
+    """Return the errors about a log that is read at once, and in pieces."""
     dataset, found = Dataset.of(source), []
     assert dataset is not None
     with pytest.MonkeyPatch.context() as patch:
@@ -240,7 +250,7 @@ def refusals(source: str, how: ReadOptions, rows: int) -> tuple[str, str]:
 
 
 def changed(here: Path, row: int, **values: Any) -> None:
-    """The log `maze`, a row of which is another."""
+    """Change one row of the log `maze`."""
     for file in Dataset.of("maze").files:  # type: ignore[union-attr]
         rows = pq.read_table(file).to_pylist()
         if 0 <= row < len(rows):
@@ -266,7 +276,9 @@ def changed(here: Path, row: int, **values: Any) -> None:
     ],
     ids=str,
 )
-def test_a_complaint_names_the_same_file_and_row(here: Path, row: int, values: dict[str, Any]) -> None:
+def test_read_stored_names_the_same_file_and_row_as_reading_at_once(
+    here: Path, row: int, values: dict[str, Any]
+) -> None:
     changed(here, row, **values)
     how = how_to(f"{SEEN},weight=count,truncated=timeout", drop_truncated=True)
     at_once, in_pieces = refusals("maze", how, 50)
@@ -275,18 +287,20 @@ def test_a_complaint_names_the_same_file_and_row(here: Path, row: int, values: d
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "complaint"),
     [
         ({"columns": f"{SEEN},truncated=timeout"}, "29 of 400 episodes are truncated"),
-        ({"columns": f"{SEEN},reward=paid"}, "there is no column 'paid'"),
-        ({"columns": TWO, "bins": {"seen": 3}}, "only numbers can be binned"),
-        ({"columns": TWO, "bins": {"wind": 3}}, "--bin wind is for"),
+        ({"columns": f"{SEEN},reward=paid"}, "there is no column 'paid' (reward)"),
+        ({"columns": TWO, "bins": {"seen": 3}}, "Only numbers can be binned"),
+        ({"columns": TWO, "bins": {"wind": 3}}, "bins: 'wind' is not an observation"),
     ],
 )
-def test_complaints_about_the_whole_log_are_the_same(here: Path, options: dict[str, Any], told: str) -> None:
+def test_read_stored_raises_the_same_errors_about_the_whole_log(
+    here: Path, options: dict[str, Any], complaint: str
+) -> None:
     at_once, in_pieces = refusals("maze", how_to(**options), 50)
     assert at_once == in_pieces
-    assert told in at_once
+    assert complaint in at_once
 
 
 def renumbered(here: Path, new: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -294,60 +308,62 @@ def renumbered(here: Path, new: Callable[[dict[str, Any]], dict[str, Any]]) -> N
         pq.write_table(pa.Table.from_pylist([row | new(row) for row in pq.read_table(file).to_pylist()]), file)
 
 
-def test_values_of_one_piece_may_be_too_many(here: Path) -> None:
+def test_read_stored_refuses_too_many_values_within_one_piece(here: Path) -> None:
     at_once, in_pieces = refusals("maze", how_to(TWO, max_values=30), 50)
     assert re.sub("at least [0-9]+", "984", in_pieces) == at_once
 
 
-def test_a_log_of_which_nothing_is_left_says_what_there_was(here: Path) -> None:
+def test_read_stored_advises_a_horizon_when_no_episode_is_left(here: Path) -> None:
     renumbered(here, lambda row: {"timeout": row["step"] == (2 if (row["episode"] + 100) // 3 % 7 else 1)})
     how = how_to(f"{SEEN},truncated=timeout", drop_truncated=True, horizon=5)
     at_once, in_pieces = refusals("maze", how, 4)
     assert at_once == in_pieces
-    assert "say --horizon 3" in at_once
+    assert "Use horizon=3" in at_once
 
 
 @pytest.mark.parametrize("later", [True, False])
-def test_steps_are_counted_in_one_way(here: Path, later: bool) -> None:
+def test_read_stored_refuses_episodes_that_count_steps_differently(here: Path, later: bool) -> None:
     renumbered(here, lambda row: {"step": row["step"] + ((row["episode"] > 500) == later)})
     at_once, in_pieces = refusals("maze", how_to(SEEN), 50)
-    assert at_once == in_pieces or not later  # else the first piece that has both is complained of
+    assert at_once == in_pieces or not later  # otherwise the error is about the first piece that has both
     assert "begins with step 1, not 0" in in_pieces
 
 
-def test_of_a_damaged_file_the_column_is_named(here: Path) -> None:
-    """As when it is read at once."""
+def test_read_stored_names_the_damaged_column(here: Path) -> None:
+    """The error is the same as when the log is read at once."""
     file = next(Path("maze").rglob("*.parquet"))
     where = pq.read_metadata(file).row_group(0).column(4)
     damaged = bytearray(file.read_bytes())
     begin = where.dictionary_page_offset or where.data_page_offset
     damaged[begin : begin + where.total_compressed_size] = bytes(where.total_compressed_size)
     file.write_bytes(damaged)
-    for told in refusals("maze", how_to(SEEN), 50):
-        assert f"{file}: column {where.path_in_schema!r} cannot be read" in told
+    for complaint in refusals("maze", how_to(SEEN), 50):
+        assert f"{file}, column {where.path_in_schema!r}: it cannot be read" in complaint
 
 
 @pytest.mark.parametrize("new", [lambda i: i % 300, lambda i: f"ß{i % 300}", lambda i: float(i % 300)])
-def test_scattered_episodes_are_refused(here: Path, new: Callable[[int], Any]) -> None:
+def test_read_stored_refuses_episodes_whose_rows_are_not_contiguous(here: Path, new: Callable[[int], Any]) -> None:
     renumbered(here, lambda row: {"episode": new(row["episode"])})
     dataset = Dataset.of("maze")
     assert dataset is not None
-    with pytest.raises(LogError, match="the rows of an episode do not lie together"):
+    with pytest.raises(LogError, match="the rows of an episode are not contiguous"):
         read_stored(dataset, how_to(SEEN), MemoryBudget(1 << 40))
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "complaint"),
     [
-        ({"columns": SEEN, "bins": {"reward": 3}}, "bins are worked out in memory"),
-        ({"columns": f"{SEEN},episode=who.id"}, "the episode ids lie within"),
+        ({"columns": SEEN, "bins": {"reward": 3}}, "the bins of 'reward' are computed in memory"),
+        ({"columns": f"{SEEN},episode=who.id"}, "the episode ids are within"),
     ],
 )
-def test_what_needs_the_whole_log_is_refused(here: Path, options: dict[str, Any], told: str) -> None:
+def test_read_stored_refuses_options_that_need_the_whole_log(
+    here: Path, options: dict[str, Any], complaint: str
+) -> None:
     renumbered(here, lambda row: {"who": {"id": row["episode"]}})
     dataset = Dataset.of("maze")
     assert dataset is not None
-    with pytest.raises(SufficeError, match=told):
+    with pytest.raises(SufficeError, match=complaint):
         read_stored(dataset, how_to(**options), MemoryBudget(1 << 40))
 
 
@@ -371,19 +387,21 @@ LEARNING = (
 
 
 @pytest.mark.parametrize("options", LEARNING)
-def test_the_model_is_the_same_to_the_byte(here: Path, in_pieces: Callable[[int], None], options: str) -> None:
+def test_learn_in_pieces_gives_the_same_model_bytes(here: Path, in_pieces: Callable[[int], None], options: str) -> None:
     given = [*options.split(), *(() if "observations" in options else ("--observations", "seen"))]
-    code, told, complaint = suffice("learn", "maze", "-o", "whole.model", *given)
+    code, out, complaint = suffice("learn", "maze", "-o", "whole.model", *given)
     assert code == 0, complaint
     in_pieces(120)
     code, again, complaint = suffice("learn", "maze/*.parquet", "-o", "pieces.model", "--threads", "3", *given)
     assert code == 0, complaint
     assert Path("pieces.model").read_bytes() == Path("whole.model").read_bytes()
-    untimed = [re.sub(r" in \d.* s$", "", text, flags=re.M).replace("pieces", "whole") for text in (told, again)]
+    untimed = [re.sub(r" in \d.* s$", "", text, flags=re.M).replace("pieces", "whole") for text in (out, again)]
     assert untimed[0].replace("maze", "") == untimed[1].replace("'maze/*.parquet'", "")
 
 
-def test_order_matters_only_to_what_is_chosen_by_place(here: Path, in_pieces: Callable[[int], None]) -> None:
+def test_learn_in_pieces_refuses_unsorted_ids_only_where_order_matters(
+    here: Path, in_pieces: Callable[[int], None]
+) -> None:
     renumbered(here, lambda row: {"episode": (row["episode"] * 7919) % 10007})
     given = ("maze", "--observations", "seen", "-o")
     assert suffice("learn", *given, "whole.model")[0] == 0
@@ -396,17 +414,17 @@ def test_order_matters_only_to_what_is_chosen_by_place(here: Path, in_pieces: Ca
         assert "episode ids do not grow" in complaint
 
 
-def test_a_pattern_may_name_one_file(here: Path) -> None:
+def test_learn_accepts_a_pattern_for_one_file(here: Path) -> None:
     given = ("--observations", "seen", "--horizon", "1", "-o")
     assert suffice("learn", "maze/part-0.parquet", *given, "one.model")[0] == 0
     assert suffice("learn", "maze/*-0.*", *given, "same.model")[0] == 0
     assert Path("one.model").read_bytes() == Path("same.model").read_bytes()
 
 
-def test_weights_are_not_divided(here: Path, in_pieces: Callable[[int], None]) -> None:
+def test_learn_in_pieces_refuses_to_hold_out_weighted_episodes(here: Path, in_pieces: Callable[[int], None]) -> None:
     renumbered(here, lambda row: {"count": 1})
     in_pieces(120)
     given = ("--observations", "seen", "--weight-column", "count")
     code, _, complaint = suffice("learn", "maze", "-o", "no.model", *given, "--hold-out", "0.2")
     assert code == 2
-    assert "episodes with weights are divided in memory only" in complaint
+    assert "episodes with weights are divided only in memory" in complaint

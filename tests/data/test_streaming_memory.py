@@ -1,4 +1,4 @@
-"""Logs larger than memory: limits on memory are kept."""
+"""Logs larger than memory: reading and learning keep within the memory limit."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from support.logs_in_pieces import make_logs, read_in_pieces, suffice
 
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """From now on every Parquet log is too large, and pieces have about so many rows."""
+    """Return a function that makes every Parquet log too large, with pieces of about `rows` rows."""
     return read_in_pieces(monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder `maze`, a log in three files: who recalls the first sight is paid at the end."""
+    """Return the folder of `maze`, a log in three files in which memory of the first observation is rewarded."""
     return make_logs(tmp_path_factory)
 
 
@@ -46,7 +46,7 @@ LIMIT = 600  # MB
 
 
 def write_many(path: Path, episodes: int) -> None:
-    """Five decisions each; the first sight says what pays at the end."""
+    """Write episodes of five decisions, in which the last reward depends on the first observation."""
     rng, chunk = np.random.default_rng(0), 200_000
     with pq.ParquetWriter(path, pa.table(few_steps(0, 1, rng)).schema) as writer:
         for begin in range(0, episodes, chunk):
@@ -67,7 +67,7 @@ def few_steps(begin: int, n: int, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def learn_within(limit: int | None, log: Path, output: str, memory: str) -> subprocess.CompletedProcess[str]:
-    """In a process that cannot take more than so many MB; allocators that reserve more than they use are not asked."""
+    """Learn in a process limited to `limit` MB, without allocators that reserve more than they use."""
 
     def confine() -> None:
         if limit is not None:
@@ -82,7 +82,7 @@ def learn_within(limit: int | None, log: Path, output: str, memory: str) -> subp
 
 def assert_kept_within(folder: Path, episodes: int) -> None:
     log = folder / "log.parquet"
-    write_many(folder / "few.parquet", 40_000)  # to compile, which is no part of the limit
+    write_many(folder / "few.parquet", 40_000)  # compiles the kernels, which the limit does not include
     learn_within(None, folder / "few.parquet", str(folder / "few.model"), "410MB")
     write_many(log, episodes)
     kept = learn_within(LIMIT, log, str(folder / "kept.model"), f"{LIMIT}MB")
@@ -97,8 +97,8 @@ def assert_kept_within(folder: Path, episodes: int) -> None:
     assert (folder / "kept.model").read_bytes() == (folder / "whole.model").read_bytes()
 
 
-def test_no_more_of_a_file_is_held_than_a_piece(tmp_path: Path) -> None:
-    rows = np.random.default_rng(0).integers(0, 1 << 62, (20, 100_000))  # which cannot be packed
+def test_batches_hold_no_more_of_a_file_than_a_piece(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).integers(0, 1 << 62, (20, 100_000))  # random numbers cannot be compressed
     with pq.ParquetWriter(tmp_path / "log.parquet", pa.schema({"noise": pa.int64()})) as writer:
         for group in rows:
             writer.write_table(pa.table({"noise": group}))
@@ -109,32 +109,34 @@ def test_no_more_of_a_file_is_held_than_a_piece(tmp_path: Path) -> None:
     assert len(held) >= 200 and max(held) - before < rows.nbytes / 4
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process cannot be confined")
-def test_a_limit_is_kept_where_more_cannot_be_had(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="memory of a process cannot be limited on this platform")
+def test_learn_keeps_the_memory_limit_in_a_confined_process(tmp_path: Path) -> None:
     assert_kept_within(tmp_path, 2_000_000)
 
 
 @pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process cannot be confined")
-def test_a_limit_is_kept_by_logs_many_times_as_large(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="memory of a process cannot be limited on this platform")
+def test_learn_keeps_the_memory_limit_for_much_larger_logs(tmp_path: Path) -> None:
     assert_kept_within(tmp_path, 20_000_000)
 
 
-def test_a_limit_that_nothing_fits_into_is_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learn_refuses_a_memory_limit_below_the_smallest_pieces(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)
     code, _, complaint = suffice("learn", "maze", "-o", "no.model", "--observations", "seen", "--memory", "100MB")
     assert (code, complaint.count("\n")) == (2, 1)
     assert complaint.startswith("suffice: --memory 100MB is too little for this log")
-    assert complaint.endswith("give at least 410MB, and 4 bytes more for each episode\n"), "how many is not known yet"
+    assert complaint.endswith("Use at least 410MB, and 4 bytes more for each episode.\n"), (
+        "their number is not known yet"
+    )
     least = re.findall(r"at least (\d+MB)", complaint)
     assert suffice("learn", "maze", "-o", "a.model", "--observations", "seen", "--memory", *least)[0] == 0
 
 
-def test_small_logs_are_read_at_once_whatever_the_limit(here: Path) -> None:
+def test_learn_reads_small_logs_at_once_for_any_limit(here: Path) -> None:
     assert suffice("learn", "maze", "-o", "a.model", "--observations", "seen", "--memory", "1MB")[0] == 0
 
 
-def test_what_is_mostly_padding_is_read_in_pieces(tmp_path: Path) -> None:
+def test_read_source_reads_mostly_padded_logs_in_pieces(tmp_path: Path) -> None:
     log = {"episode": [0] * 1000 + [*range(1, 100_000)], "step": [*range(1000)] + [0] * 99_999}
     rows = len(log["episode"])
     log |= {"seen": [0] * rows, "action": [0] * rows, "reward": [0] * rows}
@@ -146,14 +148,14 @@ def test_what_is_mostly_padding_is_read_in_pieces(tmp_path: Path) -> None:
     assert isinstance(found, StoredLog) and (found.n, found.horizon) == (100_000, 1000)
 
 
-def test_pieces_grow_with_the_memory_there_is() -> None:
+def test_memory_budget_allows_larger_pieces_with_more_memory() -> None:
     rooms = [MemoryBudget(memory * 10**6, 2) for memory in (450, 600, 1000, 4000)]
     assert sorted({room.rows for room in rooms}) == [room.rows for room in rooms]
     assert MemoryBudget(450 * 10**6, 64).workers() < MemoryBudget(4 * 10**9, 64).workers() <= 64
 
 
 @pytest.mark.parametrize("family", ["conjunctions", "2,1,1", "adaptive"])
-def test_episodes_prepared_slice_by_slice_count_the_same(
+def test_learn_counts_the_same_when_episodes_are_prepared_in_slices(
     here: Path, in_pieces: Callable[[int], None], monkeypatch: pytest.MonkeyPatch, family: str
 ) -> None:
     given = ("maze", "--observations", "seen", "--family", family, "-o")
@@ -165,10 +167,10 @@ def test_episodes_prepared_slice_by_slice_count_the_same(
     assert Path("pieces.model").read_bytes() == Path("whole.model").read_bytes()
 
 
-def test_text_ids_are_known_again_whatever_their_neighbours_are() -> None:
-    """An episode torn in two is found out by its id, in pieces with longer and with shorter ids."""
+def test_extent_finds_repeated_text_ids_of_any_length() -> None:
+    """A divided episode is found by its id, in pieces with longer and with shorter ids."""
     long = pa.array(["b", "a rather long id"])
     assert _marks(pa.array(["b", "a"]))[0] == _marks(long)[0] and len(set(_marks(long).tolist())) == 2
     parts = [Extent(2, 1, ids[0].as_py(), ids[-1].as_py(), False, _marks(ids)) for ids in (long, long[::-1])]
-    with pytest.raises(LogError, match="do not lie together"):
+    with pytest.raises(LogError, match="are not contiguous"):
         Extent.combine(parts, "log")

@@ -332,7 +332,7 @@ def test_two_values_of_one_name_are_refused() -> None:
             return {"a.0": 0, "a": np.array([1, 1])}
 
     told = refused(lambda: record(Clash(), 1), LogError)
-    assert "['a.0'] and ['a'][0] would both be the column 'a.0'; rename one" in told
+    assert "['a.0'] and ['a'][0] would both be the column 'a.0'. Rename one." in told
 
 
 # Steps as columns

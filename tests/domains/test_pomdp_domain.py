@@ -121,7 +121,7 @@ def test_a_domain_of_a_file(tmp_path: Path) -> None:
     assert episodes.horizon == 6 and episodes.total == 50
     for kind in ("parquet", "csv"):
         write_log(episodes, tmp_path / f"log.{kind}")
-        assert read_log(tmp_path / f"log.{kind}")[0].digest() == episodes.digest()
+        assert read_log(tmp_path / f"log.{kind}").digest() == episodes.digest()
     with pytest.raises(SufficeError, match="a horizon of 0"):
         domain.model(0)
     with pytest.raises(SufficeError, match=r"some.POMDP: the action 'pad' stands for padding in logs; rename it"):

@@ -103,7 +103,7 @@ def test_a_log_of_every_domain_can_be_read_again(name: str, tmp_path: Path) -> N
     episodes = run(domain, 200, horizon)
     for kind in ("csv", "parquet"):
         write_log(episodes, tmp_path / f"log.{kind}")
-        read, _ = read_log(tmp_path / f"log.{kind}", horizon=horizon)
+        read = read_log(tmp_path / f"log.{kind}", horizon=horizon)
         assert [steps(read, i) for i in range(200)] == [steps(episodes, i) for i in range(200)]
 
 

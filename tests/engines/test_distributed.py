@@ -169,7 +169,7 @@ def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
     for name, changed in (("mixed", mixed), ("torn", torn)):
         (tmp_path / name).mkdir()
         write_files(changed, tmp_path / name, half, 1)
-        with pytest.raises(suffice.LogError, match="do not lie together"):
+        with pytest.raises(suffice.LogError, match="are not contiguous"):
             suffice.learn(tmp_path / name, engine=Here.of(2))
 
 
@@ -253,7 +253,7 @@ def test_parts_are_even(uneven: Path) -> None:
 
 @pytest.mark.parametrize("data", ["several", "csv", "episodes"])
 def test_what_workers_cannot_read_is_refused(data: str, log: Path, tmp_path: Path) -> None:
-    whole = suffice.read_log(log)[0]
+    whole = suffice.read_log(log)
     suffice.write_log(whole, tmp_path / "log.csv")
     chosen: dict[str, Any] = {"several": [log, tmp_path / "log.csv"], "csv": tmp_path / "log.csv", "episodes": whole}
     with pytest.raises(suffice.SettingsError, match="Parquet"):

@@ -202,7 +202,7 @@ def test_complaints_of_workers(tmp_path: Path) -> None:
 
 def test_the_command_line(tmp_path: Path) -> None:
     """A cluster of its own, and nothing but JSON is printed."""
-    suffice.write_log(suffice.read_log(scattered_log(tmp_path / "log"))[0], tmp_path / "log.parquet")
+    suffice.write_log(suffice.read_log(scattered_log(tmp_path / "log")), tmp_path / "log.parquet")
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     command = [sys.executable, "-m", "suffice", "learn", str(tmp_path / "log.parquet"), "-o", str(tmp_path / "a.model")]
     ran = subprocess.run(

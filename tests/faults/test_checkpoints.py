@@ -235,7 +235,7 @@ class Tried:
 
 @pytest.fixture(scope="module")
 def tried(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Tried]:
-    episodes = product.read_log(log)[0]
+    episodes = product.read_log(log)
     adaptive = product.Settings(product.AdaptiveLanguages())
     chosen: dict[tuple[str, ...], dict[str, Any]] = {
         LAYERS: {},

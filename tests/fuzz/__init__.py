@@ -1,1 +1,1 @@
-"""Files from anywhere: whatever is in them, they are read and can be used, or are refused in one line."""
+"""Fuzzing of files from untrusted sources: each is read and can be used, or is refused in one line."""

@@ -1,7 +1,7 @@
-"""Fuzz in a process of its own, which may take little memory: `python -m fuzz.running made|grown …`.
+"""Fuzzing in a separate process with limited memory: `python -m fuzz.running made|grown …`.
 
-*Made* inputs come from hypothesis, always the same. *Grown* ones come from Atheris, which goes on from those that reach
-new lines of ours; it ends by leaving the process.
+*Made* inputs come from Hypothesis and are always the same. *Grown* inputs come from Atheris, which mutates those that
+reach new lines of our code; it exits the process at the end.
 """
 
 from __future__ import annotations
@@ -17,46 +17,46 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-FOUND = Path(__file__).parent / "found"  # what went wrong once, by the kind of file
-ROOM = 1 << 30  # bytes beyond what the process has when it begins
+FOUND = Path(__file__).parent / "found"  # inputs that failed once, by kind of file
+ROOM = 1 << 30  # bytes beyond the memory of the process at the start
 PATIENCE = 30  # seconds for one input
 
 
 def keep_within(room: int) -> None:
-    """Allocations beyond fail, so that whoever asks for too much is found out."""
+    """Limit the memory of the process, so that larger allocations fail."""
     status = Path("/proc/self/status").read_text()
     data = 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData"))
     resource.setrlimit(resource.RLIMIT_DATA, (data + room, data + room))
 
 
 def trust_check_sums() -> None:
-    """Else hardly any changed archive would get past them."""
+    """Disable check sums of archives, which would refuse almost every changed one."""
     zipfile.ZipExtFile._update_crc = lambda *_: None  # type: ignore[attr-defined]
 
 
 def made(examples: int, last: Path, names: list[str]) -> None:
-    """Say of each kind of file, as a line of JSON, how many inputs there were, and what fault was found first."""
+    """Print for each kind of file, as a line of JSON, the number of inputs and the first failure."""
     from fuzz.spoiling import inputs
     from fuzz.targets import TARGETS
 
     trust_check_sums()
     strategies = {name: inputs(name) for name in names}
     for name in names:
-        assert all(map(TARGETS[name], TARGETS[name].seeds())), f"{name}: what is in order is refused"
+        assert all(map(TARGETS[name], TARGETS[name].seeds())), f"{name}: a valid file is refused"
         for file in sorted(FOUND.glob(f"{name}-*")):
             last.write_bytes(file.read_bytes())
             TARGETS[name](file.read_bytes())
     keep_within(ROOM)
     signal.signal(signal.SIGALRM, _give_up)
     for name in names:
-        told = _try_all(TARGETS[name], strategies[name], examples // TARGETS[name].cost, last)
-        print(json.dumps({"target": name} | told), flush=True)
+        found = _try_all(TARGETS[name], strategies[name], examples // TARGETS[name].cost, last)
+        print(json.dumps({"target": name} | found), flush=True)
 
 
 def _try_all(target: Callable[[bytes], bool], inputs: Any, examples: int, last: Path) -> dict[str, Any]:
     from hypothesis import HealthCheck, Phase, given, settings
 
-    told: dict[str, Any] = {"inputs": 0, "taken": 0, "fault": ""}
+    found: dict[str, Any] = {"inputs": 0, "accepted": 0, "failure": ""}
 
     @settings(
         max_examples=examples,
@@ -69,17 +69,17 @@ def _try_all(target: Callable[[bytes], bool], inputs: Any, examples: int, last: 
     @given(data=inputs)
     def check(data: bytes) -> None:
         last.write_bytes(data)
-        told["inputs"] += 1
+        found["inputs"] += 1
         signal.alarm(PATIENCE)
-        told["taken"] += target(data)
+        found["accepted"] += target(data)
         signal.alarm(0)
 
     try:
         check()
     except BaseException as error:
         signal.alarm(0)
-        told["fault"] = f"{last.read_bytes()[:2000]!r}\n{''.join(traceback.format_exception(error))[-4000:]}"
-    return told
+        found["failure"] = f"{last.read_bytes()[:2000]!r}\n{''.join(traceback.format_exception(error))[-4000:]}"
+    return found
 
 
 def _give_up(*_: object) -> None:
@@ -87,13 +87,13 @@ def _give_up(*_: object) -> None:
 
 
 def grown(seconds: int, folder: Path, name: str) -> None:
-    """For so long; what fails is left in the folder."""
+    """Fuzz one kind of file for this many seconds; failing inputs stay in the folder."""
     import atheris
 
     spec = find_spec("suffice")
     assert spec is not None and spec.origin is not None
     kernels = [f"suffice.kernels.{file.stem}" for file in (Path(spec.origin).parent / "kernels").glob("*.py")]
-    with atheris.instrument_imports(include=["suffice"], exclude=kernels):  # those are for numba to compile
+    with atheris.instrument_imports(include=["suffice"], exclude=kernels):  # compiled by numba
         from fuzz.targets import TARGETS
 
     trust_check_sums()
@@ -109,10 +109,10 @@ def grown(seconds: int, folder: Path, name: str) -> None:
         "rss_limit_mb": 4096,
         "max_len": 1 << 17,
         "dict": folder / "words",
-        "artifact_prefix": f"{folder}/fault-",
+        "artifact_prefix": f"{folder}/failure-",
     }
-    told = [f"-{option}={value}" for option, value in options.items()]
-    atheris.Setup([sys.argv[0], *told, str(corpus)], lambda data: target(data) and None)
+    arguments = [f"-{option}={value}" for option, value in options.items()]
+    atheris.Setup([sys.argv[0], *arguments, str(corpus)], lambda data: target(data) and None)
     atheris.Fuzz()
 
 

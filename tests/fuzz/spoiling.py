@@ -1,4 +1,4 @@
-"""Inputs: files that were in order, bytes of them changed, and files made up from parts that are each in order."""
+"""Inputs for fuzzing: valid files with changed bytes, and files composed of parts that are valid by themselves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fuzz.targets import TARGETS, WORDS, Target
 
 Edit = tuple[str, int, int, bytes]
 
-TEXT = st.text(st.characters(), max_size=6)  # control characters, surrogates and all
+TEXT = st.text(st.characters(), max_size=6)  # includes control characters and surrogates
 PRINTABLE = st.text(st.characters(codec="utf-8"), max_size=6)
 ODD_NUMBERS = st.sampled_from([0, 1, -1, 2**31, 2**53, 2**63 - 1, -(2**63), 0.5, -0.0, 1e308, 5e-324])
 ODD_JSON = st.recursive(
@@ -29,7 +29,7 @@ ODD = ODD_JSON | st.lists(st.sampled_from(["", "x", "-1", "nan", "99999999999999
 
 
 def inputs(name: str) -> st.SearchStrategy[bytes]:
-    """For one kind of file."""
+    """Return the inputs for one kind of file."""
     spoiled = _spoiled(TARGETS[name])
     if name in ("model", "checkpoint"):
         return spoiled | st.builds(
@@ -76,7 +76,7 @@ def _edited(data: bytes, edits: list[Edit]) -> bytes:
 
 
 def _with_other(archive: bytes, which: int, leaf: int, value: Any) -> bytes:
-    """An archive with another value somewhere in its JSON; what stands before it is left alone."""
+    """Return an archive with another value somewhere in its JSON; bytes before the archive are kept."""
     begin = archive.index(b"PK")
     with zipfile.ZipFile(io.BytesIO(archive[begin:])) as whole:
         entries = {name: whole.read(name) for name in whole.namelist()}
@@ -139,7 +139,7 @@ KINDS: dict[pa.DataType, st.SearchStrategy[Any]] = {
 
 @st.composite
 def _columns(draw: st.DrawFn) -> pa.Table:
-    """A few rows, each column of a kind that may not suit it."""
+    """Draw a table of a few rows, whose columns may have unsuitable types."""
     n, columns = draw(st.integers(0, 4)), {}
     for name in draw(st.permutations(["episode", "step", "action", "reward", "o", "weight", "done"]))[
         : draw(st.integers(3, 7))

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each kind of file some that are in order, words to spoil them with, and what is done with one."""
+"""Targets of fuzzing: for each kind of file some valid examples, words to insert, and a function that uses a file."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ TEXTS = (
 )
 BRACKETS = (b"[" * 2000, b'{"a":' * 300, b"[]", b"{}", b"]", b"}", b":")
 WORDS = (b"T:", b"O:", b"R:", b"*", b"uniform", b"identity", b"reset", b"start include:", b"100000", b"#", b"states: 9")
-OBEYED = "\x1b\x07\x08\r\u202e\u2066"  # by terminals
+OBEYED = "\x1b\x07\x08\r\u202e\u2066"  # control characters that terminals interpret
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A kind of file."""
+    """One kind of file to fuzz."""
 
     suffix: str
     seeds: Callable[[], list[bytes]]
     words: tuple[bytes, ...]
     use: Callable[[Path], None]
-    cost: int = 1  # times that an input takes as long as most do
+    cost: int = 1  # time of an input relative to most others
 
     def __call__(self, data: bytes) -> bool:
-        """Whether a file is taken; else it is refused in one line, and either way nothing is written elsewhere."""
+        """Return whether a file is accepted; check that it is otherwise refused in one line, and nothing is written."""
         with TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
             path = Path(folder) / f"a{self.suffix}"
             path.write_bytes(data)
@@ -70,18 +70,18 @@ class Target:
                 refused = ""
             except SufficeError as error:
                 refused = str(error)
-            assert os.listdir(folder) == [path.name] and path.read_bytes() == data, "something was written"
-        assert refused.isprintable() and len(refused) < 5000, f"no line to read: {refused!r:.5000}"
-        assert not any(character in said.getvalue() for character in OBEYED), "the terminal would obey"
+            assert os.listdir(folder) == [path.name] and path.read_bytes() == data, "a file was written"
+        assert refused.isprintable() and len(refused) < 5000, f"not a readable line: {refused!r:.5000}"
+        assert not any(character in said.getvalue() for character in OBEYED), "the output has control characters"
         said.getvalue().encode()
         return not refused
 
 
-# ---------------------------------------------------------------- what is done with a file
+# ---------------------------------------------------------------- use of a file
 
 
 def use_model(path: Path) -> None:
-    """All that a model is for."""
+    """Load a model, and print, export and use it."""
     model = Model.load(path)
     print_table(describe(model, str(path)))
     print_promises(model)
@@ -98,8 +98,9 @@ def use_model(path: Path) -> None:
 
 
 def use_log(path: Path) -> None:
-    """Look into a log, and learn from it if it is as small as it was."""
-    episodes, report = read_log(path)
+    """Read a log, and learn from it if it is small."""
+    episodes = read_log(path)
+    report = episodes.report
     episodes.digest()
     if episodes.n <= 100 and episodes.horizon <= 10:
         print_contents(episodes, report, check_log(episodes))
@@ -107,7 +108,7 @@ def use_log(path: Path) -> None:
 
 
 def use_checkpoint(path: Path) -> None:
-    """Go on with a run of which one file is this one."""
+    """Continue a run with a checkpoint of which one file is replaced by this one."""
     which, data = path.read_bytes()[:1], path.read_bytes()[1:]
     parts = [(stationary, name) for stationary in (False, True) for name in checkpoint(stationary)]
     stationary, changed = parts[(which or b"\0")[0] % len(parts)]
@@ -117,33 +118,33 @@ def use_checkpoint(path: Path) -> None:
         try:
             suffice.learn(episodes(200), stationary=stationary, checkpoint=folder)
         finally:
-            assert all(name.endswith(".checkpoint") for name in os.listdir(folder)), "something else was written"
+            assert all(name.endswith(".checkpoint") for name in os.listdir(folder)), "another file was written"
 
 
 def use_pomdp(path: Path) -> None:
-    """Act in it."""
+    """Read a .POMDP file and simulate it if it is small."""
     domain = PomdpDomain.read(path)
     if len(domain.pomdp.states) <= 50:
         domain.simulate(5, 3, np.random.default_rng(0)).digest()
 
 
 def use_notes(path: Path) -> None:
-    """They are read or not there."""
+    """Load run notes, which may be absent."""
     load_run_notes(str(path).removesuffix(".run.json"))
 
 
-# ---------------------------------------------------------------- files that are in order
+# ---------------------------------------------------------------- valid files
 
 
 @cache
 def episodes(n: int = 12) -> Episodes:
-    """A few."""
+    """Return a few random episodes."""
     rng = np.random.default_rng(4)
     return random_episodes(rng, 3, 2, 2, 2, 2, n, n_features=2, early_end=0.3, weighted=True)
 
 
 def models() -> list[bytes]:
-    """With layers and without."""
+    """Return model files with layers and stationary."""
     with TemporaryDirectory() as folder:
         path, files = Path(folder) / "a.model", []
         for stationary in (False, True):
@@ -153,7 +154,7 @@ def models() -> list[bytes]:
 
 
 def unpacked(path: Path) -> bytes:
-    """An archive whose parts are not packed, so that there is something to spoil."""
+    """Return an archive without compression, so that changed bytes reach its content."""
     plain = io.BytesIO()
     with zipfile.ZipFile(path) as packed, zipfile.ZipFile(plain, "w") as archive:
         for name in packed.namelist():
@@ -163,20 +164,20 @@ def unpacked(path: Path) -> bytes:
 
 @cache
 def checkpoint(stationary: bool) -> dict[str, bytes]:
-    """What a run keeps, by the names of the files."""
+    """Return the checkpoint files of a run by name."""
     with TemporaryDirectory() as folder:
         suffice.learn(episodes(200), stationary=stationary, checkpoint=folder)
         return {file.name: unpacked(file) for file in sorted(Path(folder).iterdir())}
 
 
 def checkpoints() -> list[bytes]:
-    """Each file of a checkpoint, after a byte that says which it is."""
+    """Return each file of a checkpoint, after a byte with its number."""
     kept = [*checkpoint(False).values(), *checkpoint(True).values()]
     return [bytes([i]) + data for i, data in enumerate(kept)]
 
 
 def logs(suffix: str) -> list[bytes]:
-    """Of episodes in our own form."""
+    """Return a log of the episodes in one format."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"a{suffix.removesuffix('.gz')}"
         write_log(episodes(), path)
@@ -214,14 +215,14 @@ R: open-left : left : * : * -100
 
 
 def schemas() -> list[bytes]:
-    """Of the same episodes."""
+    """Return the schema of the same episodes."""
     with TemporaryDirectory() as folder:
         write_schema(episodes().alphabet, Path(folder) / "a.json")
         return [(Path(folder) / "a.json").read_bytes()]
 
 
-def read_it(path: Path) -> None:
-    """A schema."""
+def use_schema(path: Path) -> None:
+    """Read a schema file of an alphabet."""
     read_schema(path)
 
 
@@ -237,6 +238,6 @@ TARGETS = {
     "parquet": Target(".parquet", partial(logs, ".parquet"), BYTES, use_log),
     "arrow": Target(".arrow", partial(logs, ".arrow"), BYTES, use_log),
     "pomdp": Target(".POMDP", lambda: [TIGER], NUMBERS + BYTES + TEXTS + WORDS, use_pomdp),
-    "schema": Target(".json", schemas, NUMBERS + TEXTS + BRACKETS, read_it),
+    "schema": Target(".json", schemas, NUMBERS + TEXTS + BRACKETS, use_schema),
     "notes": Target(".run.json", lambda: [b'{"seconds": 1.5, "bytes": 7}'], NUMBERS + TEXTS + BRACKETS, use_notes),
 }

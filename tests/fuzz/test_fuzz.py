@@ -1,4 +1,4 @@
-"""No file makes a traceback, a hang, more memory than a limit, or another file than the given one."""
+"""No file causes a traceback, a hang, a memory use beyond the limit, or another file to be written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 NAMES = ("model", "checkpoint", "csv", "csv.gz", "jsonl", "json", "parquet", "arrow", "pomdp", "schema", "notes")
 EXAMPLES = 60
-HOURS = float(os.environ.get("SUFFICE_FUZZ_HOURS", "1"))  # of `make test-long`, all kinds of files together
+HOURS = float(os.environ.get("SUFFICE_FUZZ_HOURS", "1"))  # of `make test-long`, for all kinds of files together
 
 
 def run(*arguments: object, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -24,8 +24,8 @@ def run(*arguments: object, timeout: float) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one process found out about all kinds of files."""
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the results of one process for all kinds of files."""
     last = tmp_path_factory.mktemp("fuzz") / "last"
     last.touch()
     ran = run("made", EXAMPLES, last, *NAMES, timeout=300)
@@ -35,17 +35,17 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_files_are_taken_or_refused_in_one_line(told: dict[str, Any], name: str) -> None:
-    assert name in told, f"the process died: {told['end']}"
-    assert not told[name]["fault"], told[name]["fault"]
-    assert told[name]["inputs"] >= EXAMPLES // 4
-    assert told[name]["taken"] < told[name]["inputs"] or name == "notes", "nothing was spoiled"
+def test_every_reader_accepts_a_file_or_refuses_it_in_one_line(results: dict[str, Any], name: str) -> None:
+    assert name in results, f"the process ended: {results['end']}"
+    assert not results[name]["failure"], results[name]["failure"]
+    assert results[name]["inputs"] >= EXAMPLES // 4
+    assert results[name]["accepted"] < results[name]["inputs"] or name == "notes", "no input was invalid"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_an_hour_of_files_finds_no_fault(tmp_path: Path, name: str) -> None:
+def test_every_reader_survives_an_hour_of_fuzzing(tmp_path: Path, name: str) -> None:
     seconds = round(HOURS * 3600 / len(NAMES))
     ran = run("grown", seconds, tmp_path, name, timeout=seconds + 300)
-    faults = {file.name: file.read_bytes()[:2000] for file in tmp_path.glob("fault-*")}
-    assert not faults and ran.returncode == 0, f"{ran.stderr[-5000:]}\n{faults}"
+    failures = {file.name: file.read_bytes()[:2000] for file in tmp_path.glob("failure-*")}
+    assert not failures and ran.returncode == 0, f"{ran.stderr[-5000:]}\n{failures}"

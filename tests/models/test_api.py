@@ -124,9 +124,9 @@ def test_bins_and_columns_are_those_of_the_command_line(here: Path) -> None:
 
 
 def test_episodes_are_learned_from_as_their_file_is(here: Path) -> None:
-    episodes, _ = read_log("old.parquet")
+    episodes = read_log("old.parquet")
     assert saved(suffice.learn(episodes)) == saved(suffice.learn("old.parquet"))
-    cut, _ = read_log("old.parquet", horizon=3)
+    cut = read_log("old.parquet", horizon=3)
     assert suffice.learn(episodes, horizon=3).about.layers == suffice.learn(cut).about.layers
 
 
@@ -141,7 +141,7 @@ def test_progress_is_told_from_nothing_to_all(stationary: Any) -> None:
 
 
 def test_several_logs_are_one(here: Path) -> None:
-    old, new = (read_log(f"{name}.parquet")[0] for name in ("old", "new"))
+    old, new = (read_log(f"{name}.parquet") for name in ("old", "new"))
     joined = Episodes.joined([old, new])
     assert to_values(joined) == to_values(old) + to_values(new)
     write_log(joined, "all.parquet")
@@ -176,9 +176,9 @@ def test_joined_episodes_have_one_alphabet_one_horizon_and_their_weights() -> No
 
 def test_logs_of_other_observations_are_refused(here: Path) -> None:
     Path("other.csv").write_text("episode,step,heat,action,reward\n0,0,1,0,0\n")
-    with pytest.raises(LogError, match="row, column, guard, of another heat"):
+    with pytest.raises(LogError, match="row, column, guard, those of another are heat"):
         suffice.learn(["old.parquet", "other.csv"])
-    with pytest.raises(LogError, match="nothing to learn from"):
+    with pytest.raises(LogError, match="the list of data is empty"):
         suffice.learn([])
 
 
@@ -252,8 +252,8 @@ def test_the_output_may_be_none_of_the_logs(here: Path) -> None:
         ({"plan": False, "split": Split()}, "a split is for a plan"),
         ({"split": Split(), "second_look": True}, "takes no second look"),
         ({"seed": -1}, "from 0 on, not -1"),
-        ({"horizon": 0}, "use 1 or more"),
-        ({"bins": {"row": 4}}, "give 'row' the Bins of the report"),
+        ({"horizon": 0}, "horizon=0 leaves no decision. Use 1 or more"),
+        ({"bins": {"row": 4}}, "'row' cannot be binned now"),
         ({"hold_out": 1.0}, "leaves one side empty"),
     ],
 )
@@ -382,7 +382,7 @@ def test_a_score_is_what_the_plan_brings_elsewhere(here: Path) -> None:
 def test_a_score_by_what_was_learned_from_is_refused(here: Path) -> None:
     """However it is given; it flatters."""
     learner = Learner().fit("old.parquet")
-    for same in ("old.parquet", read_log("old.parquet")[0]):
+    for same in ("old.parquet", read_log("old.parquet")):
         with pytest.raises(SettingsError, match="the very episodes that it learned from"):
             learner.score(same)
     learner.partial_fit("new.parquet")

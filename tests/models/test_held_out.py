@@ -54,7 +54,8 @@ def test_judge_log_refuses_a_log_that_is_cut(tmp_path: Path) -> None:
     """Its content is not that of the model's log any more, so that it would be judged by what it was learned from."""
     suffice.write_log(log(1), tmp_path / "log.csv")
     model = suffice.learn(str(tmp_path / "log.csv"), hold_out=0.25)
-    episodes, report = suffice.read_log(tmp_path / "log.csv", horizon=3)
+    episodes = suffice.read_log(tmp_path / "log.csv", horizon=3)
+    report = episodes.report
     with pytest.raises(suffice.SufficeError, match="at most 3 decisions, where the model plans 4; read it without"):
         judge_log(model, episodes)
     with pytest.raises(suffice.SufficeError, match="cut to 3 decisions, where the model plans 4"):

@@ -278,7 +278,7 @@ def test_what_is_no_finite_number_is_refused_as_in_a_log(seen: Any, kinds: Any) 
     policy = Policy(SMALL, plan_of(SMALL), encoder=Encoder.of_features(("seen",), kinds))
     policy.reset()
     for observation in (seen, (seen,), {"seen": seen}):
-        with pytest.raises(LogError, match=r"^seen is -?(nan|inf), which is not a finite number; replace it$"):
+        with pytest.raises(LogError, match=r"^seen: -?(nan|inf) is not a finite number\. Replace it\.$"):
             policy.act(observation)
     assert policy.state == 0 and policy.steps == 0
 
@@ -305,7 +305,7 @@ def test_vectors_within_an_observation_are_so_many_features() -> None:
         assert policy.state == rdp.run(((None, CUE),))
     for seen in ((0, np.array([1, 1, 0])), (np.array([0, 1]),)):
         policy.reset()
-        with pytest.raises(LogError, match="features where the model reads 3: bit1, bit2, bit3"):
+        with pytest.raises(LogError, match="features, but the model reads 3: bit1, bit2, bit3"):
             policy.act(seen)
 
 
@@ -320,7 +320,7 @@ def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_pa
 @pytest.mark.parametrize("seen", [[1, 2], (1, [2, 3]), np.zeros((9, 9)), {"a": 1, "b": 2}, []], ids=repr)
 def test_a_feature_of_several_values_is_refused(seen: Any) -> None:
     assert not has_features({"seen": seen}, ("seen",))
-    with pytest.raises(LogError, match=r"^seen is .*, not a single value") as caught:
+    with pytest.raises(LogError, match=r"^seen: .* is not a single value") as caught:
         values_of({"seen": seen}, ("seen",))
     assert "\n" not in str(caught.value)
 

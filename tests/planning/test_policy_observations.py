@@ -77,13 +77,13 @@ def test_numbers_are_what_they_are_worth() -> None:
 @pytest.mark.parametrize(
     ("seen", "complaint"),
     [
-        ((0, 1), "2 features where the model reads 3: bit1, bit2, bit3"),
-        ((0, 1, 1, 0), "4 features where the model reads 3"),
-        (7, "1 features where the model reads 3"),
-        ("011", "1 features where the model reads 3"),
-        ((), "0 features where the model reads 3"),
-        ({"bit1": 0, "bit3": 1}, "the observation lacks 'bit2'; the model reads bit1, bit2, bit3"),
-        ({}, "the observation lacks 'bit1'"),
+        ((0, 1), "2 features, but the model reads 3: bit1, bit2, bit3"),
+        ((0, 1, 1, 0), "4 features, but the model reads 3"),
+        (7, "1 features, but the model reads 3"),
+        ("011", "1 features, but the model reads 3"),
+        ((), "0 features, but the model reads 3"),
+        ({"bit1": 0, "bit3": 1}, "observation: 'bit2' is missing. The model reads bit1, bit2, bit3"),
+        ({}, "observation: 'bit1' is missing"),
     ],
 )
 def test_an_observation_of_another_shape_is_refused(seen: Any, complaint: str) -> None:
@@ -103,7 +103,8 @@ def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
     raw = np.round(rng.normal(size=(200, 3)) * 10, 1)
     for e, levels in enumerate(raw):
         rows += [f"{e},{t},{level},{rng.integers(2)},{rng.integers(2)},{t}" for t, level in enumerate(levels)]
-    episodes, report = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
+    episodes = read_log(write(tmp_path, "\n".join(rows) + "\n"), bins={"level": 4})
+    report = episodes.report
     solution = regorl(episodes)
     model = Model.of(solution, episodes, encoder=report.encoder)
     model.save(tmp_path / "a.model")

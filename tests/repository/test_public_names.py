@@ -140,21 +140,23 @@ HEAT = {
 
 
 def test_models_take_bins_and_columns_and_warn() -> None:
-    episodes, report = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
+    episodes = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
+    report = episodes.report
     solution = suffice.regorl(episodes)
-    with pytest.warns(DeprecationWarning, match="give an encoder=") as caught:
+    with pytest.warns(DeprecationWarning, match="Pass encoder=") as caught:
         model = suffice.Model.of(solution, episodes, bins=report.bins, columns=report.columns)
     assert caught[0].filename == __file__
     assert model.about == suffice.Model.of(solution, episodes, encoder=report.encoder).about
-    with pytest.raises(suffice.SettingsError, match="leave out"):
+    with pytest.raises(suffice.SettingsError, match="Leave out bins"):
         suffice.Model.of(solution, episodes, bins=report.bins, encoder=report.encoder)
 
 
 @pytest.mark.parametrize("bins", [[37, 38], suffice.Bins((37, 38))])
 def test_policies_take_bins_and_warn(bins: Any) -> None:
-    episodes, report = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
+    episodes = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
+    report = episodes.report
     solution = suffice.regorl(episodes)
-    with pytest.warns(DeprecationWarning, match="give an encoder=") as caught:
+    with pytest.warns(DeprecationWarning, match="Pass encoder=") as caught:
         policy = suffice.Policy(solution.learned.rdp, solution.plan, bins={"heat": bins})
     assert caught[0].filename == __file__ and policy.bins == report.bins
     policy.reset()
@@ -162,7 +164,7 @@ def test_policies_take_bins_and_warn(bins: Any) -> None:
 
 
 def test_automata_read_other_logs() -> None:
-    episodes, _ = suffice.read_log(HEAT, columns={"action": "drug"})
+    episodes = suffice.read_log(HEAT, columns={"action": "drug"})
     rdp = suffice.adact_h(episodes).rdp
     assert rdp.symbols_in(episodes).tolist() == rdp.symbol_of_letter().tolist()
     letters, actions = rdp.codes_in(episodes)

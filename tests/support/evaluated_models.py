@@ -58,4 +58,4 @@ def expected(model: str, domain: Any = None, horizon: int = 4) -> Evaluation:
 
 
 def log_of(name: str) -> Episodes:
-    return read_log(name)[0]
+    return read_log(name)

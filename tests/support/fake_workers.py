@@ -18,7 +18,8 @@ import suffice
 from suffice.data.loading import Data, refuse_for_workers
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Pieces
-from suffice.data.logs.reading import ReadOptions, ReadReport
+from suffice.data.logs.reading import ReadOptions
+from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
 from suffice.engines.worker import Worker

@@ -1,4 +1,4 @@
-"""Small logs and what the tests do with them."""
+"""Small logs, and helpers that write, convert, decode and refuse them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ Step = tuple[Any, Any, float]
 
 
 def write(folder: Path, text: str | bytes, name: str = "log.csv") -> Path:
+    """Write a file and return its path."""
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
 def write_parquet(folder: Path, **changes: Any) -> Path:
+    """Write a Parquet log of three rows, with some columns replaced."""
     columns = {
         "episode": [0, 0, 1],
         "step": [0, 1, 0],
@@ -47,7 +49,7 @@ def write_parquet(folder: Path, **changes: Any) -> Path:
 
 
 def convert(path: Path, name: str, order: list[int] | None = None) -> Path:
-    """The same rows as Parquet or CSV, perhaps in another order."""
+    """Write the same rows as Parquet or CSV, possibly in another order."""
     table = pacsv.read_csv(path)
     table = table if order is None else table.take(order)
     target = path.with_name(name)
@@ -56,14 +58,14 @@ def convert(path: Path, name: str, order: list[int] | None = None) -> Path:
 
 
 def decode(episodes: Episodes) -> list[list[Step]]:
-    """Every episode as a list of (action, observation, reward)."""
+    """Return every episode as a list of (action, observation, reward), special symbols included."""
     alphabet = episodes.alphabet
     letters = [(alphabet.action(a), alphabet.observation(o), alphabet.rewards[r]) for a, o, r in episodes.letters]
     return [[letters[x] for x in column] for column in episodes.word.T]
 
 
 def refusal(path: Path, *args: Any, **options: Any) -> str:
-    """The complaint about a file, without its folder."""
+    """Return the error about a file, without the name of its folder."""
     with pytest.raises(SufficeError) as caught:
         read_log(path, *args, **options)
     assert "\n" not in str(caught.value)
@@ -85,4 +87,4 @@ SCHEMA = Alphabet(
     ("left", "right", "stay"), ("colour", "size"), (("blue", 1), ("blue", 2.5), ("red", 1), ("red", 2.5)), (-0.5, 1, 2)
 )
 FIRST = "episode,step,o,action,reward\n0,0,1,1,0\n"
-"""A header and one good row: the next row is row 3."""
+"""A header and one valid row, so that the next row is row 3."""

@@ -23,7 +23,7 @@ HUGGING = datasets.Dataset.from_list([*ROWS, *({**row, "episode": row["episode"]
 
 @dataclass
 class Episode:
-    """As d3rlpy has it."""
+    """An episode like those of d3rlpy."""
 
     observations: Any
     actions: Any
@@ -33,4 +33,6 @@ class Episode:
 
 @dataclass
 class Dataset:
+    """A dataset like those of d3rlpy."""
+
     episodes: Any

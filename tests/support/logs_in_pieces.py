@@ -1,4 +1,4 @@
-"""Logs that are read in pieces."""
+"""Helpers for logs that are read in pieces."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from suffice.data.streaming import MemoryBudget
 
 
 def write_files(folder: Path, table: pa.Table, files: Sequence[Sequence[int]]) -> Path:
+    """Write a table to Parquet files with row groups of these sizes."""
     at = 0
     for i, groups in enumerate(files):
         with pq.ParquetWriter(folder / f"part-{i}.parquet", table.schema) as writer:
@@ -28,7 +29,7 @@ def write_files(folder: Path, table: pa.Table, files: Sequence[Sequence[int]]) -
 
 
 def read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """From now on every Parquet log is too large, and pieces have about so many rows."""
+    """Return a function that makes every Parquet log too large, with pieces of about `rows` rows."""
 
     def begin(rows: int) -> None:
         monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)
@@ -37,11 +38,11 @@ def read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return begin
 
 
-# ---------------------------------------------------------------- ways of reading
+# ---------------------------------------------------------------- logs
 
 
 def make_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder `maze`, a log in three files: who recalls the first sight is paid at the end."""
+    """Write the folder `maze`, a log in three files in which memory of the first observation is rewarded."""
     folder, rng = tmp_path_factory.mktemp("logs"), random.Random(1)
     rows = []
     for episode in range(400):
@@ -71,7 +72,7 @@ def make_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def suffice(*args: str) -> tuple[int, str, str]:
-    """The command line: its exit code, and what it says and complains of."""
+    """Run the command line; return its exit code, output and errors."""
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["suffice", *args]
     try:

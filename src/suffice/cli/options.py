@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from suffice.data.encoding.encoder import EncoderRequest
     from suffice.data.episodes import Episodes
     from suffice.data.loading import Reading
-    from suffice.data.logs.reading import ReadOptions, ReadReport
+    from suffice.data.logs.reading import ReadOptions
+    from suffice.data.report import ReadReport
     from suffice.data.streaming import MemoryBudget
     from suffice.domains.finite import FiniteModel
     from suffice.models.model import Model
@@ -274,7 +275,7 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
         return read_together(logs, one, request, horizon)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
-            raise LogError(f"{error}; if these files are one log, name their folder, or quote the pattern") from error
+            raise LogError(f"{error} If these files are one log, name their folder, or quote the pattern.") from error
         raise
 
 

@@ -11,7 +11,7 @@ from suffice.errors import visible
 
 if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
-    from suffice.data.logs.reading import ReadReport
+    from suffice.data.report import ReadReport
     from suffice.models.log_check import LogCheck
     from suffice.models.model import Model
 

@@ -1,4 +1,4 @@
-"""Alphabets: the actions, observations and rewards of a log, numbered in one fixed order.
+"""The alphabet of a log: its actions, observations and rewards, numbered in a fixed order.
 
 Special symbols come first, then numbers by value, then strings by code point; features keep the order of their columns.
 """
@@ -11,25 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import LogError
+from suffice.errors import LogError, parameter
 from suffice.kernels.array_types import Codes, Int64
 
 Value = bool | int | float | str
 
-
 DUMMY, PAD = 0, 1  # action codes; the logged actions follow
-
-
 STOP = 0  # observation code of o_⊥; the logged observations follow
+MAX_LETTERS = 1 << 20  # more distinct steps than this indicate a real-valued column
 
 
 def smallest_uint(size: int) -> np.dtype[np.unsignedinteger]:
-    """The smallest unsigned type that holds the codes 0..size−1."""
+    """Return the smallest unsigned integer type that holds the codes 0..size−1."""
     return np.dtype(np.min_scalar_type(max(size - 1, 0)))
 
 
 def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Distinct values in the alphabet's order: numbers numerically, then strings by code point."""
+    """Return the distinct values in the alphabet's order: numbers by value, then strings by code point."""
     return tuple(sorted({plain(value) for value in values}, key=_order_key))
 
 
@@ -38,12 +36,12 @@ def _order_key(value: Value) -> tuple[bool, float, str]:
 
 
 def plain(value: Value) -> Value:
-    """Integral floats are integers, so that every file format gives the same symbols."""
+    """Convert integral floats to integers, so that every file format gives the same symbols."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def unboxed(value: Any) -> Any:
-    """A number of numpy as Python's own, a narrow float by its shortest decimal: 0.1, not 0.10000000149011612."""
+    """Convert a NumPy scalar to a Python value; float32 by its shortest decimal: 0.1, not 0.10000000149011612."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, np.floating) and value.dtype.itemsize < 8:
@@ -53,11 +51,25 @@ def unboxed(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
-    """What can be seen: actions, whole observations (tuples of features) and rewards, each in order.
+    """The actions, observations and rewards that can occur, each in a fixed order.
 
-    Codes are positions, shifted by the special symbols: action `i` has code `i + 2`, observation `i` code `i + 1`,
-    reward `i` code `i`. Rewards always contain 0, the reward of step 0 and of padding.
+    An observation is a tuple with one value per feature. A code is a position in this order, shifted by the special
+    symbols: action `i` has code `i + 2`, observation `i` has code `i + 1`, reward `i` has code `i`. Rewards always
+    contain 0, the reward of step 0 and of padding.
 
+    Parameters
+    ----------
+    actions
+        The logged actions. They are sorted: numbers by value, then text by code point.
+    features
+        Names of the observation columns, m of them.
+    observations
+        The observations, tuples of m values. They are sorted like the actions, feature by feature.
+    rewards
+        The rewards. They are sorted, and 0 is added.
+
+    Examples
+    --------
     >>> lights = suffice.Alphabet(("stay", "go"), ("light",), (("red",), ("green",)), (1,))
     >>> lights.actions, lights.observations, lights.rewards
     (('go', 'stay'), (('green',), ('red',)), (0.0, 1.0))
@@ -77,17 +89,31 @@ class Alphabet:
         observations = sorted(whole, key=lambda o: [_order_key(value) for value in o])
         object.__setattr__(self, "observations", tuple(observations))
         if "pad" in self.actions:
-            raise LogError("an action cannot be called 'pad', which stands for padding; rename it")
+            raise LogError("an action cannot be called 'pad': the name is reserved for padding. Rename the action.")
         if any(len(o) != len(self.features) for o in self.observations):
             raise LogError(f"every observation needs {len(self.features)} features: {', '.join(self.features)}")
 
     @classmethod
     def union(cls, parts: Sequence[Alphabet]) -> Alphabet:
-        """All that can be seen in several logs of the same features."""
+        """Return the alphabet of several logs together.
+
+        Parameters
+        ----------
+        parts
+            Alphabets with the same features.
+
+        Returns
+        -------
+        Alphabet
+            The alphabet that contains every action, observation and reward of the parts.
+        """
         features = parts[0].features
         if other := [part for part in parts if part.features != features]:
             ours, theirs = (", ".join(names) for names in (features, other[0].features))
-            raise LogError(f"the observations of one log are {ours}, of another {theirs}; name the same for all")
+            raise LogError(
+                f"logs: the observation columns of the first are {ours}, those of another are {theirs}. "
+                f"Name the same columns for all with {parameter('observations')}."
+            )
         actions, observations, rewards = (
             tuple(dict.fromkeys(symbol for part in parts for symbol in getattr(part, kind)))
             for kind in ("actions", "observations", "rewards")
@@ -95,7 +121,20 @@ class Alphabet:
         return cls(actions, features, observations, rewards)
 
     def codes_in(self, other: Alphabet, letters: Codes) -> tuple[Int64, Int64, Int64]:
-        """[X] the codes that the action, observation and reward of each letter [X, 3] have in a larger alphabet."""
+        """Translate letters into the codes of a larger alphabet.
+
+        Parameters
+        ----------
+        other
+            An alphabet that contains every symbol of this one.
+        letters
+            [X, 3] action, observation and reward code of each letter in this alphabet.
+
+        Returns
+        -------
+        tuple of arrays
+            [X] the action codes, observation codes and reward codes of the letters in `other`.
+        """
         actions = {action: code for code, action in enumerate(other.actions, start=PAD + 1)}
         observations = {observation: code for code, observation in enumerate(other.observations, start=STOP + 1)}
         rewards = {reward: code for code, reward in enumerate(other.rewards)}
@@ -109,18 +148,40 @@ class Alphabet:
 
     @property
     def n_actions(self) -> int:
-        """Action codes, the two special ones included."""
+        """Number of action codes, including the two special ones."""
         return len(self.actions) + 2
 
     @property
     def n_observations(self) -> int:
-        """Observation codes, o_⊥ included."""
+        """Number of observation codes, including o_⊥."""
         return len(self.observations) + 1
 
     def action(self, code: int) -> Value | None:
-        """The logged action of a code: null for the dummy, "pad" for padding."""
+        """Return the action that a code stands for.
+
+        Parameters
+        ----------
+        code
+            Action code, from 0 to `n_actions` − 1.
+
+        Returns
+        -------
+        Value or None
+            The logged action; None for the dummy action, "pad" for padding.
+        """
         return None if code == DUMMY else "pad" if code == PAD else self.actions[code - 2]
 
     def observation(self, code: int) -> tuple[Value, ...] | None:
-        """The features of an observation code: null for o_⊥."""
+        """Return the observation that a code stands for.
+
+        Parameters
+        ----------
+        code
+            Observation code, from 0 to `n_observations` − 1.
+
+        Returns
+        -------
+        tuple or None
+            The value of each feature; None for o_⊥.
+        """
         return None if code == STOP else self.observations[code - 1]

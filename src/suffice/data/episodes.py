@@ -1,58 +1,63 @@
-"""The data D: episodes `(a_0 o_0 / r_0) … (a_H o_H / r_H)` as one small integer per step.
+"""Episodes `(a_0 o_0 / r_0) … (a_H o_H / r_H)`, stored as one small integer per step.
 
-A *letter* is a whole step, action, observation and reward together; a *symbol* is its `ao` part, which is all that
-histories and policies may read. Letters and symbols are numbered in the alphabet's order: special symbols first,
-numbers numerically, strings by code point, features in column order. Step 0 has the dummy action and reward 0; the
-observation of an episode's own last step is o_⊥; after an early end the pad letter repeats up to the horizon.
+A *letter* is a whole step: action, observation and reward. A *symbol* is its action–observation part, which is all that
+histories and policies may read. Letters and symbols are numbered in the alphabet's order (`alphabet`). Step 0 has the
+dummy action and reward 0; the observation of an episode's last step is o_⊥; after an early end the pad letter repeats
+up to the horizon. Theory: docs/theory.md, section 1.
 """
 
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.data.alphabet import PAD, STOP, Alphabet, smallest_uint
-from suffice.errors import LogError, SettingsError
+from suffice.data.alphabet import MAX_LETTERS, PAD, STOP, Alphabet, Value, smallest_uint
+from suffice.errors import LogError, SettingsError, parameter
 from suffice.kernels import sums
 from suffice.kernels.array_types import Codes, Int64, Mask
 
-MAX_EPISODES = 1 << 40  # so many are compared exactly (`kernels.tables`); their steps,
-MAX_STEPS = 1 << 52  # padding included, are counted in floats here and there, which hold them exactly
+if TYPE_CHECKING:
+    from suffice.data.report import ReadReport
+
+MAX_EPISODES = 1 << 40  # more cannot be compared exactly (`kernels.tables`)
+MAX_STEPS = 1 << 52  # with padding; more cannot be counted exactly in floats
 MOST_PERMUTED = 10**9  # episodes that numpy draws from
-MAX_LETTERS = 1 << 20  # beyond this a "finite alphabet" means somebody logged a real number
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Outline:
-    """What there is to know of a log but its episodes."""
+    """Everything about a log except its episodes."""
 
     alphabet: Alphabet
     letters: Codes  # [X, 3] action, observation and reward codes of each letter, in lexicographic order
     follows: Mask  # [X] whether a letter occurs in steps 1..H of the whole log, so that a suffix can hold it
-    declared: bool  # the alphabet was declared, not read off the data
+    declared: bool  # the alphabet was declared, not found in the data
     horizon: int  # H: the steps run from 0 to H
-    n: int  # columns; with weights each stands for several episodes
-    total: int  # N, the number of episodes
+    n: int  # stored episodes; with weights, each stands for several
+    total: int  # N, the number of episodes, counted with their weights
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.total:,} of up to {self.horizon} decisions, {self.steps} distinct steps>"
 
     @property
     def steps(self) -> int:
-        """X: how many distinct steps there are."""
+        """X, the number of distinct steps."""
         return len(self.letters)
 
     def symbols(self) -> tuple[Codes, Codes]:
-        """The symbols `ao` in order, [Y, 2], and the symbol of each letter, [X]."""
+        """Return the [Y, 2] symbols in order, and the [X] symbol of each letter."""
         pairs, of_letter = np.unique(self.letters[:, :2], axis=0, return_inverse=True)
         return pairs, of_letter.reshape(-1).astype(smallest_uint(len(pairs)))
 
     def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
-        """Codes A, O, R of what can follow a history: what occurs in steps 1..H, or all that was declared."""
+        """Return the codes A, O, R that can follow a history: those of steps 1..H, or all that were declared."""
         action, observation, reward = (np.unique(column) for column in self.letters[self.follows].T)
         if self.declared:
             action = np.union1d(action, np.arange(2, self.alphabet.n_actions))
@@ -61,7 +66,7 @@ class Outline:
         return action, observation, reward
 
     def digest(self, mixed: NDArray[np.uint64]) -> str:
-        """A hash of the content, given what all episodes add to it."""
+        """Return a hash of the content, given the sum of the hashes of all episodes."""
         h = hashlib.blake2b(digest_size=16)
         h.update(repr((self.alphabet, self.declared, self.horizon, self.total)).encode())
         for array in (self.letters.astype(np.int32), mixed):
@@ -71,14 +76,36 @@ class Outline:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Episodes:
-    """N episodes of H+1 steps, one letter code per step, time-major so that a layer is one contiguous row.
+    """N episodes of H+1 steps each, one letter code per step.
 
+    `len(episodes)` is the number of stored episodes, and `episodes[3]` one of them as a list of `Step`.
+    `episodes[:10]`, `episodes[mask]` and `episodes[indices]` are `Episodes` again, with the same alphabet and horizon.
+
+    Parameters
+    ----------
+    alphabet
+        The actions, observations and rewards.
+    letters
+        [X, 3] action, observation and reward code of each letter, in lexicographic order.
+    word
+        [H+1, N] the letter of each step; time-major, so that a layer is one contiguous row.
+    follows
+        [X] whether a letter occurs in steps 1..H of the whole log, so that a suffix can contain it.
+    weight
+        [N] the number of episodes that each stored one stands for. Default: one each.
+    declared
+        Whether the alphabet was declared, rather than found in the data.
+    report
+        Report on reading the log, with its columns and bins. None if the episodes were not read from a log.
+
+    Examples
+    --------
     >>> episodes
     <Episodes: 300 of up to 5 decisions, 20 distinct steps>
-    >>> episodes.columns(slice(0, 10)).total
-    10
-    >>> suffice.Episodes.joined([episodes, episodes]).total
-    600
+    >>> len(episodes), len(episodes[:10])
+    (300, 10)
+    >>> episodes[0][-1]
+    Step(observation={'row': 0, 'column': 4, 'guard': 'enemy'}, action=0, reward=1.0)
     """
 
     alphabet: Alphabet
@@ -86,7 +113,8 @@ class Episodes:
     word: Codes  # [H+1, N] the letter of each step
     follows: Mask  # [X] whether a letter occurs in steps 1..H of the whole log, so that a suffix can hold it
     weight: Int64 | None = None  # [N] how many episodes each column stands for; None: one each
-    declared: bool = False  # the alphabet was declared, not read off the data
+    declared: bool = False  # the alphabet was declared, not found in the data
+    report: ReadReport | None = None  # on reading the log
 
     def __post_init__(self) -> None:
         if self.weight is not None:
@@ -97,14 +125,16 @@ class Episodes:
 
     def _refuse_weights(self, weight: Int64) -> None:
         if weight.size and weight.min() < 1:
-            raise LogError(f"an episode cannot have weight {weight.min()}: it stands for one episode or more")
-        total = weight.sum(dtype=np.float64)  # unlike integers it does not wrap
+            raise LogError(
+                f"an episode has weight {weight.min()}, but a weight is a number of episodes. Use 1 or more."
+            )
+        total = weight.sum(dtype=np.float64)  # unlike an integer sum it does not overflow
         if total > MAX_EPISODES:
-            raise LogError(f"the weights add up to more than {MAX_EPISODES:,} episodes; divide them by a factor")
+            raise LogError(f"the weights add up to more than {MAX_EPISODES:,} episodes. Divide them by a factor.")
         if total * len(self.word) > MAX_STEPS:
             raise LogError(
-                f"{total:,.0f} episodes of {len(self.word):,} steps are more than {MAX_STEPS:,}, which is as far as "
-                "steps are counted; divide the weights by a factor, or cut the episodes"
+                f"{total:,.0f} episodes of {len(self.word):,} steps are more than {MAX_STEPS:,} steps, the most that "
+                "can be counted. Divide the weights by a factor, or cut the episodes."
             )
 
     @classmethod
@@ -117,12 +147,32 @@ class Episodes:
         weight: Int64 | None = None,
         declared: bool = False,
     ) -> Episodes:
-        """Episodes from three [H+1, N] arrays of codes, special symbols already in their places."""
+        """Build episodes from the codes of their actions, observations and rewards.
+
+        Parameters
+        ----------
+        alphabet
+            The alphabet of the codes.
+        action, observation, reward
+            [H+1, N] codes of each step, with the special symbols in their places.
+        weight
+            [N] the number of episodes that each stands for. Default: one each.
+        declared
+            Whether the alphabet was declared, rather than found in the data.
+
+        Returns
+        -------
+        Episodes
+            The N episodes, without a report.
+        """
         if action.shape[1] == 0:
             raise LogError("there are no episodes")
         present, word = _number_steps(alphabet, action, observation, reward)
         if len(present) > MAX_LETTERS:
-            raise LogError(f"{len(present):,} distinct steps are no finite alphabet; bin the observations")
+            raise LogError(
+                f"{len(present):,} distinct steps are too many for a finite alphabet. Bin numeric columns with "
+                f"{parameter('bins')}, or name fewer {parameter('observations')}."
+            )
         shape = (alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards))
         letters = np.stack(np.unravel_index(present, shape), axis=1).astype(np.int32)
         follows = np.zeros(len(letters), dtype=bool)
@@ -132,17 +182,40 @@ class Episodes:
 
     @classmethod
     def beside(cls, parts: Sequence[Episodes]) -> Episodes:
-        """Parts of one log one after the other."""
+        """Concatenate parts of one log.
+
+        Parameters
+        ----------
+        parts
+            Episodes with the same letters and horizon, such as blocks of one log.
+
+        Returns
+        -------
+        Episodes
+            All episodes in order, without a report.
+        """
         weighted = parts[0].weight is not None
         return replace(
             parts[0],
             word=np.concatenate([part.word for part in parts], axis=1),
             weight=np.concatenate([part.weight for part in parts if part.weight is not None]) if weighted else None,
+            report=None,
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Episodes]) -> Episodes:
-        """The episodes of several logs one after the other, in one alphabet, padded up to the longest horizon."""
+        """Concatenate the episodes of several logs in one alphabet, padded to the longest horizon.
+
+        Parameters
+        ----------
+        parts
+            Episodes with the same observation columns.
+
+        Returns
+        -------
+        Episodes
+            All episodes in order, without a report.
+        """
         alphabet = Alphabet.union([part.alphabet for part in parts])
         horizon = max(part.horizon for part in parts)
         steps = [(part if part.horizon == horizon else part.padded(horizon))._steps_in(alphabet) for part in parts]
@@ -155,7 +228,7 @@ class Episodes:
         return cls.from_steps(alphabet, action, observation, reward, weight, declared)
 
     def _steps_in(self, alphabet: Alphabet) -> tuple[Codes, Codes, Codes]:
-        """[H+1, N] the codes of action, observation and reward in an alphabet that has them all."""
+        """Return the [H+1, N] codes of action, observation and reward in an alphabet that contains this one."""
         sizes = alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards)
         columns = self.alphabet.codes_in(alphabet, self.letters)
         action, observation, reward = (
@@ -166,68 +239,164 @@ class Episodes:
     def __repr__(self) -> str:
         return f"<Episodes: {self.total:,} of up to {self.horizon} decisions, {len(self.letters)} distinct steps>"
 
+    def __len__(self) -> int:
+        return self.n
+
+    def __iter__(self) -> Iterator[list[Step]]:
+        return (self[i] for i in range(self.n))
+
+    @overload
+    def __getitem__(self, index: int) -> list[Step]: ...
+
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | NDArray[Any]) -> Episodes: ...
+
+    def __getitem__(self, index: Any) -> list[Step] | Episodes:
+        """Return one episode as a list of steps, or some episodes; see `Episodes`."""
+        part = _selection(index, self.n)
+        if isinstance(part, int):
+            return self._decode(part)
+        report = None if self.report is None else self.report.select(part)
+        return replace(self.columns(part), report=report)
+
+    def _decode(self, i: int) -> list[Step]:
+        """Return the steps of one episode in the values of the log, without padding."""
+        alphabet, names = self.alphabet, self.alphabet.features
+        codes: list[tuple[int, int, int]] = self.letters[self.word[:, i]].tolist()
+        steps = []
+        for (_, seen, _), (action, _, reward) in pairwise(codes):
+            if seen == STOP:
+                break
+            values = alphabet.observations[seen - 1]
+            observation = values[0] if len(names) == 1 else dict(zip(names, values, strict=True))
+            steps.append(Step(observation, alphabet.actions[action - PAD - 1], alphabet.rewards[reward]))
+        return steps
+
     @property
     def horizon(self) -> int:
-        """H: the steps run from 0 to H."""
+        """H, the number of decisions; steps run from 0 to H."""
         return int(self.word.shape[0]) - 1
 
     @property
     def n(self) -> int:
-        """Columns; with weights each stands for several episodes."""
+        """Number of stored episodes; with weights, each stands for several."""
         return int(self.word.shape[1])
 
     @property
     def total(self) -> int:
-        """N, the number of episodes."""
+        """N, the number of episodes, counted with their weights."""
         return self.n if self.weight is None else int(self.weight.sum())
 
     @property
     def nbytes(self) -> int:
-        """Memory of the encoded log."""
+        """Memory of the encoded log in bytes."""
         return int(self.word.nbytes + self.letters.nbytes + (0 if self.weight is None else self.weight.nbytes))
 
     @property
     def outline(self) -> Outline:
-        """All but the episodes themselves."""
+        """Everything except the episodes themselves."""
         return Outline(self.alphabet, self.letters, self.follows, self.declared, self.horizon, self.n, self.total)
 
     def symbols(self) -> tuple[Codes, Codes]:
-        """The symbols `ao` in order, [Y, 2], and the symbol of each letter, [X]."""
+        """Return the action–observation symbols of the log.
+
+        Returns
+        -------
+        tuple of arrays
+            [Y, 2] action and observation code of each symbol, in order, and [X] the symbol of each letter.
+        """
         return self.outline.symbols()
 
     def columns(self, part: slice | Int64, since: int = 0) -> Episodes:
-        """A shard: some of the episodes, with the same letters; if wanted without their first steps."""
+        """Return some of the episodes with the same letters, without a report.
+
+        Parameters
+        ----------
+        part
+            Slice or [n] indices of the episodes.
+        since
+            First step to keep. Default: 0.
+
+        Returns
+        -------
+        Episodes
+            The chosen episodes from step `since` on.
+        """
         weight = None if self.weight is None else self.weight[part]
         return Episodes(self.alphabet, self.letters, self.word[since:, part], self.follows, weight, self.declared)
 
     def cut(self, horizon: int) -> Episodes:
-        """The same episodes up to a shorter horizon, where o_⊥ then stands."""
+        """Cut the episodes to a shorter horizon, where they end with o_⊥.
+
+        Parameters
+        ----------
+        horizon
+            Decisions per episode, at least 1 and at most the present horizon.
+
+        Returns
+        -------
+        Episodes
+            The same episodes of at most `horizon` decisions.
+        """
         if horizon < 1:
-            raise SettingsError(f"a horizon of {horizon} leaves no decision; use 1 or more")
+            raise SettingsError(f"{parameter('horizon', horizon)} leaves no decision. Use 1 or more.")
         action, observation, reward = (column[self.word[: horizon + 1]] for column in self.letters.T)
         observation[-1] = STOP
-        return Episodes.from_steps(self.alphabet, action, observation, reward, self.weight, self.declared)
+        return self._with_steps(action, observation, reward)
 
     def padded(self, horizon: int) -> Episodes:
-        """The same episodes with padding up to a longer horizon."""
+        """Pad the episodes to a longer horizon.
+
+        Parameters
+        ----------
+        horizon
+            Decisions per episode, at least the present horizon.
+
+        Returns
+        -------
+        Episodes
+            The same episodes with `horizon` decisions, padding included.
+        """
         missing = ((0, horizon - self.horizon), (0, 0))
         nothing = PAD, STOP, self.alphabet.rewards.index(0.0)
         action, observation, reward = (
             np.pad(column[self.word], missing, constant_values=code)
             for column, code in zip(self.letters.T, nothing, strict=True)
         )
-        return Episodes.from_steps(self.alphabet, action, observation, reward, self.weight, self.declared)
+        return self._with_steps(action, observation, reward)
+
+    def _with_steps(self, action: Codes, observation: Codes, reward: Codes) -> Episodes:
+        """Return the same episodes at another horizon, with their report."""
+        made = Episodes.from_steps(self.alphabet, action, observation, reward, self.weight, self.declared)
+        return made if self.report is None else replace(made, report=self.report.resize(made.horizon))
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes, Int64]:
-        """The episodes without a random share of them, that share, and which columns it has, in order."""
+        """Divide the episodes at random into two parts.
+
+        Parameters
+        ----------
+        share
+            Share of the episodes in the second part, between 0 and 1.
+        rng
+            Random generator that chooses them.
+
+        Returns
+        -------
+        tuple
+            The rest of the episodes, the chosen share, and the indices of the chosen ones in order. With weights, a
+            stored episode may belong to both parts.
+        """
         weight = np.ones(self.n, np.int64) if self.weight is None else self.weight
         size = share_of(share, self.total)
         if self.weight is None:
             taken = np.zeros(self.n, np.int64)
             taken[rng.permutation(self.n)[:size]] = 1
-        else:  # a column may belong to both sides
+        else:  # a stored episode may belong to both parts
             if self.total >= MOST_PERMUTED:
-                raise LogError(f"episodes of weights that add up to {MOST_PERMUTED:,} or more cannot be divided")
+                raise LogError(
+                    f"weights that add up to {MOST_PERMUTED:,} episodes or more cannot be divided at random. Divide "
+                    "them by a factor."
+                )
             taken = rng.multivariate_hypergeometric(weight, size, method="marginals")
         rest, chosen = np.flatnonzero(weight > taken), np.flatnonzero(taken)
         sides = (self.columns(rest), weight - taken, rest), (self.columns(chosen), taken, chosen)
@@ -237,31 +406,98 @@ class Episodes:
         return kept, held, chosen
 
     def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
-        """Codes A, O, R of what can follow a history: what occurs in steps 1..H, or all that was declared."""
+        """Return the codes that can follow a history.
+
+        Returns
+        -------
+        tuple of arrays
+            Action, observation and reward codes that occur in steps 1..H, or all declared ones.
+        """
         return self.outline.suffix_alphabet()
 
     def mixed(self, first: int = 0, ordered: bool = False) -> NDArray[np.uint64]:
-        """[2] what the episodes, of which `first` is the place of the first, add to a digest."""
+        """Hash the episodes so that the hashes of blocks add up to that of the log.
+
+        Parameters
+        ----------
+        first
+            Index of the first episode in the whole log.
+        ordered
+            Whether the order of the episodes matters.
+
+        Returns
+        -------
+        array
+            [2] sums of hashes.
+        """
         weight = np.zeros(0, np.int64) if self.weight is None else self.weight
         return np.asarray(sums.mix(self.word, weight, first, ordered))
 
     def digest(self, ordered: bool = False) -> str:
-        """A hash of the content: equal for a CSV and a Parquet file with the same episodes, if wanted in one order."""
+        """Return a hash of the content: equal for a CSV and a Parquet file with the same episodes.
+
+        Parameters
+        ----------
+        ordered
+            Whether the order of the episodes matters. Default: no.
+
+        Returns
+        -------
+        str
+            32 hexadecimal digits.
+        """
         return self.outline.digest(self.mixed(ordered=ordered))
 
 
+class Step(NamedTuple):
+    """One decision of an episode, in the values of the log; a binned value is the number of its bin."""
+
+    observation: Value | dict[str, Value]  # by column; the value alone if there is one column
+    action: Value
+    reward: float
+
+
+def _selection(index: Any, n: int) -> int | slice | Int64:
+    """Return a checked index of n episodes: an integer from 0, a slice, or an array of integers."""
+    if isinstance(index, slice):
+        return index
+    if not isinstance(index, list | tuple | np.ndarray):
+        if isinstance(index, bool | np.bool_) or not hasattr(index, "__index__"):
+            raise TypeError(
+                f"episodes[{index!r}]: not an index. Use an integer, a slice, a mask or an array of integers."
+            )
+        place = operator.index(index)
+        if not -n <= place < n:
+            raise IndexError(f"episodes[{place}]: there are {n:,} episodes. Use an index from {-n} to {n - 1}.")
+        return place % n
+    array = np.asarray(index)
+    if array.ndim != 1 or not (array.dtype.kind in "biu" or array.size == 0):
+        raise TypeError("episodes[…]: not a list of indices. Use a mask or integers, in one dimension.")
+    if array.dtype.kind == "b":
+        if len(array) != n:
+            raise IndexError(
+                f"episodes[mask]: the mask has {len(array):,} entries for {n:,} episodes. Give one for each."
+            )
+        return np.flatnonzero(array)
+    array = array.astype(np.int64)
+    if wrong := array[(array < -n) | (array >= n)].tolist():
+        raise IndexError(f"episodes[{wrong[0]}]: there are {n:,} episodes. Use indices from {-n} to {n - 1}.")
+    return np.asarray(array % max(n, 1))
+
+
 def share_of(share: float, total: int) -> int:
-    """How many of so many episodes; neither none nor all."""
+    """Return the number of episodes in a share of them; refuse a share that leaves one side empty."""
     size = round(share * total) if 0 < share < 1 else 0
     if not 0 < size < total:
-        raise SettingsError(f"a share of {share:g} of {total:,} episodes leaves one side empty; log more")
+        raise SettingsError(f"a share of {share:g} of {total:,} episodes leaves one side empty. Log more episodes.")
     return size
 
 
 def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[Int64, Codes]:
-    """The distinct steps in lexicographic order, as mixed-radix numbers, and each step's place among them.
+    """Return the distinct steps in lexicographic order, as mixed-radix numbers, and the index of each step among them.
 
-    By table while one fits, row by row so that only one row of wide numbers exists at a time; else by sorting.
+    A look-up table is used while one fits, row by row, so that only one row of wide numbers exists at a time; sorting
+    otherwise.
     """
 
     def keys() -> Iterator[Int64]:
@@ -286,12 +522,10 @@ def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward:
     return present, word
 
 
-UNWEIGHTED = np.zeros(0, dtype=np.int64)  # how kernels are told that every episode counts once
-
-
-UNWEIGHTED.setflags(write=False)  # as the weights of a log, or every kernel would be compiled for both
+UNWEIGHTED = np.zeros(0, dtype=np.int64)  # tells kernels that every episode counts once
+UNWEIGHTED.setflags(write=False)  # read-only like the weights of a log, or every kernel would be compiled for both
 
 
 def weights(episodes: Episodes) -> Int64:
-    """The weights as kernels take them."""
+    """Return the weights as kernels take them: empty if every episode counts once."""
     return UNWEIGHTED if episodes.weight is None else episodes.weight

@@ -1,8 +1,8 @@
-"""Data of any kind as episodes: a source that `read_log` reads, episodes that are read already, or several of them."""
+"""Loading data of any kind: a source that `read_log` reads, Episodes, or a list of several of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,40 +18,41 @@ from suffice.data.encoding.kinds import ColumnEncoder
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.formats import no_such_file
 from suffice.data.logs.placement import GridTooLargeError
-from suffice.data.logs.reading import ReadOptions, ReadReport, read_as
+from suffice.data.logs.reading import ReadOptions, read_as
+from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget, read_stored
-from suffice.errors import LogError, SettingsError
-from suffice.files.atomic import name_beside
+from suffice.errors import LogError, SettingsError, parameter
 
 Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
 Source = TypeVar("Source")
 
 
 class Reading(NamedTuple):
-    """Episodes, and what is to be known of how they were read."""
+    """Episodes, with the encoder and the notes of the reports on their logs."""
 
     episodes: Log
     encoder: Encoder
     notes: tuple[str, ...] = ()
-    propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if a column says so
+    propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if the log has them
     ids: Any = None  # [N] of the episodes, an Arrow array
 
     @property
     def here(self) -> Episodes:
-        """Episodes in memory, for whoever needs them there."""
+        """The episodes, if they are in memory; a larger log is refused."""
         if not isinstance(self.episodes, Episodes):
-            raise SettingsError("this log is larger than memory, and this needs it as a whole; take a part of the log")
+            raise SettingsError(
+                "this log is larger than memory, and this operation needs all of it in memory. Use a part of the log, "
+                f"or raise {parameter('memory')}."
+            )
         return self.episodes
 
 
 def read_data(
     data: Data, request: EncoderRequest, horizon: int | None = None, room: MemoryBudget | None = None
 ) -> Reading:
-    """One source or several, all by the same encoder.
-
-    One that is larger than the room there is stays in a file.
-    """
+    """Read one source or several with the same encoder; a log that does not fit into memory stays in a file."""
 
     def read(source: Data, request: EncoderRequest, horizon: int | None) -> Reading:
         if isinstance(source, Episodes) and (room is None or room.elsewhere is None):
@@ -63,19 +64,22 @@ def read_data(
 
 
 def refuse_for_workers(source: Data, *more: Data) -> None:
-    """Refuse what the workers of a cluster cannot read."""
+    """Refuse data that the workers of a cluster cannot read."""
     if more:
-        raise SettingsError("workers read one log; put its Parquet files into one folder, and give that")
+        raise SettingsError("workers read one log, but several were given. Put their Parquet files into one folder.")
     if isinstance(source, str | Path):
         if Dataset.of(source) is not None:
             return
         if not Path(source).exists():
-            raise LogError(f"{source}: there is no such file{name_beside(source)}")
-    raise SettingsError(f"{source if isinstance(source, str | Path) else 'this log'}: {PARQUET_ONLY}")
+            raise LogError(no_such_file(Path(source)))
+    raise SettingsError(
+        f"{source if isinstance(source, str | Path) else 'this log'}: workers read only Parquet files. Write the log "
+        f"as Parquet, or leave out {parameter('engine', 'ray')}."
+    )
 
 
 def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None) -> Reading:
-    """A log as a whole, or in a file if it is larger than the room there is, or in parts on other machines."""
+    """Read a log into memory, into a file if it does not fit, or in parts on other machines."""
     dataset = Dataset.of(source) if room is not None else None
     if dataset is None or room is None:
         if room is not None and room.elsewhere is not None:
@@ -88,13 +92,8 @@ def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None
     return Reading(episodes, report.encoder, report.notes)
 
 
-PARQUET_ONLY = (
-    "workers read Parquet files, each its own row groups; write the log as Parquet, or leave out --engine ray"
-)
-
-
 def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget | None:
-    """For one log; several are read as a whole."""
+    """Return the memory budget if there is one log; several logs are read into memory."""
     if len(sources) == 1:
         return room
     if room is not None and room.elsewhere is not None:
@@ -103,7 +102,7 @@ def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget 
 
 
 def of_report(episodes: Episodes, report: ReadReport) -> Reading:
-    """A log as it was read."""
+    """Combine episodes with the report on reading them."""
     return Reading(episodes, report.encoder, report.notes, report.propensities, report.ids)
 
 
@@ -113,22 +112,25 @@ def read_together(
     request: EncoderRequest,
     horizon: int | None,
 ) -> Reading:
-    """Several logs as one, by the encoder that the first is fitted to; equal ids in two logs are two episodes."""
+    """Read several logs as one, with the encoder fitted to the first; equal ids in two logs are two episodes."""
     if not sources:
-        raise LogError("there is nothing to learn from: the list of data is empty")
+        raise LogError("the list of data is empty. Pass at least one log.")
     files = [Path(source).resolve() for source in sources if isinstance(source, str | Path)]
     if twice := [file.name for i, file in enumerate(files) if file in files[:i]]:
-        raise LogError(f"{twice[0]} is given twice, and its episodes would count twice; leave one out")
+        raise LogError(f"{twice[0]}: this log is given twice, and its episodes would count twice. Leave one out.")
     first = read(sources[0], request, horizon)
     if not isinstance(sources[0], Episodes):
         request = replace(request, kinds=first.encoder.kinds)
+    elif sources[0].report is not None:
+        request = replace(request, kinds=first.encoder.kinds, like=request.like or first.encoder.columns)
     found = [first, *(read(source, request, horizon) for source in sources[1:])]
     longest = max(reading.episodes.horizon for reading in found)
-    for i, source in enumerate(sources):  # whether an episode ended, or was cut off, is for its log to say
+    for i, source in enumerate(sources):  # only its log shows whether an episode ended or was cut off
         if found[i].episodes.horizon < longest and not isinstance(source, Episodes):
             found[i] = read(source, request, longest)
     if len(found) == 1:
         return first
+    _refuse_different_kinds(sources, found)
     notes = tuple(dict.fromkeys([*(note for reading in found for note in reading.notes), *_repeated(found)]))
     kinds = next((reading.encoder.kinds for reading in found if reading.encoder.kinds), {})
     together = Episodes.joined([r.episodes for r in found if isinstance(r.episodes, Episodes)])
@@ -136,35 +138,64 @@ def read_together(
 
 
 def _repeated(found: Sequence[Reading]) -> Iterator[str]:
-    """Names of episodes that are in two logs; numbers often count from 0 in each, and say nothing."""
+    """Yield a note if two logs share ids that are text; integer ids often count from 0 in each log."""
     named = [pc.cast(r.ids, pa.string()) for r in found if r.ids is not None and pa.types.is_string(r.ids.type)]
     for i, later in enumerate(named[1:], 1):
         before = pa.chunked_array(named[:i])
         if again := pc.sum(pc.is_in(later, before)).as_py():
-            yield f"{again:,} episodes have ids that an earlier log has too; if the logs overlap, remove one of each"
+            yield (
+                f"{again:,} episodes have the id of an episode in an earlier log; if the logs overlap, remove one of "
+                "each"
+            )
 
 
 def _propensities(found: Sequence[Reading]) -> NDArray[np.float64] | None:
     parts = [reading.propensities for reading in found if reading.propensities is not None]
     if len(parts) < len(found):
         return None
-    return np.concatenate(parts, axis=1)  # of one horizon, since all were read from logs
+    longest = max(map(len, parts))  # Episodes keep their own horizon
+    padded = [np.pad(part, ((0, longest - len(part)), (0, 0)), constant_values=1.0) for part in parts]
+    return np.concatenate(padded, axis=1)
 
 
 def _as_given(episodes: Episodes, request: EncoderRequest, horizon: int | None) -> Reading:
-    """Episodes that were encoded when they were read, by kinds of columns that are known."""
+    """Return episodes that were read before, with the encoder of their report or the bins that the caller gives."""
+    if not len(episodes):
+        raise LogError("there are no episodes. Select at least one.")
     kinds = {name: kind for name, kind in request.kinds.items() if isinstance(kind, ColumnEncoder)}
     if asked := [name for name in request.kinds if name not in kinds]:
         raise SettingsError(
-            f"Episodes are binned when they are read; give {asked[0]!r} the Bins of the report, or give the log"
+            f"{parameter('bins')}: Episodes are binned when they are read, so {asked[0]!r} cannot be binned now. Pass "
+            "bins to read_log, or pass the log itself."
         )
     if horizon is not None and horizon != episodes.horizon:
         episodes = episodes.cut(horizon) if horizon < episodes.horizon else episodes.padded(horizon)
-    return Reading(episodes, Encoder.of_features(episodes.alphabet.features, kinds))
+    if episodes.report is None:
+        return Reading(episodes, Encoder.of_features(episodes.alphabet.features, kinds))
+    reading = of_report(episodes, episodes.report)
+    _refuse_other_kinds(reading.encoder, kinds)
+    return reading
+
+
+def _refuse_other_kinds(encoder: Encoder, kinds: Mapping[str, ColumnEncoder]) -> None:
+    """Refuse episodes whose columns were not encoded by the given kinds: those of a caller, a model or another log."""
+    names = [*encoder.features, encoder.columns.action, encoder.columns.reward]
+    if other := [name for name in names if name and name in kinds and kinds[name] != encoder.kinds.get(name)]:
+        raise SettingsError(
+            f"column {other[0]!r}: these Episodes were read with other bins than the model or the first log. Read them "
+            "with like= the encoder of that model or report, or pass the log itself."
+        )
+
+
+def _refuse_different_kinds(sources: Sequence[Any], found: Sequence[Reading]) -> None:
+    """Refuse logs that were encoded differently, as far as it is known."""
+    known = [r for source, r in zip(sources, found, strict=True) if getattr(source, "report", r) is not None]
+    for reading in known[1:]:
+        _refuse_other_kinds(known[0].encoder, reading.encoder.kinds)
 
 
 def _are_several(data: Data) -> bool:
-    """A list of sources, rather than a list that is one."""
+    """Return whether data are a list of sources, rather than a list of steps."""
     return isinstance(data, list | tuple) and all(map(_is_source, data))
 
 

@@ -1,4 +1,4 @@
-"""A log, wherever its episodes are: in memory, in a file that is read block by block, or on other machines."""
+"""Logs in memory, in a file that is read block by block, or on other machines, behind one interface."""
 
 from __future__ import annotations
 
@@ -13,59 +13,58 @@ from numpy.typing import NDArray
 from suffice.data.episodes import Episodes, Outline, share_of
 from suffice.data.queries import EpisodesView, Query, added
 from suffice.data.threads import gather
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.kernels.array_types import Int64, Mask
 
 T = TypeVar("T")
 
 ITSELF = 320 << 20  # bytes of the program without any data
-
-
-BLOCK_STEPS = (
-    1 << 22
-)  # steps of a block: enough that starting with one costs nothing, few enough to work on in the cache
+BLOCK_STEPS = 1 << 22  # steps of a block: enough to amortise its overhead, few enough for the cache
 
 
 class ExternalLog(Outline):
     """A log whose episodes are not in memory."""
 
     __slots__ = ()
-    ascending: bool  # the ids of the episodes grow, as they do in memory
+    ascending: bool  # whether ids are ascending, as they are in memory
 
     @property
     def outline(self) -> Outline:
-        """All but the episodes themselves."""
+        """Everything except the episodes themselves."""
         return Outline(*(getattr(self, field.name) for field in fields(Outline)))
 
     @property
     def weighted(self) -> bool:
-        """Whether columns have weights, be they all 1."""
+        """Whether episodes have weights, even if all are 1."""
         raise NotImplementedError
 
     def run_query(self, query: Query[T]) -> T:
-        """The answer of all episodes."""
+        """Answer a query over all episodes."""
         raise NotImplementedError
 
     def running(self) -> AbstractContextManager[Any]:
-        """An engine that lets the episodes walk an automaton, see `engines.Engine`."""
+        """Return an engine that moves the episodes through an automaton, see `engines.Engine`."""
         raise NotImplementedError
 
     def in_blocks(self, threads: int) -> InBlocks | None:
-        """How this process walks through them by so many threads; None: it does not, see `running`."""
+        """Return the blocks that this process reads with `threads`; None if it cannot, see `running`."""
         return None
 
     def among(self, chosen: Mask) -> ExternalLog:
-        """Some of the episodes."""
+        """Return the log restricted to some of its episodes."""
         raise NotImplementedError
 
     def watched(self, progress: Callable[[float, int], None]) -> Callable[[float, int], None]:
-        """See `watched`; there may be more to see than layers."""
+        """Return a progress callback that may report more than layers."""
         return progress
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[ExternalLog, ExternalLog, Int64]:
-        """As `Episodes.divide`, into the same parts."""
+        """Divide the episodes into the same parts as `Episodes.divide`."""
         if self.weighted:
-            raise SettingsError("episodes with weights are divided in memory only; raise --memory, or divide the log")
+            raise SettingsError(
+                "this log is larger than memory, and episodes with weights are divided only in memory. Raise "
+                f"{parameter('memory')}, or divide the log yourself."
+            )
         chosen = np.zeros(self.n, bool)
         chosen[rng.permutation(self.n)[: share_of(share, self.total)]] = True
         return self.among(~chosen), self.among(chosen), np.flatnonzero(chosen)
@@ -75,26 +74,26 @@ Log = Episodes | ExternalLog
 
 
 class Blocks(Protocol):
-    """Episodes that are gone through block by block."""
+    """Episodes that can be read block by block."""
 
     @property
     def sizes(self) -> list[int]:
-        """Episodes of each block."""
+        """Number of episodes in each block."""
 
     def block(self, i: int, since: int = 0) -> Episodes:
-        """Those of one block, from some step on."""
+        """Return the episodes of one block, from step `since` on."""
 
 
 class InBlocks(NamedTuple):
-    """How the blocks of a log are walked through."""
+    """The blocks of a log, and the number of threads that read them."""
 
     blocks: Blocks
     threads: int
-    first: int  # the place of the first episode in the whole log
+    first: int  # index of the first episode in the whole log
 
 
 class InMemory:
-    """Episodes as blocks."""
+    """Blocks of episodes that are in memory."""
 
     def __init__(self, episodes: Episodes) -> None:
         self._episodes = episodes
@@ -102,32 +101,32 @@ class InMemory:
 
     @property
     def sizes(self) -> list[int]:
-        """See `Blocks`."""
+        """Number of episodes in each block."""
         n, length = self._episodes.n, self._length
         return [min(length, n - begin) for begin in range(0, n, length)]
 
     def block(self, i: int, since: int = 0) -> Episodes:
-        """See `Blocks`."""
+        """Return the episodes of one block, from step `since` on."""
         columns = slice(i * self._length, min((i + 1) * self._length, self._episodes.n))
         return self._episodes.columns(columns, since)
 
     def view(self, i: int) -> EpisodesView:
-        """The same as a query sees it."""
+        """Return one block as the input of a query."""
         return EpisodesView(self.block(i), i * self._length)
 
 
 def block_length(horizon: int) -> int:
-    """Episodes of a block."""
+    """Return the number of episodes in a block."""
     return max(1 << 10, min(1 << 16, BLOCK_STEPS // (horizon + 1)))
 
 
 def watched(log: Log, progress: Callable[[float, int], None]) -> Callable[[float, int], None]:
-    """What to tell the progress of learning to."""
+    """Return the callback for the progress of learning from a log."""
     return progress if isinstance(log, Episodes) else log.watched(progress)
 
 
 def run_query(log: Log, query: Query[T], threads: int = 1) -> T:
-    """The answer of a log, wherever its episodes are; where they are in memory, of so many threads."""
+    """Answer a query over a log; `threads` are used if it is in memory."""
     if not isinstance(log, Episodes):
         return log.run_query(query)
     blocks = InMemory(log)
@@ -135,19 +134,19 @@ def run_query(log: Log, query: Query[T], threads: int = 1) -> T:
 
 
 class _DigestQuery(NamedTuple):
-    """What the episodes add to a digest."""
+    """A query for the hash of all episodes."""
 
     ordered: bool
 
     def __call__(self, view: EpisodesView) -> NDArray[np.uint64]:
-        """See `Query`."""
+        """Return the hash of some episodes."""
         return view.episodes.mixed(view.first, self.ordered)
 
     def combine(self, answers: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-        """See `Query`."""
+        """Add up the hashes of all parts."""
         return added(answers)
 
 
 def digest(log: Log, ordered: bool = False, threads: int = 1) -> str:
-    """A hash of a log's content: of its episodes, if wanted in their order."""
+    """Return a hash of the content of a log; `ordered` makes the order of its episodes matter."""
     return log.outline.digest(run_query(log, _DigestQuery(ordered), threads))

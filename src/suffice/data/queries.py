@@ -1,8 +1,8 @@
-"""Asking a log: a query goes to every part of its episodes, and the answers add up.
+"""Map-reduce over episodes, independent of where they are stored.
 
-It does not matter where the episodes are: in memory, in a file that is read block by block, or on other machines. An
-answer is the same to the bit however they are divided, so queries are answered with whole numbers, or with sums that
-do not depend on their order.
+A query is applied to every part of the episodes, in memory, in a file or on other machines, and the answers are
+combined. The result is the same to the bit for any division into parts, because answers are integers, or sums that do
+not depend on the order of their terms.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ def _make(plan: Any, episodes: Episodes) -> Any:
 
 
 class EpisodesView(NamedTuple):
-    """Some of the episodes, as a query sees them."""
+    """Some of the episodes of a log, the input of a query."""
 
     episodes: Episodes  # from step `since` on
-    first: int = 0  # the place of the first of them in the log
+    first: int = 0  # index of the first of them in the log
     since: int = 0
-    group: UInt32 = NO_GROUPS  # [n] the candidate that each belongs to, where episodes walk an automaton
-    met: Any = None  # what candidates meet, if it happens to be known
-    prepare: Callable[[Any, Episodes], Any] = _make  # how a plan gets its shard, which may have been kept
+    group: UInt32 = NO_GROUPS  # [n] the candidate of each episode, while episodes walk through an automaton
+    met: Any = None  # letters that each candidate meets, if they were counted already
+    prepare: Callable[[Any, Episodes], Any] = _make  # makes the shard of a plan, or returns a cached one
 
     def slices(self, size: int) -> Iterator[EpisodesView]:
-        """The same, at most so many episodes at a time; all, if what is made of them is kept."""
+        """Yield views of at most `size` episodes; the whole view if shards are cached."""
         if self.prepare is not _make or size >= self.episodes.n:
             yield self
             return
@@ -48,52 +48,52 @@ class EpisodesView(NamedTuple):
             )
 
     def at(self, t: int) -> Codes:
-        """[n] the letters of step t."""
+        """Return the [n] letters of step t."""
         return np.asarray(self.episodes.word[t - self.since])
 
 
 class Query(Protocol[T]):
-    """What is asked; it travels, so it holds no more than it needs."""
+    """A function of episodes whose answers can be combined; it is sent to workers, so it should be small."""
 
     def __call__(self, view: EpisodesView) -> T:
-        """The answer of some episodes."""
+        """Return the answer of some episodes."""
 
     def combine(self, answers: list[T]) -> T:
-        """The answer of all, from those of their parts in any order."""
+        """Combine the answers of parts, which come in any order."""
 
 
 def added(answers: list[Array]) -> Array:
-    """Answers that are tables of counts, together."""
+    """Add up answers that are tables of counts."""
     return np.asarray(sum(answers[1:], answers[0]))
 
 
 class EarlyQuery(Query[T], Protocol[T]):
-    """A query that may be put before candidates are known, to groups of which some turn out to be the same."""
+    """A query that may run before candidates are known, on groups of which some turn out to be the same."""
 
     def joined(self, answer: T, of_group: Int64, n: int) -> T:
-        """The answer of n candidates, from that of the groups they consist of."""
+        """Return the answer of n candidates, given that of the groups they consist of."""
 
 
 @dataclass(frozen=True)
 class NoQuery:
-    """A query for who only wants the episodes to walk on."""
+    """A query without an answer, which only advances episodes through an automaton."""
 
     def __call__(self, view: EpisodesView) -> None:
-        """See `Query`."""
+        """Return no answer for some episodes."""
 
     def combine(self, answers: Sequence[None]) -> None:
-        """See `Query`."""
+        """Combine the missing answers of parts."""
 
     def joined(self, answer: None, of_group: Int64, n: int) -> None:
-        """See `EarlyQuery`."""
+        """Combine the missing answers of groups."""
 
 
 class LetterCounts(NamedTuple):
-    """How often each candidate, or whatever episodes are grouped by, meets each letter."""
+    """How often each letter occurs in the episodes of each candidate or other group."""
 
-    following: Int64  # [C, X] at the step after
+    following: Int64  # [C, X] at the next step
     last: Int64  # [C, X] at the last step
 
     def joined(self, of_group: Int64, n: int) -> LetterCounts:
-        """The same for what groups stand for."""
+        """Return the counts of n candidates, given those of their groups."""
         return LetterCounts(*(np.asarray(walking.add_rows(table, of_group, n)) for table in self))

@@ -1,8 +1,8 @@
-"""Episodes in a file, block by block: one or two bytes a step on disk, and next to nothing in memory.
+"""Episodes in a file, read block by block: one or two bytes per step on disk, almost nothing in memory.
 
-A log too large for memory is read piece by piece into such a file, once. Pieces number the letters that they have seen
-themselves; what each stands for in the whole log is known at the end, and is looked up whenever a block is read. The
-file has no name, so nothing is left of it however the process ends.
+A log that does not fit into memory is read piece by piece into such a file, once. Each piece numbers its letters by
+itself; the code of each letter in the whole log is known at the end, and is looked up when a block is read. The file
+has no name, so nothing remains of it however the process ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ S = TypeVar("S")
 
 
 class PieceLetters(NamedTuple):
-    """The letters of a piece, as the piece numbers them."""
+    """The letters of a piece, numbered by the piece."""
 
     alphabet: Alphabet
     letters: Codes  # [X, 3]
@@ -39,19 +39,19 @@ class PieceLetters(NamedTuple):
 
     @classmethod
     def of(cls, episodes: Log) -> PieceLetters:
-        """Those of some episodes."""
+        """Return the letters of some episodes."""
         return cls(episodes.alphabet, episodes.letters, episodes.follows)
 
 
 class SharedLetters(NamedTuple):
-    """The letters of all pieces together, and what those of each piece are there."""
+    """The letters of all pieces together, and the codes there of the letters of each piece."""
 
     vocabulary: PieceLetters
-    places: list[Codes]  # by piece, [X of the piece]
+    places: list[Codes]  # [X of the piece] for each piece, codes in the vocabulary
 
     @classmethod
     def of(cls, pieces: list[PieceLetters]) -> SharedLetters:
-        """As a log that is read at once numbers them."""
+        """Number the letters as in a log that is read at once."""
         alphabet = Alphabet.union([piece.alphabet for piece in pieces])
         shape = (alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards))
         keys = [np.ravel_multi_index(piece.alphabet.codes_in(alphabet, piece.letters), shape) for piece in pieces]
@@ -65,41 +65,41 @@ class SharedLetters(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Where some episodes lie in the file."""
+    """The position of some episodes in the file."""
 
     offset: int  # in bytes
     n: int
     piece: int
-    kind: np.dtype[np.integer]  # of the letters as the piece numbers them
+    kind: np.dtype[np.integer]  # type of the codes of the piece
     weighted: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StoredLog(ExternalLog):
-    """A log in a file."""
+    """A log whose episodes are in a file."""
 
     file: IO[bytes]
     blocks: tuple[Block, ...]
     places: list[Codes]
     threads: int
-    first: int = 0  # the place of the first episode, where this is a part of a log
-    ascending: bool = True  # the ids of the episodes grow, as they do in memory
-    chosen: tuple[Mask, ...] | None = None  # by block, if some only
+    first: int = 0  # index of the first episode, if this is a part of a log
+    ascending: bool = True  # whether ids are ascending, as they are in memory
+    chosen: tuple[Mask, ...] | None = None  # by block; None: all episodes
 
     @property
     def weighted(self) -> bool:
-        """See `ExternalLog`."""
+        """Whether the stored episodes have weights."""
         return any(block.weighted for block in self.blocks)
 
     @property
     def sizes(self) -> list[int]:
-        """See `Blocks`."""
+        """Number of episodes in each block."""
         if self.chosen is None:
             return [block.n for block in self.blocks]
         return [int(np.count_nonzero(mask)) for mask in self.chosen]
 
     def block(self, i: int, since: int = 0) -> Episodes:
-        """See `Blocks`."""
+        """Read the episodes of one block, from step `since` on."""
         block, steps = self.blocks[i], self.horizon + 1
         row = block.n * block.kind.itemsize
         raw = self._bytes(block.offset + since * row, (steps - since) * row)
@@ -118,12 +118,15 @@ class StoredLog(ExternalLog):
         while len(found) < size:
             more = os.pread(self.file.fileno(), size - len(found), offset + len(found))
             if not more:
-                raise LogError("the file of steps in the temporary folder was cut short; is the disk full?")
+                raise LogError(
+                    "the file of steps in the temporary folder is shorter than written. Check whether the disk is "
+                    "full, and run again."
+                )
             found += more
         return found
 
     def run_query(self, query: Query[T]) -> T:
-        """See `ExternalLog`."""
+        """Answer a query over all episodes, block by block."""
         begin = (self.first + np.concatenate([[0], np.cumsum(self.sizes)])).tolist()
         filled = [i for i, size in enumerate(self.sizes) if size]
 
@@ -133,12 +136,12 @@ class StoredLog(ExternalLog):
         return gather(len(filled), self.threads, answer, query.combine)
 
     def in_blocks(self, threads: int) -> InBlocks:
-        """See `ExternalLog`."""
+        """Return the blocks, and the number of threads that fit into memory."""
         return InBlocks(self, min(threads, self.threads), self.first)
 
     def among(self, chosen: Mask) -> StoredLog:
-        """See `ExternalLog`."""
-        if self.chosen is not None:  # of those that had been chosen before
+        """Return the log restricted to some of its episodes."""
+        if self.chosen is not None:  # the mask refers to the episodes chosen before
             of_all = np.concatenate(self.chosen)
             of_all[of_all] = chosen
             chosen = of_all
@@ -153,24 +156,24 @@ def _writing() -> Iterator[None]:
         yield
     except OSError as error:
         raise LogError(
-            f"the steps of a log larger than memory go to a file in {tempfile.gettempdir()}, which cannot be written "
-            f"({error.strerror}); make room, or set TMPDIR to a folder that has some"
+            f"{tempfile.gettempdir()}: the steps of a log larger than memory are stored here, but the folder cannot be "
+            f"written to ({error.strerror}). Free space, or set TMPDIR to another folder."
         ) from error
 
 
 class Writer:
-    """Puts pieces into a file, one after the other."""
+    """A writer that appends pieces of a log to a file."""
 
     def __init__(self, horizon: int, folder: str | None = None) -> None:
         self._horizon, self._length = horizon, block_length(horizon)
         with _writing():
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 it lives as long as the log
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 it is open as long as the log exists
         self._blocks: list[Block] = []
         self._vocabularies: list[PieceLetters] = []
         self._n, self._total, self._declared = 0, 0, False
 
     def add(self, episodes: Episodes) -> None:
-        """A piece, of the horizon of the whole log."""
+        """Append a piece, which has the horizon of the whole log."""
         for begin in range(0, episodes.n, self._length):
             part = episodes.columns(slice(begin, begin + self._length))
             kind, weighted = np.dtype(part.word.dtype), part.weight is not None
@@ -183,7 +186,7 @@ class Writer:
         self._n, self._total, self._declared = self._n + episodes.n, self._total + episodes.total, episodes.declared
 
     def finish(self, threads: int) -> StoredLog:
-        """The log, once all its pieces are there."""
+        """Return the log after all its pieces were added."""
         with _writing():
             self._file.flush()
         common = SharedLetters.of(self._vocabularies)
@@ -194,7 +197,7 @@ class Writer:
 
 
 def in_turn(items: Iterable[S], work: Callable[[S], T], threads: int) -> Iterator[T]:
-    """Work on items in several threads, a few ahead of what is taken; results come in order."""
+    """Process items in several threads, a few ahead of the consumer; yield results in order."""
     waiting: deque[Future[T]] = deque()
     pool = ThreadPoolExecutor(threads)
     try:

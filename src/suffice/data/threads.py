@@ -1,4 +1,4 @@
-"""Threads that share tasks: whichever is free takes the next."""
+"""Threads that share a list of tasks: each takes the next task when it is free."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ T = TypeVar("T")
 
 
 class SharedTasks(Generic[T]):
-    """Tasks that this thread and others share; whoever is free takes the next.
+    """Tasks that this thread and helper threads share; a free thread takes the next one.
 
-    Every thread adds up what its own come to, so that of each no more than its answer and a new one are kept. Once one
-    fails, nobody begins with another.
+    Each thread combines the results of its own tasks, so that it holds at most two results at a time. After a task has
+    failed, no further task is started.
     """
 
     def __init__(
         self, tasks: Sequence[S], others: Helpers, task: Callable[[S], T], together: Callable[[list[T]], T]
     ) -> None:
-        self._left = iter(tasks)  # whose next one, under Python's lock, only one thread gets
+        self._left = iter(tasks)  # Python's lock gives each item to one thread only
         self._task, self._combine = task, together
         self._parts = [others.pool.submit(self._work) for _ in range(others.n)]
 
     def finish(self) -> T:
-        """Help with the tasks that nobody has begun with, and wait for the others."""
+        """Work on the remaining tasks in this thread, wait for the helpers, and return the combined result."""
         try:
             parts = self._work()
         except Exception:
-            wait(self._parts)  # or they would be at work on what their caller goes on with
+            wait(self._parts)  # or they would still use the data of the caller
             raise
         wait(self._parts)
         for part in self._parts:
@@ -51,13 +51,13 @@ class SharedTasks(Generic[T]):
 
 
 def gather(n: int, threads: int, task: Callable[[int], T], together: Callable[[list[T]], T]) -> T:
-    """What n tasks come to together."""
+    """Run n tasks in threads and combine their results."""
     with helpers(min(threads, n) - 1) as others:
         return SharedTasks(range(n), others, task, together).finish()
 
 
 class Helpers(NamedTuple):
-    """Threads besides the one that asks."""
+    """A pool of threads besides the calling one."""
 
     n: int
     pool: Executor
@@ -65,7 +65,7 @@ class Helpers(NamedTuple):
 
 @contextmanager
 def helpers(n: int) -> Iterator[Helpers]:
-    """So many threads, until the end of the block; after an error nobody waits for them."""
+    """Start n threads until the end of the block; after an error they are not waited for."""
     pool = ThreadPoolExecutor(max(1, n))
     try:
         yield Helpers(n, pool)

@@ -18,10 +18,11 @@ import numpy as np
 from suffice.data.log import ExternalLog
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces
-from suffice.data.logs.reading import ReadOptions, ReadReport
+from suffice.data.logs.reading import ReadOptions
 from suffice.data.queries import Query
+from suffice.data.report import ReadReport
 from suffice.data.stored import SharedLetters
-from suffice.data.streaming import MemoryBudget, PieceSummary, on_all, padded, settled_how
+from suffice.data.streaming import MemoryBudget, PieceSummary, options_of_pieces, padded, report_on_all
 from suffice.engines.blocks import BlockEngine, Move
 from suffice.engines.worker import EpisodeSubset, PartPosition, PartSummary, Shared, WorkerBehind, WorkerTask, narrowed
 from suffice.kernels.array_types import Mask
@@ -152,10 +153,10 @@ def read_distributed(
     if not (Extent.in_order(extents) and all(extent.ascending for extent in extents)):
         extents = crew.each("extent", [(True,)] * parts)
     extent = Extent.combine(extents, dataset.name)
-    how = settled_how(pieces, how, extent, room.memory)
+    how = options_of_pieces(pieces, how, extent, room.memory)
     rows = padded(pieces, how, extent).rows
     answers: list[tuple[PartSummary | None, PieceSummary]] = crew.each("read", [(how, rows)] * parts)
-    found = reduce(PieceSummary.beside, [part for _, part in answers])
+    found = reduce(PieceSummary.combine, [part for _, part in answers])
     first = found.first(extent.episodes)
     kept = [notes for notes, _ in answers if notes is not None]
     common = SharedLetters.of([notes.vocabulary for notes in kept])
@@ -169,7 +170,7 @@ def read_distributed(
         *common.vocabulary, kept[0].declared, how.horizon or 0, sum(held), sum(notes.total for notes in kept),
         crew, held, agreed, extent.ascending, kept[0].weighted, held, _some(crew, held, None), crew.number(),
     )  # fmt: skip
-    return log, on_all(first, found, log, pieces, how)
+    return log, report_on_all(first, found, log, pieces, how)
 
 
 def _some(crew: WorkerPool, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:

@@ -1,6 +1,6 @@
-"""Bins of numeric columns: a number of them with equally many rows, of equal width, or between given edges.
+"""Binning of numeric columns into bins with equally many rows, of equal width, or between given edges.
 
-`Bins` is the fitted column encoder, which has edges. `EqualCount` and `EqualWidth` are requests that become `Bins` once
+`Bins` is the fitted column encoder, which has edges. `EqualCount` and `EqualWidth` are requests that become `Bins` when
 a log is read.
 """
 
@@ -18,75 +18,153 @@ import numpy as np
 from suffice.data.alphabet import Value
 from suffice.data.encoding.kinds import ColumnEncoder, ColumnRequest, LogColumn
 from suffice.data.encoding.tables import Coded, dense
-from suffice.errors import LogError, SettingsError
+from suffice.errors import LogError, SettingsError, parameter
 from suffice.kernels.array_types import Float, Int64
 
 MOST = 1000  # bins
-EDGE_DIGITS = range(4, 18)  # of edges in a legend: the fewest that keep them distinct
+EDGE_DIGITS = range(4, 18)  # numbers of digits to try in a legend: the fewest that keep edges distinct
 
 
 @dataclass(frozen=True, slots=True)
 class Bins(ColumnEncoder):
-    """Numbers by the bin they fall into: 0 below the first edge, 1 from there on, and so on.
+    """Bins of a numeric column: bin 0 is below the first edge, bin 1 starts at it, and so on.
 
-    A binned reward stands for the mean reward of its bin instead, so that mean returns are preserved.
+    A binned reward is replaced by the mean reward of its bin, so that mean returns are preserved.
 
+    Parameters
+    ----------
+    edges
+        Lower edges of bins 1, 2, …, in ascending order.
+    levels
+        For a reward column, the mean reward of each bin; found when a log is read.
+
+    Examples
+    --------
     >>> log = {"episode": [1, 2, 3], "step": [0, 0, 0], "heat": [36, 38, 39], "action": [0, 1, 1], "reward": [1, 1, 0]}
-    >>> _, report = suffice.read_log(log, bins={"heat": [37, 38]})
-    >>> report.bins
+    >>> suffice.read_log(log, bins={"heat": [37, 38]}).report.bins
     {'heat': Bins(edges=(37.0, 38.0), levels=())}
     """
 
     kind: ClassVar[str] = "number"
 
-    edges: tuple[float, ...]  # lower edges of bins 1, 2, …
-    levels: tuple[float, ...] = ()  # of rewards, what each bin stands for
+    edges: tuple[float, ...]
+    levels: tuple[float, ...] = ()  # [bins]
 
     def __post_init__(self) -> None:
         if self.edges and not are_edges(self.edges):
-            raise SettingsError(f"the edges of bins must grow, and be finite numbers, unlike {self.edges!r:.60}")
+            raise SettingsError(
+                f"edges={self.edges!r:.60} are not ascending finite numbers. Sort them, without repetition."
+            )
         if self.levels and len(self.levels) != len(self.edges) + 1:
-            raise SettingsError(f"{len(self.edges)} edges make {len(self.edges) + 1} bins, not {len(self.levels)}")
+            raise SettingsError(
+                f"levels has {len(self.levels)} entries for {len(self.edges) + 1} bins. Give one more than there are "
+                "edges."
+            )
 
     def __str__(self) -> str:
-        """As `parse_binning` reads it."""
+        """Return the edges as text that `parse_binning` reads."""
         return ",".join(map(repr, self.edges)) + ("," if len(self.edges) == 1 else "")
 
     def needs_log(self, *, reward: bool) -> bool:
-        """See `ColumnRequest`."""
+        """Return whether fitting reads all rows of a log.
+
+        Parameters
+        ----------
+        reward
+            Whether the column is the reward, whose levels are means over the log.
+
+        Returns
+        -------
+        bool
+            True for a reward without levels.
+        """
         return reward and not self.levels
 
     def encode(self, column: LogColumn) -> Coded[Value]:
-        """See `ColumnEncoder`."""
+        """Encode a column of a log.
+
+        Parameters
+        ----------
+        column
+            A column of numbers.
+
+        Returns
+        -------
+        Coded
+            The bin of each row.
+        """
         codes, present = dense(np.searchsorted(self.edges, column.numbers, side="right"), len(self.edges) + 1)
         return Coded(codes, tuple(present.tolist()))
 
     def encode_value(self, value: Any, name: str) -> Value:
-        """See `ColumnEncoder`."""
+        """Return the bin of one value.
+
+        Parameters
+        ----------
+        value
+            A number.
+        name
+            Name of the column, for errors.
+
+        Returns
+        -------
+        int
+            The bin of the value, from 0.
+        """
         if isinstance(value, float) and not math.isfinite(value):
-            raise LogError(f"{name} is {value}, which is not a finite number; replace it")
+            raise LogError(f"{name}: {value} is not a finite number. Replace it.")
         if not isinstance(value, int | float):
-            raise LogError(f"{name} is {value!r}; the model has bins of it, so it must be a number")
+            raise LogError(f"{name}: {value!r} is not a number, but the model bins this column. Pass a number.")
         return bisect(self.edges, value)
 
     def fit_rewards(self, column: LogColumn, counts: Int64) -> Bins:
-        """See `ColumnEncoder`."""
+        """Find the mean reward of each bin.
+
+        Parameters
+        ----------
+        column
+            The reward column.
+        counts
+            [rows] the number of episodes that each row counts for.
+
+        Returns
+        -------
+        Bins
+            The same edges with levels.
+        """
         if self.levels:
             return self
         size = len(self.edges) + 1
         place = np.searchsorted(self.edges, column.numbers, side="right")
         total, count = np.bincount(place, column.numbers * counts, size), np.bincount(place, counts, size)
-        seen = np.flatnonzero(count)  # an empty bin lies between its neighbours
+        seen = np.flatnonzero(count)  # the level of an empty bin is interpolated
         levels = np.interp(np.arange(size), seen, total[seen] / count[seen])
         return Bins(self.edges, tuple(float(f"{level:.12g}") for level in levels))  # 0.1 and not 0.09999999999999999
 
     def encode_rewards(self, column: LogColumn) -> Coded[float]:
-        """See `ColumnEncoder`."""
+        """Replace each reward of a column by the level of its bin.
+
+        Parameters
+        ----------
+        column
+            The reward column.
+
+        Returns
+        -------
+        Coded
+            The level of each row's bin.
+        """
         coded = self.encode(column)
         return Coded(coded.codes, tuple(self.levels[int(place)] for place in coded.values))
 
     def legend(self) -> list[str]:
-        """The values that each bin holds; empty if there is only one bin."""
+        """Describe the range of each bin.
+
+        Returns
+        -------
+        list of str
+            Such as `below 37`, `37 to 38`, `38 or more`; empty if there is only one bin.
+        """
         if not self.edges:
             return []
         texts = next(t for n in EDGE_DIGITS if len(set(t := [f"{e:.{n}g}" for e in self.edges])) == len(self.edges))
@@ -95,55 +173,73 @@ class Bins(ColumnEncoder):
 
 @dataclass(frozen=True, slots=True)
 class EqualWidth(ColumnRequest):
-    """So many bins of equal width, between the smallest and the largest value.
+    """A request for bins of equal width between the smallest and the largest value of a column.
 
+    Parameters
+    ----------
+    count
+        Number of bins, 2 to 1,000.
+
+    Examples
+    --------
     >>> log = {"episode": [1, 2, 3], "step": [0, 0, 0], "heat": [36, 37, 40], "action": [0, 1, 1], "reward": [1, 1, 0]}
-    >>> suffice.read_log(log, bins={"heat": suffice.EqualWidth(2)})[1].bins["heat"].edges
+    >>> suffice.read_log(log, bins={"heat": suffice.EqualWidth(2)}).report.bins["heat"].edges
     (38.0,)
     """
 
     count: int
 
     def fit(self, column: LogColumn) -> Bins:
-        """See `ColumnRequest`."""
+        """Choose the edges by a column.
+
+        Parameters
+        ----------
+        column
+            A column of numbers.
+
+        Returns
+        -------
+        Bins
+            The fitted bins.
+        """
         shares, low = _shares(column, self.count), column.numbers.min()
-        edges = low * (1 - shares) + column.numbers.max() * shares  # whose difference might be infinite
+        edges = low * (1 - shares) + column.numbers.max() * shares  # not low + difference, which may overflow
         return _bins(edges, low)
 
 
 @dataclass(frozen=True, slots=True)
 class EqualCount(ColumnRequest):
-    """So many bins with about equally many rows."""
+    """A request for bins with about equally many rows each."""
 
     count: int
 
     def fit(self, column: LogColumn) -> Bins:
-        """See `ColumnRequest`."""
+        """Choose the edges by the quantiles of a column."""
         edges = np.quantile(column.numbers, _shares(column, self.count), method="inverted_cdf")
         return _bins(edges, column.numbers.min())
 
 
 @dataclass(frozen=True, slots=True)
 class Edges(ColumnRequest):
-    """Bins between given edges."""
+    """A request for bins between given edges."""
 
     edges: tuple[float, ...]
 
     def fit(self, column: LogColumn) -> Bins:
-        """See `ColumnRequest`."""
+        """Return bins with the given edges."""
         return Bins(self.edges)
 
     def needs_log(self, *, reward: bool) -> bool:
-        """See `ColumnRequest`."""
+        """Return whether the column is a reward, whose levels are means over the log."""
         return reward
 
 
-# What users give: a number of bins with about equally many rows, edges, or any other request.
+# What users pass: a number of bins with about equally many rows, edges, or any other request.
 Binning = int | Sequence[float] | ColumnRequest
 
 
 def are_edges(edges: object) -> bool:
-    """Whether these are finite numbers, at least one, in ascending order."""
+    """Return whether these are finite numbers, at least one, in ascending order."""
     try:
         numbers = np.asarray(edges, dtype=float)
     except (TypeError, ValueError):
@@ -152,18 +248,21 @@ def are_edges(edges: object) -> bool:
 
 
 def request_of(name: str, binning: Binning) -> ColumnRequest:
-    """The request that a user means for a column."""
+    """Convert what a user passes for a column to a request."""
     if isinstance(binning, ColumnRequest):
         return binning
     if isinstance(binning, int | np.integer):
         return EqualCount(int(binning))
     if not are_edges(binning):
-        raise SettingsError(f"--bin {name}: give a number of bins, or edges that grow, not {binning!r:.60}")
+        raise SettingsError(
+            f"{parameter('bins')}: {binning!r:.60} for {name!r} is neither a number of bins nor ascending edges. Try "
+            f"{parameter('bins', {name: 8})}."
+        )
     return Edges(tuple(float(edge) for edge in binning))
 
 
 def parse_binning(text: str) -> Binning:
-    """`8`, `8:width`, or edges such as `0,10,50`."""
+    """Parse the value of an option: `8`, `8:width`, or edges such as `0,10,50`."""
     count, _, how = text.partition(":")
     if "," not in text and count.isdecimal() and how in ("", "quantile", "width"):
         return EqualWidth(int(count)) if how == "width" else int(count)
@@ -173,16 +272,15 @@ def parse_binning(text: str) -> Binning:
         edges = ()
     if "," not in text or not are_edges(edges):
         raise SettingsError(
-            f"{text} says not how to bin: write a number of bins (8), of equal width (8:width), or edges (0,10,50)"
+            f"{text!r} is not a way to bin. Write a number of bins (8), of equal width (8:width), or edges (0,10,50)."
         )
     return edges
 
 
 def _shares(column: LogColumn, count: int) -> Float:
-    """[count − 1] the shares of the rows, or of the range, below each edge."""
+    """Return the [count − 1] shares of the rows, or of the range, below each edge."""
     if not 2 <= count <= MOST:
-        name = column.name
-        column.table.refuse(f"--bin {name}={count} leaves nothing to tell apart; ask for 2 to {MOST:,} bins")
+        column.table.refuse(f"{parameter('bins', {column.name: count})} is out of range. Use 2 to {MOST:,} bins.")
     return np.arange(1, count) / count
 
 

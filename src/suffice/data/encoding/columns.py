@@ -1,27 +1,25 @@
-"""Which column of a log means what: names, defaults, and a helping word where one is missing.
+"""The columns of a log by role: names, defaults, and errors about missing columns.
 
-A column is found by the name that is given, else by names that loggers are known to use: ours, those of RLlib
-(`eps_id`, `t`, `obs`, `actions` …), LeRobot (`episode_index`, `frame_index`, `next.reward` …), Minari and d4rl
-(`observations`, `terminals`, `timeouts` …). Capitals do not matter, nor whether words are joined by `_`, `-` or
-a space.
+A column is found by the name that the caller gives, or else by names that loggers use: ours, those of RLlib (`eps_id`,
+`t`, `obs`, `actions` …), LeRobot (`episode_index`, `frame_index`, `next.reward` …), Minari and d4rl (`observations`,
+`terminals`, `timeouts` …). Case does not matter, nor whether words are joined by `_`, `-` or a space.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.tables import LogTable
-from suffice.errors import SettingsError, closest, did_you_mean
+from suffice.errors import SettingsError, closest, did_you_mean, parameter
 
-# What pandas calls the row index when it saves one: never an observation.
+# Names that pandas gives to a saved row index, which is never an observation.
 ROW_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
-# By role, the names that loggers use, ours first.
+# The names that loggers use, by role, ours first.
 KNOWN = {
     "episode": ("episode", "episode_id", "eps_id", "episode_index", "trajectory", "trajectory_id", "traj_id"),
     "step": ("step", "t", "timestep", "time_step", "frame_index"),
@@ -34,95 +32,197 @@ KNOWN = {
     "propensity": ("action_prob",),
 }
 OWN_NAMES = ("episode", "step", "action", "reward")  # a log with all of them is in our own form
-OBSERVED = re.compile(r"(obs|observations?)(\..*)?")  # else, what is observed
+OBSERVED = re.compile(r"(obs|observations?)(\..*)?")  # observation columns of logs in other forms
 ENDS = ("terminated", "truncated", "done")
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The names of the columns of a log; None: as loggers are known to call it, if there is one.
+    """The names of the columns of a log by role.
 
+    A role that is None (the default) is found by the usual names of loggers, such as `episode`, `eps_id`, `reward`.
+
+    Parameters
+    ----------
+    episode
+        Id of the episode. Without this column, an episode ends where it is terminated, truncated or done.
+    step
+        Number of the decision within its episode, from 0 or 1. Without this column, rows are taken in order.
+    action
+        The logged action.
+    reward
+        The reward of the action, a number.
+    observations
+        Observation columns. Default: those of the schema, or else all other columns, in file order.
+    weight
+        Number of episodes that an episode stands for.
+    terminated
+        True on the last row of an episode that reached its end.
+    truncated
+        True on the last row of an episode that the logger cut off.
+    done
+        True on the last row of every episode.
+    propensity
+        Probability with which the logged action was chosen.
+
+    Examples
+    --------
     >>> suffice.Columns(episode="patient", action="drug") == suffice.Columns.parse("episode=patient,action=drug")
     True
     """
 
-    episode: str | None = None  # without one, an episode ends where it is terminated, truncated or done
-    step: str | None = None  # without one, the rows of an episode are in order
+    episode: str | None = None
+    step: str | None = None
     action: str | None = None
     reward: str | None = None
-    observations: tuple[str, ...] | None = None  # None: those of the schema, else all others, in file order
+    observations: tuple[str, ...] | None = None
     weight: str | None = None
-    terminated: str | None = None  # true on the last row of an episode that came to its end
-    truncated: str | None = None  # true on the last row of an episode that the logger cut off
-    done: str | None = None  # true on the last row of every episode
-    propensity: str | None = None  # the probability with which the logged action was chosen
+    terminated: str | None = None
+    truncated: str | None = None
+    done: str | None = None
+    propensity: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.observations, str):
-            raise SettingsError(f"observations is a tuple of names, not the text {self.observations!r}; split it")
+            raise SettingsError(f"observations={self.observations!r} is not a tuple of names. Split the text.")
         if self.observations is not None:
             object.__setattr__(self, "observations", tuple(self.observations))
 
     @classmethod
-    def of(cls, columns: Columns | Mapping[str, Any] | str | None) -> Columns:
-        """From whatever names them: text as `parse` reads it, or a dict by role."""
+    def of(
+        cls, columns: Columns | Mapping[str, Any] | str | None, observations: Sequence[str] | str | None = None
+    ) -> Columns:
+        """Convert any form in which a caller may name columns.
+
+        Parameters
+        ----------
+        columns
+            Names by role: a dict, text as `parse` reads it, or `Columns`. None names nothing.
+        observations
+            Names of the observation columns: a sequence, or text separated by commas.
+
+        Returns
+        -------
+        Columns
+            The named columns.
+        """
+        found = cls._of(columns)
+        if observations is None:
+            return found
+        if found.observations is not None:
+            raise SettingsError(
+                f"{parameter('observations')} and {parameter('columns')} both name the observations. Leave one out."
+            )
+        names = [name.strip() for name in observations.split(",")] if isinstance(observations, str) else observations
+        if not all(isinstance(name, str) for name in names):
+            raise SettingsError(f"{parameter('observations', observations)} is not a list of names. Give column names.")
+        return replace(found, observations=tuple(names))
+
+    @classmethod
+    def _of(cls, columns: Columns | Mapping[str, Any] | str | None) -> Columns:
         if isinstance(columns, str):
             return cls.parse(columns)
         if columns is None or isinstance(columns, Columns):
             return columns or cls()
         if unknown := [role for role in columns if role not in cls.__slots__]:
-            told = did_you_mean(str(unknown[0]), cls.__slots__) or "."
+            hint = did_you_mean(str(unknown[0]), cls.__slots__)
             raise SettingsError(
-                f"{unknown[0]!r} is no role of a column{told}; the roles are {', '.join(cls.__slots__)}"
+                f"{parameter('columns')}: {unknown[0]!r} is not a role of a column{hint or '.'} "
+                f"The roles are {', '.join(cls.__slots__)}."
             )
         return cls(**columns)
 
     @classmethod
     def parse(cls, text: str) -> Columns:
-        """ROLE=NAME, separated by commas, such as `episode=patient,action=drug,observations=age+pulse`."""
+        """Parse the names of columns from text.
+
+        Parameters
+        ----------
+        text
+            ROLE=NAME, separated by commas, such as `episode=patient,action=drug,observations=age+pulse`.
+
+        Returns
+        -------
+        Columns
+            The named columns.
+        """
         named: dict[str, str] = {}
         for part in filter(None, map(str.strip, text.split(","))):
             role, equals, name = map(str.strip, part.partition("="))
             if role not in cls.__slots__ or not equals or not name or role in named:
-                told = did_you_mean(role, cls.__slots__) if role not in cls.__slots__ else ""
-                told = told or "; write ROLE=NAME, each once."
-                raise SettingsError(f"--columns {part}{told} The roles are {', '.join(cls.__slots__)}")
+                hint = did_you_mean(role, cls.__slots__) if role not in cls.__slots__ else ""
+                hint = hint or ": write ROLE=NAME, each role once."
+                raise SettingsError(f"{parameter('columns', part)}{hint} The roles are {', '.join(cls.__slots__)}.")
             named[role] = name
         observations = named.pop("observations", None)
         return cls(**named, observations=tuple(observations.split("+")) if observations else None)
 
     def unusual(self) -> dict[str, str]:
-        """The names by role that nobody would guess; observations are known otherwise."""
+        """Return the names that are not the usual ones of their roles, without observations.
+
+        Returns
+        -------
+        dict
+            Name of the column by role.
+        """
         named = {role: getattr(self, role) for role in KNOWN}
         return {role: name for role, name in named.items() if name is not None and name not in KNOWN[role]}
 
     def where_in(self, names: Sequence[str]) -> Columns:
-        """Without the names that a log does not have."""
+        """Leave out the names that a log does not have.
+
+        Parameters
+        ----------
+        names
+            The columns of the log.
+
+        Returns
+        -------
+        Columns
+            The named columns that exist; observations only if all of them do.
+        """
         kept = {role: name for role in KNOWN if (name := getattr(self, role)) in names}
         seen = self.observations
         return Columns(**kept, observations=seen if seen is not None and set(seen) <= set(names) else None)
 
     def over(self, others: Columns) -> Columns:
-        """These where they are given, others where not."""
+        """Fill in the roles that are None from other names.
+
+        Parameters
+        ----------
+        others
+            The names to use for those roles.
+
+        Returns
+        -------
+        Columns
+            These names where they are given, else the others.
+        """
         given = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
         return replace(others, **given)
 
 
 def known_as(role: str, names: Sequence[str]) -> str | None:
-    """The column that has a role, by the names that loggers use; a log in our own form uses ours, and no others."""
+    """Return the column that has a role, by the names that loggers use; a log in our own form uses our names only."""
     if set(OWN_NAMES) <= set(names):
         return role if role in names else None
     lowered = {plain_name(name): name for name in reversed(names)} | {name: name for name in names}
     return next((lowered[name] for name in KNOWN[role] if name in lowered), None)
 
 
+def roles_of(columns: Columns) -> dict[str, str]:
+    """Return the role of each column."""
+    roles = {name: role for role in KNOWN if (name := getattr(columns, role)) is not None}
+    return roles | dict.fromkeys(columns.observations or (), "observation")
+
+
 def plain_name(name: str) -> str:
-    """Without capitals, and with words joined in one way."""
+    """Return a column name in lower case, with words joined by `_`."""
     return re.sub(r"[ -]", "_", name.strip().lower())
 
 
 def text_columns(columns: Columns, schema: Alphabet | None) -> list[str]:
-    """Columns whose declared values are text: in a CSV their '1' is no number."""
+    """Return the columns whose declared values are text, so that their '1' in a CSV is not a number."""
     if schema is None:
         return []
     declared = dict(zip(schema.features, zip(*schema.observations, strict=True), strict=False))
@@ -133,88 +233,125 @@ def text_columns(columns: Columns, schema: Alphabet | None) -> list[str]:
 def find_columns(
     table: LogTable, columns: Columns, schema: Alphabet | None, drop_truncated: bool
 ) -> tuple[Columns, tuple[str, ...]]:
-    """The columns with every default resolved, and what is worth a note."""
+    """Resolve the column of each role, and return notes on what was assumed."""
     observations = columns.observations
     if schema is not None:
         observations = schema.features if observations is None else observations
         if observations != schema.features:
-            table.refuse(f"the schema's observations are {', '.join(schema.features)}; leave --observations out")
+            names = ", ".join(schema.features)
+            table.refuse(f"the schema's observations are {names}. Leave {parameter('observations')} out.")
     if observations is not None:
-        observations = tuple(part for name in observations for part in _components(table, name))
+        observations = _components(table, observations)
     roles = _roles(table, columns, observations or (), drop_truncated)
     notes: list[str] = []
     if observations is None:
         others = [name for name in table.names if name not in roles.values()]
         observations, notes = _observations(others, foreign=not set(OWN_NAMES) <= set(table.names))
     if not observations:
-        table.refuse("there are no observation columns; add one, if only a constant, or name them with --observations")
+        table.refuse(
+            "there are no observation columns. Add one, which may be constant, or name them with "
+            f"{parameter('observations')}."
+        )
     named = [*roles.values(), *observations]
     if twice := [name for name, count in Counter(named).items() if count > 1]:
-        table.refuse(f"column {twice[0]!r} is asked for twice; give it one role")
+        table.refuse(_two_roles(twice[0]))
     if roles.get("done") == "done" and set(OWN_NAMES) <= set(table.names):
         notes.append("column 'done' marks ends, and was not read as an observation")
     if "step" not in roles:
-        notes.append("there is no step column: the rows of an episode are taken in the order they have")
+        notes.append("there is no step column: the rows of each episode are assumed to be in order")
     if "episode" not in roles:
         ends = ", ".join(repr(roles[role]) for role in ENDS if role in roles)
         notes.append(f"there is no episode column: an episode ends where {ends} is true")
     return Columns(**roles, observations=observations), tuple(notes)
 
 
+def _two_roles(name: str) -> str:
+    return f"column {name!r} is used twice. Give it one role."
+
+
 def _roles(table: LogTable, columns: Columns, observations: Sequence[str], drop_truncated: bool) -> dict[str, str]:
-    """The column of each role that has one."""
+    """Return the column of each role that has one; refuse a log that lacks a required or named column."""
     free = [name for name in table.names if name not in observations]
     roles: dict[str, str] = {}
-    for role, usual in KNOWN.items():
+    missing: dict[str, str | None] = {}  # by role, the name that the caller gives
+    for role in KNOWN:
         if (given := getattr(columns, role)) is not None:
-            if given not in table.names:
-                _refuse_missing(table, given, f"--{role}-column")
-            roles[role] = given
+            if given in table.names:
+                roles[role] = given
+            else:
+                missing[role] = given
         elif (found := known_as(role, table.names)) and found in free and found not in roles.values():
             roles[role] = found
         elif role in ("action", "reward") and found:
-            table.refuse(f"column {found!r} is asked for twice; give it one role")
+            table.refuse(_two_roles(found))
         elif role in ("action", "reward"):
-            _refuse_missing(table, usual[0], f"--{role}-column", usual)
-    if not any(role in roles for role in ENDS):
+            missing[role] = None
+    if not any(role in roles or role in missing for role in ENDS):
         if drop_truncated:
-            _refuse_missing(table, "truncated", "--truncated-column")
+            missing["truncated"] = None
         if "episode" not in roles:
-            _refuse_missing(table, "episode", "--episode-column", KNOWN["episode"])
+            missing.setdefault("episode", None)
+    if missing:
+        _refuse_missing(table, {role: missing[role] for role in KNOWN if role in missing})
     return roles
 
 
-def _components(table: LogTable, name: str) -> list[str]:
-    """A column, or those that it was taken apart into."""
-    parts = [other for other in table.names if other.startswith(f"{name}.")]
-    if name not in table.names and not parts:
-        _refuse_missing(table, name, "--observations")
-    return [name] if name in table.names else parts
+def _refuse_missing(table: LogTable, missing: Mapping[str, str | None]) -> None:
+    """Raise an error that names every missing column, by role, and similar columns where there are any."""
+    for role, given in missing.items():
+        for whole in (given,) if given else KNOWN[role]:
+            if parts := [other for other in table.names if other.startswith(f"{whole}.")]:
+                table.refuse_column(
+                    whole,
+                    f"a cell holds {len(parts)} values ({', '.join(parts[:3])} …), but the {role} is one value. Write "
+                    f"them as one, or name one with {parameter('columns', f'{role}={parts[0]}')}.",
+                )
+    if len(table.names) == 1 and (separator := re.search(r"[;\t|]", table.names[0])):
+        table.refuse(f"the cells are separated by {separator[0]!r}. Separate them by commas.")
+    near = {role: _similar(role, given, table.names) for role, given in missing.items()}
+    what = " and no ".join(
+        f"column {given!r} ({role})" if given else f"{role} column" for role, given in missing.items()
+    )
+    fix = parameter("columns", ",".join(f"{role}={near[role] or 'NAME'}" for role in missing))
+    if all(near.values()):
+        table.refuse(f"there is no {what}. Did you mean {fix}?")
+    others = ", ".join(map(repr, table.names[:20])) + (", …" if len(table.names) > 20 else "")
+    which = "it" if len(missing) == 1 else "them"
+    table.refuse(f"there is no {what}. The columns are {others}; name {which} with {fix}.")
+
+
+def _similar(role: str, given: str | None, names: Sequence[str]) -> str | None:
+    """Return a column that the caller may mean: a misspelt name, or one that contains the name of its role."""
+    if given is not None:
+        return closest(given, names)
+    words = [name for name in names if role in plain_name(name).split("_")]
+    return words[0] if len(words) == 1 else closest(role, names, cutoff=0.8)
+
+
+def _components(table: LogTable, observations: Sequence[str]) -> tuple[str, ...]:
+    """Return the observation columns; one that is a vector or record is replaced by its parts."""
+    found: list[str] = []
+    missing = []
+    for name in observations:
+        parts = [name] if name in table.names else [n for n in table.names if n.startswith(f"{name}.")]
+        found += parts
+        missing += [] if parts else [name]
+    if missing:
+        near = [closest(name, table.names) for name in missing]
+        hint = f" Did you mean {', '.join(map(repr, filter(None, near)))}?" if any(near) else ""
+        others = ", ".join(map(repr, table.names[:20])) + (", …" if len(table.names) > 20 else "")
+        what = " and no column ".join(map(repr, missing))
+        table.refuse(f"there is no column {what} ({parameter('observations')}).{hint or f' The columns are {others}.'}")
+    return tuple(found)
 
 
 def _observations(others: Sequence[str], foreign: bool) -> tuple[tuple[str, ...], list[str]]:
-    """All other columns; of logs in another form, if that marks what is observed, only those."""
+    """Return the observation columns, with notes: all others or, in logs of another form, those named so."""
     kept = tuple(name for name in others if not ROW_INDEX.fullmatch(name))
     notes = [f"column {name!r} looks like a row index and was left out" for name in others if name not in kept]
     marked = tuple(name for name in kept if OBSERVED.fullmatch(name.lower()))
     if foreign and marked and marked != kept:
         left = [repr(name) for name in kept if name not in marked]
-        told = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
-        return marked, [*notes, f"left out: {told}; name all that is observed with --observations"]
+        shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+        return marked, [*notes, f"columns left out: {shown}. To use them, name all with {parameter('observations')}"]
     return kept, notes
-
-
-def _refuse_missing(table: LogTable, name: str, option: str, usual: Sequence[str] = ()) -> NoReturn:
-    for whole in (name, *usual):
-        if not (parts := [other for other in table.names if other.startswith(f"{whole}.")]):
-            continue
-        table.refuse(
-            f"column {whole!r} holds {len(parts)} values ({', '.join(parts[:3])} …), where one is needed; write them "
-            f"as one, or name the one that matters with {option}"
-        )
-    if len(table.names) == 1:
-        table.refuse(f"there is only one column, {table.names[0]!r}; separate the cells by commas")
-    if near := closest(name, table.names):
-        table.refuse(f"there is no column {name!r}; did you mean {near!r}? say {option} {shlex.quote(near)}")
-    others = ", ".join(map(repr, table.names[:20])) + (", …" if len(table.names) > 20 else "")
-    table.refuse(f"there is no column {name!r}, only {others}; name it with {option}")

@@ -1,8 +1,8 @@
-"""The encoder: from rows of a log, and from observations at run time, to symbols.
+"""The encoder converts rows of a log, and observations at run time, to symbols.
 
-An `EncoderRequest` is what the caller says before a log is read: names of columns, and what to do with some of them.
-Reading a log turns it into an `Encoder`, which knows every column and is stored in the model, so that other logs, and
-what a policy observes, are encoded alike.
+An `EncoderRequest` is what the caller specifies before a log is read: names of columns, and how to encode some of them.
+Reading a log turns it into an `Encoder`, which knows every column and is stored in the model, so that other logs and
+the observations of a policy are encoded in the same way.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from suffice.data.alphabet import Alphabet, Value
+from suffice.data.alphabet import MAX_LETTERS, Alphabet, Value
 from suffice.data.encoding.binning import Binning, Bins, request_of
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
 from suffice.data.encoding.observations import values_of
 from suffice.data.encoding.tables import Coded, LogTable, dense
-from suffice.data.episodes import MAX_LETTERS
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.kernels.array_types import Int64
 
 
@@ -31,13 +30,13 @@ class Encoded:
     """The rows of a log as codes of the distinct values of their columns."""
 
     action: Coded[Value]
-    features: Mapping[str, Coded[Value]]  # by observation column, in order
+    features: Mapping[str, Coded[Value]]  # by observation column, in order of the columns
     observation: Coded[tuple[Value, ...]]  # the features together
     reward: Coded[float]
 
 
 class EncoderData(msgspec.Struct, frozen=True):
-    """An encoder as a model file stores it."""
+    """The form in which a model file stores an encoder."""
 
     roles: dict[str, str]  # columns whose names are not the usual ones
     observations: list[str]
@@ -46,10 +45,19 @@ class EncoderData(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Which columns of a log have which role, and how their values become symbols.
+    """The roles of the columns of a log, and how their values are converted to symbols.
 
+    Parameters
+    ----------
+    columns
+        Names of the columns by role.
+    kinds
+        Column encoder of each column that is not a plain category.
+
+    Examples
+    --------
     >>> log = {"episode": [1, 2, 3], "step": [0, 0, 0], "heat": [36, 38, 39], "action": [0, 1, 1], "reward": [1, 1, 0]}
-    >>> encoder = suffice.read_log(log, bins={"heat": [37, 38]})[1].encoder
+    >>> encoder = suffice.read_log(log, bins={"heat": [37, 38]}).report.encoder
     >>> encoder.encode_observation({"heat": 37.5})
     (1,)
     >>> encoder.legend("heat")
@@ -61,7 +69,7 @@ class Encoder:
 
     @classmethod
     def of_features(cls, names: Sequence[str], kinds: Mapping[str, ColumnEncoder] | None = None) -> Encoder:
-        """The encoder of observations with these features, of which nothing else is known."""
+        """Return an encoder of observations with these features."""
         return cls(Columns(observations=tuple(names)), kinds or {})
 
     @classmethod
@@ -72,16 +80,16 @@ class Encoder:
         bins: Mapping[str, Bins | Sequence[float]] | None = None,
         columns: Columns | None = None,
     ) -> Encoder:
-        """The encoder that a caller gives, or says by the deprecated keywords `bins` and `columns`.
+        """Return the encoder of a caller who may also use the deprecated keywords `bins` and `columns`.
 
-        To be called by the function that has these keywords, whose caller is warned. Without any of them, nothing but
-        the features is known.
+        Call it from the function that has these keywords: its caller is warned. Without any of them, only the features
+        are known.
         """
         if bins is None and columns is None:
             return encoder or cls.of_features(names)
         if encoder is not None:
-            raise SettingsError("an encoder has bins and columns of its own; leave out these keywords")
-        warnings.warn("bins= and columns= are deprecated: give an encoder=", DeprecationWarning, stacklevel=3)
+            raise SettingsError("encoder= contains bins and columns. Leave out bins= and columns=.")
+        warnings.warn("bins= and columns= are deprecated. Pass encoder= instead.", DeprecationWarning, stacklevel=3)
         kinds = {
             name: how if isinstance(how, Bins) else Bins(tuple(map(float, how))) for name, how in (bins or {}).items()
         }
@@ -89,34 +97,34 @@ class Encoder:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The observation columns, in order."""
+        """The names of the observation columns, in order."""
         return self.columns.observations or ()
 
     @property
     def bins(self) -> dict[str, Bins]:
-        """Of binned columns."""
+        """The bins of each binned column."""
         return {name: kind for name, kind in self.kinds.items() if isinstance(kind, Bins)}
 
     def encode(self, table: LogTable, counts: Int64 | None = None, max_values: int | None = None) -> Encoded:
-        """Encode the rows of a flat table that has these columns."""
+        """Encode the rows of a flat table with these columns."""
         counts = np.ones(table.rows, np.int64) if counts is None else counts
         return encode_table(table, self.columns, self.kinds, counts, max_values)[1]
 
     def encode_observation(self, observation: Any) -> tuple[Value, ...]:
-        """The symbols of one observation: a tuple of features as logged, a dict that has them, or a single one.
+        """Return the symbols of one observation: a tuple of features as logged, a dict, or a single value.
 
-        Vectors within a tuple are several features, one after the other.
+        A vector within a tuple stands for several features in order.
         """
         names, kinds = self.columns.observations or (), self.kinds
         pairs = zip(values_of(observation, names), names, strict=True)
         return tuple([kinds.get(name, CATEGORY).encode_value(value, name) for value, name in pairs])
 
     def legend(self, name: str) -> list[str]:
-        """What the symbols 0, 1, … of a column stand for; empty if its symbols are its values."""
+        """Return what the symbols 0, 1, … of a column stand for; empty if its symbols are its values."""
         return self.kinds.get(name, CATEGORY).legend()
 
     def display(self, alphabet: Alphabet) -> Alphabet:
-        """The same alphabet for people: symbols that stand for values read as these."""
+        """Return the alphabet with readable symbols: the number of a bin is shown as its range."""
         legends = [self.legend(name) for name in alphabet.features]
 
         def shown(observation: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -126,19 +134,19 @@ class Encoder:
         return replace(alphabet, observations=tuple(map(shown, alphabet.observations)))
 
     def to_data(self) -> EncoderData:
-        """As a model file stores it; names that any log is searched for are left out."""
+        """Convert to the form that a model file stores; the usual names of columns are left out."""
         kinds = {name: to_data(kind) for name, kind in self.kinds.items()}
         return EncoderData(self.columns.unusual(), list(self.features), kinds)
 
     @classmethod
     def from_data(cls, data: EncoderData) -> Encoder:
-        """From a model file."""
+        """Convert from the form that a model file stores."""
         columns = Columns(**data.roles, observations=tuple(data.observations))
         return cls(columns, {name: from_data(kind) for name, kind in data.kinds.items()})
 
 
 class Labelled(int):
-    """A symbol that stands for values: equal to its number, but its text says which values."""
+    """A symbol that equals its number, but is shown as the values it stands for."""
 
     label: str
 
@@ -152,18 +160,18 @@ class Labelled(int):
 
 
 def _labelled(symbol: Value, legend: Sequence[str]) -> Value:
-    """A symbol that the legend does not have, as in a forged file, reads as it is."""
+    """Label a symbol; one that the legend lacks, as in a forged file, stays unchanged."""
     known = isinstance(symbol, int) and 0 <= symbol < len(legend)
     return Labelled(int(symbol), legend[int(symbol)]) if known else symbol
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderRequest:
-    """What is known of an encoder before a log is read."""
+    """What the caller specifies of an encoder before a log is read."""
 
-    columns: Columns = field(default_factory=Columns)  # as the caller names them
+    columns: Columns = field(default_factory=Columns)  # named by the caller
     kinds: Mapping[str, ColumnRequest] = field(default_factory=dict)  # by column, or the vector or record it is part of
-    like: Columns | None = None  # of an earlier log, used where this log has them
+    like: Columns | None = None  # columns of an earlier log, used where this log has them
 
     @classmethod
     def of(
@@ -171,29 +179,34 @@ class EncoderRequest:
         columns: Columns | Mapping[str, Any] | str | None = None,
         bins: Mapping[str, Binning] | None = None,
         like: Encoder | Columns | None = None,
+        observations: Sequence[str] | str | None = None,
     ) -> EncoderRequest:
-        """What a caller says; without `bins`, columns are encoded as in an earlier log."""
+        """Build a request from parameters; without `bins`, columns are encoded as in the earlier log `like`."""
+        named = Columns.of(columns, observations)
         kinds: Mapping[str, ColumnRequest] = {name: request_of(name, how) for name, how in (bins or {}).items()}
         if isinstance(like, Encoder):
-            return cls(Columns.of(columns), like.kinds if bins is None else kinds, like.columns)
-        return cls(Columns.of(columns), kinds, like)
+            return cls(named, like.kinds if bins is None else kinds, like.columns)
+        return cls(named, kinds, like)
 
     def by_column(self, columns: Columns) -> dict[str, ColumnRequest]:
-        """The requests by column: that for a vector or record goes to each of its parts."""
+        """Return the requests by column; one for a vector or record applies to each of its parts."""
         names = (columns.action or "", *(columns.observations or ()), columns.reward or "")
         found: dict[str, ColumnRequest] = {}
         for name, request in self.kinds.items():
             parts = [name] if name in names else [column for column in names if column.startswith(f"{name}.")]
             if not parts:
                 known = " ".join(", ".join(names).split())
-                raise SettingsError(f"--bin {name} is for an observation, action or reward column: {known}")
+                raise SettingsError(
+                    f"{parameter('bins')}: {name!r} is not an observation, action or reward column. Choose from "
+                    f"{known}."
+                )
             found |= dict.fromkeys(parts, request)
         return found
 
     def fit_encode(
         self, table: LogTable, columns: Columns, counts: Int64, max_values: int | None
     ) -> tuple[Encoder, Encoded]:
-        """Fit the encoder to a flat table with these columns, whose rows count [rows] times, and encode the table."""
+        """Fit an encoder to a flat table with these columns, whose rows count `counts` times, and encode the table."""
         return encode_table(table, columns, self.by_column(columns), counts, max_values)
 
 
@@ -202,7 +215,7 @@ def encode_table(
 ) -> tuple[Encoder, Encoded]:
     """Fit and encode column by column, so that each is read once and only one is in memory."""
     features, action, reward = columns.observations or (), columns.action, columns.reward
-    assert action is not None and reward is not None  # they were found
+    assert action is not None and reward is not None  # `find_columns` found them
     fitted: dict[str, ColumnEncoder] = {}
     coded: dict[str, Coded[Value]] = {}
     for name in (action, *features):
@@ -218,14 +231,17 @@ def encode_table(
 
 
 def _combine(table: LogTable, features: Sequence[Coded[Value]]) -> Coded[tuple[Value, ...]]:
-    """The features of each row taken together, numbered in mixed radix and made dense feature by feature."""
+    """Number the whole observation of each row, in mixed radix, made dense feature by feature."""
     codes, size = features[0].codes, len(features[0].values)
     for feature in features[1:]:
         radix = len(feature.values)
         codes, present = dense(codes.astype(np.int64) * radix + feature.codes, size * radix)
         size = len(present)
     if size > MAX_LETTERS:
-        table.refuse(f"{size:,} distinct observations are no finite alphabet; bin a column (--bin) or list fewer")
+        table.refuse(
+            f"{size:,} distinct observations are too many for a finite alphabet. Bin numeric columns with "
+            f"{parameter('bins')}, or name fewer {parameter('observations')}."
+        )
     example = np.empty(size, dtype=np.int64)
     example[codes] = np.arange(table.rows)
     values = ([feature.values[code] for code in feature.codes[example].tolist()] for feature in features)

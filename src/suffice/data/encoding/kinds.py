@@ -1,7 +1,7 @@
-"""Column encoders: how the values of one column become symbols.
+"""Column encoders, which convert the values of one column to symbols.
 
-Each kind of column is one class. It encodes a column of a log at once, and a value at run time by itself, to the same
-symbol. Kinds are listed in `KINDS`; model files refer to a kind by its name there and store its fields.
+Each kind of column is one class. It encodes a whole column of a log, and a single value at run time, to the same
+symbols. Kinds are listed in `KINDS`; model files refer to a kind by its name there and store its fields.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from suffice.registry import Lazy, Registry
 
 @dataclass(frozen=True)
 class LogColumn:
-    """One column of a log, as column encoders see it."""
+    """One column of a log, the input of column encoders."""
 
     table: LogTable
     name: str
@@ -33,24 +33,24 @@ class LogColumn:
 
     @cached_property
     def numbers(self) -> Float:
-        """[rows] finite numbers, read once; a column of anything else is refused."""
+        """[rows] finite numbers, read once; any other column is refused."""
         return self.table.numbers(self.name)
 
 
 class ColumnRequest(ABC):
-    """A column encoder that is yet to be fitted to a log: "8 bins", for example."""
+    """A column encoder that is not yet fitted to a log: "8 bins", for example."""
 
     @abstractmethod
     def fit(self, column: LogColumn) -> ColumnEncoder:
-        """The encoder that this request gives for a column."""
+        """Fit the encoder to a column."""
 
     def needs_log(self, *, reward: bool) -> bool:
-        """Whether `fit`, and of a reward column `fit_rewards`, looks at all rows of a log."""
+        """Return whether `fit`, or `fit_rewards` for a reward column, reads all rows of a log."""
         return True
 
 
 class ColumnEncoder(ColumnRequest):
-    """How the values of a column become symbols.
+    """A fitted encoder, which converts the values of a column to symbols.
 
     A kind of column is a frozen dataclass that inherits from this class and defines `kind`, `encode` and
     `encode_value`; its fields are stored in model files. The other methods have defaults.
@@ -60,56 +60,59 @@ class ColumnEncoder(ColumnRequest):
 
     @abstractmethod
     def encode(self, column: LogColumn) -> Coded[Value]:
-        """The symbol of each row of a log."""
+        """Return the symbol of each row of a log."""
 
     @abstractmethod
     def encode_value(self, value: Any, name: str) -> Value:
-        """The symbol of one value; a LogError names the column if it has none."""
+        """Return the symbol of one value; raise a LogError that names the column if there is none."""
 
     def fit(self, column: LogColumn) -> ColumnEncoder:
-        """A fitted encoder is what it is."""
+        """Return the encoder itself, which is already fitted."""
         return self
 
     def needs_log(self, *, reward: bool) -> bool:
-        """See `ColumnRequest`."""
+        """Return whether fitting reads all rows of a log."""
         return False
 
     def fit_rewards(self, column: LogColumn, counts: Int64) -> ColumnEncoder:
-        """The encoder for a reward column, whose rows count [rows] times: its symbols are rewards."""
-        raise SettingsError(f"column {column.name!r} is the reward, which cannot be a column of kind {self.kind!r}")
+        """Return the encoder of a reward column, whose rows count `counts` times and whose symbols are rewards."""
+        raise SettingsError(
+            f"column {column.name!r}: a reward cannot be a column of kind {self.kind!r}. Leave the column unencoded, "
+            "or bin it."
+        )
 
     def encode_rewards(self, column: LogColumn) -> Coded[float]:
-        """The reward of each row of a log."""
+        """Return the reward of each row of a log."""
         raise NotImplementedError
 
     def legend(self) -> list[str]:
-        """What the symbols 0, 1, … stand for; empty if symbols are values."""
+        """Return what the symbols 0, 1, … stand for; empty if symbols are values."""
         return []
 
 
 @dataclass(frozen=True, slots=True)
 class Category(ColumnEncoder):
-    """Values that are symbols as they are: text, booleans, integers, and floats where they are few."""
+    """A column whose values are symbols: text, booleans, integers, and floats with few distinct values."""
 
     kind: ClassVar[str] = "category"
 
     def encode(self, column: LogColumn) -> Coded[Value]:
-        """See `ColumnEncoder`."""
-        return column.table.encode(column.name, plain, column.max_values, f"bin it: --bin {column.name}=8")
+        """Return the value of each row."""
+        return column.table.encode(column.name, plain, column.max_values)
 
     def encode_value(self, value: Any, name: str) -> Value:
-        """See `ColumnEncoder`."""
+        """Return the value itself; refuse infinite numbers and NaN."""
         if isinstance(value, float) and not math.isfinite(value):
-            raise LogError(f"{name} is {value}, which is not a finite number; replace it")
+            raise LogError(f"{name}: {value} is not a finite number. Replace it.")
         return plain_value(value)
 
     def fit_rewards(self, column: LogColumn, counts: Int64) -> Category:
-        """See `ColumnEncoder`."""
+        """Return the encoder itself, because rewards are their own symbols."""
         return self
 
     def encode_rewards(self, column: LogColumn) -> Coded[float]:
-        """See `ColumnEncoder`."""
-        return column.table.encode(column.name, number, column.max_values, f"bin it: --bin {column.name}=8")
+        """Return the reward of each row."""
+        return column.table.encode(column.name, number, column.max_values)
 
 
 CATEGORY = Category()
@@ -124,12 +127,12 @@ KINDS: Registry[type[ColumnEncoder]] = Registry(
 
 
 def to_data(encoder: ColumnEncoder) -> dict[str, Any]:
-    """An encoder as a model file stores it: its kind and its fields."""
+    """Convert an encoder to the form that a model file stores: its kind and its fields."""
     fields: dict[str, Any] = msgspec.to_builtins(encoder)
     return {"kind": encoder.kind, **fields}
 
 
 def from_data(data: Mapping[str, Any]) -> ColumnEncoder:
-    """The encoder that a model file stores; a ValueError or SettingsError if there is none like it."""
+    """Convert from the form that a model file stores; raise a ValueError or SettingsError if it is invalid."""
     fields = dict(data)
     return msgspec.convert(fields, KINDS[str(fields.pop("kind", ""))])

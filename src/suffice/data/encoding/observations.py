@@ -1,7 +1,7 @@
-"""Features inside an observation at run time: tuples, vectors, dicts, or these within one another.
+"""Values of the named features in an observation at run time: a tuple, vector or dict, possibly nested.
 
-A log names each feature after the way to it, `arm.0` or `obs.arm.0`; an environment shows the whole. Here the values
-of the named features are found, in the order of the names, before anything is encoded.
+A log names each feature after the path to it, `arm.0` or `obs.arm.0`; an environment returns the whole observation.
+This module finds the values of the named features, in the order of the names, before they are encoded.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ CONTAINER = re.compile(r"obs|observations?", re.IGNORECASE)  # a column of whole
 
 
 def values_of(observation: Any, names: Sequence[str]) -> list[Any]:
-    """The value of each feature: of a tuple in order, of a dict by name; a single one may stand alone."""
+    """Return the value of each feature: of a tuple in order, of a dict by name, or a single value."""
     if isinstance(observation, Mapping):
         return [_entry(observation, name, names) for name in names]
     values = flat_values(observation)
     if len(values) != len(names):
-        raise LogError(f"{len(values)} features where the model reads {len(names)}: {', '.join(names)}")
+        raise LogError(
+            f"observation: {len(values)} features, but the model reads {len(names)}: {', '.join(names)}. Pass these."
+        )
     return values
 
 
 def flat_values(value: Any) -> list[Any]:
-    """All that is in vectors, tuples and dicts within one another, in order."""
+    """Return all values within nested vectors, tuples and dicts, in order."""
     if isinstance(value, Mapping):
         value = tuple(value.values())
     if isinstance(value, list | tuple):
@@ -40,35 +42,37 @@ def flat_values(value: Any) -> list[Any]:
 
 
 def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
-    """Whether a dict has all named features, each a single value."""
+    """Return whether a dict has all named features, each a single value."""
     found = (_find(observation, name) for name in names)
     return all(value is not None and len(flat_values(value)) == 1 for value in found)
 
 
 def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
     if (value := _find(observation, name)) is None:
-        raise LogError(f"the observation lacks {name!r}; the model reads {', '.join(names)}")
+        raise LogError(f"observation: {name!r} is missing. The model reads {', '.join(names)}; pass them all.")
     values = flat_values(value)
     if len(values) != 1:
         shown = " ".join(repr(value).split())[:60]
-        raise LogError(f"{name} is {shown}, not a single value; the model reads {', '.join(names)}")
+        raise LogError(
+            f"{name}: {shown} is not a single value. The model reads {', '.join(names)}; pass one value for each."
+        )
     return values[0]
 
 
 def _find(observation: Any, name: str) -> Any:
-    """By its name or, if it came out of a vector or a record of the log, by the way to it: `arm.0`, `obs.arm.0`."""
+    """Find a feature by its name, or by the path to it within vectors and records: `arm.0`, `obs.arm.0`."""
     if name in observation:
         return observation[name]
     first, _, rest = name.partition(".")
-    for way in (name.split("."), rest.split(".") if CONTAINER.fullmatch(first) else []):
-        for sole in (False, True):  # logs may leave out the step into what has one part only
-            if way and (value := _at(observation, way, sole)) is not None:
+    for path in (name.split("."), rest.split(".") if CONTAINER.fullmatch(first) else []):
+        for sole in (False, True):  # logs may leave out the index of a vector of length 1
+            if path and (value := _at(observation, path, sole)) is not None:
                 return value
     return None
 
 
-def _at(value: Any, way: Sequence[str], sole: bool) -> Any:
-    for key in way:
+def _at(value: Any, path: Sequence[str], sole: bool) -> Any:
+    for key in path:
         while sole and _has_parts(value) and len(value) == 1:
             value = value[0]
         if isinstance(value, Mapping):

@@ -1,8 +1,8 @@
-"""Logs as columns: reading them one at a time, and numbering the distinct values of each.
+"""Logs as columns, which are read one at a time and whose distinct values are numbered.
 
-Whatever is asked of a value is asked of the *distinct* values only: a column becomes small codes and a short list of
-Python values, and no Python object is ever made per row. Every complaint names file, row, column and the fix. A row
-is what a person counts: the line in a text file (the header of a CSV is line 1), the row from 1 in all else.
+Values are parsed once per *distinct* value: a column becomes small codes and a short list of Python values, and no
+Python object is created per row. Every error names the file, row, column and fix. Row numbers are those a user counts:
+the line in a text file (the header of a CSV is line 1), the row from 1 elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -19,31 +19,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.alphabet import Value, smallest_uint
-from suffice.errors import LogError
+from suffice.errors import LogError, parameter
 from suffice.kernels.array_types import Codes, Float, Int64, Mask
 
 V = TypeVar("V")
 
-LOOKUP = 1 << 22  # a look-up table of so many cells is cheap whatever the log
+LOOKUP = 1 << 22  # cells of a look-up table that is cheap for any log
 MOST_COLUMNS = 10_000
 
 
 def refuse_columns(source: object, columns: int) -> None:
-    """More than anybody looked at."""
+    """Refuse a log with more columns than are supported."""
     if columns > MOST_COLUMNS:
-        told = f"{columns:,} columns, but {MOST_COLUMNS:,} are the most"
-        raise LogError(f"{source}: there are {told}; keep those that matter")
+        raise LogError(f"{source}: there are {columns:,} columns; the limit is {MOST_COLUMNS:,}. Remove columns.")
 
 
 class NothingKeptError(LogError):
-    """A log, or a piece of one, of which no episode is left."""
+    """An error for a log, or a piece of one, of which no episode is left."""
 
-    longest = 0  # decisions, of what there was
+    longest = 0  # decisions of its longest episode
 
 
 @dataclass(frozen=True, slots=True)
 class Coded(Generic[V]):
-    """A column by its distinct values: two rows agree exactly when their codes do."""
+    """A column as codes of its distinct values."""
 
     codes: Codes  # [rows]
     values: tuple[V, ...]  # of each code
@@ -51,82 +50,95 @@ class Coded(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class LogTable:
-    """An open log: its columns are read when asked for, one at a time where the format allows it."""
+    """An open log, whose columns are read on demand, one at a time where the format allows it."""
 
-    source: str  # the file, or what else a person would call it
+    source: str  # name of the file, or of the object in memory
     types: Mapping[str, pa.DataType]  # of the columns, in order
     rows: int
     column: Callable[[str], pa.ChunkedArray]
-    place: Callable[[int], str]  # by which a person finds row 0, 1, …
-    notes: tuple[str, ...] = ()  # what was done to get there
-    part: bool = False  # of a log whose other rows are not here
+    place: Callable[[int], str]  # row number to show to a user for row 0, 1, …
+    notes: tuple[str, ...] = ()  # on how the table was made
+    part: bool = False  # whether this is one piece of a log
+    roles: Mapping[str, str] = field(default_factory=dict)  # by column, once they are known (`columns`)
+    episode_rows: bool = False  # whether rows are episodes, where this piece alone may not show it
 
     @classmethod
     def of(cls, table: pa.Table, source: str, place: Callable[[int], str] = lambda row: str(row + 1)) -> LogTable:
-        """Of columns in memory."""
+        """Open columns that are in memory."""
         refuse_columns(source, table.num_columns)
         if twice := [name for name, count in Counter(table.column_names).items() if count > 1]:
-            raise LogError(f"{source}: there are two columns {twice[0]!r}; rename or remove one")
+            raise LogError(f"{source}: there are two columns {twice[0]!r}. Rename or remove one.")
         types = {field.name: _settled_type(field.type) for field in table.schema}
         return cls(source, types, table.num_rows, lambda name: settled(table.column(name)), place)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, in order."""
+        """The names of the columns, in order."""
         return tuple(self.types)
 
     def refuse(self, text: str) -> NoReturn:
-        """Complain about the log as a whole."""
+        """Raise an error about the log as a whole."""
         raise LogError(f"{self.source}: {text}")
 
+    def refuse_column(self, name: str, text: str) -> NoReturn:
+        """Raise an error about one column."""
+        raise LogError(f"{self.source}, column {name!r}: {text}")
+
     def refuse_row(self, row: int, name: str, text: str) -> NoReturn:
-        """Complain about one cell."""
-        raise LogError(f"{self.source}: row {self.place(row)}, column {name!r}: {text}")
+        """Raise an error about one cell."""
+        raise LogError(f"{self.source}, row {self.place(row)}, column {name!r}: {text}")
 
     def refuse_any(self, wrong: Mask, name: str, text: str) -> None:
-        """Complain about the first row that is wrong, if there is one."""
+        """Raise an error about the first row that is wrong, if there is one."""
         if wrong.any():
             self.refuse_row(int(np.argmax(wrong)), name, text)
 
     def complete(self, name: str) -> pa.ChunkedArray:
-        """A column without missing values."""
+        """Return a column; refuse it if a value is missing."""
         column = self.column(name)
         if column.null_count:
             several = column.null_count > 1 and not self.part
-            many = f" ({column.null_count:,} are missing in this column)" if several else ""
-            self.refuse_row(pc.index(pc.is_null(column), True).as_py(), name, MISSING + many)
+            row = pc.index(pc.is_null(column), True).as_py()
+            self.refuse_row(row, name, self.missing(name, column.null_count if several else 1))
         return column
 
+    def missing(self, name: str, count: int = 1) -> str:
+        """Return the message about missing values of a column: what is missing, and what to fill in."""
+        role = self.roles.get(name, "value")
+        fill = "Fill it in"
+        if role in ("observation", "reward", "value"):
+            numeric = role == "reward" or _is_numeric(self.types[name])
+            fill = f"Fill in {'a number' if numeric else 'a value such as unknown'}"
+        many = f" ({count:,} are missing in this column)" if count > 1 else ""
+        return f"the {CELLS.get(role, role)} is missing{many}. {fill}, or remove the whole episode."
+
     def distinct(self, name: str) -> tuple[Codes, pa.Array]:
-        """The distinct values of a column and, for each row, which of them it has."""
+        """Return the code of each row, and the distinct value of each code."""
         try:
             result = _distinct(self.complete(name))
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            self.refuse(f"column {name!r} has type {self.types[name]!s:.60}, but {NOT_A_CELL}")
-        pa.default_memory_pool().release_unused()  # the column itself, a quarter of the peak
+            self.refuse_column(name, f"its type is {type_name(self.types[name])}, but {NOT_A_CELL}")
+        pa.default_memory_pool().release_unused()  # frees the column, a quarter of the peak memory
         return result
 
-    def numbers(self, name: str, what: str = "only numbers can be binned") -> Float:
-        """A column of finite numbers, as it is."""
+    def numbers(self, name: str, what: str = "Only numbers can be binned.") -> Float:
+        """Return a column of finite numbers, unchanged."""
         column = self.complete(name)
         if not _is_numeric(column.type):
-            self.refuse(f"column {name!r} has type {column.type}; {what}")
+            self.refuse_column(name, f"its type is {type_name(column.type)}. {what}")
         if pa.types.is_float16(column.type) or pa.types.is_float32(column.type):
             column = column.cast(pa.string())  # 0.1, not 0.10000000149011612
         numbers: Float = column.cast(pa.float64(), safe=False).to_numpy()
-        self.refuse_any(~np.isfinite(numbers), name, "not a finite number; replace it")
+        self.refuse_any(~np.isfinite(numbers), name, "not a finite number. Replace it, or remove the whole episode.")
         return numbers
 
-    def encode(self, name: str, parse: Callable[[Any], V], limit: int | None = None, advice: str = "") -> Coded[V]:
-        """Number the meanings of a column: `parse` turns a distinct value into one or raises a ValueError."""
+    def encode(self, name: str, parse: Callable[[Any], V], limit: int | None = None) -> Coded[V]:
+        """Number the parsed values of a column: `parse` converts a distinct value, or raises a ValueError."""
         raw, distinct = self.distinct(name)
         if limit is not None and len(distinct) > limit:
-            advice = advice if _is_numeric(distinct.type) else "group them first"
             size = f"{'at least ' if self.part else ''}{len(distinct):,}"
-            self.refuse(
-                f"column {name!r} has {size} distinct values, more than a finite alphabet can mean "
-                f"(limit {limit:,}); {advice}, leave the column out (--observations names what is seen), or raise "
-                "--max-values"
+            self.refuse_column(
+                name, too_many_values(self.roles.get(name), name, size, limit, _is_numeric(distinct.type))
             )
         codes: dict[V, int] = {}
         wrong: dict[int, str] = {}
@@ -134,6 +146,8 @@ class LogTable:
         for i, value in enumerate(_python_values(distinct)):
             try:
                 renumber[i] = codes.setdefault(parse(value), len(codes))
+            except MissingValueError:
+                wrong[i] = self.missing(name)
             except ValueError as error:
                 wrong[i] = str(error)
         if wrong:
@@ -143,13 +157,13 @@ class LogTable:
 
 
 def settled(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column in a type that everything here is done with; most are."""
+    """Convert a column to a type that all functions here support; most have one."""
     kind = _settled_type(column.type)
     return column if kind == column.type else column.cast(kind)
 
 
 def _settled_type(kind: pa.DataType) -> pa.DataType:
-    """Arrow computes little with views, and nothing with types that others have made."""
+    """Return the supported type for a column: Arrow computes little with views, and nothing with extension types."""
     if isinstance(kind, pa.BaseExtensionType):
         return _settled_type(kind.storage_type)
     if pa.types.is_string_view(kind):
@@ -169,6 +183,14 @@ def _settled_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def type_name(kind: pa.DataType) -> str:
+    """Return a readable name of a column type."""
+    if pa.types.is_dictionary(kind):
+        return type_name(kind.value_type)
+    text = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return "text" if kind in text else "time" if pa.types.is_temporal(kind) else f"{kind!s:.60}"
+
+
 def _is_numeric(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
@@ -185,11 +207,11 @@ def _distinct(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     codes, present = dense(array.indices.to_numpy(zero_copy_only=False), len(array.dictionary))
     if len(present) == len(array.dictionary):
         return codes, array.dictionary
-    return codes, array.dictionary.take(pa.array(present))  # a categorical column may declare more than it holds
+    return codes, array.dictionary.take(pa.array(present))  # a categorical column may declare more values than occur
 
 
 def dense(keys: Codes, size: int) -> tuple[Codes, Int64]:
-    """Keys below `size` renumbered without gaps, and the keys that occur, both in order."""
+    """Renumber keys below `size` without gaps; return the new codes and the keys that occur, in order."""
     if size > max(LOOKUP, len(keys)):
         unique, codes = np.unique(keys, return_inverse=True)
         return codes.astype(smallest_uint(len(unique))), unique.astype(np.int64)
@@ -208,61 +230,72 @@ def _python_values(values: pa.Array) -> list[Any]:
     return list((values.cast(pa.string()) if pa.types.is_temporal(kind) else values).to_pylist())
 
 
-EXACT = 2**53  # beyond this, floats skip integers
-
-
+EXACT = 2**53  # larger integers are not exact as floats
 FLAGS = {"true": True, "false": False, "1": True, "0": False}  # a CSV column with one bad cell is all text
+NOT_A_CELL = "a cell holds one boolean, number or text. Split or convert the column."
+CELLS = {"episode": "episode id", "step": "step number", **dict.fromkeys(("terminated", "truncated", "done"), "flag")}
 
 
-NOT_A_CELL = "a cell holds one boolean, number or text: split or convert the column"
+class MissingValueError(ValueError):
+    """A cell that is empty; the message depends on its column (`LogTable.missing`)."""
 
 
-MISSING = "the value is missing; fill it in (with a word such as unknown), or remove the whole episode"
+def too_many_values(role: str | None, name: str, size: str, limit: int, numeric: bool) -> str:
+    """Return the message about a column with too many distinct values, with the fix that its role and type allow."""
+    bins = f"bin them with {parameter('bins', {name: 8})}"
+    fixes = [bins if numeric else "group them into fewer"]
+    if role == "action":
+        fixes = ["group them into fewer actions", *([f"{bins} if they are amounts"] if numeric else [])]
+    elif role != "reward":
+        fixes.append(f"leave the column out by naming the others with {parameter('observations')}")
+    fix = ", ".join([*fixes, f"or raise {parameter('max_values')}"])
+    what = {"action": "actions", "reward": "rewards"}.get(role or "", "values")
+    return f"{size} distinct {what} are too many for a finite alphabet (limit {limit:,}). {fix[0].upper()}{fix[1:]}."
 
 
 def plain(value: Any) -> Value:
-    """A cell as a value of the alphabet."""
+    """Convert a cell to a value of the alphabet."""
     if value is None or value in ("", b""):
-        raise ValueError(MISSING)
+        raise MissingValueError("the value is missing. Fill it in, or remove the whole episode.")
     if isinstance(value, bytes):
         try:
             return value.decode()
         except UnicodeDecodeError:
-            raise ValueError(f"{value!r} is not UTF-8 text; save the file as UTF-8") from None
+            raise ValueError(f"{value!r} is not UTF-8 text. Save the file as UTF-8.") from None
     if isinstance(value, bool | int | str):
         return value
     if not isinstance(value, float | Decimal):
         raise ValueError(f"this is a {type(value).__name__}, but {NOT_A_CELL}")
     if not math.isfinite(value):
-        raise ValueError(f"{value} is not a finite number; replace it")
+        raise ValueError(f"{value} is not a finite number. Replace it, or remove the whole episode.")
     result = float(value)
     return int(result) if result.is_integer() and abs(result) < EXACT else result
 
 
 def number(value: Any) -> float:
-    """A cell as a finite number; text that spells one will do."""
+    """Convert a cell to a finite number; text that spells a number is accepted."""
     value = plain(value)
     try:
         result = float(value)
     except (ValueError, OverflowError):
-        raise ValueError(f"{value!r} is not a number; mend it or remove the episode") from None
+        raise ValueError(f"{value!r} is not a number. Correct it, or remove the whole episode.") from None
     if not math.isfinite(result):
-        raise ValueError(f"{value!r} is not a finite number; replace it")
+        raise ValueError(f"{value!r} is not a finite number. Replace it, or remove the whole episode.")
     return result
 
 
 def integer(value: Any) -> int:
-    """A cell as an integer."""
+    """Convert a cell to an integer."""
     result = value if isinstance(value, int) else number(value)
     if result != int(result) or abs(result) >= EXACT:
-        raise ValueError(f"{value!r} is not an integer within ±2**53; mend it or remove the episode")
+        raise ValueError(f"{value!r} is not an integer within ±2**53. Correct it, or remove the whole episode.")
     return int(result)
 
 
 def flag(value: Any) -> bool:
-    """A cell as yes or no."""
+    """Convert a cell to a boolean."""
     value = plain(value)
     value = FLAGS.get(value.lower(), value) if isinstance(value, str) else value
     if value not in (0, 1):
-        raise ValueError(f"{value!r} is neither true nor false; write true or false, 1 or 0")
+        raise ValueError(f"{value!r} is neither true nor false. Write true or false, 1 or 0.")
     return bool(value)

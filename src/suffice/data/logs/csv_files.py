@@ -1,4 +1,4 @@
-"""CSV files: values without types, which are guessed; columns that look like dates or times stay text."""
+"""CSV files, whose types are inferred; columns that look like dates or times stay text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from suffice.errors import LogError
 
 
 class Csv(LogFormat):
-    """See `LogFormat`."""
+    """The log format of CSV files, possibly compressed by gzip."""
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV"
@@ -29,15 +29,15 @@ class Csv(LogFormat):
     keeps_types: ClassVar[bool] = False
 
     def open(self, path: Path, text: Collection[str]) -> LogTable:
-        """See `LogFormat`."""
+        """Open a file; the columns `text` are text even if they look like numbers."""
         return _open_csv(path, text)
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
-        """See `LogFormat`."""
+        """Return a writer of a CSV file."""
         return pacsv.CSVWriter(sink, schema)
 
     def read_back(self, table: pa.Table) -> pa.Table:
-        """See `LogFormat`."""
+        """Return the table as it is read after writing, with inferred types."""
         buffer = pa.BufferOutputStream()
         pacsv.write_csv(table, buffer)
         return parse_csv(lambda: pa.BufferReader(buffer.getvalue()))
@@ -49,24 +49,24 @@ CSV = Csv()
 def _open_csv(path: Path, text: Collection[str]) -> LogTable:
     _, header = next(_csv_records(path), (0, []))
     if not header:
-        raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
+        raise LogError(f"{path}: the file is empty. A log has a header and one row per decision.")
     if any("\0" in name or "\ufffd" in name for name in header):
-        raise LogError(f"{path}: row 1: the header is not UTF-8 text; save the file as UTF-8")
+        raise LogError(f"{path}, row 1: the header is not UTF-8 text. Save the file as UTF-8.")
     refuse_columns(path, len(header))
     try:
         refuse_bomb(path)
         table = parse_csv(lambda: str(path), text)
     except BROKEN as error:
-        fault = _ragged_row(path, len(header)) or f"this is not a CSV file ({first_line(error)}); export it again"
-        raise LogError(f"{path}: {fault}") from error
+        problem = _ragged_row(path, len(header)) or f": not a CSV file ({first_line(error)}). Export it again."
+        raise LogError(f"{path}{problem}") from error
     return LogTable.of(table, str(path), lambda row: _csv_line(path, row))
 
 
 def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table:
-    """A CSV as a table; columns that look like dates or times stay the text they are."""
+    """Parse a CSV; columns that look like dates or times stay text."""
 
     def parse(text: Collection[str]) -> pa.Table:
-        types = {name: pa.binary() for name in text}  # not string: `plain` says which row is no UTF-8
+        types = {name: pa.binary() for name in text}  # not string, because `plain` names the row that is not UTF-8
         options = pacsv.ConvertOptions(column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000)
         return pacsv.read_csv(source(), convert_options=options)
 
@@ -76,7 +76,7 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
 
 
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row, blank lines left out: slow, for the sake of a good complaint only."""
+    """Yield line number and cells of every row but blank ones; slow, and used for error messages only."""
     with opened(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
         reader = csv_reader(lines(text, path))
         with suppress(CsvError):
@@ -88,7 +88,8 @@ def _csv_line(path: Path, row: int) -> str:
 
 
 def _ragged_row(path: Path, width: int) -> str | None:
+    """Return the message about the first row whose number of cells differs from the header."""
     for line, record in _csv_records(path):
         if len(record) != width:
-            return f"row {line} has {len(record)} cells, but the header has {width}; mend or remove the row"
+            return f", row {line}: {len(record)} cells, but the header has {width}. Correct or remove the row."
     return None

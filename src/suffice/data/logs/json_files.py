@@ -1,4 +1,4 @@
-"""JSON files: one object on each line, or all of them in one array; an object is a row, or a whole episode."""
+"""JSON files with one object per line or one array of objects; an object is a row or a whole episode."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from suffice.data.logs.limits import BROKEN, LONGEST_LINE, is_packed, lines, ope
 from suffice.errors import LogError
 from suffice.files import json_text
 
-PARSED_BYTES = LONGEST_LINE  # bytes that are parsed together
-MARK = b"\xef\xbb\xbf"  # that some editors begin a UTF-8 file with
+PARSED_BYTES = LONGEST_LINE  # bytes that are parsed at a time
+MARK = b"\xef\xbb\xbf"  # byte order mark, which some editors write
 NO_OPENING = bytes(set(range(256)) - set(b"[{\n"))
-MALFORMED = (ValueError, RecursionError)  # those of msgspec and of UTF-8 among them
-MOST_COMPARED = 1 << 20  # values of a line, for the sake of a complaint
+MALFORMED = (ValueError, RecursionError)  # includes the errors of msgspec and of UTF-8
+MOST_COMPARED = 1 << 20  # values of a line that are compared for an error message
 
 
 class Json(LogFormat):
-    """See `LogFormat`."""
+    """The log format of JSON files, which are only read."""
 
     name: ClassVar[str] = "json"
     title: ClassVar[str] = "JSON lines"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".jsonl.gz", ".ndjson", ".json")
 
     def open(self, path: Path, text: Collection[str]) -> LogTable:
-        """See `LogFormat`."""
+        """Open a file; its values have types."""
         return open_json(path)
 
 
@@ -48,8 +48,8 @@ def open_json(path: Path) -> LogTable:
         found: Any = json_text.decode(_whole(path), dict[str, Any] | list[dict[str, Any]])  # type: ignore[arg-type]
     except MALFORMED as error:
         if not first.startswith(b"["):
-            raise LogError(f"{path}: {_fault(path)}") from error
-        raise LogError(f"{path}: this is no array of objects ({first_line(error)}); one object per row") from error
+            raise LogError(f"{path}{_problem(path)}") from error
+        raise LogError(f"{path}: not an array of objects ({first_line(error)}). Write one object per row.") from error
     return LogTable.of(table_of_rows(found if isinstance(found, list) else [found], str(path)), str(path))
 
 
@@ -59,10 +59,12 @@ def _open_lines(path: Path) -> LogTable:
         table = _parse(path)
         if (schema := _untimed(table.schema)) != table.schema:
             table = _parse(path, schema)
-        table.validate(full=True)  # of text that is no UTF-8
+        table.validate(full=True)  # refuses text that is not UTF-8
     except BROKEN as error:
-        told = f"{first_line(error)}; give each row one object, with each name once, in at most {PARSED_BYTES:,} bytes"
-        raise LogError(f"{path}: {_fault(path) or told}") from error
+        unknown = (
+            f": {first_line(error)}. Write one object per line, with each name once, in at most {PARSED_BYTES:,} bytes."
+        )
+        raise LogError(f"{path}{_problem(path) or unknown}") from error
     return LogTable.of(table, str(path), lambda row: _line_number(path, row))
 
 
@@ -72,7 +74,7 @@ def _parse(path: Path, schema: pa.Schema | None = None) -> pa.Table:
 
 
 def _untimed(schema: pa.Schema) -> pa.Schema:
-    """Text that looks like a date or time stays the text it is."""
+    """Return the schema with text instead of dates and times."""
 
     def untimed(kind: pa.DataType) -> pa.DataType:
         if pa.types.is_list(kind):
@@ -84,11 +86,11 @@ def _untimed(schema: pa.Schema) -> pa.Schema:
     return pa.schema([(field.name, untimed(field.type)) for field in schema])
 
 
-# ---------------------------------------------------------------- what is wrong
+# ---------------------------------------------------------------- errors
 
 
 def _refuse_deep(path: Path) -> None:
-    """Arrow's parser would exhaust the stack; few lines have so many brackets that they must be looked at."""
+    """Refuse deep nesting, which exhausts the stack of Arrow's parser; only lines with many brackets are checked."""
     most = carried = 0
     with opened(path) as file:
         while block := file.read(1 << 22):
@@ -99,38 +101,39 @@ def _refuse_deep(path: Path) -> None:
         return
     for number, line in _lines(path):
         if len(line.translate(None, NO_OPENING)) > DEEPEST_VALUE and json_text.depth(line) > DEEPEST_VALUE + 1:
-            raise LogError(f"{path}: row {number} is nested more than {DEEPEST_VALUE} deep; flatten it")
+            raise LogError(f"{path}, row {number}: values are nested more than {DEEPEST_VALUE} deep. Flatten them.")
 
 
-def _fault(path: Path) -> str | None:
-    """Which line is no object, or holds another kind of value than the lines before: for a good complaint only."""
+def _problem(path: Path) -> str | None:
+    """Return the message about the first line that is not an object, or has another kind of value than before."""
     kinds: dict[tuple[str, ...], str] = {}
     for number, line in _lines(path):
         try:
             row = json_text.decode(line, dict[str, Any])
         except MALFORMED as error:
-            return f"row {number} is no JSON object ({first_line(error)}); write one object on each line"
-        for way, value in islice(_values(row, ()), MOST_COMPARED):
-            if kinds.setdefault(way, kind_of(value)) != kind_of(value):
-                told = f"{kind_of(value)} where the rows before have {kinds[way]}"
-                return f"row {number}, column {'.'.join(way).removesuffix('.')!r}: {told}; {ONE_KIND}"
+            return f", row {number}: not a JSON object ({first_line(error)}). Write one object per line."
+        for place, value in islice(_values(row, ()), MOST_COMPARED):
+            if kinds.setdefault(place, kind_of(value)) != kind_of(value):
+                name = ".".join(place).removesuffix(".")
+                differs = f"{kind_of(value)} where the rows before have {kinds[place]}"
+                return f", row {number}, column {name!r}: {differs}. {ONE_KIND}"
     return None
 
 
-def _values(value: Any, way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each value that is there, and the way to it; those of a list share one."""
-    if way and value is not None:
-        yield way, value
+def _values(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each value that is not missing with the path to it; the entries of a list share one path."""
+    if path and value is not None:
+        yield path, value
     if isinstance(value, dict):
         for name, part in value.items():
-            yield from _values(part, (*way, name))
+            yield from _values(part, (*path, name))
     elif isinstance(value, list):
         for part in value:
-            yield from _values(part, (*way, ""))
+            yield from _values(part, (*path, ""))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered from 1; blank lines, and blanks around the others, left out."""
+    """Yield stripped lines with their numbers from 1, without blank ones."""
     with opened(path) as file:
         for number, line in enumerate(lines(file, path), 1):
             line = (line.removeprefix(MARK) if number == 1 else line).strip()
@@ -139,19 +142,19 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _whole(path: Path) -> bytes:
-    """Of a file that is no lines."""
+    """Return the bytes of a file that does not have one object per line."""
     data = bytearray()
     with opened(path) as file:
         while piece := file.read(1 << 20):
             data += piece
             if len(data) > PARSED_BYTES:
-                told = "write each object on a line of its own"
-                raise LogError(f"{path}: JSON that is no lines may have {PARSED_BYTES >> 20} MiB at most; {told}")
+                limit = f"{PARSED_BYTES >> 20} MiB"
+                raise LogError(f"{path}: an array of more than {limit} cannot be read. Write one object per line.")
     return bytes(data).removeprefix(MARK)
 
 
 def _first_line(path: Path) -> bytes:
-    """The first that is not blank; of a very long one, its beginning."""
+    """Return the first line that is not blank, or the beginning of a very long one."""
     with opened(path) as file:
         found = iter(lambda: file.readline(PARSED_BYTES), b"")
         return next((line for piece in found if (line := piece.removeprefix(MARK).strip())), b"")

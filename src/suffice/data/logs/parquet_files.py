@@ -1,4 +1,4 @@
-"""Parquet files: columns are read one at a time, and a log may be read in pieces."""
+"""Parquet files, whose columns are read one at a time, and which can be read in pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.data.logs.formats import LogFormat
 
 
 class Parquet(LogFormat):
-    """See `LogFormat`."""
+    """The log format of Parquet files."""
 
     name: ClassVar[str] = "parquet"
     title: ClassVar[str] = "Parquet"
@@ -23,12 +23,12 @@ class Parquet(LogFormat):
     in_pieces: ClassVar[bool] = True
 
     def open(self, path: Path, text: Collection[str]) -> LogTable:
-        """See `LogFormat`."""
+        """Open a file; its values have types."""
         return Dataset(str(path), (path,)).table()
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
-        """See `LogFormat`."""
-        counted = dict.fromkeys(("episode", "step"), "DELTA_BINARY_PACKED")  # they grow, so that differences are small
+        """Return a writer of a Parquet file."""
+        counted = dict.fromkeys(("episode", "step"), "DELTA_BINARY_PACKED")  # ascending, so that differences are small
         values = [name for name in schema.names if name not in counted]
         return pq.ParquetWriter(sink, schema, compression="zstd", use_dictionary=values, column_encoding=counted)
 

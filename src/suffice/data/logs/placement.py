@@ -1,7 +1,7 @@
-"""Where each row of a log belongs: its episode, its step, and its cell in the grid of decisions.
+"""The episode and step of each row of a log, and its cell in the grid of decisions.
 
-Nothing is sorted. Episodes are numbered through a hash table, and n rows of an episode at n different steps below n
-fill it exactly, in whatever order they come; only to explain what is wrong are the rows put in order.
+No rows are sorted: episodes are numbered by a hash table, and n rows of an episode at n different steps below n fill it
+exactly, in any order. Rows are sorted only to explain an error.
 """
 
 from __future__ import annotations
@@ -16,40 +16,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.encoding.columns import Columns
-from suffice.data.encoding.tables import EXACT, MISSING, Coded, LogTable, NothingKeptError, V, flag, integer
+from suffice.data.encoding.tables import (
+    EXACT,
+    Coded,
+    LogTable,
+    MissingValueError,
+    NothingKeptError,
+    V,
+    flag,
+    integer,
+    type_name,
+)
 from suffice.data.episodes import MAX_EPISODES
-from suffice.errors import LogError
+from suffice.errors import LogError, parameter
 from suffice.kernels.array_types import Codes, Float, Int64, Mask
 
-NOT_A_WEIGHT = "a weight is the number of episodes one stands for; list an observation of that name with --observations"
-
-MOST_ROWS = (1 << 31) - 1  # of a table: they are numbered in 32 bits
-MAX_GRID_CELLS = 1 << 33  # (H+1)·N steps of a byte or more, three times over: beyond this no memory will do
+MOST_ROWS = (1 << 31) - 1  # of a table: rows are numbered in 32 bits
+MAX_GRID_CELLS = 1 << 33  # (H+1)·N; three arrays of this size, of a byte or more per cell, exceed any memory
+NUMBER_STEPS = "Number the rows of each episode 0, 1, 2, …, or remove the column if they are in order."
 
 
 class GridTooLargeError(LogError):
-    """More cells than there is room for."""
+    """An error for a log whose padded grid does not fit into memory."""
 
 
 class TruncatedError(LogError):
-    """Episodes that were cut off, where the horizon asks for more."""
+    """An error for episodes that were cut off before the horizon."""
 
     def __init__(self, source: str, early: int, of: int, horizon: int, shortest: int, mark: str | None) -> None:
         self.early, self.shortest, self._of = early, shortest, of
         self._same = source, horizon, mark
         why = f" ({mark!r} is not true on their last row)" if mark else ""
         super().__init__(
-            f"{source}: {early:,} of {of:,} episodes are truncated before the horizon {horizon}{why}, no early end; "
-            f"cut all with --horizon {shortest} or leave them out with --drop-truncated"
+            f"{source}: {early:,} of {of:,} episodes are truncated before the horizon {horizon}{why}. Cut all with "
+            f"{parameter('horizon', shortest)}, or leave them out with {parameter('drop_truncated', True)}."
         )
 
     def __reduce__(self) -> tuple[type[TruncatedError], tuple[str, int, int, int, int, str | None]]:
-        """Workers say it to others."""
+        """Make the error picklable, because workers raise it too."""
         source, horizon, mark = self._same
         return TruncatedError, (source, self.early, self._of, horizon, self.shortest, mark)
 
     def with_others(self, others: Sequence[TruncatedError], of: int) -> TruncatedError:
-        """Of a log of so many episodes, of which these are in other pieces."""
+        """Return the error about a log of `of` episodes, given the errors of its other pieces."""
         source, horizon, mark = self._same
         early, shortest = ([getattr(error, name) for error in (self, *others)] for name in ("early", "shortest"))
         return TruncatedError(source, sum(early), of, horizon, min(shortest), mark)
@@ -59,34 +68,34 @@ class TruncatedError(LogError):
 class RowPositions:
     """The episode and step of each row, and the length of each episode."""
 
-    episode: Codes  # [rows] place of the episode among the sorted ids
+    episode: Codes  # [rows] index of the episode among the sorted ids
     step: Codes  # [rows] from 0
     ids: pa.Array  # [episodes]
     length: Int64  # [episodes] in rows
-    sorted: bool  # the rows were out of order
+    sorted: bool  # whether the rows were out of order
     first_step: int | None = None  # 0 or 1, if steps are numbered
 
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
-    """What is kept of a log, and the cell of each kept row in the [H, N] grid of decisions."""
+    """The episodes and rows that are kept, and the cell of each kept row in the [H, N] grid of decisions."""
 
     horizon: int  # H
-    episodes: Mask  # [episodes] which are kept: N of them
-    rows: Mask | None  # [rows] which are kept; None: all
+    episodes: Mask  # [episodes] whether each is kept: N of them
+    rows: Mask | None  # [rows] whether each is kept; None: all
     cell: Int64  # [kept rows] step · N + episode
 
     @property
     def n(self) -> int:
-        """N: how many episodes are kept."""
+        """N, the number of episodes that are kept."""
         return int(np.count_nonzero(self.episodes))
 
     def select(self, codes: Codes) -> Codes:
-        """What the kept rows have of a column."""
+        """Return the codes of the kept rows."""
         return codes if self.rows is None else codes[self.rows]
 
     def used(self, column: Coded[V]) -> list[int]:
-        """The codes of a column that occur in the kept rows, in order."""
+        """Return the codes of a column that occur in the kept rows, in order."""
         if self.rows is None:
             return list(range(len(column.values)))
         occurs = np.zeros(len(column.values), dtype=bool)
@@ -94,16 +103,16 @@ class GridLayout:
         return [int(code) for code in np.flatnonzero(occurs)]
 
     def spread(self, codes: Codes, of_code: Codes, elsewhere: int, later: int) -> Codes:
-        """[H+1, N] what each row says about its step or, with `later` = 1, the next; `elsewhere` in all other cells."""
+        """Return the [H+1, N] value of each step, or with `later` = 1 of the next; `elsewhere` in all other cells."""
         steps = np.full((self.horizon + 1, self.n), elsewhere, dtype=of_code.dtype)
         steps[later : later + self.horizon].reshape(-1)[self.cell] = of_code[self.select(codes)]
         return steps
 
 
 def place_rows(table: LogTable, columns: Columns, first_step: int | None = None) -> RowPositions:
-    """Number episodes and steps, these from 0 or 1 as the log does; refuse a step that is there twice or not at all."""
+    """Number episodes, and steps from 0; refuse steps that are missing or occur twice."""
     if table.rows > MOST_ROWS:
-        table.refuse(f"{table.rows:,} rows are too many for one table; divide the log into several files")
+        table.refuse(f"{table.rows:,} rows are too many for one table. Divide the log into several files.")
     if columns.episode is not None:
         episode, ids = _number_episodes(table, columns.episode)
     else:
@@ -117,11 +126,11 @@ def place_rows(table: LogTable, columns: Columns, first_step: int | None = None)
         step = np.empty(len(episode), np.int32)
         step[order] = np.arange(len(order)) - begin[episode[order]]
         return RowPositions(episode, step, ids, length, sorted=False)
-    coded = table.encode(columns.step, integer)
+    coded = table.encode(columns.step, _step_number)
     steps = np.array(coded.values, dtype=np.int64)
     first = int(steps.min()) if first_step is None else first_step
     if first not in (0, 1):
-        text = f"the first step of the log is {first}; count the steps of each episode from 0 or 1"
+        text = f"the first step of the log is {first}, not 0 or 1. {NUMBER_STEPS}"
         table.refuse_any(steps[coded.codes] == first, columns.step, text)
     step = np.minimum(steps - first, table.rows).astype(np.int32)[coded.codes]
     slot = begin[episode]
@@ -134,21 +143,23 @@ def place_rows(table: LogTable, columns: Columns, first_step: int | None = None)
 
 
 def _number_episodes(table: LogTable, name: str) -> tuple[Codes, pa.Array]:
-    """The place of each row's episode among the sorted ids, and the ids: integers, or else text by code point."""
+    """Return the index of each row's episode among the sorted ids, and the ids: integers, or text by code point."""
     raw, ids = table.distinct(name)
     if pa.types.is_floating(ids.type) or pa.types.is_decimal(ids.type):
         floats = ids.cast(pa.float64()).to_numpy(zero_copy_only=False)
         exact = (floats == np.floor(floats)) & (np.abs(floats) < EXACT)
         table.refuse_any(
-            ~exact[raw], name, "an episode id is an integer or text; write long or fractional ones as text"
+            ~exact[raw], name, "an episode id is an integer or text. Write long or fractional ids as text."
         )
         ids = ids.cast(pa.int64())
     elif not pa.types.is_integer(ids.type):
         try:
             ids = ids.cast(pa.string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            table.refuse(f"column {name!r} has type {ids.type}; an episode id is an integer or UTF-8 text")
-        table.refuse_any(pc.equal(ids, "").to_numpy(zero_copy_only=False)[raw], name, MISSING)
+            table.refuse_column(
+                name, f"its type is {type_name(ids.type)}, but an episode id is an integer or UTF-8 text. Convert it."
+            )
+        table.refuse_any(pc.equal(ids, "").to_numpy(zero_copy_only=False)[raw], name, table.missing(name))
     order = pc.sort_indices(ids)
     place = np.empty(len(ids), dtype=np.int32)
     place[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
@@ -156,7 +167,7 @@ def _number_episodes(table: LogTable, name: str) -> tuple[Codes, pa.Array]:
 
 
 def _refuse_steps(table: LogTable, name: str, episode: Codes, step: Int64, ids: pa.Array, first: int) -> NoReturn:
-    """Say what is wrong with the steps of the first episode in which they are."""
+    """Raise an error about the first episode whose steps are wrong."""
     order = np.lexsort((step, episode))
     episode, step = episode[order], step[order]
     begins = np.diff(episode, prepend=-1) != 0
@@ -164,18 +175,18 @@ def _refuse_steps(table: LogTable, name: str, episode: Codes, step: Int64, ids: 
     at = int(np.argmax(step != before + 1))
     who, here, last = f"episode {ids[int(episode[at])].as_py()!r}", int(step[at]), int(before[at])
     if begins[at]:
-        text = f"{who} begins with step {here}, not {first}; restore its first row, or count each episode from {first}"
+        text = f"{who} begins with step {here}, not {first}. Restore its first row, or count each episode from {first}."
     elif here == last:
-        text = f"{who} has step {here} twice, first in row {table.place(int(order[at - 1]))}; remove one or renumber"
+        text = f"{who} has step {here} twice, first in row {table.place(int(order[at - 1]))}. Remove one, or renumber."
     else:
-        text = f"{who} jumps from step {last} to step {here}; restore the lost rows, or remove the episode"
+        text = f"{who} jumps from step {last} to step {here}. Restore the missing rows, or remove the episode."
     table.refuse_row(int(order[at]), name, text)
 
 
 def lay_out(
     table: LogTable, rows: RowPositions, horizon: int | None, columns: Columns, drop: bool, room: int | None = None
 ) -> GridLayout:
-    """Cut to the horizon; drop or refuse the episodes that were truncated before it."""
+    """Cut episodes to the horizon; drop or refuse those that were truncated before it."""
     longest = int(rows.length.max())
     horizon = longest if horizon is None else horizon
     early = _truncated(table, columns, rows) & (rows.length < horizon)
@@ -185,16 +196,18 @@ def lay_out(
         raise TruncatedError(table.source, int(np.count_nonzero(early)), len(early), horizon, shortest, mark)
     if early.all():
         nothing = NothingKeptError(
-            f"{table.source}: every episode is truncated before the horizon {horizon}; say --horizon {longest}"
+            f"{table.source}: every episode is truncated before the horizon {horizon}. Use "
+            f"{parameter('horizon', longest)}."
         )
         nothing.longest = longest
         raise nothing
     if (cells := (horizon + 1) * np.count_nonzero(~early)) > MAX_GRID_CELLS:
         table.refuse(
-            f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding; say --horizon"
+            f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding. Use a smaller "
+            f"{parameter('horizon')}."
         )
     if room is not None and cells > room:
-        raise GridTooLargeError(f"{table.source}: padded to {horizon} decisions it does not fit into memory")
+        raise GridTooLargeError(f"{table.source}: padded to {horizon} decisions, the log does not fit into memory")
     kept = (rows.step < horizon) & ~early[rows.episode] if early.any() or longest > horizon else None
     step, episode = (rows.step, rows.episode) if kept is None else (rows.step[kept], rows.episode[kept])
     column = np.cumsum(~early) - 1
@@ -202,15 +215,15 @@ def lay_out(
 
 
 def _truncated(table: LogTable, columns: Columns, rows: RowPositions) -> Mask:
-    """[episodes] whether it was cut off: so marked or, where ends are marked, without any.
+    """Return the [episodes] mask of those that were cut off: marked as truncated, or without a mark of their end.
 
-    What is terminated came to its end, whatever else is marked. Where `truncated` alone is marked, and episodes have
-    ids, all others came to their end.
+    A terminated episode reached its end, whatever else is marked. Where only `truncated` is marked, and episodes have
+    ids, all others reached their end.
     """
     last = rows.step + 1 == rows.length[rows.episode]
     marked = {name: _flags(table, name) for name in _ends(columns)}
     for name, flags in marked.items():
-        table.refuse_any(flags & ~last, name, "true before the last row of the episode; mark the last row only")
+        table.refuse_any(flags & ~last, name, "true before the last row of the episode. Mark the last row only.")
     truncated = np.zeros(len(rows.length), dtype=bool)
     if columns.terminated is not None:
         truncated[rows.episode[last & ~marked[columns.terminated]]] = True
@@ -223,7 +236,7 @@ def _truncated(table: LogTable, columns: Columns, rows: RowPositions) -> Mask:
 
 
 def _ends(columns: Columns) -> list[str]:
-    """The columns that mark the last row of an episode."""
+    """Return the columns that mark the last row of an episode."""
     return [name for name in (columns.terminated, columns.truncated, columns.done) if name is not None]
 
 
@@ -233,32 +246,49 @@ def _flags(table: LogTable, name: str) -> Mask:
 
 
 def read_weights(table: LogTable, name: str, rows: RowPositions) -> Int64:
-    """[episodes] how many each stands for."""
+    """Return the [episodes] weights, the number of episodes that each stands for."""
     column = table.encode(name, _positive)
     of_episode = np.empty(len(rows.length), dtype=column.codes.dtype)
-    of_episode[rows.episode[::-1]] = column.codes[::-1]  # backwards, so that the first row's is the one that stays
+    of_episode[rows.episode[::-1]] = column.codes[::-1]  # backwards, so that the first row of an episode decides
     wrong = of_episode[rows.episode] != column.codes
     if wrong.any():
         who = rows.ids[int(rows.episode[np.argmax(wrong)])].as_py()
-        table.refuse_any(wrong, name, f"the weight varies within episode {who!r}; {NOT_A_WEIGHT}")
+        table.refuse_any(wrong, name, f"the weight varies within episode {who!r}. {_not_a_weight()}")
     weight = np.array(column.values, dtype=np.int64)[of_episode]
     if weight.sum(dtype=np.float64) > MAX_EPISODES:
-        table.refuse(f"column {name!r} adds up to more than {MAX_EPISODES:,} episodes; divide the weights by a factor")
+        table.refuse_column(
+            name, f"the weights add up to more than {MAX_EPISODES:,} episodes. Divide them by a factor."
+        )
     return weight
 
 
 def read_propensities(table: LogTable, name: str, layout: GridLayout) -> Float:
-    """[H+1, N] the probability with which each logged action was chosen; 1 where none was."""
-    chances = table.numbers(name, "a propensity is a number")
-    text = "a propensity is the probability with which the logged action was chosen, above 0 and at most 1"
+    """Return the [H+1, N] probability with which each logged action was chosen; 1 where none was."""
+    chances = table.numbers(name, "A propensity is a number.")
+    text = "not a probability above 0 and at most 1, with which the logged action was chosen. Correct it."
     table.refuse_any(~((chances > 0) & (chances <= 1)), name, text)
     steps = np.ones((layout.horizon + 1, layout.n))
     steps[1:].reshape(-1)[layout.cell] = chances if layout.rows is None else chances[layout.rows]
     return steps
 
 
+def _step_number(value: object) -> int:
+    """Convert a cell of the step column to an integer; times and other values are refused with advice."""
+    try:
+        return integer(value)
+    except MissingValueError:
+        raise
+    except ValueError:
+        raise ValueError(f"{value!r} is not a step number. {NUMBER_STEPS}") from None
+
+
 def _positive(value: object) -> int:
     with contextlib.suppress(ValueError):
         if (result := integer(value)) > 0:
             return result
-    raise ValueError(f"{value!r} is not a positive integer; {NOT_A_WEIGHT}")
+    raise ValueError(f"{value!r} is not a positive integer. {_not_a_weight()}")
+
+
+def _not_a_weight() -> str:
+    observed = parameter("observations")
+    return f"A weight is the number of episodes that one stands for; if it is an observation, name it in {observed}."

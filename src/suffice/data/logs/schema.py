@@ -1,11 +1,11 @@
-"""A declared alphabet: what a log may contain, written down before the data are seen.
+"""Schema files, which declare the alphabet of a log before the data are seen.
 
     {"actions": ["left", "right"],
      "observations": {"columns": ["colour", "size"], "values": [["red", 1], ["blue", 2]]},
      "rewards": [0, 1]}
 
-`values` lists whole observations, one value per column. A log column has one kind of value, so numbers and text may
-not share one; integral floats are integers, as in a log.
+`values` lists whole observations, one value per column. Numbers and text cannot be mixed within a column; integral
+floats are integers, as in a log.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import msgspec
 
 from suffice.data.alphabet import Alphabet, Value
 from suffice.data.encoding.tables import plain
+from suffice.data.logs.formats import no_such_file
 from suffice.errors import LogError
 from suffice.files import json_text
-from suffice.files.atomic import name_beside, replacing
+from suffice.files.atomic import replacing
 
 
 class _Observations(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,8 +34,20 @@ class _Schema(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_schema(path: str | Path) -> Alphabet:
-    """The alphabet a JSON file declares.
+    """Read the alphabet that a JSON file declares.
 
+    Parameters
+    ----------
+    path
+        The file, as `write_schema` or `suffice check LOG --write-schema FILE` writes it.
+
+    Returns
+    -------
+    Alphabet
+        The declared alphabet, for `read_log(..., schema=alphabet)`.
+
+    Examples
+    --------
     >>> suffice.write_schema(episodes.alphabet, "schema.json")
     >>> suffice.read_schema("schema.json") == episodes.alphabet
     True
@@ -42,7 +55,9 @@ def read_schema(path: str | Path) -> Alphabet:
     try:
         return _checked(json_text.read(Path(path), _Schema))
     except OSError as error:
-        raise LogError(f"{path}: the schema cannot be read ({error.strerror}){name_beside(path)}") from error
+        if not Path(path).exists():
+            raise LogError(no_such_file(Path(path))) from error
+        raise LogError(f"{path}: the schema cannot be read ({error.strerror}). Check the file.") from error
     except ValueError as error:
         raise LogError(f"{path}: {error}") from error
 
@@ -50,10 +65,12 @@ def read_schema(path: str | Path) -> Alphabet:
 def _checked(schema: _Schema) -> Alphabet:
     columns, values = schema.observations.columns, schema.observations.values
     if not columns or len(set(columns)) < len(columns):
-        raise ValueError("`$.observations.columns` must name at least one column, and none twice")
+        raise ValueError("`$.observations.columns` must name at least one column, and none twice.")
     for i, value in enumerate(values):
         if len(value) != len(columns):
-            raise ValueError(f"`$.observations.values[{i}]` has {len(value)} values for {len(columns)} columns")
+            raise ValueError(
+                f"`$.observations.values[{i}]` has {len(value)} values for {len(columns)} columns. Give one each."
+            )
     by_column = [
         _of_one_kind(f"$.observations.values[:][{j}]", [value[j] for value in values]) for j in range(len(columns))
     ]
@@ -67,19 +84,28 @@ def _checked(schema: _Schema) -> Alphabet:
 
 def _of_one_kind(place: str, values: list[Value]) -> list[Value]:
     if not values:
-        raise ValueError(f"`{place}` is empty; list at least one value")
+        raise ValueError(f"`{place}` is empty. List at least one value.")
     if len({isinstance(value, str) for value in values}) > 1:
-        raise ValueError(f"`{place}` mixes numbers and text; a log column holds one kind: write the numbers as text")
+        raise ValueError(f"`{place}` mixes numbers and text, but a column holds one kind. Write the numbers as text.")
     if "" in values:
-        raise ValueError(f"`{place}` has an empty text, which in a log is a missing value; give it a name")
+        raise ValueError(f"`{place}` has an empty text, which is a missing value in a log. Replace it.")
     return [plain(value) for value in values]
 
 
 def write_schema(alphabet: Alphabet, path: str | Path) -> None:
-    """Write an alphabet so that `read_schema` gives it back; the file appears whole or not at all.
+    """Write an alphabet to a JSON file that `read_schema` reads; the file is written completely or not at all.
 
+    Parameters
+    ----------
+    alphabet
+        The alphabet to declare.
+    path
+        The file to write.
+
+    Examples
+    --------
     >>> suffice.write_schema(episodes.alphabet, "schema.json")
-    >>> again, _ = suffice.read_log("more.parquet", schema=suffice.read_schema("schema.json"))
+    >>> again = suffice.read_log("more.parquet", schema=suffice.read_schema("schema.json"))
     >>> again.alphabet == episodes.alphabet
     True
     """

@@ -1,12 +1,13 @@
-"""Whatever holds episodes, as a table: files, tables and arrays in memory, datasets of other libraries.
+"""Opening logs of any kind as tables: files, tables and arrays in memory, datasets of other libraries.
 
-No library is imported for it. A table is what gives an Arrow stream (pandas, polars, pyarrow) or Arrow tables (Hugging
-Face datasets); a dataset is what has `episodes` (d3rlpy) or iterates them (Minari), each with observations, actions and
-rewards; arrays come by name, or as a list of episodes that are lists of steps.
+No library is imported for this. A table is an object with an Arrow stream (pandas, polars, pyarrow) or with Arrow
+tables (Hugging Face datasets); a dataset has `episodes` (d3rlpy) or iterates over them (Minari), each with
+observations, actions and rewards; arrays are given by name, or as a list of episodes that are lists of steps.
 """
 
 from __future__ import annotations
 
+import stat
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,13 +22,13 @@ from suffice.data.encoding.columns import ENDS, KNOWN
 from suffice.data.encoding.tables import LogTable, flag
 from suffice.data.logs.arrays import first_line, table_of_arrays, table_of_rows
 from suffice.data.logs.datasets import Dataset
-from suffice.data.logs.formats import format_of
-from suffice.data.logs.limits import BROKEN
+from suffice.data.logs.formats import all_suffixes, format_of, no_such_file
+from suffice.data.logs.limits import BROKEN, is_packed
 from suffice.data.logs.steps import column_name, leaves, named, table_of_steps
 from suffice.errors import LogError, MissingError
-from suffice.files.atomic import name_beside
 
-MINARI = "minari:"  # before the id of a dataset, where a file could stand
+MINARI = "minari:"  # prefix of the id of a dataset, which is given in place of a file
+GZIP = b"\x1f\x8b"  # first bytes of a gzip file
 STEP_KEYS = {
     "observation": ("observations", "observation", "obs"),
     "action": KNOWN["action"],
@@ -36,12 +37,12 @@ STEP_KEYS = {
 
 
 def open_table(source: object, text: Collection[str] = ()) -> LogTable:
-    """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
+    """Open a log; in a CSV, the columns `text` are text even if they look like numbers."""
     table = _open(source, text)
     if not table.types:
-        table.refuse("there are no columns in it; a log has episode, step, observations, action and reward")
+        table.refuse("there are no columns. A log has episode, step, observations, action and reward.")
     if table.rows == 0:
-        table.refuse("there are columns but no rows; a log has one row per decision")
+        table.refuse("there are columns but no rows. A log has one row per decision.")
     return table
 
 
@@ -52,12 +53,12 @@ def _open(source: Any, text: Collection[str]) -> LogTable:
         return open_file(Path(source), text)
     name = f"the {type(source).__name__}"
     if hasattr(source, "__arrow_c_stream__"):
-        with _asking(name):
+        with _library_errors(name):
             return LogTable.of(pa.RecordBatchReader.from_stream(source).read_all(), name)
     if hasattr(source, "with_format"):
         return _of_hugging_face(source, name)
     if hasattr(source, "collect"):
-        raise LogError(f"{name} is not worked out yet; give what its collect() returns")
+        raise LogError(f"{name}: a lazy table. Pass the result of its collect() method.")
     if hasattr(source, "iterate_episodes") or hasattr(source, "episodes"):
         return _of_dataset(source, name)
     if isinstance(source, Mapping):
@@ -65,29 +66,29 @@ def _open(source: Any, text: Collection[str]) -> LogTable:
     if isinstance(source, Sequence) and not isinstance(source, bytes | bytearray | memoryview):
         return _of_list(source, name)
     raise LogError(
-        f"{name} is nothing that episodes can be read from; give a file, a table of pandas, polars or pyarrow, a "
-        "dataset, arrays by name, or a list of episodes, each a list of (observation, action, reward)"
+        f"{name} is not a log. Pass a file, a table of pandas, polars or pyarrow, a dataset, arrays by name, or a list "
+        "of episodes, each a list of (observation, action, reward)."
     )
 
 
 @contextmanager
-def _asking(name: str) -> Iterator[None]:
-    """What the objects of other libraries raise has no type in common."""
+def _library_errors(name: str) -> Iterator[None]:
+    """Convert errors of other libraries, which have no common type, to a LogError."""
     try:
         yield
     except LogError:
         raise
     except Exception as error:
-        raise LogError(f"{name} cannot be read ({first_line(error)}); convert it, or write it to a file") from error
+        raise LogError(f"{name} cannot be read ({first_line(error)}). Convert it, or write it to a file.") from error
 
 
 def _of_hugging_face(dataset: Any, name: str) -> LogTable:
-    """With the rows that were selected, in their order."""
+    """Open a Hugging Face dataset with its selected rows, in their order."""
     if isinstance(dataset, Mapping):
-        raise LogError(f"{name} has several tables ({', '.join(map(str, dataset))}); give one of them")
+        raise LogError(f"{name} has several tables ({', '.join(map(str, dataset))}). Pass one of them.")
     if not hasattr(dataset, "__len__"):
-        raise LogError(f"{name} comes a row at a time; give all its rows, as list() has them")
-    with _asking(name):
+        raise LogError(f"{name} is a stream of rows. Pass all rows: list(dataset).")
+    with _library_errors(name):
         return LogTable.of(dataset.with_format("arrow")[:], name)
 
 
@@ -95,13 +96,15 @@ def _load_minari(name: str) -> Any:
     try:
         import minari
     except ImportError as error:
-        raise MissingError("Minari datasets need Minari: pip install 'suffice[minari]'") from error
+        raise MissingError(
+            "Minari datasets need Minari, which is not installed. Run: pip install 'suffice[minari]'"
+        ) from error
     try:
         return minari.load_dataset(name)
     except (OSError, ValueError, KeyError) as error:
         here = ", ".join(sorted(minari.list_local_datasets())) or "none"
         raise LogError(
-            f"{MINARI}{name}: no such dataset on this machine (there are: {here}); minari download {name}"
+            f"{MINARI}{name}: there is no such dataset on this machine (found: {here}). Run: minari download {name}"
         ) from error
 
 
@@ -109,8 +112,8 @@ def _load_minari(name: str) -> Any:
 
 
 def _of_dataset(dataset: Any, source: str) -> LogTable:
-    """Episodes that are objects with arrays in them."""
-    with _asking(source):
+    """Open a dataset whose episodes are objects with arrays."""
+    with _library_errors(source):
         return _of_objects(
             list(dataset.iterate_episodes() if hasattr(dataset, "iterate_episodes") else dataset.episodes), source
         )
@@ -120,17 +123,17 @@ def _of_objects(episodes: Sequence[Any], source: str) -> LogTable:
     parts = [_steps_of_object(episode, f"{source}: episode {i}", i) for i, episode in enumerate(episodes)]
     kept = [part for part in parts if len(part["step"])]
     if not kept:
-        raise LogError(f"{source}: there are no episodes with a step in them")
+        raise LogError(f"{source}: no episode has a step. Pass episodes with observations, actions and rewards.")
     notes = (f"{empty:,} episodes without a step were left out",) if (empty := len(parts) - len(kept)) else ()
     return replace(LogTable.of(_joined(kept, source), source), notes=notes)
 
 
 def _steps_of_object(episode: Any, place: str, number: int) -> dict[str, Any]:
-    """The columns of one episode: n steps, of which what is seen after the last is left out."""
+    """Return the columns of one episode; the observation after the last step is left out."""
     found: dict[str, Any] = {}
     for role, names in STEP_KEYS.items():
         if (values := _first(episode, names)) is None:
-            raise LogError(f"{place} has no {names[0]}; an episode has observations, actions and rewards")
+            raise LogError(f"{place} has no {names[0]}. An episode has observations, actions and rewards.")
         found[role] = values
     rewards = _array(found["reward"], f"{place}, rewards").reshape(-1)
     n = len(rewards)
@@ -140,7 +143,7 @@ def _steps_of_object(episode: Any, place: str, number: int) -> dict[str, Any]:
             name = column_name(path)
             array = _array(values, f"{place}, {name}")
             if array.ndim == 0 or len(array) not in (n, n + 1):
-                raise LogError(f"{place} has {n} rewards, but {np.size(array)} values of {name}; give each step one")
+                raise LogError(f"{place} has {n} rewards, but {np.size(array)} values of {name}. Give one per step.")
             steps[name] = array[:n, 0] if array.ndim == 2 and array.shape[1] == 1 else array[:n]
     steps["reward"] = rewards
     for role in ENDS:
@@ -157,16 +160,16 @@ def _array(values: Any, place: str) -> Any:
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise LogError(f"{place}: not of one length or kind; give every step as many values") from error
+        raise LogError(f"{place}: the values differ in length or kind. Give every step equally many values.") from error
 
 
 def _marks(marks: Any, n: int, place: str) -> Any:
-    """A mark for each step, or one for the episode, which then is its last step's."""
+    """Return a flag for each step; a single flag is that of the last step."""
     array = _array(marks, place).reshape(-1)
     if len(array) == n:
         return array
     if len(array) != 1:
-        raise LogError(f"{place}: {len(array)} marks for {n} steps; give one for each, or one for the episode")
+        raise LogError(f"{place}: {len(array)} flags for {n} steps. Give one per step, or one for the episode.")
     try:
         return (np.arange(n) == n - 1) & flag(array[0].item())
     except ValueError as error:
@@ -174,33 +177,33 @@ def _marks(marks: Any, n: int, place: str) -> Any:
 
 
 def _side_by_side(values: Any) -> Any:
-    """The arrays of a Tuple space stay apart; any other tuple is one array."""
+    """Return a tuple of numbers as one array; the arrays of a Tuple space stay separate."""
     return list(values) if isinstance(values, tuple) and not all(map(np.ndim, values)) else values
 
 
 def _joined(parts: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
-    """All episodes one after the other; they must have the same columns."""
+    """Concatenate all episodes, which must have the same columns."""
     names, columns = list(parts[0]), {}
     for part in parts:
         if list(part) != names:
             who = f"episode {part['episode'][0]} has {', '.join(part)}"
-            raise LogError(f"{source}: {who}, but the first one {', '.join(names)}; give all the same")
+            raise LogError(f"{source}: {who}, but the first one {', '.join(names)}. Give all the same.")
     for name in names:
         shapes = {(part[name].shape[1:], part[name].dtype.kind in "SUO") for part in parts}
         if len(shapes) > 1:
-            raise LogError(f"{source}: column {name!r} has not the same shape and kind in all episodes; convert it")
+            raise LogError(f"{source}, column {name!r}: its shape or kind differs between episodes. Convert it.")
         columns[name] = np.concatenate([part[name] for part in parts])
     return table_of_arrays(columns, source)
 
 
 def _of_list(items: Sequence[Any], source: str) -> LogTable:
-    """Rows or whole episodes by name, or episodes that are lists of steps."""
+    """Open a list of rows or episodes by name, or of episodes that are lists of steps."""
     if not items:
-        raise LogError(f"{source}: there are no episodes in it")
+        raise LogError(f"{source}: there are no episodes. Pass at least one.")
     if all(isinstance(item, Mapping) for item in items):
         return LogTable.of(table_of_rows(items, source), source)
     if all(any(hasattr(item, name) for name in STEP_KEYS["reward"]) for item in items):
-        with _asking(source):
+        with _library_errors(source):
             return _of_objects(items, source)
     if any(items) and all(isinstance(i, list | tuple) and all(isinstance(s, Mapping) for s in i) for i in items):
         return LogTable.of(table_of_rows([{"steps": item} for item in items], source), source)
@@ -208,15 +211,31 @@ def _of_list(items: Sequence[Any], source: str) -> LogTable:
 
 
 def open_file(path: Path, text: Collection[str] = ()) -> LogTable:
-    """Open a log; in a CSV the columns `text` are text even where they look like numbers."""
+    """Open a log; in a CSV, the columns `text` are text even if they look like numbers."""
     try:
         if (dataset := Dataset.of(path)) is not None and dataset.files != (path,):
             return dataset.table()
         if not path.exists():
-            raise LogError(f"{path}: there is no such file{name_beside(path)}")
+            raise LogError(no_such_file(path))
         log_format = format_of(path)
-        if path.stat().st_size == 0:
-            raise LogError(f"{path}: the file is empty; a log has a header and one row per decision")
+        _refuse_bytes(path)
         return log_format.open(path, text)
     except (*BROKEN, EOFError, zlib.error) as error:
-        raise LogError(f"{path}: the file cannot be read ({first_line(error)}); copy or export it again") from error
+        raise LogError(f"{path}: the file cannot be read ({first_line(error)}). Copy or export it again.") from error
+
+
+def _refuse_bytes(path: Path) -> None:
+    """Refuse pipes and devices, empty files, and files that are compressed although their name does not say so."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise LogError(f"{path}: not a regular file, but a pipe or device. Save the data to a file first.")
+    if found.st_size == 0:
+        raise LogError(f"{path}: the file is empty. A log has one row per decision.")
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP)) == GZIP
+    if packed and not is_packed(path):
+        name = f"{path.name}.gz"
+        fix = f"Rename it to {name}" if name.lower().endswith(all_suffixes()) else "Unpack it with gunzip"
+        raise LogError(f"{path}: the file is compressed by gzip, but its name does not end in .gz. {fix}.")
+    if is_packed(path) and not packed:
+        raise LogError(f"{path}: the file is not compressed by gzip. Rename it to {path.name[:-3]}.")

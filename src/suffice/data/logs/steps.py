@@ -1,7 +1,7 @@
-"""Steps as columns: (observation, action, reward), where an observation is a value, a tuple or a dict of them.
+"""Conversion of steps (observation, action, reward) to columns; an observation may be a tuple or dict of values.
 
-Every part of an observation becomes a column, called by the way to it. The way is learned from the first step, and
-taken through all others, which have the same shape.
+Every part of an observation becomes a column, named after the path to it. The path is taken from the first step and
+applied to all others, which must have the same shape.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Taker = Callable[[Any, list[Any]], None]  # appends all parts of a value to a li
 
 
 class StepColumns:
-    """The columns of a log, which grow a step at a time; what is added may change afterwards."""
+    """The columns of a log, to which steps are added; values are copied, so that callers may reuse arrays."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -35,7 +35,7 @@ class StepColumns:
         self._cells: list[Any] = []  # row after row
 
     def add(self, episode: int, t: int, step: Any) -> None:
-        """One more step."""
+        """Add one step of an episode."""
         before = len(self._cells)
         self._cells += (episode, t)
         try:
@@ -47,35 +47,37 @@ class StepColumns:
             self._cells += (episode, t, *self._by_name(step, f"{self._source}: episode {episode}, step {t}"))
 
     def _by_name(self, step: Any, place: str) -> list[Any]:
-        """The long way, for the first step, and for what has the same names in another form."""
+        """Return the values of a step by name: slow, for the first step and for steps in another form."""
         found = list(_leaves_of_step(step, place))
         values = {column_name(path): value for path, value in found}
         if self._take is None:
             self._names += _distinct([*((name,) for name in COUNTED), *(path for path, _ in found)], place)
             self._take = _taker(tuple(step))
         elif values.keys() != set(self._names[len(COUNTED) :]):
-            raise LogError(f"{place}: it has {', '.join(values)}, unlike the steps before; give all the same")
+            raise LogError(f"{place}: it has {', '.join(values)}, unlike the steps before. Give all the same.")
         return [values[name] for name in self._names[len(COUNTED) :]]
 
     def table(self) -> pa.Table:
-        """All that was added."""
+        """Return all steps as a table."""
         width = len(self._names)
         columns = {name: _packed(self._cells[i::width]) for i, name in enumerate(self._names)}
         return table_of_arrays(columns, self._source)
 
 
 def _packed(values: list[Any]) -> Any:
-    """Numbers of one kind as an array, which is quicker to look through."""
+    """Convert numbers of one type to an array, which is faster to process."""
     kinds = set(map(type, values))
     return np.array(values) if kinds in ({int}, {float}, {bool}) else values
 
 
 def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
-    """From lists of (observation, action, reward)."""
+    """Build a table from episodes that are lists of (observation, action, reward)."""
     steps = StepColumns(source)
     for number, episode in enumerate(episodes):
         if not isinstance(episode, list | tuple):
-            raise LogError(f"{source}: episode {number} is {_shown(episode)}, not a list of {STEP_FORM}")
+            raise LogError(
+                f"{source}: episode {number} is {_shown(episode)}, not a list of steps. Give {STEP_FORM} for each step."
+            )
         for t, step in enumerate(episode):
             steps.add(number, t, step)
     return steps.table()
@@ -85,14 +87,14 @@ def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
 
 
 def named(role: str, values: Any) -> Path:
-    """What the parts of an observation have before their names: nothing, if those are free."""
+    """Return the prefix of the columns of a role: none for a dict whose names are not those of other roles."""
     taken = {name for names in KNOWN.values() for name in names}
     free = role == STEP_PARTS[0] and isinstance(values, Mapping) and not taken & set(values)
     return () if free else (role,)
 
 
 def leaves(path: Path, values: Any) -> Iterable[tuple[Path, Any]]:
-    """The parts of a Dict or a tuple, each with the way to it."""
+    """Yield the parts of a dict or a tuple with the paths to them."""
     if isinstance(values, Mapping | tuple):
         for key, part in values.items() if isinstance(values, Mapping) else enumerate(values):
             yield from leaves((*path, key), part)
@@ -101,31 +103,32 @@ def leaves(path: Path, values: Any) -> Iterable[tuple[Path, Any]]:
 
 
 def column_name(path: Path) -> str:
+    """Return the name of the column for a path."""
     return ".".join(map(str, path))
 
 
 def _distinct(paths: Sequence[Path], place: str) -> list[str]:
-    """The names of columns, those that are counted left out; two ways must not have one name."""
+    """Return the names of the columns but episode and step; refuse two paths with one name."""
     known: dict[str, Path] = {}
     for path in paths:
         other = known.setdefault(name := column_name(path), path)
         if other is not path:
-            both = " and ".join("".join(f"[{key!r}]" for key in way) for way in (other, path))
-            raise LogError(f"{place}: {both} would both be the column {name!r}; rename one")
+            both = " and ".join("".join(f"[{key!r}]" for key in keys) for keys in (other, path))
+            raise LogError(f"{place}: {both} would both be the column {name!r}. Rename one.")
     return list(known)[len(COUNTED) :]
 
 
 def _leaves_of_step(step: Any, place: str) -> Iterable[tuple[Path, Any]]:
     if not isinstance(step, list | tuple) or len(step) != len(STEP_PARTS):
-        raise LogError(f"{place}: a step is {STEP_FORM}, not {_shown(step)}")
+        raise LogError(f"{place}: {_shown(step)} is not a step. Give {STEP_FORM}.")
     for name, value in zip(STEP_PARTS, step, strict=True):
         yield from leaves(named(name, value), _plain_parts(value, place, DEEPEST_VALUE))
 
 
 def _plain_parts(value: Any, place: str, room: int) -> Any:
-    """Arrays and lists as tuples, numbers as Python's own."""
+    """Convert arrays and lists to tuples, and NumPy scalars to Python values."""
     if not room:
-        raise LogError(f"{place}: more than {DEEPEST_VALUE} lists and records within one another; flatten it")
+        raise LogError(f"{place}: lists and records are nested more than {DEEPEST_VALUE} deep. Flatten them.")
     if isinstance(value, Mapping):
         return {key: _plain_parts(part, place, room - 1) for key, part in value.items()}
     if isinstance(value, np.ndarray) and value.ndim:
@@ -137,19 +140,19 @@ def _plain_parts(value: Any, place: str, room: int) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """Briefly."""
+    """Return a short text for a value."""
     return repr(value)[:60] if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
 
 
-# ---------------------------------------------------------------- the short way
+# ---------------------------------------------------------------- fast conversion of steps of one shape
 
 
 class _UnlikeError(Exception):
-    """A step of another shape than the first."""
+    """Signals a step of another shape than the first."""
 
 
 def _taker(first: Any) -> Taker:
-    """Takes values of one shape apart, in the order of `leaves`."""
+    """Return a function that appends the parts of values of one shape to a list, in the order of `leaves`."""
     if isinstance(first, Mapping):
         return _of_mapping([(key, _taker(part)) for key, part in first.items()])
     if isinstance(first, np.ndarray) and first.ndim and first.dtype != object:

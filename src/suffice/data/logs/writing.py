@@ -1,6 +1,6 @@
-"""From Episodes to a log, so that reading it gives the same Episodes back.
+"""Writing Episodes to a log, so that reading it returns the same Episodes.
 
-What a log cannot say has to be said again when it is read: a horizon that no episode reaches, a declared alphabet.
+A log does not store a horizon that no episode reaches, nor a declared alphabet: pass them again when reading.
 """
 
 from __future__ import annotations
@@ -22,18 +22,25 @@ from suffice.errors import LogError
 from suffice.files.atomic import replacing
 from suffice.kernels.array_types import Int64
 
-# Names that reading would take for something else: those of our own columns, and of what we do not write.
+# Names that reading would interpret as roles: those of our own columns, and of roles that are not written.
 ROLES = ("episode", "step", "action", "reward", *(name for role in list(KNOWN)[4:] for name in KNOWN[role]))
-BLOCK_ROWS = 1 << 20  # of a row group, which never divides an episode
+BLOCK_ROWS = 1 << 20  # rows of a row group, which never divides an episode
 
 
 def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None:
-    """Write a log, Parquet, Arrow or CSV by suffix, with ids 0..N−1; the file appears whole or not at all.
+    """Write a log with episode ids 0..N−1; the file is written completely or not at all.
 
-    Episodes may come some at a time, all with the same alphabet: then only those are in memory.
+    Parameters
+    ----------
+    episodes
+        The episodes, or an iterable of parts with the same alphabet, of which one at a time is in memory.
+    path
+        The file to write. Its suffix chooses the format: Parquet, Arrow or CSV.
 
+    Examples
+    --------
     >>> suffice.write_log(episodes, "same.csv")
-    >>> suffice.read_log("same.csv")[0]
+    >>> suffice.read_log("same.csv")
     <Episodes: 300 of up to 5 decisions, 20 distinct steps>
     """
     path = Path(path)
@@ -48,7 +55,7 @@ def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None
 
 
 def _tables(parts: Iterable[Episodes], log_format: LogFormat) -> Iterator[pa.Table]:
-    """The rows of all parts, a row group at a time."""
+    """Yield the rows of all parts, one row group at a time."""
     first = 0
     for episodes in parts:
         lengths, columns = _lengths(episodes), _value_columns(episodes, log_format)
@@ -59,21 +66,21 @@ def _tables(parts: Iterable[Episodes], log_format: LogFormat) -> Iterator[pa.Tab
 
 
 def _lengths(episodes: Episodes) -> Int64:
-    """[N] decisions of each episode: the step of its first o_⊥."""
+    """Return the [N] number of decisions of each episode: the step of its first o_⊥."""
     stops = episodes.letters[:, 1] == STOP
     length = np.full(episodes.n, -1, dtype=np.int64)
     for t in reversed(range(episodes.horizon + 1)):
         length[stops[episodes.word[t]]] = t
     if length.min() < 1:
-        raise LogError("an episode without a decision, or without o_⊥ at its end, has no place in a log; remove it")
+        raise LogError("an episode without a decision, or without o_⊥ at its end, cannot be written. Remove it.")
     return length
 
 
 def _value_columns(episodes: Episodes, log_format: LogFormat) -> dict[str, pa.Array]:
-    """What each letter says in each column; what it says for a special symbol is never written."""
+    """Return the value of each letter in each column; values of special symbols are never written."""
     alphabet, (action, observation, reward) = episodes.alphabet, episodes.letters.T.astype(np.int64)
     if clash := [name for name in alphabet.features if name in ROLES]:
-        raise LogError(f"an observation cannot be called {clash[0]!r} in a log; rename it")
+        raise LogError(f"an observation cannot be called {clash[0]!r} in a log. Rename it.")
     columns = {}
     for j, name in enumerate(alphabet.features):
         values = _as_column(name, [features[j] for features in alphabet.observations], log_format)
@@ -85,7 +92,7 @@ def _value_columns(episodes: Episodes, log_format: LogFormat) -> dict[str, pa.Ar
 
 
 def _as_column(name: str, values: Sequence[Value], log_format: LogFormat) -> pa.Array:
-    """The values in one type, if they can be told apart again when they are read."""
+    """Return the values as one column; refuse values that would be read back differently."""
     distinct = in_order(values)
     try:
         written = log_format.read_back(pa.table({name: pa.array(distinct)}))
@@ -95,12 +102,12 @@ def _as_column(name: str, values: Sequence[Value], log_format: LogFormat) -> pa.
         pass
     if not log_format.keeps_types:
         title = log_format.title
-        raise LogError(f"column {name!r} would not be read back from a {title} as it is; write a .parquet file")
-    raise LogError(f"column {name!r} mixes values that no one type holds; write its numbers as text")
+        raise LogError(f"column {name!r}: its values would change in a {title} file. Write a .parquet file.")
+    raise LogError(f"column {name!r}: its values have no common type. Write its numbers as text.")
 
 
 def _rows(episodes: Episodes, lengths: Int64, columns: dict[str, pa.Array], part: slice, first: int) -> pa.Table:
-    """The decisions of some episodes, one after the other; the first of all has this id."""
+    """Return the decisions of some episodes; the first episode of the part has id `first`."""
     length, word = lengths[part], episodes.word[:, part]
     episode = np.repeat(np.arange(len(length)), length)
     step = np.arange(len(episode)) - np.repeat(np.cumsum(length) - length, length)
