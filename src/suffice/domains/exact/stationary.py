@@ -34,7 +34,7 @@ START, END = 0, 1  # numbers of the first state and of the final state, which is
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stationary:
-    """A stationary RDP, in which state 0 is the start, 1 the end, and others are numbered by distance from the start."""
+    """A stationary RDP in which state 0 is the start, 1 the end, and others are ordered by distance from the start."""
 
     alphabet: Alphabet
     n_states: int  # with the end, if episodes end; its number 1 stays reserved if not

@@ -194,6 +194,6 @@ def _player(env: Env, choose: Policy | Chooser | None, rng: np.random.Generator 
         return _Follower(env, choose.spawn(1, rng)[0])
     if not callable(choose):
         raise SettingsError(
-            f"choose is a {type(choose).__name__}. Pass model.policy(), or a function of the observation."
+            f"choose is of type {type(choose).__name__}. Pass model.policy(), or a function of the observation."
         )
     return _FunctionPlayer(env, choose)

@@ -23,7 +23,7 @@ def require_environment(env: Any, instead: str) -> None:
     """Refuse anything but a single environment; `instead` says what to do with a vector environment."""
     _refuse_name(env)
     if not isinstance(env, gymnasium.Env):
-        raise SettingsError(f"env is a {type(env).__name__}, not a single environment. {instead}")
+        raise SettingsError(f"env is of type {type(env).__name__}, not a single environment. {instead}")
 
 
 def require_environments(envs: Any) -> None:
@@ -31,7 +31,8 @@ def require_environments(envs: Any) -> None:
     _refuse_name(envs)
     if not isinstance(envs, VectorEnv):
         raise SettingsError(
-            f"envs is a {type(envs).__name__}, not a vector environment. Make one with gymnasium.make_vec, or use play."
+            f"envs is of type {type(envs).__name__}, not a vector environment. Make one with gymnasium.make_vec, or "
+            "use play."
         )
 
 
@@ -42,14 +43,14 @@ def _refuse_name(env: Any) -> None:
 
 def require_policy(policy: Any) -> None:
     if not isinstance(policy, Policy):
-        raise SettingsError(f"policy is a {type(policy).__name__}, not a policy. Pass model.policy().")
+        raise SettingsError(f"policy is of type {type(policy).__name__}, not a policy. Pass model.policy().")
 
 
 def require_model(model: Any) -> None:
     """Refuse anything but a model or a policy of one."""
     if not isinstance(model, Model | Policy):
         source = f"suffice.load({str(model)!r})" if isinstance(model, str | Path) else "suffice.learn or suffice.load"
-        raise SettingsError(f"model is a {type(model).__name__}, not a model. Pass what {source} returns.")
+        raise SettingsError(f"model is of type {type(model).__name__}, not a model. Pass what {source} returns.")
 
 
 def require_counts(episodes: Any, horizon: Any) -> None:
@@ -58,7 +59,8 @@ def require_counts(episodes: Any, horizon: Any) -> None:
         try:
             index(0 if value is None and name == "horizon" else value)
         except TypeError:
-            raise SettingsError(f"{parameter(name, value)} is not a whole number. Use 1 or more.") from None
+            given = f"{name}=None" if value is None else parameter(name, value)
+            raise SettingsError(f"{given} is not a whole number. Use 1 or more.") from None
     if episodes < 1:
         raise SettingsError(f"{parameter('episodes', episodes)} leaves nothing to play. Use 1 or more.")
     if horizon is not None and horizon < 1:

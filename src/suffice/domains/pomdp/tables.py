@@ -83,7 +83,7 @@ class Rewards:
         self._n = 0
 
     def put(self, fixed: Mapping[int, int], values: Sequence[Fraction], strides: tuple[int, int] = (0, 0)) -> None:
-        """Add a rule: if the parts equal those in `fixed`, the reward is `values[s'·i + o·j]` with strides i, j."""
+        """Add a rule, by which the reward is `values[s'·i + o·j]` (strides i, j) where the parts equal `fixed`."""
         positions = tuple(sorted(fixed))
         self._n += 1
         self._rules.setdefault(positions, {})[tuple(fixed[p] for p in positions)] = (self._n, values, *strides)
