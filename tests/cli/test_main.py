@@ -274,7 +274,7 @@ MISTAKES = [
     ("simulate t-maze --episodes 1000000000000 -o nowhere/b.csv", "there is no folder nowhere"),  # likewise
     ("simulate t-maze --episodes 5 -o b.csv --set length", "--set length should read --set OPTION=VALUE"),
     ("simulate t-maze --episodes 5 -o b.csv --set lenght=3", "did you mean 'length'?"),
-    ("simulate t-maze --episodes 5 -o b.csv --set length=long", "length needs a whole number, not 'long'"),
+    ("simulate t-maze --episodes 5 -o b.csv --set length=long", "length='long' is not a whole number"),
     ("simulate t-maze --episodes 5 -o b.csv --set length=0", "use length=1 or more"),
     ("simulate t-maze --episodes 5 -o b.csv --set noise=1", "known: true, false"),
     ("simulate t-maze --episodes 5 -o b.csv --horizon 1", "use a horizon of 2 or more"),

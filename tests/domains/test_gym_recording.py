@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pyarrow as pa
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, OneOf, Sequence, Space, Text, Tuple
 from gymnasium.vector import SyncVectorEnv
@@ -117,6 +119,24 @@ def test_record_reports_progress_after_each_episode() -> None:
     reported: list[tuple[int, int]] = []
     record(Echo(), 3, progress=lambda done, of: reported.append((done, of)))
     assert reported == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.csv.gz", "log.arrow"])
+def test_write_log_stores_a_recorded_table(name: str, tmp_path: Path) -> None:
+    table = record(Echo(), 20, seed=1)
+    suffice.write_log(table, tmp_path / name)
+    written, recorded = suffice.learn(tmp_path / name), suffice.learn(table)
+    assert written.rdp.n_states == recorded.rdp.n_states and suffice.compare(written.rdp, recorded.rdp) is None
+
+
+def test_write_log_refuses_tables_that_csv_would_change_and_other_objects(tmp_path: Path) -> None:
+    texts = record(Echo(), 3, seed=1).append_column("code", pa.array(["007"] * 9))
+    with pytest.raises(LogError, match="column 'code'.*parquet"):
+        suffice.write_log(texts, tmp_path / "log.csv")
+    suffice.write_log(texts, tmp_path / "log.parquet")
+    for wrong in ([{"action": 1}], {"action": [1]}):
+        with pytest.raises(LogError, match=r"Pass Episodes, or the table that suffice\.record returns"):
+            suffice.write_log(wrong, tmp_path / "log.parquet")  # type: ignore[arg-type]
 
 
 # Players

@@ -94,7 +94,7 @@ def test_write_log_of_a_stream_limits_row_groups(tmp_path: Path, monkeypatch: py
 
 def test_simulate_refuses_invalid_arguments() -> None:
     model, rng = TMaze().model(5), np.random.default_rng(0)
-    with pytest.raises(SufficeError, match="ask for 1 or more"):
+    with pytest.raises(SufficeError, match="0 episodes cannot be simulated"):
         simulate(model, 0, 5, rng)
     with pytest.raises(SufficeError, match="horizon=0 leaves no action"):
         simulate(model, 5, 0, rng)
