@@ -131,7 +131,7 @@ def test_write_log_stores_a_recorded_table(name: str, tmp_path: Path) -> None:
 
 def test_write_log_refuses_tables_that_csv_would_change_and_other_objects(tmp_path: Path) -> None:
     texts = record(Echo(), 3, seed=1).append_column("code", pa.array(["007"] * 9))
-    with pytest.raises(LogError, match="column 'code'.*parquet"):
+    with pytest.raises(LogError, match=r"column 'code'.*parquet"):
         suffice.write_log(texts, tmp_path / "log.csv")
     suffice.write_log(texts, tmp_path / "log.parquet")
     for wrong in ([{"action": 1}], {"action": [1]}):
