@@ -122,10 +122,9 @@ def exact_value(model: FiniteModel, policy: Controller, horizon: int) -> Evaluat
 
     Examples
     --------
-    >>> from suffice.domains.exact.values import exact_value
     >>> finite = suffice.make("corridor").model(5)
     >>> plan = suffice.Controller.on_automaton(model.planned, finite.alphabet, model.plan.actions)
-    >>> exact_value(finite, plan, 5).mean_return, exact_value(finite, finite.usual, 5).mean_return
+    >>> suffice.exact_value(finite, plan, 5).mean_return, suffice.exact_value(finite, finite.usual, 5).mean_return
     (Fraction(5, 1), Fraction(5, 2))
     """
     model.refuse_beyond(horizon)

@@ -43,7 +43,7 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
     --------
     >>> import gymnasium
     >>> suffice.register()
-    >>> env = suffice.domains.gym.automaton_state.AutomatonState(gymnasium.make("suffice/Corridor-v0"), model)
+    >>> env = suffice.AutomatonState(gymnasium.make("suffice/Corridor-v0"), model)
     >>> observation, _ = env.reset(seed=1)
     >>> int(observation["state"])
     1

@@ -63,7 +63,7 @@ def record(
     --------
     >>> import gymnasium
     >>> suffice.register()
-    >>> table = suffice.domains.gym.recording.record(gymnasium.make("suffice/Corridor-v0"), 100, seed=1)
+    >>> table = suffice.record(gymnasium.make("suffice/Corridor-v0"), 100, seed=1)
     >>> table.num_rows, table.column_names[-4:]
     (500, ['action', 'reward', 'terminated', 'truncated'])
     >>> suffice.learn(table).rdp.n_states

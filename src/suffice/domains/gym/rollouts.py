@@ -45,7 +45,7 @@ class Played:
 
     Examples
     --------
-    >>> suffice.domains.gym.rollouts.Played.of([[0.0, 1.0], [0.0], [1.0, 1.0]], fallbacks=1)
+    >>> suffice.playing.Played.of([[0.0, 1.0], [0.0], [1.0, 1.0]], fallbacks=1)
     <Played: 3 episodes, mean return 1 ± 0.58, 20.00% of steps fell back>
     """
 
@@ -113,7 +113,7 @@ def play(env: Env, policy: Policy, episodes: int, seed: int | None = None, horiz
     --------
     >>> import gymnasium
     >>> suffice.register()
-    >>> suffice.domains.gym.rollouts.play(gymnasium.make("suffice/Corridor-v0"), model.policy(), episodes=100, seed=1)
+    >>> suffice.play(gymnasium.make("suffice/Corridor-v0"), model.policy(), episodes=100, seed=1)
     <Played: 100 episodes, mean return 5>
     """
     require_environment(env, "Use play_vector for a vector environment.")
@@ -178,7 +178,7 @@ class VectorPolicy:
     >>> suffice.register()
     >>> envs = gymnasium.make_vec("suffice/Corridor-v0", num_envs=3)
     >>> observations, _ = envs.reset(seed=1)
-    >>> suffice.domains.gym.rollouts.VectorPolicy(envs, model.policy(), seed=1).act(observations)
+    >>> suffice.playing.VectorPolicy(envs, model.policy(), seed=1).act(observations)
     array([1, 1, 1])
     """
 
@@ -294,7 +294,7 @@ def play_vector(
     >>> import gymnasium
     >>> suffice.register()
     >>> envs = gymnasium.make_vec("suffice/Corridor-v0", num_envs=8)
-    >>> suffice.domains.gym.rollouts.play_vector(envs, model.policy(), episodes=100, seed=1)
+    >>> suffice.play_vector(envs, model.policy(), episodes=100, seed=1)
     <Played: 100 episodes, mean return 5>
     """
     limit = _limit(policy, episodes, horizon)
