@@ -76,16 +76,12 @@ def main() -> None:
         say("5. The automaton, layer by layer: the share of the episodes in each state, and the action of the plan:")
         print(picture(model))
         draw(folder)
-        say(
-            "6. What the automaton remembers: at the junction the agent sees 010 for either goal, but the states differ:"
-        )
+        say("6. The memory: at the junction the agent sees 010 for either goal, but the states differ:")
         at_the_junction(model)
         say("7. Evaluate the policy, in comparison with the random behaviour and the optimal policy:")
         run(folder, "evaluate maze.model --domain t-maze")
         run(folder, "evaluate maze.model --domain t-maze --exact")
-        say(
-            "8. With a tenth of the data the cues are not distinguished; the output states how many episodes are needed:"
-        )
+        say("8. With a tenth of the data the cues are not distinguished; the output says how many episodes to log:")
         run(folder, "simulate t-maze --episodes 10000 --seed 1 -o little.parquet")
         run(folder, "learn little.parquet -o little.model")
         run(folder, "evaluate little.model --domain t-maze --exact")

@@ -7,8 +7,8 @@ another action is better by a cautious estimate. This matters most if the logged
 """
 
 # %%
-# The behaviour policy in the cheese maze acts well with probability 0.7, and at random otherwise. From its logs we learn
-# automata, and make two plans on each.
+# The behaviour policy in the cheese maze acts well with probability 0.7, and at random otherwise. From its logs, learn
+# automata and make two plans on each.
 from fractions import Fraction
 
 import numpy as np

@@ -7,8 +7,8 @@ a family are tested at once, with a test that accounts for their number.
 """
 
 # %%
-# Compare the frequencies of events after the north and the south cue. Events of the family `1,1,1` name one component of
-# a step (an action, or a reward); conjunctions may name both.
+# Compare the frequencies of events after the north and the south cue. Events of the family `1,1,1` name one component
+# of a step (an action, or a reward); conjunctions may name both.
 import numpy as np
 from matplotlib.figure import Figure
 
