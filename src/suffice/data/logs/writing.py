@@ -49,18 +49,16 @@ def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None
 
 def _tables(parts: Iterable[Episodes], log_format: LogFormat) -> Iterator[pa.Table]:
     """The rows of all parts, a row group at a time."""
+    first = 0
     if isinstance(parts, pa.Table):  # a log already, such as `record` returns
         for name in parts.column_names:
             _as_column(name, parts[name].drop_null().unique().to_pylist(), log_format)
         yield parts
         return
-    first = 0
     for episodes in parts:
         if not isinstance(episodes, Episodes):
-            given = type(parts).__name__
-            raise LogError(
-                f"write_log: a {given} is not a log. Pass Episodes, or the table that suffice.record returns."
-            )
+            given = f"an object of type {type(parts).__name__} is not a log"
+            raise LogError(f"write_log: {given}. Pass Episodes, or the table that suffice.record returns.")
         lengths, columns = _lengths(episodes), _value_columns(episodes, log_format)
         block = max(1, BLOCK_ROWS // episodes.horizon)
         for start in range(0, episodes.n, block):
