@@ -235,7 +235,7 @@ class _Observing:
             yield Outcome(table.probability[k], None if state == ENDED else state, shown, self.model.rewards[reward])
 
     def choices(self, observation: Observation) -> Sequence[Value]:
-        return self.all_actions  # the first model's behaviour takes its place
+        return self.all_actions  # replaced by the behaviour policy of the original model
 
 
 class _StateClosure(NamedTuple):

@@ -3,7 +3,7 @@
 *Sufficient* numbers are proved: every test is right with probability 1 − δ once the rarest candidate of a layer has m
 suffixes, the number that the bound needs for a difference of μ₀ in this layer. With d the least share of a candidate,
 N ≥ 2m/d episodes give it m suffixes by a Chernoff bound; m follows from a threshold of at most μ₀/2
-(`Bound.sufficient`).
+(`Bound.sufficient`). This corrects the paper's Theorems 1 and 2 (docs/theory.md, section 11).
 
 *Likely* numbers are estimates of where about half of all runs succeed, accurate to a factor of about two. They are the
 smallest N for which three conditions hold. The mean evidence between any two states reaches the threshold when the
