@@ -17,7 +17,7 @@ from suffice.domains.domain import Domain
 from suffice.domains.evaluation import Tried, roll_out, summary
 from suffice.domains.exact import values
 from suffice.domains.exact.minimal import minimal_rdp
-from suffice.domains.exact.values import exact_value
+from suffice.domains.exact.values import evaluate, exact_value
 from suffice.domains.simulation import simulate
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
@@ -245,6 +245,10 @@ def test_exact_value_of_logged_frequencies_uses_doubles() -> None:
     assert expected.mean_return == pytest.approx(float(right.mean_return()), rel=1e-12)
     assert expected.success_rate == pytest.approx(float(right.success_rate()), rel=1e-12)
     assert expected.steps == pytest.approx(float(right.decisions()), rel=1e-12)
+
+
+def test_evaluate_is_a_deprecated_name_of_exact_value() -> None:
+    assert evaluate is exact_value
 
 
 def test_exact_value_in_doubles_agrees_with_fractions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +56,7 @@ def _tables(parts: Iterable[Episodes], log_format: LogFormat) -> Iterator[pa.Tab
             _as_column(name, parts[name].drop_null().unique().to_pylist(), log_format)
         yield parts
         return
+    episodes: Any  # checked, because users may pass other iterables
     for episodes in parts:
         if not isinstance(episodes, Episodes):
             given = f"an object of type {type(parts).__name__} is not a log"
