@@ -1,18 +1,18 @@
 """
-How much is learned from how many episodes
-==========================================
+What is learned from how many episodes
+======================================
 
-From few episodes too few states are found: differences that nobody can be sure of are not made. So errors are of a kind
-that vanishes with more data.
+From few episodes the learner finds too few states, because it distinguishes only histories whose difference is
+significant. Such errors vanish with more data.
 """
 
 # %%
-# Twenty-five logs of each size, and what a learner makes of them: on the left how many find exactly the automaton that
-# there is, on the right what the plans on it bring, computed exactly.
+# Learn from 25 logs of each size. Left: the share of logs from which exactly the true automaton is learned. Right: the
+# returns of the plans, computed exactly.
 import numpy as np
 from matplotlib.figure import Figure
 
-from suffice import Controller, adact_h, evaluate, make, plan_on, truth_of
+from suffice import Controller, adact_h, exact_value, make, plan_on, truth_of
 from suffice.view import save_figure
 
 HORIZON, SIZES, RUNS = 5, (10, 20, 40, 60, 80, 100, 200), 25
@@ -25,10 +25,10 @@ for i, n in enumerate(SIZES):
         plan = plan_on(learned)
         states[i, run] = learned.n_states
         policy = Controller.on_automaton(learned, model.alphabet, plan.actions)
-        returns[i, run] = float(evaluate(model, policy, HORIZON).mean_return)
+        returns[i, run] = float(exact_value(model, policy, HORIZON).mean_return)
 
 # %%
-# States too many, which is what the promise is about, are next to none.
+# The guarantee is about superfluous states, which are very rare.
 exact = truth.minimal.n_states
 parts = [(states < exact).mean(axis=1), (states == exact).mean(axis=1), (states > exact).mean(axis=1)]
 figure = Figure(figsize=(9, 3.4), layout="constrained")
@@ -38,9 +38,9 @@ left.stackplot(range(len(SIZES)), parts, colors=("#e3e6ea", "#8fbbe6", "#b3261e"
 left.set(ylabel="share of the logs", ylim=(0, 1), xlim=(0, len(SIZES) - 1))
 left.legend(loc="center left", fontsize=9)
 right.fill_between(range(len(SIZES)), *np.quantile(returns, (0.1, 0.9), axis=1), color="#8fbbe6", alpha=0.5)
-right.plot(returns.mean(axis=1), color="#3f74ad", marker="o", label="the plan (and 8 of 10 logs)")
-right.axhline(float(truth.optimal_value), color="#2b7a3d", linestyle=":", label="the best policy there is")
-right.axhline(float(truth.behaviour.mean_return), color="#727a85", linestyle="--", label="the log's random actions")
+right.plot(returns.mean(axis=1), color="#3f74ad", marker="o", label="plan: mean and 80 % of the logs")
+right.axhline(float(truth.optimal_value), color="#2b7a3d", linestyle=":", label="optimal policy")
+right.axhline(float(truth.behaviour.mean_return), color="#727a85", linestyle="--", label="logged behaviour")
 right.set(ylabel="mean return")
 right.legend(loc="center right", frameon=False, fontsize=9)
 for axes in (left, right):

@@ -2,8 +2,8 @@
 A policy in Gymnasium
 =====================
 
-A learned policy carries its memory with it: give it what is seen, and it says what to do. Here it plays 500 episodes,
-beside one that acts at random.
+A learned policy includes its memory: it takes each observation and returns an action. Here it plays 500 episodes, in
+comparison with random actions.
 """
 
 # %%
@@ -12,13 +12,12 @@ import gymnasium
 import numpy as np
 from matplotlib.figure import Figure
 
-from suffice import learn, make, register
-from suffice.playing import play
+from suffice import learn, make, play, register
 from suffice.view import save_figure
 
 episodes = make("enemy-corridor").simulate(5_000, 10, np.random.default_rng(0))
 model = learn(episodes)
-register()  # the domains as environments
+register()  # the domains as Gymnasium environments
 env = gymnasium.make("suffice/EnemyCorridor-v0")
 played = play(env, model.policy(), episodes=500, seed=1)
 print(played)
@@ -40,7 +39,7 @@ axes = figure.subplots()
 axes.hist(
     [played.returns, random],
     bins=np.arange(-0.5, 11),
-    label=("the policy", "random actions"),
+    label=("learned policy", "random actions"),
     color=("#3f74ad", "#c9ced6"),
 )
 axes.set(xlabel="return of an episode", ylabel="episodes")

@@ -1,13 +1,13 @@
 """
-The same sight, different pasts
-===============================
+Equal observations, different histories
+=======================================
 
-Three episodes of the T-maze. At the junction all of them see the same (010), and yet different actions are right: what
-to do depends on the first observation. A policy that looks at the last observation only must guess.
+Three episodes of the T-maze. At the junction all have the same observation (010), but the right action depends on the
+first observation. A policy that uses only the last observation has to guess.
 """
 
 # %%
-# Episodes as rows: what was seen is in the boxes, what was done between them.
+# Each row is an episode: boxes are observations, with actions between them.
 from matplotlib.figure import Figure
 
 from suffice.view import save_figure

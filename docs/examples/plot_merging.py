@@ -2,27 +2,27 @@
 From a tree of histories to an automaton
 ========================================
 
-Every history is a node of a tree, which grows with every step. Histories after which the same futures are to be
-expected need not be told apart: merged, they make an automaton whose size is that of what matters.
+Every history is a node of a tree, which grows with every step. Histories with the same distribution of futures need not
+be distinguished: merging them gives an automaton that remembers only what matters.
 """
 
 # %%
-# In *memory length* a bit is shown at the start, and the last action should repeat it; what is done before is of no
-# importance. Here is the tree of all histories of three steps. Its colours are states of the learned automaton.
+# In *memory length* the first observation is a bit, which the last action should repeat; other actions have no effect.
+# The figure shows the tree of all histories of three steps. Colours are states of the learned automaton.
 import numpy as np
 from matplotlib.figure import Figure
 
 from suffice import adact_h, make
 from suffice.view import save_figure
 
-episodes = make("memory-length", {"length": "3"}).simulate(2_000, 3, np.random.default_rng(0))
+episodes = make("memory-length", length=3).simulate(2_000, 3, np.random.default_rng(0))
 learned = adact_h(episodes).rdp
 symbols = [learned.symbol(y) for y in range(len(learned.symbols))]
 COLOURS = ["#c9ced6", "#8fbbe6", "#f2b48a", "#4f8fd0", "#e0863f", "#2b66a5", "#b9590f", "#e3e6ea"]
 
 
 def grow(state, place, room, step, lines, nodes):
-    """The histories that go on from here: lines [(from, to, label)] and nodes [(place, state)]."""
+    """Add the continuations of a history to lines [(from, to, label)] and nodes [(place, state)]."""
     nodes.append(((step, place), state))
     onward = [(y, int(learned.tau[state, y])) for y in range(len(symbols)) if learned.tau[state, y] >= 0]
     for i, (y, target) in enumerate(onward):
@@ -36,7 +36,7 @@ def grow(state, place, room, step, lines, nodes):
 
 
 # %%
-# On the left each history has its node; on the right those of one state are drawn once.
+# Left: one node for each history. Right: one node for each state.
 figure = Figure(figsize=(9, 4.2))
 left, right = figure.add_axes((0.02, 0, 0.5, 0.93)), figure.add_axes((0.55, 0, 0.43, 0.93))
 lines, nodes = [], []
@@ -51,9 +51,9 @@ for axes, title, at in ((left, f"{len(nodes)} histories", None), (right, f"{len(
         a, b = (start, end) if at is None else (at[state_at[start]], at[state_at[end]])
         axes.plot(*zip(a, b, strict=True), color="#a3a9b2", linewidth=1, zorder=1)
         shared = at is not None and label in (0, 1)
-        told, where = ("0 or 1" if shared else label), np.add(a, b) / 2
+        text, where = ("0 or 1" if shared else label), np.add(a, b) / 2
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        axes.text(*where, told, size=8, color="#2f343b", ha="center", va="center", bbox=box)
+        axes.text(*where, text, size=8, color="#2f343b", ha="center", va="center", bbox=box)
     for place, state in nodes:
         axes.scatter(*(place if at is None else at[state]), s=160, color=COLOURS[state], edgecolor="#3f74ad", zorder=2)
 save_figure(figure, "merging")

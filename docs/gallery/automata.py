@@ -1,4 +1,4 @@
-"""Pictures of minimal automata: layers as columns, from left to right; of large ones, the size of each layer."""
+"""Pictures of minimal automata, with layers as columns; for large ones, the sizes of the layers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from suffice.domains.exact.minimal import Minimal
 
 LARGEST, WIDEST = 40, 7  # states that fit a page, and a column
 ROW, GAP, TOP, MARGIN = 54.0, 50.0, 24.0, 26.0
-SMALL, BIG = 5.0, 13.0  # radius of a state that is hardly ever visited, and of one that always is
+SMALL, BIG = 5.0, 13.0  # radius of a state that is never visited, and of one that always is
 SIZE = 10.0  # of labels
-SPOTS = (50, 45, 55, 40, 60, 35, 65, 30, 70, 25, 75)  # where on its arrow a label may be, best first
-DEPTH = 3  # steps by which states of different layers are compared
+SPOTS = (50, 45, 55, 40, 60, 35, 65, 30, 70, 25, 75)  # positions of a label on its arrow, in percent, best first
+DEPTH = 3  # length of the futures by which states of different layers are compared
 
 Float = NDArray[np.float64]
 Step = tuple[int, str, int]  # from one row to another, and the label
@@ -28,17 +28,17 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 def draw(minimal: Minimal, name: str, words: Words) -> Drawing:
-    """The automaton if it fits a page, else its layers."""
+    """Draw the automaton if it fits a page, otherwise the sizes of its layers."""
     return Layered(minimal, words).draw(name) if fits_a_page(minimal) else bars(minimal, name)
 
 
 def fits_a_page(minimal: Minimal) -> bool:
-    """Whether all states can be drawn."""
+    """Check whether all states can be drawn."""
     return minimal.n_states <= LARGEST and max(minimal.layers) <= WIDEST
 
 
 def bars(minimal: Minimal, name: str) -> Drawing:
-    """How many states each layer has."""
+    """Draw the number of states of each layer as bars."""
     layers, wide, high = minimal.layers, 30.0, 110.0
     title = f"{minimal.n_states} states of {name} in layers of {', '.join(map(str, layers))}"
     page = Drawing(len(layers) * wide + 2 * MARGIN + 20, high + 66, title)
@@ -61,26 +61,26 @@ class Curve:
 
     @property
     def handles(self) -> tuple[Point, Point]:
-        """Its control points."""
+        """The two control points of the curve."""
         (x1, y1), (x2, y2) = self.start, self.end
         reach = 0.42 * (x2 - x1)
         return (x1 + reach, y1), (x2 - reach, y2)
 
     def at(self, s: float) -> Point:
-        """The point at a parameter from 0 to 1."""
+        """Return the point at a parameter from 0 to 1."""
         (b, c), r = self.handles, 1 - s
         weights = (r**3, 3 * r * r * s, 3 * r * s * s, s**3)
         points = (self.start, b, c, self.end)
         return tuple(sum(w * p[i] for w, p in zip(weights, points, strict=True)) for i in (0, 1))  # type: ignore[return-value]
 
     def path(self) -> str:
-        """For SVG."""
+        """Return the curve as an SVG path."""
         (b, c), (x, y) = self.handles, self.start
         return f"M{number(x)} {number(y)} C" + " ".join(f"{number(u)} {number(v)}" for u, v in (b, c, self.end))
 
 
 class Layered:
-    """The places of states and arrows on a page."""
+    """Layout of states and arrows on a page."""
 
     def __init__(self, minimal: Minimal, words: Words) -> None:
         self._rdp = minimal.rdp()
@@ -93,7 +93,7 @@ class Layered:
         self._places = self._placed()
 
     def _flows(self, minimal: Minimal) -> dict[tuple[int, int], float]:
-        """How many of the episodes take each arrow."""
+        """Return the share of the episodes that take each arrow."""
         flow = dict.fromkeys(self._labels, 0.0)
         for t, arrows in enumerate(minimal.arrows):
             for (q, *_, target), p in zip(arrows.rows(), arrows.probability, strict=True):
@@ -102,7 +102,7 @@ class Layered:
         return flow
 
     def _meanings(self, minimal: Minimal) -> list[Float]:
-        """Of each length: [Q, …] how probable the next actions and rewards are, which is what a state means."""
+        """Return, for each length, [Q, …] the probabilities of the next actions and rewards of each state."""
         wide = minimal.alphabet.n_actions * len(minimal.rewards)
         futures = np.ones((self._rdp.n_states, 1))
         found = [futures]
@@ -118,7 +118,7 @@ class Layered:
         return found
 
     def _ordered(self) -> list[list[int]]:
-        """The states of each layer from top to bottom, found from the left or from the right."""
+        """Order the states of each layer from top to bottom, sweeping from the left or from the right."""
         layers = [list(range(a, b)) for a, b in pairwise(self._offsets)]
         return min((self._sweep(layers), self._sweep(layers[::-1])[::-1]), key=self._crossings)
 
@@ -132,13 +132,13 @@ class Layered:
         return order
 
     def _gap(self, one: list[int], other: list[int]) -> list[Step]:
-        """The arrows between two columns, whichever comes first, by the rows they join."""
+        """Return the arrows between two columns, in either order, by the rows they join."""
         first, second = (one, other) if one[0] < other[0] else (other, one)
         arrows = [(a, b) for a, b in self._labels if a in first and b in second]
         return [(first.index(a), self._labels[a, b], second.index(b)) for a, b in arrows]
 
     def _score(self, one: list[int], before: set[Step], other: list[int]) -> tuple[float, ...]:
-        """Arrows as in the gap before, then rows that keep their meaning, then few crossings."""
+        """Prefer arrows as in the gap before, then rows of similar futures, then few crossings."""
         steps = self._gap(one, other)
         if len(one) != len(other):
             return 0, 0, -_crossings(steps)
@@ -151,7 +151,7 @@ class Layered:
         return sum(_crossings(self._gap(one, other)) for one, other in pairwise(order))
 
     def _placed(self) -> dict[int, Point]:
-        """Columns as far apart as their labels need."""
+        """Place the columns as far apart as their labels need."""
         x, places = MARGIN + BIG, {}
         tallest = max(map(len, self._order))
         for t, layer in enumerate(self._order):
@@ -165,7 +165,7 @@ class Layered:
         return SMALL + (BIG - SMALL) * math.sqrt(self._share[q])
 
     def draw(self, name: str) -> Drawing:
-        """Arrows first, then states, then labels where they disturb least."""
+        """Draw arrows, then states, then labels where they cover least."""
         right = max(x for x, _ in self._places.values()) + MARGIN + BIG
         tallest = max(map(len, self._order))
         title = f"The minimal automaton of {name}: {self._rdp.n_states} states in {len(self._order)} layers"
@@ -189,10 +189,10 @@ class Layered:
         return Curve((x1 + self._radius(q), y1), (x2 - self._radius(target) - 1, y2))
 
     def _write(self, page: Drawing, curves: dict[tuple[int, int], Curve]) -> None:
-        """Each label where it covers little of what is there; first the gaps in the lines, then the words."""
+        """Draw each label where it covers least: first gaps in the lines, then the texts."""
         states = [_around(place, 2 * self._radius(q), 2 * self._radius(q)) for q, place in self._places.items()]
         boxes: dict[tuple[int, int], Box] = {}
-        for arrow in list(self._labels) * 3:  # and again, now that the others have their places
+        for arrow in list(self._labels) * 3:  # repeated, because the other labels move too
             taken = [*states, *(box for other, box in boxes.items() if other != arrow)]
             lines = [curve.at(s / 24) for other, curve in curves.items() if other != arrow for s in range(25)]
             wide = width_of(self._labels[arrow], SIZE) + 3

@@ -1,4 +1,4 @@
-"""What the gallery tells about a domain: the exact truth, and how many episodes the learner took to find it."""
+"""Facts about a domain for the gallery: exact results, and the number of episodes that the learner needed."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from suffice.evidence.languages import CONJUNCTIONS, Family
 from suffice.learning.adact_h import Settings, adact_h
 
 DELTA = Settings().delta  # the default
-DELTAS = (DELTA, 1e-6)  # the second, because many tests at the first may split a state for nothing
+DELTAS = (DELTA, 1e-6)  # the second avoids false splits in large automata, which need many tests
 LIMIT = 2_000_000
 GRID = tuple(n for k in range(1, 7) for n in (10**k, 2 * 10**k, 5 * 10**k) if n <= LIMIT)
-SEEDS, FAILURES = 10, 1  # so many runs, of which so many may fail
+SEEDS, FAILURES = 10, 1  # number of runs, and how many of them may fail
 
 
 @dataclass(slots=True)
 class Trials:
-    """The runs with one number of episodes and one δ, until too many have failed."""
+    """Runs with one number of episodes and one δ, until too many have failed."""
 
-    states: list[int] = field(default_factory=list)  # that each run found
+    states: list[int] = field(default_factory=list)  # number of states that each run found
     failures: int = 0  # runs whose automaton is not identical to the true one
 
     @property
     def failed(self) -> bool:
-        """Too often for this number of episodes to suffice."""
+        """Whether too many runs have failed for this number of episodes to suffice."""
         return self.failures > FAILURES
 
     def add(self, found: RDP, truth: RDP) -> None:
-        """One more run, which fails unless the automata are identical.
+        """Add a run, which fails unless the automata are identical.
 
-        That asks for more than `lab.scoring` does of an exact automaton: that the log had every history and reward.
+        This is stricter than `lab.scoring`: the log must contain every history and reward.
         """
         identical = compare(found, truth) is None
         self.states.append(found.n_states)
@@ -44,15 +44,15 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The fewest episodes of the grid that sufficed."""
+    """The smallest number of episodes of the grid that sufficed."""
 
     episodes: int | None  # None: not within the limit
-    states: tuple[int, ...]  # what the last runs found
+    states: tuple[int, ...]  # numbers of states of the last runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """Everything about one domain with its default options."""
+    """All facts about one domain with its default options."""
 
     name: str
     domain: Domain
@@ -65,12 +65,12 @@ class Facts:
 
     @property
     def families(self) -> dict[str, Distinguishability]:
-        """By what they are called on the page."""
+        """Distinguishabilities by their names on the page."""
         return {"`1,1,1`": self.simple, "conjunctions": self.conjunctions, "prefixes": self.prefixes, "L₁": self.summed}
 
 
 def facts_of(name: str, domain: Domain) -> Facts:
-    """Compute them; this takes up to a minute."""
+    """Compute the facts about a domain, in up to a minute."""
     horizon = domain.default_horizon
     truth = truth_of(domain.model(horizon), horizon)
     minimal = truth.minimal
@@ -87,7 +87,7 @@ def facts_of(name: str, domain: Domain) -> Facts:
 
 
 def observe(domain: Domain, truth: RDP) -> dict[float, Observed]:
-    """For each δ the fewest episodes with which nearly all runs find an automaton identical to the minimal one."""
+    """Find, for each δ, the smallest number of episodes with which nearly all runs find the minimal automaton."""
     found: dict[float, Observed] = {}
     for n in GRID:
         trials = {delta: Trials() for delta in DELTAS if delta not in found}

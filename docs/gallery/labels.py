@@ -1,4 +1,4 @@
-"""The fewest words that say which symbols take an arrow."""
+"""Shortest labels for arrows that determine their symbols."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import combinations
 from suffice.automata.histories import Symbol
 from suffice.automata.rdp import RDP, UNSEEN
 
-Says = frozenset[int]  # symbols
-Words = Mapping[str, str]  # better words for some values
+SymbolSet = frozenset[int]
+Words = Mapping[str, str]  # replacements for some values
 
 MOST = 3  # terms in a label
 
 
 def label_arrows(rdp: RDP, words: Words) -> dict[tuple[int, int], str]:
-    """Every pair of a state and a successor, with what leads from one to the other."""
+    """Return a label for every pair of a state and a successor."""
     labels: dict[tuple[int, int], str] = {}
     for q, row in enumerate(rdp.tau.tolist()):
         ways: dict[int, list[int]] = {}
@@ -23,13 +23,13 @@ def label_arrows(rdp: RDP, words: Words) -> dict[tuple[int, int], str]:
             if target != UNSEEN:
                 ways.setdefault(target, []).append(y)
         symbols = {y: rdp.symbol(y) for ys in ways.values() for y in ys}
-        texts = _tell_apart([frozenset(ys) for ys in ways.values()], _terms(symbols, words))
+        texts = _distinguish([frozenset(ys) for ys in ways.values()], _terms(symbols, words))
         labels |= {(q, target): text for target, text in zip(ways, texts, strict=True)}
     return labels
 
 
-def _tell_apart(ways: Sequence[Says], terms: Mapping[Says, str]) -> list[str]:
-    """A label for each way; the longest that has several terms becomes "else"."""
+def _distinguish(ways: Sequence[SymbolSet], terms: Mapping[SymbolSet, str]) -> list[str]:
+    """Return a label for each set of symbols; the longest of several terms becomes "else"."""
     if len(ways) == 1:
         return ["any"]
     chosen = [_shortest(way, terms) for way in ways]
@@ -39,22 +39,22 @@ def _tell_apart(ways: Sequence[Says], terms: Mapping[Says, str]) -> list[str]:
     return [" or ".join(texts) or "other" for texts in chosen]
 
 
-def _shortest(way: Says, terms: Mapping[Says, str]) -> tuple[str, ...]:
-    """The fewest terms that together say this way and no other; none if that takes too many."""
-    inside = [says for says in terms if says <= way]
+def _shortest(way: SymbolSet, terms: Mapping[SymbolSet, str]) -> tuple[str, ...]:
+    """Return the fewest terms whose union is a set of symbols; none if that takes too many."""
+    inside = [symbols for symbols in terms if symbols <= way]
     for count in range(1, MOST + 1):
         for some in combinations(inside, count):
             if frozenset().union(*some) == way:
-                return tuple(terms[says] for says in some)
+                return tuple(terms[symbols] for symbols in some)
     return ()
 
 
-def _terms(symbols: Mapping[int, Symbol], words: Words) -> dict[Says, str]:
-    """What can be said in a word or two, the plainest for each set of symbols."""
+def _terms(symbols: Mapping[int, Symbol], words: Words) -> dict[SymbolSet, str]:
+    """Return terms of one or two words, the simplest for each set of symbols."""
     atoms: dict[str, set[int]] = {}
     for rank in range(3):
         for y, symbol in symbols.items():
-            for text in _said(symbol, rank):
+            for text in _words_for(symbol, rank):
                 atoms.setdefault(words.get(text, text), set()).add(y)
     terms = {frozenset(ys): text for text, ys in reversed(atoms.items())}
     for (one, text), (other, more) in combinations(list(terms.items())[::-1], 2):
@@ -62,8 +62,8 @@ def _terms(symbols: Mapping[int, Symbol], words: Words) -> dict[Says, str]:
     return terms
 
 
-def _said(symbol: Symbol, rank: int) -> Iterator[str]:
-    """First an action that is a word, then words that were seen, then other actions; at step 0, what was seen."""
+def _words_for(symbol: Symbol, rank: int) -> Iterator[str]:
+    """Yield actions that are words, then observed words, then other actions; at step 0 the whole observation."""
     action, observation = symbol
     seen = ["end"] if observation is None else [str(value) for value in observation]
     if action is None:

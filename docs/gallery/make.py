@@ -1,4 +1,4 @@
-"""The gallery: run `python docs/gallery/make.py` to write docs/gallery.md and its pictures anew, in a few minutes."""
+"""Generator of docs/gallery.md and its pictures: run `python docs/gallery/make.py`, which takes a few minutes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Everything from scratch; the same bytes every time."""
+    """Compute and write everything; the result is the same bytes every time."""
     gallery = []
     for name, domain in DOMAINS.items():
         start = time.perf_counter()

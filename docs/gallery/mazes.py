@@ -1,4 +1,4 @@
-"""Pictures of the domains that have places: corridors, rooms, grids. Each takes the domain and reads its geometry."""
+"""Pictures of the domains with places: corridors, rooms and grids, drawn from the geometry of the domain."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ MARGIN = 16.0
 
 
 def agent(page: Drawing, x: float, y: float, r: float = 8) -> None:
-    """A small face, as everywhere on the page."""
+    """Draw the agent as a small face."""
     page.circle(x, y, r, "state")
     for side in (-1, 1):
         page.circle(x + side * 0.35 * r, y - 0.2 * r, 0.14 * r, "bare")
 
 
 def goal(page: Drawing, x: float, y: float) -> None:
-    """A flag on its pole."""
+    """Draw the goal as a flag."""
     page.line((x - 5, y - 10), (x - 5, y + 10), wide=1.5)
     page.path(f"M{x - 5:.1f} {y - 10:.1f} l13 4.5 l-13 4.5 Z", "gold")
 
 
 def corridor(domain: Corridor) -> Drawing:
-    """Two rows, the guard in one of them."""
+    """Draw two rows, with the guard in one of them."""
     columns = domain.columns + 1
     page = Drawing(columns * CELL + 2 * MARGIN + 60, 2 * CELL + 62, f"Two rows of {columns} cells; a guard in row 0")
     left, top = MARGIN + 44, 30.0
@@ -51,14 +51,12 @@ def corridor(domain: Corridor) -> Drawing:
     page.bow((guard + 14, top + 0.5 * CELL), (guard + 14, top + 1.5 * CELL), 0)
     page.arrow((left + 0.78 * CELL, top + 1.4 * CELL), (left + 1.3 * CELL, top + 0.6 * CELL))
     page.arrow((left + 0.78 * CELL, top + 1.5 * CELL), (left + 1.3 * CELL, top + 1.5 * CELL))
-    page.text(
-        left + columns * CELL / 2, top + 2 * CELL + 16, "an encounter sends the guard to the other row", 11, "note"
-    )
+    page.text(left + columns * CELL / 2, top + 2 * CELL + 16, "after an encounter the guard changes rows", 11, "note")
     return page
 
 
 def tee(domain: TMaze, title: str, one_way: bool) -> Drawing:
-    """A corridor with the cue at its start and arms at its end."""
+    """Draw a corridor with the cue at its start and arms at its end."""
     length = domain.length or 0
     page = Drawing((length + 1) * CELL + 2 * MARGIN + 24, 3 * CELL + 44, title)
     left, middle = MARGIN, 12 + 1.5 * CELL
@@ -84,14 +82,14 @@ def tee(domain: TMaze, title: str, one_way: bool) -> Drawing:
 
 
 def t_shaped(domain: TMaze) -> Drawing:
-    """The T-maze."""
+    """Draw the T-maze."""
     return tee(
         domain, f"A corridor of {domain.length} cells that ends in a junction; the goal is north or south", False
     )
 
 
 def passive(domain: PassiveTMaze) -> Drawing:
-    """The T-maze whose corridor has one direction."""
+    """Draw the T-maze whose corridor has one direction."""
     title = f"A one-way corridor of {domain.length} cells that ends in a junction; the goal is north or south"
     return tee(TMaze(domain.length), title, one_way=True)
 
@@ -101,7 +99,7 @@ STEPS: dict[str, Point] = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "dow
 
 
 def cookies(domain: Cookie) -> Drawing:
-    """Four rooms, the button above, the cookie on one of the sides."""
+    """Draw four rooms, with the button above and the cookie on either side."""
     del domain
     wide, gap = 92.0, 26.0
     page = Drawing(
@@ -132,7 +130,7 @@ def cookies(domain: Cookie) -> Drawing:
 
 
 def cheese_maze(domain: Cheese) -> Drawing:
-    """The comb of cells, each with what it shows."""
+    """Draw the cells, each with its observation."""
     del domain
     rows = cheese.PLAN.splitlines()
     page = Drawing(
@@ -156,12 +154,17 @@ def cheese_maze(domain: Cheese) -> Drawing:
 
 
 HEADINGS: tuple[Point, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))  # N, E, S, W
-ROOMS: tuple[Point, ...] = ((0, 0), (0, 1), (1, 1), (1, 1.86))  # three rooms and the goal, as the doors lie
+ROOMS: tuple[Point, ...] = (
+    (0, 0),
+    (0, 1),
+    (1, 1),
+    (1, 1.86),
+)  # positions of the three rooms and the goal, by their doors
 SIDE, DOOR = 96.0, 30.0
 
 
 def hall(domain: MiniHall) -> Drawing:
-    """Three rooms with four headings each: the view in each, and where forward leads."""
+    """Draw three rooms with four headings each, the view of each, and where forward leads."""
     page = Drawing(2 * SIDE + DOOR + 100, 2 * SIDE + 2 * DOOR + 84, "Three rooms with four headings each, and the goal")
     views = mini_hall.VIEWS[domain.observations]
     centres = [(60 + x * (SIDE + DOOR) + SIDE / 2, 26 + y * (SIDE + DOOR) + SIDE / 2) for x, y in ROOMS]
@@ -194,13 +197,13 @@ def hall(domain: MiniHall) -> Drawing:
     x, y = centres[3]
     page.circle(x, y, 16, "gold")
     goal(page, x, y)
-    for line, words in enumerate(("numbers: what is seen", "with that heading;", "arrows: where", "forward leads")):
+    for line, words in enumerate(("numbers: observation", "with that heading;", "arrows: where", "forward leads")):
         page.text(centres[2][0] - SIDE / 2, 34 + 16 * line, words, 11, "note", anchor="start")
     return page
 
 
 def squares(size: int, cell: float, target: tuple[int, int], title: str, side: float) -> Drawing:
-    """A grid with x to the east and y to the north, the agent at (0, 0)."""
+    """Draw a grid with x to the east and y to the north, and the agent at (0, 0)."""
     page = Drawing(size * cell + 2 * MARGIN + side, size * cell + 2 * MARGIN, title)
     for x in range(size):
         for y in range(size):
@@ -212,9 +215,9 @@ def squares(size: int, cell: float, target: tuple[int, int], title: str, side: f
 
 
 def turning_maze(domain: RotatingMaze) -> Drawing:
-    """The grid, and where N leads as time goes by."""
+    """Draw the grid, and where N leads at each step."""
     size, target = rotating_maze.SIZE, rotating_maze.GOAL
-    page = squares(size, 38, target, f"A {size} by {size} grid with a compass that turns", 190)
+    page = squares(size, 38, target, f"A {size} by {size} grid with a compass that rotates", 190)
     left = MARGIN + size * 38 + 40
     for turn, (dx, dy) in enumerate(HEADINGS):
         y = MARGIN + 20 + 38 * turn
@@ -227,10 +230,10 @@ def turning_maze(domain: RotatingMaze) -> Drawing:
 
 
 def dark_grid(domain: FlickeringGrid) -> Drawing:
-    """The grid, and what may be seen of it."""
+    """Draw the grid, and the two possible observations."""
     del domain
     size, target = flickering_grid.SIZE, flickering_grid.GOAL
-    page = squares(size, 24, target, f"An {size} by {size} grid that is hidden now and then", 170)
+    page = squares(size, 24, target, f"An {size} by {size} grid whose cell is sometimes hidden", 170)
     left, top = MARGIN + size * 24 + 30, MARGIN + 40.0
     for row, (look, words, p) in enumerate(
         (("cell", "its cell", 1 - flickering_grid.HIDDEN), ("dark", "hidden", flickering_grid.HIDDEN))
@@ -238,12 +241,12 @@ def dark_grid(domain: FlickeringGrid) -> Drawing:
         page.rect(left, top + row * 56, 40, 40, look)
         page.text(left + 50, top + row * 56 + 20, f"{words}, {p}", 11, anchor="start")
     agent(page, left + 20, top + 20)
-    page.text(left, top - 18, "what the agent sees:", 11, "note", anchor="start")
+    page.text(left, top - 18, "observation of the agent:", 11, "note", anchor="start")
     return page
 
 
 def ring(domain: EnemyCorridor) -> Drawing:
-    """Columns in a ring, their first half quiet."""
+    """Draw columns in a ring, with colours for the two halves."""
     page = Drawing(domain.columns * CELL + 2 * MARGIN, 150, f"{domain.columns} columns in a ring")
     top, half = 46.0, (domain.columns + 1) // 2
     for column in range(domain.columns):
@@ -264,7 +267,7 @@ def ring(domain: EnemyCorridor) -> Drawing:
 
 
 def keys(domain: TwoKeys) -> Drawing:
-    """Hall and rooms, the doors ahead, and where the keys may be."""
+    """Draw the hall, the rooms, the doors, and the possible places of the keys."""
     del domain
     wide, high, gap = 96.0, 64.0, 26.0
     page = Drawing(3 * wide + 2 * gap + 2 * MARGIN, high + 106, "West room, hall with two doors, east room; two keys")
@@ -284,13 +287,13 @@ def keys(domain: TwoKeys) -> Drawing:
     for i in (0, 2):
         for n in range(2):
             key(page, MARGIN + i * (wide + gap) + 22 + 34 * n, top + 24)
-    page.text(page.width / 2, top + high + 22, "both keys west, one each, or both east: ⅓ each", 11, "note")
-    page.text(page.width / 2, top + high + 40, "the doors cannot be seen", 11, "note")
+    page.text(page.width / 2, top + high + 22, "both keys west, one in each room, or both east: ⅓ each", 11, "note")
+    page.text(page.width / 2, top + high + 40, "the doors are not observed", 11, "note")
     return page
 
 
 def key(page: Drawing, x: float, y: float) -> None:
-    """A key that may lie there."""
+    """Draw a key at a possible place."""
     page.circle(x, y, 6, "gold")
     page.line((x + 6, y), (x + 19, y), (x + 19, y + 5), wide=1.5)
     page.line((x + 14, y), (x + 14, y + 4), wide=1.5)

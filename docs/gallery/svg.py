@@ -1,4 +1,4 @@
-"""A few strokes of SVG: shapes whose looks suit light and dark pages, and nothing that needs a program to draw."""
+"""Simple SVG drawings with styles for light and dark pages."""
 
 from __future__ import annotations
 
@@ -50,54 +50,54 @@ STYLE = f"<style>{FONT}{_rules(LIGHT)}@media(prefers-color-scheme:dark){{{_rules
 
 
 def number(value: float) -> str:
-    """Short, and the same everywhere."""
+    """Format a number with at most one decimal."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
 def width_of(text: str, size: float) -> float:
-    """About how wide a text is; fonts differ, so it is a generous guess."""
+    """Estimate the width of a text, generously, because fonts differ."""
     narrow, wide = set("iljtfI.,:;|'()[]/ "), set("mwMW→½·")
     return size * sum(0.34 if c in narrow else 0.9 if c in wide else 0.68 if c.isupper() else 0.58 for c in text)
 
 
 @dataclass(slots=True)
 class Drawing:
-    """Shapes on a page of their own colour, the later above the earlier."""
+    """Shapes on a background; later shapes cover earlier ones."""
 
     width: float
     height: float
-    title: str  # for those who cannot see it
+    title: str  # text alternative
     _shapes: list[str] = field(default_factory=list)
 
     def rect(
         self, x: float, y: float, w: float, h: float, look: str = "cell", corner: float = 3, tip: str = ""
     ) -> None:
-        """A box by its upper left corner."""
+        """Draw a rectangle given by its upper left corner."""
         x, y, w, h = map(float, (x, y, w, h))
         size = f'x="{number(x)}" y="{number(y)}" width="{number(w)}" height="{number(h)}" rx="{number(corner)}"'
         self._add("rect", size, look, tip)
 
     def circle(self, x: float, y: float, r: float, look: str = "cell", tip: str = "") -> None:
-        """A disc by its centre; the tip shows when one points at it."""
+        """Draw a disc given by its centre; the tip is shown on hovering."""
         self._add("circle", f'cx="{number(x)}" cy="{number(y)}" r="{number(r)}"', look, tip)
 
     def path(self, d: str, look: str = "line", wide: float = 1, dashed: bool = False) -> None:
-        """Anything SVG can say."""
+        """Draw any SVG path."""
         dash = ' stroke-dasharray="4 3"' if dashed else ""
         self._add("path", f'd="{d}" stroke-width="{number(wide)}"{dash}', look)
 
     def line(self, *points: Point, look: str = "line", wide: float = 1, dashed: bool = False) -> None:
-        """Straight from point to point."""
+        """Draw straight lines from point to point."""
         self.path("M" + " L".join(f"{number(x)} {number(y)}" for x, y in points), look, wide, dashed)
 
     def arrow(self, *points: Point, look: str = "line", wide: float = 1.2) -> None:
-        """Straight from point to point, with a head at the last."""
+        """Draw straight lines from point to point, with an arrowhead at the last."""
         self.line(*points, look=look, wide=wide)
         self.head(points[-1], points[-2], "ink" if look == "line" else "shade")
 
     def bow(self, start: Point, end: Point, lift: float, look: str = "line") -> None:
-        """An arrow that is lifted (or, if negative, lowered) in its middle."""
+        """Draw an arrow whose middle is lifted (or lowered, if negative)."""
         middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 - 2 * lift)
         (x1, y1), (x2, y2), (x3, y3) = start, middle, end
         numbers = " ".join(map(number, (x2, y2, x3, y3)))
@@ -105,21 +105,21 @@ class Drawing:
         self.head(end, middle, "ink" if look == "line" else "shade")
 
     def head(self, tip: Point, back: Point, look: str = "ink", size: float = 6) -> None:
-        """The head of an arrow that comes from `back`."""
+        """Draw the head of an arrow that comes from `back`."""
         angle = math.atan2(tip[1] - back[1], tip[0] - back[0])
         corners = [(tip[0] - size * math.cos(angle + s), tip[1] - size * math.sin(angle + s)) for s in (0.45, -0.45)]
         points = " L".join(f"{number(x)} {number(y)}" for x, y in (tip, *corners))
         self.path(f"M{points} Z", look, 0)
 
     def text(self, x: float, y: float, words: str, size: float = 12, look: str = "", anchor: str = "") -> None:
-        """Words centred on a point, or from it (`start`), or up to it (`end`)."""
+        """Draw a text centred on a point, beginning at it (`start`) or ending at it (`end`)."""
         place = f'x="{number(x)}" y="{number(y + 0.36 * size)}" font-size="{number(size)}"'
         style = f' style="text-anchor:{anchor}"' if anchor else ""
         named = f' class="{look}"' if look else ""
         self._shapes.append(f"<text {place}{named}{style}>{escape(words)}</text>")
 
     def svg(self) -> str:
-        """The file."""
+        """Return the drawing as an SVG file."""
         w, h = number(self.width), number(self.height)
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img">',

@@ -1,4 +1,4 @@
-"""Pictures of the domains without places: bandits, and tasks that are a row of moments."""
+"""Pictures of the domains without places: bandits, and tasks drawn as a sequence of observations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARM, MARGIN, TOP = 84.0, 16.0, 40.0
 
 
 def bandit(title: str, chances: Sequence[Fraction], best: int | None, note: str, wide: float = 0) -> Drawing:
-    """One machine beside the other, each with its chance to win."""
+    """Draw the arms side by side, each with its probability of a win."""
     page = Drawing(max(len(chances) * ARM + 2 * MARGIN, wide), 140, title)
     left = (page.width - len(chances) * ARM) / 2
     for arm, p in enumerate(chances):
@@ -36,9 +36,9 @@ def bandit(title: str, chances: Sequence[Fraction], best: int | None, note: str,
 
 
 def rotating(domain: RotatingMAB) -> Drawing:
-    """The best arm, and where it goes after a win or a loss."""
+    """Draw the best arm, and how it changes after a win or a loss."""
     resets = isinstance(domain, ResetRotatingMAB)
-    note = "a win moves the best arm on; a loss, back to arm 0" if resets else "a win moves the best arm on"
+    note = "after a win the next arm is best; after a loss, arm 0" if resets else "after a win the next arm is best"
     chances = [rotating_mab.OTHER] * domain.arms
     chances[0] = rotating_mab.BEST
     page = bandit(f"{domain.arms} arms; the best one changes with every win", chances, 0, note, 300)
@@ -52,9 +52,9 @@ def rotating(domain: RotatingMAB) -> Drawing:
 
 
 def malfunctioning(domain: MalfunctionMAB) -> Drawing:
-    """The better arm, with a lamp for each pull it takes until it breaks."""
-    note = f"after {domain.limit} pulls of arm 0 it wins nothing, once"
-    page = bandit("Two arms; the better one breaks for a while", malfunction_mab.CHANCES, 0, note, 300)
+    """Draw the better arm with a lamp for each pull until it fails."""
+    note = f"after {domain.limit} pulls of arm 0 it fails for one step"
+    page = bandit("Two arms; the better one fails for a step", malfunction_mab.CHANCES, 0, note, 300)
     x = (page.width - 2 * ARM) / 2 + ARM / 2 - 3
     for pull in range(domain.limit + 1):
         page.circle(x + 13 * (pull - domain.limit / 2), TOP - 14, 4.5, "red" if pull == domain.limit else "green")
@@ -62,7 +62,7 @@ def malfunctioning(domain: MalfunctionMAB) -> Drawing:
 
 
 def cheating(domain: CheatMAB) -> Drawing:
-    """Two poor arms and a code."""
+    """Draw two poor arms and the code."""
     page = bandit(
         "Two arms and a secret code", [cheat_mab.CHANCE] * 2, None, "the code makes every later pull win", 300
     )
@@ -73,11 +73,11 @@ def cheating(domain: CheatMAB) -> Drawing:
     return page
 
 
-Moment = tuple[str, str, str]  # what is seen, its look, and what is done there
+Moment = tuple[str, str, str]  # observation, style, and purpose of the next action
 
 
 def moments(title: str, row: Sequence[Moment], note: str, box: float = 58) -> Drawing:
-    """What is seen at each time, and below it what the next action is for."""
+    """Draw the observation of each step, with the purpose of the next action below it."""
     page = Drawing(len(row) * (box + 14) + 2 * MARGIN - 14, 128, title)
     for t, (seen, look, done) in enumerate(row):
         x = MARGIN + t * (box + 14)
@@ -92,29 +92,29 @@ def moments(title: str, row: Sequence[Moment], note: str, box: float = 58) -> Dr
 
 
 def symbols(domain: Symbol) -> Drawing:
-    """Shown once, asked for later."""
+    """Draw the colour and the side, which are asked for later."""
     del domain
     shown: Moment = (f"{symbol.COLOURS[0]}, {symbol.SIDES[0]}", "red", "wait")
     waiting: list[Moment] = [("blank", "cell", "wait")] * (symbol.WAITING - 1)
     asked: list[Moment] = [("blank", "cell", "colour?"), ("blank", "cell", "side?")]
-    note = f"{len(symbol.COLOURS)} colours and {len(symbol.SIDES)} sides, all equally likely; a mistake ends it"
+    note = f"{len(symbol.COLOURS)} colours and {len(symbol.SIDES)} sides, all equally likely; a wrong answer ends it"
     return moments("A colour and a side, three blanks, and two questions", [shown, *waiting, *asked], note, 66)
 
 
 def suits(domain: RepeatFirst) -> Drawing:
-    """A random suit each time; the first counts."""
+    """Draw a random suit for each step, with the first marked."""
     count = domain.answers or domain.DEFAULT_HORIZON
     names, looks = repeat_first.SUITS, {"diamonds": "red", "hearts": "red"}
-    order = [2, 0, 3, 3, 1, 0, 2, 1]  # any will do
+    order = [2, 0, 3, 3, 1, 0, 2, 1]  # an arbitrary order
     row: list[Moment] = [
         (names[i], "gold" if t == 0 else looks.get(names[i], "cell"), f"{names[order[0]]}?")
         for t, i in enumerate(order[i % len(order)] for i in range(count))
     ]
-    return moments("A row of suits, the first marked", row, f"1/{count} each time the action names the first", 62)
+    return moments("A row of suits, the first marked", row, f"1/{count} for each action that names the first suit", 62)
 
 
 def bits(domain: MemoryLength) -> Drawing:
-    """One bit, blanks, and the last action."""
+    """Draw the bit, the blanks, and the last action."""
     row: list[Moment] = [
         ("0 or 1" if t == 0 else "blank", "gold" if t == 0 else "cell", "") for t in range(domain.length)
     ]

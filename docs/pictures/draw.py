@@ -1,4 +1,4 @@
-"""The pictures that pages show, drawn by the scripts of the gallery: `python docs/pictures/draw.py` draws them anew."""
+"""Draw the pictures of the documentation pages with the scripts of the gallery: `python docs/pictures/draw.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """All of them, in half a minute; building the site says when one no longer is what its script draws."""
+    """Draw all pictures, in half a minute; building the site reports pictures that are out of date."""
     for script in sorted((HERE.parent / "examples").glob("plot_*.py")):
         subprocess.run([sys.executable, script], cwd=HERE, check=True, stdout=subprocess.DEVNULL)
     for picture in HERE.glob("*.png"):

@@ -74,8 +74,8 @@ MISTAKES = [
     ("evaluate a.model --domain suffice/TMaze-v0 --set lenght=2", "did you mean 'length'?"),
     ("evaluate a.model --domain suffice/TMaze-v0 --behaviour a.model", "suffice/TMaze-v0 is a Gymnasium id"),
     ("evaluate a.model --domain suffice/TMaze-v0 --set length", "--set length should read --set OPTION=VALUE"),
-    ("evaluate a.model --domain suffice/Cookie-v0", "take a model learned from its episodes"),
-    ("evaluate a.model --domain CartPole-v1", "take a model learned from its episodes"),
+    ("evaluate a.model --domain suffice/Cookie-v0", "Use a model learned from its episodes"),
+    ("evaluate a.model --domain CartPole-v1", "Use a model learned from its episodes"),
     ("evaluate a.model --log other.parquet --exact", "--exact, --episodes and --seed are for --domain NAME"),
     ("evaluate a.model --log other.parquet --seed 1", "--exact, --episodes and --seed are for --domain NAME"),
     ("evaluate a.model --log other.parquet --set length=2", "--set length=2 is about a domain, and none is named"),
@@ -105,16 +105,16 @@ def test_an_option_that_an_environment_does_not_have_is_one_line(here: Path) -> 
 @pytest.mark.parametrize(
     ("domain", "told"),
     [
-        ("cookie", "its actions are E, N, S, W, the domain's down, eat, left, press, right, up; "),
-        ("cheese", "its features are bit1, bit2, bit3, the domain's walls; "),
+        ("cookie", "Its actions are E, N, S, W, those of the domain down, eat, left, press, right, up. "),
+        ("cheese", "Its features are bit1, bit2, bit3, those of the domain walls. "),
     ],
 )
 def test_a_model_of_another_domain_is_refused_with_both_alphabets(here: Path, domain: str, told: str) -> None:
     ran = suffice("evaluate", "a.model", "--domain", domain)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        f"suffice: a.model is a model of something else than {domain}: {told}"
-        "name the domain it was learned from, with the same --set\n"
+        f"suffice: a.model: the model was not learned from {domain}. {told}"
+        "Name the domain it was learned from, with the same options.\n"
     )
 
 
@@ -123,7 +123,7 @@ def test_a_model_of_other_observations_is_refused(here: Path) -> None:
     ok("learn", "noisy.parquet", "-o", "noisy.model")
     ran = suffice("evaluate", "noisy.model", *DOMAIN)
     four = "(0, 1, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)"
-    assert ran.code == 2 and f"its observations are {four}, (1, 1, 1), the domain's {four}; " in ran.err
+    assert ran.code == 2 and f"Its observations are {four}, (1, 1, 1), those of the domain {four}. " in ran.err
     assert evaluated("noisy.model", *DOMAIN, "--set", "noise=true", "--episodes", "50")["episodes"] == 50
 
 

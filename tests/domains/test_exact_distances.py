@@ -1,4 +1,4 @@
-"""Exact distances: which families see the differences of the paper's domains, and the order of distances."""
+"""Exact distances between states: values on the domains of the paper, and relations between families."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PAPERS_FIVE: list[Domain] = [Corridor(), TMaze(), Cookie(), Cheese(), MiniHall()
 # ---------------------------------------------------------------- the domains of the paper
 
 
-def test_corridor_has_eleven_states_and_t_maze_a_triangle() -> None:
+def test_truth_of_corridor_and_t_maze_has_known_layers() -> None:
     assert truth(Corridor()).minimal.n_states == 11
     assert truth(TMaze()).minimal.layers == (1, 2, 3, 4, 5, 4, 1)
 
@@ -55,7 +55,7 @@ def by_prefixes_of(domain: Domain, delta: float = DELTA) -> Any:
 
 
 @pytest.mark.parametrize("domain", [Corridor(), TMaze(), MiniHall()], ids=named)
-def test_single_components_are_blind_on(domain: Domain) -> None:
+def test_by_languages_with_single_components_is_zero(domain: Domain) -> None:
     found = distinguishability(domain, SINGLE)
     assert found.value == 0 and isinstance(found.value, Fraction | int)
     assert {needed.sufficient for needed in found.needed.values()} == {math.inf}
@@ -63,7 +63,7 @@ def test_single_components_are_blind_on(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("domain", PAPERS_FIVE, ids=named)
-def test_conjunctions_see(domain: Domain) -> None:
+def test_by_languages_with_conjunctions_is_positive(domain: Domain) -> None:
     found = distinguishability(domain, CONJUNCTIONS)
     assert found.value > 0 and isinstance(found.value, Fraction)
     for needed in found.needed.values():
@@ -71,8 +71,8 @@ def test_conjunctions_see(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("domain", PAPERS_FIVE, ids=named)
-def test_a_witness_is_right_about_simulated_episodes(domain: Domain) -> None:
-    """Five sigma; and what is impossible does not happen."""
+def test_by_languages_event_has_its_probabilities_in_simulated_episodes(domain: Domain) -> None:
+    """Frequencies are within five standard errors, and impossible events do not occur."""
     near = distinguishability(domain, CONJUNCTIONS).closest
     horizon, n = domain.default_horizon, 300_000
     episodes = domain.simulate(n, horizon, np.random.default_rng(1))
@@ -97,9 +97,11 @@ def test_a_witness_is_right_about_simulated_episodes(domain: Domain) -> None:
 @pytest.mark.parametrize(
     "domain", [d for d in ALL_DOMAINS if not isinstance(d, FlickeringGrid | RotatingMaze | TwoKeys)], ids=named
 )
-def test_distances_are_in_order(domain: Domain) -> None:
-    """Conjunctions contain the single components. A prefix and its complement differ by the same, and so do a language
-    and its complement, so that L₁^p is at least twice every other. Whole suffixes are prefixes.
+def test_distances_of_families_are_ordered(domain: Domain) -> None:
+    """Distances grow from single components to conjunctions to half of L₁^p.
+
+    Conjunctions contain the single components. The difference on an event equals that on its complement, so that L₁^p
+    is at least twice any difference on a language or prefix. Complete suffixes are prefixes.
     """
     minimal = truth(domain).minimal
     single, conjunctions = (distinguishability(domain, family).value for family in (SINGLE, CONJUNCTIONS))
@@ -109,29 +111,29 @@ def test_distances_are_in_order(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("domain", [Corridor(), TMaze(), CheatMAB(), MemoryLength(), Symbol()], ids=named)
-def test_more_patterns_see_no_less(domain: Domain) -> None:
+def test_by_languages_grows_with_the_family(domain: Domain) -> None:
     deep = by_languages(truth(domain).minimal, Family(2, 1, 1), DELTA).value
     assert deep >= distinguishability(domain, SINGLE).value
 
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=lambda bound: bound.name)
-def test_what_suffices_grows_as_the_task_gets_harder(bound: Bound) -> None:
+def test_sufficient_grows_with_the_difficulty_of_the_task(bound: Bound) -> None:
     easy = sufficient(bound, Fraction(1, 4), 0.1, math.log(100), 1e-2)
-    assert easy < sufficient(bound, Fraction(1, 4), 0.1, math.log(100), 1e-3)  # more certainty
-    assert easy < sufficient(bound, Fraction(1, 5), 0.1, math.log(100), 1e-2)  # less difference
+    assert easy < sufficient(bound, Fraction(1, 4), 0.1, math.log(100), 1e-3)  # smaller delta
+    assert easy < sufficient(bound, Fraction(1, 5), 0.1, math.log(100), 1e-2)  # smaller difference
     assert easy < sufficient(bound, Fraction(1, 4), 0.05, math.log(100), 1e-2)  # rarer candidates
     assert easy < sufficient(bound, Fraction(1, 4), 0.1, math.log(1000), 1e-2)  # more languages
     assert sufficient(bound, Fraction(0), 0.1, math.log(100), 1e-2) == math.inf
     if bound is BOUNDS["paper"]:
         assert easy < sufficient(bound, Fraction(1, 4), 0.1, math.log(100), 1e-2, sketch=True)
-        assert easy == pytest.approx(16 * math.log(4 * 100 / 1e-2) / (0.1 / 16))  # theory.md §4
+        assert easy == pytest.approx(16 * math.log(4 * 100 / 1e-2) / (0.1 / 16))  # docs/theory.md, section 4
     if bound is BOUNDS["two-sample"]:
         assert easy == pytest.approx(8 * math.log(2 * 100 / 1e-2) / (0.1 / 16))
 
 
 @pytest.mark.parametrize("domain", [Corridor(), TMaze(), MalfunctionMAB(), Symbol()], ids=named)
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_what_is_needed_falls_as_delta_grows(domain: Domain, bound: str) -> None:
+def test_episodes_needed_decrease_as_delta_grows(domain: Domain, bound: str) -> None:
     levels = [distinguishability(domain, CONJUNCTIONS, delta).needed[bound] for delta in (1e-6, DELTA, 0.1)]
     assert levels[0].sufficient > levels[1].sufficient > levels[2].sufficient
     assert levels[0].likely >= levels[1].likely >= levels[2].likely
@@ -140,8 +142,8 @@ def test_what_is_needed_falls_as_delta_grows(domain: Domain, bound: str) -> None
 
 
 @pytest.mark.parametrize(("n1", "n2"), [(1, 1), (3, 5), (10, 10), (7, 40)])
-def test_fishers_p_is_at_most_what_the_proof_of_sufficiency_says(n1: int, n2: int) -> None:
-    """p ≤ (m + 1) √(2n) e^−G with m the smaller side."""
+def test_fisher_p_value_is_at_most_the_bound_of_the_sufficiency_proof(n1: int, n2: int) -> None:
+    """The p-value is at most (m + 1) √(2n) e^−G with m the smaller sample."""
     for k1 in range(n1 + 1):
         for k2 in range(n2 + 1):
             limit = (min(n1, n2) + 1) * math.sqrt(2 * (n1 + n2)) * math.exp(-likelihood_ratio(k1, n1, k2, n2))

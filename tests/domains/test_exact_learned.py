@@ -1,9 +1,10 @@
-"""The learner finds the exact minimal RDP, up to renaming of states, wherever the episodes that takes can be had.
+"""AdaCT-H finds the exact minimal RDP, up to renaming of states, wherever enough episodes are affordable.
 
-Each test that a learner makes splits a true state with probability up to δ = 10⁻³, and it makes hundreds. So with the
-usual settings, and episodes enough, of 40 runs 6 split a state of Repeat first (468 candidates), 2 of Symbol (138) and
-2 of Reset rotating MAB (257); of 20 runs 2 of Cheese (375), of 10 runs 3 of Mini-hall (1098) and 3 of Rotating maze
-(1363). With δ = 10⁻⁶ none did, and the right states are still told apart: there many candidates mean a smaller δ.
+Each test of the learner splits a true state with probability up to δ = 10⁻³, and a run makes hundreds of tests. With
+default settings and enough episodes, 6 of 40 runs split a state of Repeat first (468 candidates), 2 of 40 of Symbol
+(138), 2 of 40 of Reset rotating MAB (257), 2 of 20 of Cheese (375), 3 of 10 of Mini-hall (1098) and 3 of 10 of Rotating
+maze (1363). With δ = 10⁻⁶ no run did, and the true states are still distinguished. Domains with many candidates
+therefore use the smaller δ here.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def assert_learned(domain: Domain, n: int, seed: int, how: Settings, horizon: in
 
 
 def likely(domain: Domain, how: Settings, horizon: int | None = None) -> float:
-    """Where about half of all runs succeed."""
+    """Return the number of episodes at which about half of all runs succeed."""
     found = by_languages(truth(domain, horizon), CONJUNCTIONS, how.delta).needed["fisher"].likely
     assert found is not None
     return found
@@ -71,38 +72,38 @@ def named(value: Any) -> str:
     return "careful" if value is CAREFUL else "usual" if value is USUAL else str(value)
 
 
-# The five of the paper
+# The five domains of the paper
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_corridor(seed: int) -> None:
+def test_adact_h_learns_corridor_exactly(seed: int) -> None:
     assert_learned(Corridor(), 300, seed, USUAL)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_t_maze(seed: int) -> None:
+def test_adact_h_learns_t_maze_exactly(seed: int) -> None:
     assert_learned(TMaze(), 100_000, seed, USUAL)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_cookie_with_sensible_actions(seed: int) -> None:
-    """At 30,000 episodes, half as many, 19 runs of 20."""
+def test_adact_h_learns_cookie_with_sensible_actions_exactly(seed: int) -> None:
+    """With half as many episodes, 30,000, 19 of 20 runs succeed."""
     assert_learned(Cookie(actions="sensible"), 60_000, seed, USUAL)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_cheese(seed: int) -> None:
-    """At 100,000 episodes one run of ten, at 200,000 seven or eight: the rarest candidates join the wrong state."""
+def test_adact_h_learns_cheese_exactly(seed: int) -> None:
+    """With 100,000 episodes 1 of 10 runs succeeds, with 200,000 7 or 8; rare candidates join the wrong state."""
     assert_learned(Cheese(), 600_000, seed, CAREFUL)
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(s, marks=pytest.mark.long) for s in range(2, 10))])
-def test_mini_hall(seed: int) -> None:
-    """At 1,000,000 episodes six or seven runs of ten."""
+def test_adact_h_learns_mini_hall_exactly(seed: int) -> None:
+    """With 1,000,000 episodes 6 or 7 of 10 runs succeed."""
     assert_learned(MiniHall(), 2_000_000, seed, CAREFUL)
 
 
-# The wider field, at its usual horizons
+# Other domains, at their default horizons
 
 FIELD: list[tuple[Domain, int, Settings]] = [
     (TMaze(actions="east"), 200, USUAL),
@@ -121,25 +122,27 @@ FIELD: list[tuple[Domain, int, Settings]] = [
 
 
 @pytest.mark.parametrize(("domain", "n", "how"), FIELD, ids=named)
-def test_the_wider_field(domain: Domain, n: int, how: Settings) -> None:
+def test_adact_h_learns_other_domains_exactly(domain: Domain, n: int, how: Settings) -> None:
     for seed in range(2 if n > 100_000 else 4):
         assert_learned(domain, n, seed, how)
 
 
 @pytest.mark.parametrize(("domain", "n", "how"), [case for case in FIELD if case[1] <= 100_000], ids=named)
-def test_these_are_more_episodes_than_likely_needed(domain: Domain, n: int, how: Settings) -> None:
+def test_likely_is_below_the_episodes_of_these_tests(domain: Domain, n: int, how: Settings) -> None:
     assert n / 10 < likely(domain, how) < n
 
 
-# Where it cannot be afforded
+# Domains that need too many episodes
 
 
 @pytest.mark.parametrize(
     "domain", [Cookie(), TwoKeys(), pytest.param(FlickeringGrid(), marks=pytest.mark.long)], ids=named
 )
-def test_too_many_episodes_would_be_needed(domain: Domain) -> None:
-    """Cookie under all six actions needs tens of millions: a press that nobody saw the result of, and then a walk to
-    the right room, is rare. The others need a few millions; at 2,000,000 a run in two or fewer succeeds.
+def test_likely_exceeds_affordable_episodes_on_hard_domains(domain: Domain) -> None:
+    """Cookie with all actions needs tens of millions of episodes, the others a few millions.
+
+    In Cookie, pressing the button and then walking to the right room is rare. Of the others at most half of all runs
+    succeed with 2,000,000 episodes.
     """
     assert likely(domain, USUAL) > AFFORDABLE * (10 if domain == Cookie() else 1)
 
@@ -149,17 +152,17 @@ def test_too_many_episodes_would_be_needed(domain: Domain) -> None:
     [(Cookie(), 4, 2_000), (Cookie(), 5, 300_000), (TwoKeys(), 5, 400_000), (FlickeringGrid(), 5, 40_000)],
     ids=named,
 )
-def test_their_shorter_episodes_can_be_afforded(domain: Domain, horizon: int, n: int) -> None:
+def test_adact_h_learns_short_episodes_of_hard_domains_exactly(domain: Domain, horizon: int, n: int) -> None:
     assert likely(domain, CAREFUL, horizon) < n
     for seed in range(2):
         assert_learned(domain, n, seed, CAREFUL, horizon)
 
 
-# What the usual δ does
+# The default δ
 
 
-def test_true_states_are_split_no_more_often_than_promised() -> None:
-    """δ times the number of tests bounds the share of runs with too many states, here within three sigma."""
+def test_adact_h_splits_true_states_at_most_as_often_as_guaranteed() -> None:
+    """δ times the number of tests bounds the share of runs with too many states, within three standard errors."""
     runs, n = 20, 10_000
     learned = [learn(RepeatFirst(), n, seed, USUAL) for seed in range(runs)]
     promised = max(run.promise.split for run in learned)
@@ -170,8 +173,8 @@ def test_true_states_are_split_no_more_often_than_promised() -> None:
 
 
 @pytest.mark.parametrize("domain", [Corridor(), TMaze(actions="forward"), PassiveTMaze()], ids=named)
-def test_too_few_episodes_find_too_few_states(domain: Domain) -> None:
-    """Or else exactness would say little."""
+def test_adact_h_finds_too_few_states_with_too_few_episodes(domain: Domain) -> None:
+    """Exact results with more episodes are therefore not trivial."""
     n = round(likely(domain, USUAL) / 4)
     runs = [learn(domain, n, seed, USUAL).rdp for seed in range(10)]
     assert all(run.n_states < truth(domain, None).n_states for run in runs)

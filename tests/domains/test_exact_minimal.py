@@ -1,4 +1,4 @@
-"""Minimal RDPs: rational and double arithmetic agree, and rewards that reveal the state are reported."""
+"""Minimal RDPs: rational and double arithmetic agree, and rewards that carry information are reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.rotating_mab import RotatingMAB
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, naming_options
 from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.languages import CONJUNCTIONS, Family
 from support.exact_models import (
@@ -35,8 +35,8 @@ from support.exact_models import (
     DELTA,
     HALF,
     SINGLE,
+    assert_reward_dependence,
     assert_states,
-    assert_telling,
     assert_values,
     compared,
     draw,
@@ -49,9 +49,9 @@ from support.samples import from_values
 
 
 def assert_same_numbers(exact: Minimal, doubles: Minimal) -> None:
-    """Equal up to renaming, with probabilities within the tolerance; both are walked together."""
+    """Check equality up to renaming of states, with probabilities within the tolerance."""
     assert exact.rational and not doubles.rational
-    assert exact.layers == doubles.layers and (exact.telling is None) == (doubles.telling is None)
+    assert exact.layers == doubles.layers and (exact.reward_dependence is None) == (doubles.reward_dependence is None)
     partner = {0: 0}
     for t in range(exact.horizon + 1):
         rows = [
@@ -78,7 +78,7 @@ DOUBLES = [Cookie(actions="sensible"), TMaze(actions="east"), TMaze(actions="for
 
 
 @pytest.mark.parametrize("domain", [*ALL_DOMAINS, *DOUBLES], ids=named)
-def test_doubles_agree_with_fractions(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_minimal_rdp_in_doubles_agrees_with_fractions(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     exact, horizon = truth(domain), domain.default_horizon
     in_doubles(monkeypatch)
     doubles = truth_of(domain.model(horizon), horizon)
@@ -90,15 +90,17 @@ def test_doubles_agree_with_fractions(domain: Domain, monkeypatch: pytest.Monkey
         assert doubles.concentrability == pytest.approx(float(exact.concentrability))
     assert math.isfinite(doubles.concentrability) == math.isfinite(
         exact.concentrability
-    )  # ties may be broken otherwise
+    )  # ties may be broken differently
     for name in ("mean_return", "steps", "success_rate", "return_per_step"):
         right = float(getattr(exact.behaviour, name))
         assert getattr(doubles.behaviour, name) == pytest.approx(right, abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("seed", [*range(40), 43, 127])  # the last two: the same optimum, rounded otherwise
-def test_doubles_agree_with_fractions_on_any_model(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    definition = draw(seed, telling=bool(seed % 2))
+@pytest.mark.parametrize("seed", [*range(40), 43, 127])  # the last two have an optimum that rounds differently
+def test_minimal_rdp_in_doubles_agrees_with_fractions_on_random_models(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definition = draw(seed, informative=bool(seed % 2))
     model = FiniteModel.of(definition)
     policy = draw_policy(seed, model) if seed % 3 else None
     exact = truth_of(model, 4, policy)
@@ -110,7 +112,7 @@ def test_doubles_agree_with_fractions_on_any_model(seed: int, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("domain", [Corridor(), TMaze(), Cheese(), RotatingMAB(arms=3), MemoryLength()], ids=named)
-def test_doubles_have_the_same_distances(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_in_doubles_agree_with_fractions(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     horizon = min(domain.default_horizon, 5)
     model = domain.model(horizon)
     exact = minimal_rdp(model, horizon)
@@ -119,17 +121,19 @@ def test_doubles_have_the_same_distances(domain: Domain, monkeypatch: pytest.Mon
     for family in (SINGLE, CONJUNCTIONS):
         pair = by_languages(exact, family, DELTA), by_languages(doubles, family, DELTA)
         assert pair[1].value == pytest.approx(float(pair[0].value), abs=TOLERANCE)
-        assert (pair[1].value == 0) == (pair[0].value == 0)  # rounding must not make a difference of none
+        assert (pair[1].value == 0) == (pair[0].value == 0)  # rounding must not turn equality into a difference
         for bound in BOUNDS:
             needed = [d.needed[bound] for d in pair]
             assert needed[1].sufficient == pytest.approx(needed[0].sufficient, rel=1e-6)
-            assert needed[1].likely == pytest.approx(needed[0].likely, rel=0.1)  # equal shares come in another order
+            assert needed[1].likely == pytest.approx(
+                needed[0].likely, rel=0.1
+            )  # candidates of equal share may be ordered differently
     assert by_prefixes(doubles, DELTA)[0].value == pytest.approx(float(by_prefixes(exact, DELTA)[0].value))
     assert by_sum(doubles).value == pytest.approx(float(by_sum(exact).value))
 
 
-def test_no_difference_is_no_difference_where_families_are_computed_in_doubles() -> None:
-    """Before the last step of three rotating arms the actions and rewards to come look alike in every state."""
+def test_by_languages_in_doubles_is_exactly_zero_for_equal_states() -> None:
+    """Before the last step of three rotating arms, all states have the same distribution of actions and rewards."""
     minimal = minimal_rdp(RotatingMAB(arms=3).model(3), 3)
     found = by_languages(minimal, Family(1, 2, 1), DELTA)
     assert found.value == 0 and found.closest and found.closest.event == ""
@@ -137,8 +141,8 @@ def test_no_difference_is_no_difference_where_families_are_computed_in_doubles()
     assert {needed.likely for needed in found.needed.values()} == {math.inf}
 
 
-def test_numbers_within_a_tenth_of_the_tolerance_are_one_number() -> None:
-    """Also where they lie on both sides of a multiple of it."""
+def test_double_key_merges_numbers_within_the_tolerance() -> None:
+    """This includes numbers on both sides of a multiple of the tolerance."""
     for p in np.linspace(0.3, 0.3 + 3 * TOLERANCE, 100):
         arithmetic = minimal_module._Double()
         assert arithmetic.key(float(p)) == arithmetic.key(float(p) + TOLERANCE / 10)
@@ -146,19 +150,19 @@ def test_numbers_within_a_tenth_of_the_tolerance_are_one_number() -> None:
 
 
 @pytest.mark.parametrize("domain", [MiniHall(), EnemyCorridor(), RotatingMAB(arms=3)], ids=named)
-def test_proportional_beliefs_are_one(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that there are no more than three to a state, however the numbers came about."""
+def test_minimal_rdp_in_doubles_merges_proportional_beliefs(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are at most three beliefs per state, however their weights were computed."""
     right = truth(domain).minimal
     monkeypatch.setattr(minimal_module._Rational, "limit", 3 * right.n_states)
     assert minimal_rdp(domain.model(right.horizon), right.horizon).rational
 
 
-# ---------------------------------------------------------------- where rewards tell
+# ---------------------------------------------------------------- informative rewards
 
 
 @dataclass(frozen=True)
 class Shell:
-    """A pea under one of two shells; nothing is ever seen. What the first guess pays may tell where it is."""
+    """A pea under one of two shells, never observed; the reward of the first guess may reveal its place."""
 
     pays: str  # "truly", "at random", "after a swap", "at last"
     features: tuple[str, ...] = ("f",)
@@ -182,36 +186,39 @@ class Shell:
         return self.all_actions
 
 
-def test_a_reward_that_tells_is_reported_with_the_history() -> None:
+def test_minimal_rdp_reports_informative_rewards_with_a_history() -> None:
     both = compared(Shell("truly"), 3)
-    telling = both.minimal.telling
-    assert telling and telling.history[0] == (None, ("shell",)) and len(telling.history) == 2
-    assert set(telling.rewards) == {0.0, 1.0}
-    assert "--observe-reward" in telling.sentence and "(shell)" in telling.sentence
-    assert_telling(both)
+    dependence = both.minimal.reward_dependence
+    assert dependence is both.minimal.telling  # deprecated name
+    assert dependence and dependence.history[0] == (None, ("shell",)) and len(dependence.history) == 2
+    assert set(dependence.rewards) == {0.0, 1.0}
+    assert "model.observing_reward()" in dependence.sentence and "(shell)" in dependence.sentence
+    with naming_options():
+        assert "with --observe-reward." in dependence.sentence
+    assert_reward_dependence(both)
     assert_states(both)
     assert_values(both, Shell("truly"), None)
     assert truth_of(FiniteModel.of(Shell("truly")), 3).optimal_value == Fraction(3, 2)
 
 
 @pytest.mark.parametrize("pays", ["at random", "after a swap", "at last"])
-def test_a_reward_that_tells_nothing_is_not_reported(pays: str) -> None:
+def test_minimal_rdp_does_not_report_uninformative_rewards(pays: str) -> None:
     both = compared(Shell(pays), 3)
-    assert both.minimal.telling is None and not both.oracle.rewards_tell()
-    assert len(set(both.minimal.arrows[1].reward.tolist())) == 2  # though rewards are random
+    assert both.minimal.reward_dependence is None and not both.oracle.rewards_tell()
+    assert len(set(both.minimal.arrows[1].reward.tolist())) == 2  # rewards are random nevertheless
     assert_states(both)
 
 
-def test_a_reward_put_into_the_observation_tells_no_more_and_is_worth_its_place() -> None:
+def test_observing_reward_removes_reward_dependence_and_raises_the_value() -> None:
     model = FiniteModel.of(Shell("truly")).observing_reward()
     known = truth_of(model, 3)
-    assert known.minimal.telling is None
-    assert known.optimal_value == Fraction(5, 2)  # the first guess is luck, the others are not
+    assert known.minimal.reward_dependence is None
+    assert known.optimal_value == Fraction(5, 2)  # the reward of the first guess reveals the answer to the others
     assert known.behaviour.mean_return == Fraction(3, 2)
     assert by_languages(known.minimal, CONJUNCTIONS, DELTA).value > 0
 
 
-def test_where_rewards_tell_distinguishability_is_refused() -> None:
+def test_distinguishability_is_refused_where_rewards_are_informative() -> None:
     minimal = minimal_rdp(FiniteModel.of(Shell("truly")), 3)
     for ask in (
         lambda: by_languages(minimal, CONJUNCTIONS, DELTA),
@@ -219,17 +226,19 @@ def test_where_rewards_tell_distinguishability_is_refused() -> None:
         lambda: by_prefixes(minimal, DELTA),
         lambda: by_sum(minimal),
     ):
-        with pytest.raises(SufficeError, match=r"Rewards tell more than observations.*--observe-reward"):
+        with pytest.raises(
+            SufficeError, match=r"Rewards carry information that observations do not.*observing_reward\(\)"
+        ):
             ask()
 
 
 @pytest.mark.parametrize("domain", ALL_DOMAINS, ids=named)
-def test_in_no_domain_of_ours_do_rewards_tell(domain: Domain) -> None:
-    assert truth(domain).minimal.telling is None
+def test_minimal_rdp_of_every_domain_has_no_reward_dependence(domain: Domain) -> None:
+    assert truth(domain).minimal.reward_dependence is None
 
 
 @pytest.mark.parametrize("domain", [d for d in ALL_DOMAINS if not isinstance(d, FlickeringGrid)], ids=named)
-def test_the_minimal_rdp_is_an_automaton_that_does_not_shrink(domain: Domain) -> None:
+def test_minimal_rdp_converts_to_an_automaton_that_is_minimal(domain: Domain) -> None:
     minimal = truth(domain).minimal
     rdp = minimal.rdp()
     assert tuple(rdp.layers) == minimal.layers and (rdp.counts.sum(axis=1)[:-1] > 0).all()
@@ -237,7 +246,7 @@ def test_the_minimal_rdp_is_an_automaton_that_does_not_shrink(domain: Domain) ->
     assert smaller.n_states == rdp.n_states and compare(smaller, rdp) is None
 
 
-def test_counts_of_the_minimal_rdp_are_what_episodes_bring() -> None:
+def test_minimal_rdp_counts_are_expected_counts_of_episodes() -> None:
     rdp = truth(TMaze()).minimal.rdp(episodes=4**5 * 2)
     episodes = all_t_mazes()
     states = rdp.run_all(episodes)
@@ -250,7 +259,7 @@ def test_counts_of_the_minimal_rdp_are_what_episodes_bring() -> None:
 
 
 def all_t_mazes() -> Episodes:
-    """Every T-maze episode, as often as it occurs in 4⁵ · 2."""
+    """Return all T-maze episodes, with their expected counts among 4⁵ · 2."""
     law = ExactOracle(TMaze().for_horizon(5), 5, usual(TMaze())).law
     episodes = from_values([[(a, o, float(r)) for a, o, r in steps] for steps in law])
     return replace(episodes, weight=np.array([int(p * 4**5 * 2) for p in law.values()]))

@@ -1,4 +1,4 @@
-"""Sample sizes and values of the exact truth against simulation."""
+"""Comparison of exact sample sizes and values with simulation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.automata.compare import compare
 from suffice.domains.domain import Domain
 from suffice.domains.exact.samples import coverage
 from suffice.domains.exact.truth import by_languages
-from suffice.domains.exact.values import evaluate
+from suffice.domains.exact.values import exact_value
 from suffice.domains.finite import FiniteModel
 from suffice.domains.simulation import simulate
 from suffice.domains.tasks.cheat_mab import CheatMAB
@@ -42,7 +42,7 @@ from support.exact_models import (
     truth,
 )
 
-# ---------------------------------------------------------------- against simulation
+# ---------------------------------------------------------------- comparison with simulation
 
 
 def always(model: FiniteModel, action: int) -> Controller:
@@ -51,12 +51,12 @@ def always(model: FiniteModel, action: int) -> Controller:
 
 
 @pytest.mark.parametrize("domain", ALL_DOMAINS, ids=named)
-def test_an_evaluation_is_right_about_simulated_episodes(domain: Domain) -> None:
-    """Five sigma, under the usual policy, one with memory, and one that does the same again and again."""
+def test_exact_value_agrees_with_simulated_episodes(domain: Domain) -> None:
+    """Means are within five standard errors, for the behaviour policy, one with memory and a constant one."""
     horizon, n = domain.default_horizon, 20_000
     model = domain.model(horizon)
     for policy in (model.usual, draw_policy(3, model), always(model, 0)):
-        found = evaluate(model, policy, horizon)
+        found = exact_value(model, policy, horizon)
         episodes = simulate(model, n, horizon, np.random.default_rng(5), policy)
         action, _, reward = np.moveaxis(episodes.letters[episodes.word[1:]], -1, 0)
         paid = np.array(episodes.alphabet.rewards)[reward]
@@ -66,12 +66,12 @@ def test_an_evaluation_is_right_about_simulated_episodes(domain: Domain) -> None
             "success_rate": (paid > 0).any(axis=0),
         }
         for name, sample in samples.items():
-            sigma = max(sample.std(), 1 / math.sqrt(n)) / math.sqrt(n)  # something rarer may not have been seen
+            sigma = max(sample.std(), 1 / math.sqrt(n)) / math.sqrt(n)  # rarer events may be missing from the sample
             assert abs(sample.mean() - float(getattr(found, name))) <= 5 * sigma, name
 
 
-def test_coverage_is_where_half_of_all_logs_have_seen_everything() -> None:
-    """Between 30 and 70 of 100 logs: four sigma about a half."""
+def test_coverage_is_the_size_at_which_half_of_all_logs_are_complete() -> None:
+    """Between 30 and 70 of 100 logs are complete: a half within four standard errors."""
     for domain in (TMaze(actions="forward"), PassiveTMaze(), RotatingMAB(), EnemyCorridor()):
         horizon = domain.default_horizon
         minimal = truth(domain).minimal
@@ -88,7 +88,7 @@ def test_coverage_is_where_half_of_all_logs_have_seen_everything() -> None:
 
 
 def recovered(domain: Domain, n: int, seeds: range, how: Settings) -> int:
-    """In how many runs the minimal RDP is learned exactly."""
+    """Count the runs in which the minimal RDP is learned exactly."""
     horizon = domain.default_horizon
     model, right = domain.model(horizon), truth(domain).minimal.rdp()
     logs = (simulate(model, n, horizon, np.random.default_rng(seed)) for seed in seeds)
@@ -96,8 +96,8 @@ def recovered(domain: Domain, n: int, seeds: range, how: Settings) -> int:
 
 
 @pytest.mark.parametrize("domain", [Corridor(), MemoryLength(), PassiveTMaze(), RotatingMAB(), Symbol()], ids=named)
-def test_likely_is_where_half_of_all_runs_succeed_within_a_factor_of_two(domain: Domain) -> None:
-    """At half of it fewer than half do, at twice as much nine in ten; the tenth allows for a true state split."""
+def test_likely_predicts_half_of_all_runs_within_a_factor_of_two(domain: Domain) -> None:
+    """At half the number fewer than half succeed, at twice the number 9 of 10; one may split a true state."""
     likely = distinguishability(domain, CONJUNCTIONS).needed["fisher"].likely
     assert recovered(domain, round(likely / 2), range(40), Settings()) < 20
     assert recovered(domain, round(likely * 2), range(40), Settings()) >= 36
@@ -121,8 +121,8 @@ def test_likely_is_where_half_of_all_runs_succeed_within_a_factor_of_two(domain:
     ],
     ids=named,
 )
-def test_likely_is_right_within_a_factor_of_two_on_slower_domains(domain: Domain) -> None:
-    """With a smaller δ, since with hundreds of candidates the usual one splits some true state in one run of ten."""
+def test_likely_predicts_success_within_a_factor_of_two_on_slow_domains(domain: Domain) -> None:
+    """A smaller δ is used: with hundreds of candidates the default splits a true state in 1 of 10 runs."""
     likely = by_languages(truth(domain).minimal, CONJUNCTIONS, 1e-5).needed["fisher"].likely
     seeds = range(20 if likely < 10**6 else 8)
     assert recovered(domain, round(likely / 2), seeds, Settings(delta=1e-5)) < len(seeds) / 2
@@ -131,8 +131,8 @@ def test_likely_is_right_within_a_factor_of_two_on_slower_domains(domain: Domain
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=lambda bound: bound.name)
 @pytest.mark.parametrize("domain", [Corridor(), MemoryLength(), TMaze(actions="east")], ids=named)
-def test_what_suffices_suffices(domain: Domain, bound: Bound) -> None:
-    """With probability 1 − δ per test, of which there are 13 at most in these."""
+def test_sufficient_episodes_recover_the_minimal_rdp(domain: Domain, bound: Bound) -> None:
+    """Each of the at most 13 tests is right with probability 1 − δ."""
     needed = distinguishability(domain, CONJUNCTIONS).needed[bound.name]
     how = Settings(LanguageCounts(CONJUNCTIONS), bound, DELTA)
     assert recovered(domain, math.ceil(needed.sufficient), range(20), how) >= 19

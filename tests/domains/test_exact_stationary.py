@@ -1,4 +1,4 @@
-"""One automaton for all times: known numbers, the same futures as layer by layer, and where there is none."""
+"""Exact stationary automata: known sizes, the futures of the layered automaton, and models without one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Chances = dict[tuple[int, int, int], Fraction]  # of action, observation and rew
 
 
 @pytest.mark.parametrize(("domain", "states"), [*CASES, (RotatingMaze(), 122)], ids=str)
-def test_so_many_states_suffice_for_all_times(domain: Domain, states: int) -> None:
+def test_stationary_rdp_has_known_number_of_states(domain: Domain, states: int) -> None:
     found = stationary_rdp(domain.model(10))
     assert found.n_states == states
     used = {*found.arrows.source.tolist(), *found.arrows.target.tolist()}
@@ -49,7 +49,7 @@ def test_so_many_states_suffice_for_all_times(domain: Domain, states: int) -> No
 
 
 def steps_of(found: Stationary) -> dict[int, dict[tuple[int, int, int], tuple[int, Fraction]]]:
-    """Of each state: where each action, observation and reward leads, and how probable they are."""
+    """Return, for each state, the target and probability of each action, observation and reward."""
     arrows, steps = found.arrows, defaultdict(dict)
     for (q, a, o, r, target), p in zip(arrows.rows(), arrows.probability, strict=True):
         assert (a, o, r) not in steps[q] and p > 0
@@ -58,7 +58,7 @@ def steps_of(found: Stationary) -> dict[int, dict[tuple[int, int, int], tuple[in
 
 
 @pytest.mark.parametrize("domain", [case[0] for case in CASES], ids=str)
-def test_it_is_an_automaton(domain: Domain) -> None:
+def test_stationary_rdp_converts_to_a_deterministic_automaton(domain: Domain) -> None:
     found = stationary_rdp(domain.model(10))
     for q, steps in steps_of(found).items():
         assert sum(p for _, p in steps.values()) == 1
@@ -70,8 +70,8 @@ def test_it_is_an_automaton(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("domain", [case[0] for case in CASES], ids=str)
-def test_histories_have_the_futures_that_the_layered_automaton_gives_them(domain: Domain) -> None:
-    """Every history of up to three actions, with the chances of what follows; the end of time is far away."""
+def test_stationary_rdp_has_the_futures_of_the_layered_automaton(domain: Domain) -> None:
+    """All histories of up to three actions have the same probabilities, far from the horizon."""
     model = domain.model(10)
     steps, layered = steps_of(stationary_rdp(model)), minimal_rdp(model, 10)
     rows = [layer_steps(layered, t) for t in range(5)]
@@ -98,8 +98,8 @@ def layer_steps(layered: Minimal, t: int) -> dict[int, dict[tuple[int, int, int]
 @pytest.mark.parametrize(
     ("domain", "horizon"), [(TMaze(length=3), 24), (Cheese(), 24), (Corridor(columns=3), 12)], ids=str
 )
-def test_no_fewer_states_would_do(domain: Domain, horizon: int) -> None:
-    """Halfway, layer by layer, there are as many as can be reached in so many steps."""
+def test_stationary_rdp_is_minimal(domain: Domain, horizon: int) -> None:
+    """The middle layer of the layered automaton has as many states as are reachable in this number of steps."""
     model = domain.model(horizon)
     steps, half = steps_of(stationary_rdp(model)), horizon // 2
     reached = {START}
@@ -108,19 +108,19 @@ def test_no_fewer_states_would_do(domain: Domain, horizon: int) -> None:
     assert minimal_rdp(model, horizon).layers[half] == len(reached)
 
 
-def test_where_beliefs_never_repeat_there_is_none() -> None:
-    """The tiger: every noise behind a door counts, however many there were."""
-    with pytest.raises(SufficeError, match="no finite stationary automaton in sight"):
+def test_stationary_rdp_refuses_models_whose_beliefs_never_repeat() -> None:
+    """In the tiger problem every further noise changes the belief."""
+    with pytest.raises(SufficeError, match=r"no finite stationary automaton.*without stationary=True"):
         stationary_rdp(make(str(TIGER), {}).model(5))
 
 
-def test_where_rewards_tell_that_is_said(tmp_path: Path) -> None:
-    """Which of two states it is shows in the rewards alone; once they are seen, three more states know it."""
+def test_stationary_rdp_refuses_informative_rewards_until_they_are_observed(tmp_path: Path) -> None:
+    """Only rewards distinguish the two hidden states; with observed rewards there are four states."""
     (tmp_path / "secret.POMDP").write_text(
         "discount: 1.0\nvalues: reward\nstates: a b\nactions: x y\nobservations: o\n"
         "T: * identity\nO: * uniform\nR: x : a : * : * 1\n"
     )
     model = make(str(tmp_path / "secret.POMDP"), {}).model(5)
-    with pytest.raises(SufficeError, match="--observe-reward"):
+    with pytest.raises(SufficeError, match=r"observing_reward\(\)"):
         stationary_rdp(model)
     assert stationary_rdp(model.observing_reward()).n_states == 4

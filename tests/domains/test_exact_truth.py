@@ -1,4 +1,4 @@
-"""The exact truth about finite models against sums over all episodes, and what is refused."""
+"""Comparison of exact results for finite models with an enumeration of all episodes, and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from suffice.domains.exact import minimal as minimal_module
 from suffice.domains.exact.distances import Closest, closest_by_prefixes, closest_by_sum, closest_in, futures
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.truth import by_languages, by_prefixes, by_sum, truth_of
-from suffice.domains.exact.values import evaluate
+from suffice.domains.exact.values import exact_value
 from suffice.domains.finite import FiniteModel, Outcome
 from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
@@ -49,8 +49,8 @@ from support.exact_models import (
     HALF,
     Both,
     Drawn,
+    assert_reward_dependence,
     assert_states,
-    assert_telling,
     assert_values,
     compared,
     draw,
@@ -72,7 +72,7 @@ CLOSE = 1e-12
 
 
 def assert_languages(both: Both, name: str) -> None:
-    """The distance of every two states, and that the closest are the closest."""
+    """Check the distance of every pair of states, and the closest pair."""
     minimal, oracle = both.minimal, both.oracle
     least: list[Any] = []
     layers = list(futures(minimal, Family.parse(name)))
@@ -109,7 +109,7 @@ def assert_closest(near: Closest | None, least: Fraction, by_place: dict[Any, Fr
 
 
 def assert_witness(near: Closest, laws: dict[int, Any], oracle: ExactOracle) -> None:
-    """The event, read as a person reads it, has the probabilities given."""
+    """Check that the event, parsed from its text, has the stated probabilities."""
     if not near.distance:
         assert (near.event, near.probabilities) == ("", None)
         return
@@ -123,7 +123,7 @@ def assert_witness(near: Closest, laws: dict[int, Any], oracle: ExactOracle) -> 
 
 
 def language(text: str, letters: set[Any], features: tuple[str, ...]) -> Callable[[Any], bool]:
-    """Whether a suffix is in the language that a text describes."""
+    """Return a membership test for the language that a text describes."""
     for start, middle, how in (("either (", ") or (", any), ("both (", ") and (", all)):
         if text.startswith(start):
             parts = [language(part, letters, features) for part in text.removeprefix(start)[:-1].split(middle)]
@@ -146,7 +146,7 @@ def read_prefix(steps: Any) -> str:
 
 
 def assert_prefixes(both: Both) -> None:
-    """L∞^p with its prefix, and L₁^p, of the closest states of every layer."""
+    """Check L∞^p with its prefix, and L₁^p, for the closest states of every layer."""
     minimal, oracle = both.minimal, both.oracle
     several = [t for t in range(1, minimal.horizon + 1) if minimal.layers[t] > 1]
     largest, summed = closest_by_prefixes(minimal), closest_by_sum(minimal)
@@ -212,20 +212,20 @@ def small(domain: Domain, horizon: int) -> Both:
 
 
 @pytest.mark.parametrize(("domain", "horizon"), SMALL, ids=named)
-def test_domains_have_the_states_of_the_sum_over_all_episodes(domain: Domain, horizon: int) -> None:
+def test_minimal_rdp_states_agree_with_enumeration_of_episodes(domain: Domain, horizon: int) -> None:
     both = small(domain, horizon)
     assert_states(both)
-    assert_telling(both)
+    assert_reward_dependence(both)
     assert list(both.minimal.layers) == both.oracle.layers()
 
 
 @pytest.mark.parametrize(("domain", "horizon"), SMALL, ids=named)
-def test_domains_have_the_values_of_the_sum_over_all_episodes(domain: Domain, horizon: int) -> None:
+def test_truth_of_values_agree_with_enumeration_of_episodes(domain: Domain, horizon: int) -> None:
     assert_values(small(domain, horizon), domain.for_horizon(horizon), None)
 
 
 @pytest.mark.parametrize(("domain", "horizon"), SMALL, ids=named)
-def test_domains_have_the_distances_of_the_sum_over_all_episodes(domain: Domain, horizon: int) -> None:
+def test_distances_agree_with_enumeration_of_episodes(domain: Domain, horizon: int) -> None:
     both = small(domain, horizon)
     assert_prefixes(both)
     episodes = len(both.oracle.law)
@@ -238,7 +238,9 @@ def test_domains_have_the_distances_of_the_sum_over_all_episodes(domain: Domain,
 @pytest.mark.long
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize(("domain", "horizon"), SMALL, ids=named)
-def test_every_domain_has_the_distances_of_every_family(domain: Domain, horizon: int, name: str) -> None:
+def test_by_languages_of_every_family_agrees_with_enumeration_of_episodes(
+    domain: Domain, horizon: int, name: str
+) -> None:
     assert_languages(small(domain, horizon), name)
 
 
@@ -251,29 +253,33 @@ SEED = st.integers(0, 10**9)
 
 @FEW
 @given(SEED, st.integers(1, 4), st.booleans())
-def test_any_model_agrees_with_the_sum_over_all_episodes(seed: int, horizon: int, as_usual: bool) -> None:
-    definition = draw(seed, telling=False)
+def test_truth_of_random_models_agrees_with_enumeration_of_episodes(seed: int, horizon: int, as_usual: bool) -> None:
+    definition = draw(seed, informative=False)
     policy = None if as_usual else draw_policy(seed, FiniteModel.of(definition))
     both = compared(definition, horizon, policy)
-    assert both.minimal.telling is None
-    assert_telling(both)
+    assert both.minimal.reward_dependence is None
+    assert_reward_dependence(both)
     assert_states(both)
     assert_values(both, definition, policy)
 
 
 @FEW
 @given(SEED, st.integers(1, 3), st.booleans())
-def test_rewards_that_tell_are_found_out_and_leave_expectations_right(seed: int, horizon: int, as_usual: bool) -> None:
-    definition = draw(seed, telling=True)
+def test_truth_of_models_with_informative_rewards_has_right_expectations(
+    seed: int, horizon: int, as_usual: bool
+) -> None:
+    definition = draw(seed, informative=True)
     model = FiniteModel.of(definition)
     policy = None if as_usual else draw_policy(seed, model)
     both = compared(definition, horizon, policy)
-    assert_telling(both)
+    assert_reward_dependence(both)
     assert_states(both)
     assert_values(both, definition, policy)
     shown = model.observing_reward()
     assert (
-        minimal_rdp(shown, horizon, policy and policy.reading(shown.alphabet, without_reward(shown, model))).telling
+        minimal_rdp(
+            shown, horizon, policy and policy.reading(shown.alphabet, without_reward(shown, model))
+        ).reward_dependence
         is None
     )
 
@@ -285,8 +291,8 @@ def without_reward(shown: FiniteModel, model: FiniteModel) -> list[int]:
 
 @settings(deadline=None, max_examples=25)
 @given(SEED, st.integers(1, 3))
-def test_any_model_has_the_distances_of_the_sum_over_all_episodes(seed: int, horizon: int) -> None:
-    definition = draw(seed, telling=False)
+def test_distances_of_random_models_agree_with_enumeration_of_episodes(seed: int, horizon: int) -> None:
+    definition = draw(seed, informative=False)
     both = compared(definition, horizon, draw_policy(seed, FiniteModel.of(definition)))
     assert_prefixes(both)
     assert_languages(both, "conjunctions")
@@ -295,19 +301,21 @@ def test_any_model_has_the_distances_of_the_sum_over_all_episodes(seed: int, hor
         assert_languages(both, ("2,1,1", "1,2,1", "1,1,2")[seed % 3])
 
 
-def test_the_models_drawn_are_worth_comparing() -> None:
-    """Several states in a layer, early ends, actions never taken, and rewards of both kinds."""
-    both = [compared(draw(seed, telling=False), 3) for seed in range(40)]
+def test_random_models_cover_the_relevant_cases() -> None:
+    """They have several states per layer, early ends, actions never taken, and rewards of both kinds."""
+    both = [compared(draw(seed, informative=False), 3) for seed in range(40)]
     assert sum(max(b.minimal.layers) > 2 for b in both) >= 15
     assert sum(any(a == "pad" for e in b.oracle.law for a, _, _ in e) for b in both) >= 15
-    assert sum(bool(compared(draw(seed, telling=True), 3).minimal.telling) for seed in range(40)) in range(10, 40)
+    assert sum(
+        bool(compared(draw(seed, informative=True), 3).minimal.reward_dependence) for seed in range(40)
+    ) in range(10, 40)
     policies = [draw_policy(seed, b.minimal) for seed, b in enumerate(both)]
     assert sum(any(0 in row for row in policy.chances) for policy in policies) >= 15
     assert sum(len(policy.chances) > 1 for policy in policies) >= 15
 
 
-def test_a_logger_with_memory_shows_as_further_states() -> None:
-    """A domain without any state, under a policy that repeats its first action for ever."""
+def test_minimal_rdp_has_more_states_under_a_policy_with_memory() -> None:
+    """The domain has one hidden state; the policy repeats its first action."""
     blank = Outcome(Fraction(1), "s", (0, "x"))
     definition = Drawn((blank,), {("s", a): (blank,) for a in "ab"})
     model = FiniteModel.of(definition)
@@ -320,31 +328,31 @@ def test_a_logger_with_memory_shows_as_further_states() -> None:
     assert minimal_rdp(model, 3).layers == (1, 1, 1, 1, 1)
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 
-def test_what_cannot_be_right_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exact_analysis_refuses_invalid_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     model = TMaze().model(3)
     other = Controller.uniform(Corridor().model(3).alphabet)
     for horizon in (0, -1):
-        with pytest.raises(SufficeError, match=f"a horizon of {horizon} leaves no action; use 1 or more"):
+        with pytest.raises(SufficeError, match=f"horizon={horizon} leaves no action. Use 1 or more"):
             minimal_rdp(model, horizon)
-        with pytest.raises(SufficeError, match="use 1 or more"):
+        with pytest.raises(SufficeError, match="Use 1 or more"):
             truth_of(model, horizon)
-        with pytest.raises(SufficeError, match="use 1 or more"):
-            evaluate(model, model.usual, horizon)
+        with pytest.raises(SufficeError, match="Use 1 or more"):
+            exact_value(model, model.usual, horizon)
     for ask in (minimal_rdp, truth_of):
         with pytest.raises(SufficeError, match="another alphabet"):
             ask(model, 3, other)
     with pytest.raises(SufficeError, match="another alphabet"):
-        evaluate(model, other, 3)
+        exact_value(model, other, 3)
     in_doubles(monkeypatch)
     monkeypatch.setattr(minimal_module._Double, "limit", 5)
-    with pytest.raises(SufficeError, match="beliefs; choose a shorter horizon"):
+    with pytest.raises(SufficeError, match=r"beliefs\. Use a smaller horizon"):
         minimal_rdp(model, 3)
 
 
-def test_a_model_too_large_for_fractions_is_done_in_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_minimal_rdp_of_large_models_uses_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Cheese().model(4)
     monkeypatch.setattr(minimal_module._Rational, "limit", 40)
     assert minimal_rdp(model, 2).rational and not minimal_rdp(model, 4).rational

@@ -1,4 +1,4 @@
-"""The automaton's state beside the observation of a Gymnasium environment."""
+"""The wrapper that adds the state of the automaton to the observation of a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from support.gym_models import (
 
 @pytest.fixture(scope="module")
 def maze() -> Model:
-    """Knows the way."""
+    """A model whose plan solves the maze."""
     return maze_model()
 
 
 @pytest.fixture(scope="module")
 def hasty() -> Model:
-    """Knows so little that it mostly behaves as its log did."""
+    """A model from few episodes, which mostly keeps the logged behaviour."""
     return hasty_model()
 
 
@@ -54,7 +54,7 @@ def corridor() -> Model:
 
 
 @pytest.mark.parametrize(("domain", "horizon", "n"), [(TMaze(), 5, 30_000), (EARLY, 6, 9000), (Corridor(), 5, 300)])
-def test_the_state_is_that_of_the_history(domain: Domain, horizon: int, n: int) -> None:
+def test_automaton_state_is_the_state_of_the_history(domain: Domain, horizon: int, n: int) -> None:
     model, inner = learned(logged(domain, n, horizon)), DomainEnv(domain, horizon)
     env, words = AutomatonState(inner, model), (None, *inner.alphabet.actions)
     for seed in range(200):
@@ -66,8 +66,8 @@ def test_the_state_is_that_of_the_history(domain: Domain, horizon: int, n: int) 
     assert env.fallbacks == 0
 
 
-def test_the_state_is_that_of_the_policy(hasty: Model) -> None:
-    """Also where it has lost its way."""
+def test_automaton_state_equals_the_state_of_the_policy(hasty: Model) -> None:
+    """This includes steps after unseen histories."""
     inner, policy = DomainEnv(TMaze(length=2, noise=True), 6), hasty.policy()
     env = AutomatonState(inner, hasty)
     for seed in range(50):
@@ -81,18 +81,18 @@ def test_the_state_is_that_of_the_policy(hasty: Model) -> None:
     assert env.fallbacks >= policy.fallbacks > 0
 
 
-def test_unseen_histories_are_counted_and_do_not_fail(hasty: Model) -> None:
+def test_automaton_state_counts_steps_of_unseen_histories(hasty: Model) -> None:
     env = AutomatonState(DomainEnv(TMaze(length=2, noise=True), 9), hasty)
     lost = 0
     for seed in range(50):
         steps = wander(env, seed)
         assert all(shown in env.observation_space for _, shown, _, _ in steps)
-        lost += sum(t > 6 for t in range(len(steps)))  # nothing is known beyond the horizon
+        lost += sum(t > 6 for t in range(len(steps)))  # steps beyond the horizon are unseen
         assert all(shown["state"] == env.observation_space["state"].n - 1 for _, shown, _, _ in steps[8:])
     assert env.fallbacks > lost > 0
 
 
-def test_a_model_a_policy_and_an_automaton_without_a_plan_show_the_same() -> None:
+def test_automaton_state_is_the_same_for_model_policy_and_model_without_plan() -> None:
     episodes = logged(EARLY, 300, 6)
     solution = regorl(episodes)
     model, bare = Model.of(solution, episodes), Model.of(solution.learned, episodes)
@@ -107,7 +107,7 @@ def test_a_model_a_policy_and_an_automaton_without_a_plan_show_the_same() -> Non
 
 @pytest.mark.parametrize("name", ["TMaze", "Corridor"])
 @pytest.mark.filterwarnings("error", "ignore:.*different from the unwrapped version")
-def test_gymnasium_finds_nothing_to_complain_about(name: str, maze: Model, corridor: Model) -> None:
+def test_automaton_state_passes_the_gymnasium_checker(name: str, maze: Model, corridor: Model) -> None:
     model = {"TMaze": maze, "Corridor": corridor}[name]
     env = AutomatonState(gymnasium.make(f"suffice/{name}-v0", horizon=5), model)
     check_env(env)
@@ -117,7 +117,7 @@ def test_gymnasium_finds_nothing_to_complain_about(name: str, maze: Model, corri
     check_env(AutomatonState(Recall(), of_values((2, 3), (0, 0))), skip_render_check=True)
 
 
-def test_wrappers_around_it(maze: Model) -> None:
+def test_automaton_state_works_with_other_wrappers(maze: Model) -> None:
     env = AutomatonState(gymnasium.make("suffice/TMaze-v0", horizon=5), maze)
     assert env.observation_space == Dict(observation=MultiDiscrete([2] * 3), state=Discrete(maze.policy().n_states))
     flat = FlattenObservation(env)
@@ -130,7 +130,7 @@ def test_wrappers_around_it(maze: Model) -> None:
 
 
 @pytest.mark.parametrize("many", [sync, asynchronous])
-def test_in_vectors(many: Any, corridor: Model) -> None:
+def test_automaton_state_works_in_vector_environments(many: Any, corridor: Model) -> None:
     envs = many(lambda: AutomatonState(DomainEnv(Corridor(), 5), corridor), 3, SAME)
     envs.action_space.seed(1)
     seen, _ = envs.reset(seed=1)
@@ -143,7 +143,7 @@ def test_in_vectors(many: Any, corridor: Model) -> None:
     envs.close()
 
 
-def test_it_is_pickled_and_made_again_from_its_spec(hasty: Model) -> None:
+def test_automaton_state_is_pickled_and_restored_from_its_spec(hasty: Model) -> None:
     env = TimeLimit(AutomatonState(gymnasium.make("suffice/TMaze-v0", length=2, horizon=6), hasty), 5)
     assert env.spec is not None and [wrapper.name for wrapper in env.spec.additional_wrappers] == ["AutomatonState"]
     again = [pickle.loads(pickle.dumps(env)), gymnasium.make(env.spec), env.spec.make()]

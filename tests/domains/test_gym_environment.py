@@ -1,4 +1,4 @@
-"""The domains as Gymnasium environments: its own checker, ids, seeds, ends, and refusals."""
+"""Domains as Gymnasium environments: the checker of Gymnasium, ids, seeds, ends and refusals."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def made(name: str, **options: Any) -> DomainEnv:
 
 
 def play(env: gymnasium.Env[Any, Any], seed: int) -> list[Any]:
-    """An episode under random actions, as whatever the environment said."""
+    """Play an episode with random actions, and return all results of reset and step."""
     env.action_space.seed(seed)
-    said: list[Any] = [env.reset(seed=seed)]
-    while len(said) == 1 or not (said[-1][2] or said[-1][3]):
-        said.append(env.step(env.action_space.sample()))
-    return said
+    results: list[Any] = [env.reset(seed=seed)]
+    while len(results) == 1 or not (results[-1][2] or results[-1][3]):
+        results.append(env.step(env.action_space.sample()))
+    return results
 
 
-# The promises of Gymnasium
+# The interface of Gymnasium
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
-def test_gymnasium_finds_nothing_to_complain_about(domain: Domain) -> None:
+def test_domain_env_passes_the_gymnasium_checker(domain: Domain) -> None:
     options = {field.name: getattr(domain, field.name) for field in dataclasses.fields(cast(Any, domain))}
     env = made(f"suffice/{type(domain).__name__}-v0", **options)
     assert env.horizon == domain.default_horizon and env.domain == domain.for_horizon(env.horizon)
@@ -61,7 +61,7 @@ def test_gymnasium_finds_nothing_to_complain_about(domain: Domain) -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_the_same_seed_gives_the_same_episodes(name: str) -> None:
+def test_domain_env_with_the_same_seed_gives_the_same_episodes(name: str) -> None:
     first, second = gymnasium.make(name), gymnasium.make(name)
     for seed in range(5):
         assert repr(play(first, seed)) == repr(play(second, seed))
@@ -69,10 +69,10 @@ def test_the_same_seed_gives_the_same_episodes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_vectors(name: str) -> None:
+def test_domain_env_works_in_vector_environments(name: str) -> None:
     envs = gymnasium.make_vec(name, num_envs=3)
     seen, _ = envs.reset(seed=1)
-    for _ in range(20):  # through ends, which reset by themselves
+    for _ in range(20):  # episodes end and reset automatically
         assert seen in envs.observation_space
         seen, reward, *_ = envs.step(envs.action_space.sample())
         assert reward.shape == (3,)
@@ -80,7 +80,7 @@ def test_vectors(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_numbers_stand_for_words(name: str) -> None:
+def test_domain_env_numbers_stand_for_feature_values(name: str) -> None:
     env = made(name)
     alphabet = env.alphabet
     assert env.action_space == Discrete(len(alphabet.actions))
@@ -99,19 +99,19 @@ def test_numbers_stand_for_words(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_an_episode_ends_or_is_cut_at_the_horizon(name: str) -> None:
+def test_domain_env_terminates_or_truncates_at_the_horizon(name: str) -> None:
     env = made(name, horizon=7)
     for seed in range(30):
-        said = play(env, seed)
-        terminated, truncated = said[-1][2:4]
-        assert terminated != truncated and len(said) <= 8
-        assert np.array_equal(said[-1][0], said[-2][0]) if terminated else len(said) == 8
-        assert not any(ended or cut for *_, ended, cut, _ in said[1:-1])
-        with pytest.raises(ResetNeeded, match="call reset"):
+        results = play(env, seed)
+        terminated, truncated = results[-1][2:4]
+        assert terminated != truncated and len(results) <= 8
+        assert np.array_equal(results[-1][0], results[-2][0]) if terminated else len(results) == 8
+        assert not any(ended or cut for *_, ended, cut, _ in results[1:-1])
+        with pytest.raises(ResetNeeded, match="Call reset"):
             env.step(np.int64(0))
 
 
-def test_an_end_at_the_horizon_is_an_end() -> None:
+def test_domain_env_end_at_the_horizon_is_terminated() -> None:
     env = made("suffice/MemoryLength-v0", length=3)
     assert env.horizon == 3
     env.reset(seed=1)
@@ -122,7 +122,7 @@ def test_an_end_at_the_horizon_is_an_end() -> None:
     assert [cut.step(0)[2:4] for _ in range(2)] == [(False, False), (False, True)]
 
 
-def test_the_last_observation_comes_again_at_the_end() -> None:
+def test_domain_env_repeats_the_last_observation_at_the_end() -> None:
     env = made("suffice/TMaze-v0", length=1, render_mode="ansi")
     north = {"bit1": 0, "bit2": 1, "bit3": 1}
     seed = next(seed for seed in range(9) if env.reset(seed=seed)[1]["observation"] == north)
@@ -140,26 +140,26 @@ def test_the_last_observation_comes_again_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("action", [-1, 4, 1.0, True, np.bool_(True), "N", None, np.array([1]), np.float64(1)])
-def test_what_is_no_action_is_refused(action: Any) -> None:
+def test_domain_env_step_refuses_unknown_actions(action: Any) -> None:
     env = made("suffice/TMaze-v0")
     env.reset(seed=0)
-    with pytest.raises(SufficeError, match=r"is no action .* use one of 0 \(E\), 1 \(N\), 2 \(S\), 3 \(W\)$"):
+    with pytest.raises(SufficeError, match=r"is not an action .* Use one of 0 \(E\), 1 \(N\), 2 \(S\), 3 \(W\)\.$"):
         env.step(action)
     env.step(np.int64(3))  # the episode goes on
 
 
-def test_stepping_before_the_first_reset_is_refused() -> None:
-    with pytest.raises(ResetNeeded, match="call reset"):
+def test_domain_env_step_before_reset_is_refused() -> None:
+    with pytest.raises(ResetNeeded, match="Call reset"):
         DomainEnv(TMaze()).step(np.int64(0))
     with pytest.raises(ResetNeeded):
         gymnasium.make("suffice/TMaze-v0").step(0)
 
 
-def test_what_is_no_observation_is_refused() -> None:
+def test_domain_env_features_of_refuses_unknown_observations() -> None:
     env = made("suffice/MiniHall-v0")
     assert env.features_of(6) == {"view": 6}
     for wrong in (-1, 7, "view", np.array([0, 1])):
-        with pytest.raises(SufficeError, match="is no observation of"):
+        with pytest.raises(SufficeError, match="is not an observation of"):
             env.features_of(wrong)
 
 
@@ -167,21 +167,21 @@ def test_what_is_no_observation_is_refused() -> None:
     ("options", "message"),
     [
         ({"lenght": 5}, "did you mean 'length'"),
-        ({"length": 2.5}, "length needs a whole number, not '2.5'"),
-        ({"length": 0}, "use length=1 or more"),
-        ({"noise": 1}, "unknown value of noise"),
-        ({"horizon": 0}, "horizon of 0"),
-        ({"horizon": 1}, "horizon of 2 or more"),
+        ({"length": 2.5}, "length=2.5 is not a whole number"),
+        ({"length": 0}, "Use length=1 or more"),
+        ({"noise": 1}, "noise='1' is not a known value"),
+        ({"horizon": 0}, "horizon=0 leaves no action"),
+        ({"horizon": 1}, "Use 2 or more"),
     ],
     ids=str,
 )
-def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+def test_gymnasium_make_refuses_invalid_domain_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(SufficeError, match=message):
         gymnasium.make("suffice/TMaze-v0", **options)
 
 
-def test_an_unknown_render_mode_is_refused() -> None:
-    with pytest.raises(SufficeError, match="use 'ansi' or None"):
+def test_domain_env_refuses_unknown_render_modes() -> None:
+    with pytest.raises(SufficeError, match="Choose 'ansi' or None"):
         DomainEnv(TMaze(), render_mode="human")
     assert DomainEnv(TMaze()).render() is None
 
@@ -189,7 +189,7 @@ def test_an_unknown_render_mode_is_refused() -> None:
 # Options
 
 
-def test_options_are_keyword_arguments_or_text() -> None:
+def test_gymnasium_make_accepts_options_as_values_or_text() -> None:
     maze = made("suffice/TMaze-v0", length=5, horizon=15, noise=True, actions="east", cue_visible=np.bool_(True))
     assert maze.horizon == 15
     assert maze.domain == TMaze(length=5, noise=True, actions="east", cue_visible=True)
@@ -199,7 +199,7 @@ def test_options_are_keyword_arguments_or_text() -> None:
     assert made("suffice/RotatingMAB-v0", arms=np.int64(3)).domain == RotatingMAB(arms=3)
 
 
-def test_a_domain_can_be_played_without_an_id() -> None:
+def test_domain_env_accepts_a_domain_without_an_id() -> None:
     env = DomainEnv(MiniHall(wall=True), horizon=4, render_mode="ansi")
     env.reset(seed=0)
     assert (env.render() or "").startswith("room ")
@@ -216,7 +216,7 @@ def runs(program: str) -> None:
 MAKE = "assert gymnasium.make('suffice/TMaze-v0', length=5, horizon=15).unwrapped.horizon == 15"
 
 
-def test_registering_again_changes_nothing() -> None:
+def test_register_again_has_no_effect() -> None:
     before = dict(gymnasium.registry)
     register()
     assert gymnasium.registry == before and set(IDS) <= set(before)
@@ -231,7 +231,7 @@ def test_registering_again_changes_nothing() -> None:
         "import gymnasium; gymnasium.make('suffice:suffice/TMaze-v0')",
     ],
 )
-def test_ids_are_known_after(imports: str) -> None:
+def test_register_makes_ids_known_after_imports(imports: str) -> None:
     runs(f"{imports}; {MAKE}")
 
 

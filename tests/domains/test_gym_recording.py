@@ -1,12 +1,14 @@
-"""Episodes of environments as logs: what is recorded, by whom it is played, and what is refused."""
+"""Recording of environments as logs: columns, players and refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pyarrow as pa
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiBinary, MultiDiscrete, OneOf, Sequence, Space, Text, Tuple
 from gymnasium.vector import SyncVectorEnv
@@ -23,7 +25,7 @@ from suffice.planning.policy import Policy
 
 
 class Echo(gymnasium.Env[Any, Any]):
-    """Shows a cue at first, then what was done; after three steps whoever did the cue at last gets 1."""
+    """Environment that shows a cue, then the actions; after three steps a last action equal to the cue gives 1."""
 
     action_space: Space[Any] = Discrete(2)
     observation_space: Space[Any] = Dict(cue=Discrete(3), heat=Box(0, 1, (1,), np.float32), arm=MultiDiscrete([9, 9]))
@@ -59,10 +61,10 @@ def echo() -> suffice.Model:
     return suffice.learn(record(Echo(), 2000, seed=1))
 
 
-# What is recorded
+# Columns
 
 
-def test_each_part_of_an_observation_is_a_column() -> None:
+def test_record_makes_a_column_of_each_part_of_an_observation() -> None:
     table = record(Echo(), 2, choose=lambda seen: 1, seed=1)
     assert table.column_names == [
         "episode", "step", "cue", "heat", "arm.0", "arm.1", "action", "reward", "terminated", "truncated"
@@ -75,12 +77,12 @@ def test_each_part_of_an_observation_is_a_column() -> None:
     ]
 
 
-def test_a_cut_is_no_end() -> None:
+def test_record_distinguishes_truncated_from_terminated() -> None:
     cut = rows(record(Echo(), 2, horizon=2, seed=1))
     assert [(row["terminated"], row["truncated"]) for row in cut] == [(False, False), (False, True)] * 2
 
 
-def test_what_an_environment_changes_afterwards_is_recorded_as_it_was() -> None:
+def test_record_copies_observations_that_the_environment_changes_later() -> None:
     class Same(Echo):
         observation_space = Box(0, 9, (2,))
         board = np.zeros(2)
@@ -92,8 +94,8 @@ def test_what_an_environment_changes_afterwards_is_recorded_as_it_was() -> None:
     assert record(Same(), 1)["observation.0"].to_pylist() == [0, 1, 2]
 
 
-def test_seeds_decide_all_and_actions_have_luck_of_their_own() -> None:
-    """An environment that draws as a random action is drawn, from the same seed, would draw the same."""
+def test_record_is_reproducible_and_draws_actions_independently_of_the_environment() -> None:
+    """An environment that draws numbers like random actions, from the same seed, must not draw the same ones."""
 
     class Coin(Echo):
         observation_space = Discrete(2)
@@ -113,16 +115,34 @@ def test_seeds_decide_all_and_actions_have_luck_of_their_own() -> None:
         assert 0.4 < alike < 0.6
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    record(Echo(), 3, progress=lambda done, of: told.append((done, of)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+def test_record_reports_progress_after_each_episode() -> None:
+    reported: list[tuple[int, int]] = []
+    record(Echo(), 3, progress=lambda done, of: reported.append((done, of)))
+    assert reported == [(1, 3), (2, 3), (3, 3)]
 
 
-# Who plays
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.csv.gz", "log.arrow"])
+def test_write_log_stores_a_recorded_table(name: str, tmp_path: Path) -> None:
+    table = record(Echo(), 20, seed=1)
+    suffice.write_log(table, tmp_path / name)
+    written, recorded = suffice.learn(tmp_path / name), suffice.learn(table)
+    assert written.rdp.n_states == recorded.rdp.n_states and suffice.compare(written.rdp, recorded.rdp) is None
 
 
-def test_a_policy_plays_with_its_memory(echo: suffice.Model) -> None:
+def test_write_log_refuses_tables_that_csv_would_change_and_other_objects(tmp_path: Path) -> None:
+    texts = record(Echo(), 3, seed=1).append_column("code", pa.array(["007"] * 9))
+    with pytest.raises(LogError, match=r"column 'code'.*parquet"):
+        suffice.write_log(texts, tmp_path / "log.csv")
+    suffice.write_log(texts, tmp_path / "log.parquet")
+    for wrong in ([{"action": 1}], {"action": [1]}):
+        with pytest.raises(LogError, match=r"Pass Episodes, or the table that suffice\.record returns"):
+            suffice.write_log(wrong, tmp_path / "log.parquet")  # type: ignore[arg-type]
+
+
+# Players
+
+
+def test_record_of_a_policy_uses_its_memory(echo: suffice.Model) -> None:
     policy = echo.policy()
     for epsilon, least, most in ((0.0, 1.0, 1.0), (1.0, 0.4, 0.6), (0.5, 0.65, 0.85)):
         table = record(Echo(), 400, choose=policy, epsilon=epsilon, seed=3)
@@ -131,25 +151,25 @@ def test_a_policy_plays_with_its_memory(echo: suffice.Model) -> None:
 
 
 class Noting(Policy):
-    """Says what it was told."""
+    """Policy that notes what it observes."""
 
     def __init__(self, model: suffice.Model) -> None:
         super().__init__(model.planned, model.required_plan())
-        self.noted: list[Any] = []  # which copies share
+        self.noted: list[Any] = []  # shared by copies
 
     def observe(self, action: Any, observation: object, *, strict: bool = True) -> None:
         self.noted.append(action)
         super().observe(action, observation, strict=strict)
 
 
-def test_a_policy_is_told_what_was_really_done(echo: suffice.Model) -> None:
+def test_record_of_a_policy_reports_executed_actions_to_it(echo: suffice.Model) -> None:
     policy = Noting(echo)
     table = record(Echo(), 200, choose=policy, epsilon=0.5, seed=1)
     done = table["action"].to_pylist()
     assert policy.noted == [done[i - 1] if i % 3 else None for i in range(600)] and set(done) == {0, 1}
 
 
-def test_a_random_action_that_the_policy_does_not_know_does_not_stop_it() -> None:
+def test_record_of_a_policy_continues_after_unknown_random_actions() -> None:
     class Wider(Echo):
         action_space = Discrete(3)
 
@@ -159,7 +179,7 @@ def test_a_random_action_that_the_policy_does_not_know_does_not_stop_it() -> Non
     assert set(table["action"].to_pylist()) == {0, 1, 2}
 
 
-def test_the_words_of_a_policy_become_the_numbers_of_an_environment() -> None:
+def test_record_of_a_policy_translates_actions_to_those_of_the_environment() -> None:
     suffice.register()
     maze = suffice.make("t-maze")
     model = suffice.learn(suffice.simulate(maze.model(5), 3000, 5, np.random.default_rng(0)))
@@ -168,7 +188,7 @@ def test_the_words_of_a_policy_become_the_numbers_of_an_environment() -> None:
 
 
 class Alternating:
-    """A behaviour with memory."""
+    """Function with memory."""
 
     def __init__(self) -> None:
         self.resets = self.n = 0
@@ -181,7 +201,7 @@ class Alternating:
         return self.n % 2
 
 
-def test_a_behaviour_with_memory_begins_anew_with_each_episode() -> None:
+def test_record_resets_a_function_with_memory_before_each_episode() -> None:
     behaviour = Alternating()
     assert record(Echo(), 4, choose=behaviour)["action"].to_pylist() == [1, 0, 1] * 4 and behaviour.resets == 4
 
@@ -203,7 +223,7 @@ JOINT: list[tuple[Space[Any], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("space", "action", "word"), JOINT, ids=lambda x: " ".join(str(x).split()))
-def test_joint_actions_are_one_text_and_come_back(space: Space[Any], action: Any, word: Any) -> None:
+def test_word_of_and_action_of_convert_joint_actions_both_ways(space: Space[Any], action: Any, word: Any) -> None:
     if word is None:
         word = ",".join(str(action[name]) for name in space.spaces)  # type: ignore[attr-defined]
     assert word_of(space, action) == word
@@ -217,7 +237,7 @@ def test_joint_actions_are_one_text_and_come_back(space: Space[Any], action: Any
     + [(Discrete(2), "1"), (Discrete(2), 2), (Discrete(2), 0.5), (Text(3), 1), (MultiDiscrete([3]), "1")],
     ids=str,
 )  # fmt: skip
-def test_words_that_are_no_actions(space: Space[Any], word: Any) -> None:
+def test_action_of_refuses_values_that_are_not_actions(space: Space[Any], word: Any) -> None:
     with pytest.raises(ValueError, match="is not in"):
         action_of(space, word)
 
@@ -238,7 +258,7 @@ def joint(space: Space[Any]) -> type[Echo]:
     [MultiDiscrete([2, 2]), MultiBinary(2), Tuple((Discrete(2), Discrete(2))), Dict(x=Discrete(2), y=Discrete(2))],
     ids=lambda space: type(space).__name__,
 )
-def test_joint_actions_are_learned_and_played(space: Space[Any]) -> None:
+def test_play_after_record_works_with_joint_actions(space: Space[Any]) -> None:
     make = joint(space)
     model = suffice.learn(record(make(), 1500, seed=1))
     assert model.rdp.alphabet.actions == ("0,0", "0,1", "1,0", "1,1")
@@ -269,53 +289,53 @@ def with_spaces(actions: Space[Any] | None = None, observations: Space[Any] | No
 
 
 @pytest.mark.parametrize(
-    ("attempt", "told"),
+    ("attempt", "message"),
     [
         (lambda: record("Courier-v0", 5), "gymnasium.make('Courier-v0')"),  # type: ignore[arg-type]
-        (lambda: record(SyncVectorEnv([Echo]), 5), "no single environment"),  # type: ignore[arg-type]
-        (lambda: record(Echo(), 2.5), "episodes is a whole number, not 2.5"),  # type: ignore[arg-type]
-        (lambda: record(Echo(), None), "episodes is a whole number, not None"),  # type: ignore[arg-type]
-        (lambda: record(Echo(), 0), "0 episodes"),
-        (lambda: record(Echo(), 1, horizon=0), "a horizon of 0"),
-        (lambda: record(Echo(), 1, horizon=1.5), "horizon is a whole number, not 1.5"),  # type: ignore[arg-type]
-        (lambda: record(Echo(), 1, epsilon=1.5), "between 0 and 1, not 1.5"),
-        (lambda: record(Echo(), 1, choose=7), "a int cannot choose"),  # type: ignore[arg-type]
-        (lambda: record(Echo(), 1, choose=lambda seen: "left"), "episode 0, step 0: 'left' was chosen, not one of"),
-        (lambda: record(Echo(), 1, choose=lambda seen: int(seen["arm"][0]) + 1), "step 1: 2 was chosen, not one of"),
-        (lambda: record(with_spaces(Box(-1, 1, (2,))), 1), "are continuous; let a wrapper"),
-        (lambda: record(with_spaces(Tuple((Discrete(2), Box(-1, 1)))), 1), "are continuous"),
-        (lambda: record(with_spaces(None, Sequence(Discrete(2))), 1), "not supported"),
-        (lambda: record(with_spaces(None, Dict(a=Graph(Discrete(2), None))), 1), "not supported"),
-        (lambda: record(with_spaces(OneOf((Discrete(2), Discrete(3)))), 1), "not supported"),
+        (lambda: record(SyncVectorEnv([Echo]), 5), "not a single environment"),  # type: ignore[arg-type]
+        (lambda: record(Echo(), 2.5), "episodes=2.5 is not a whole number"),  # type: ignore[arg-type]
+        (lambda: record(Echo(), None), "episodes=None is not a whole number"),  # type: ignore[arg-type]
+        (lambda: record(Echo(), 0), "episodes=0 leaves nothing to play"),
+        (lambda: record(Echo(), 1, horizon=0), "horizon=0 leaves no action"),
+        (lambda: record(Echo(), 1, horizon=1.5), "horizon=1.5 is not a whole number"),  # type: ignore[arg-type]
+        (lambda: record(Echo(), 1, epsilon=1.5), "epsilon=1.5 is not a probability"),
+        (lambda: record(Echo(), 1, choose=7), "choose is of type int"),  # type: ignore[arg-type]
+        (lambda: record(Echo(), 1, choose=lambda seen: "left"), "episode 0, step 0: choose returned 'left'"),
+        (lambda: record(Echo(), 1, choose=lambda seen: int(seen["arm"][0]) + 1), "step 1: choose returned 2"),
+        (lambda: record(with_spaces(Box(-1, 1, (2,))), 1), "is continuous. Choose among a few levels with a wrapper"),
+        (lambda: record(with_spaces(Tuple((Discrete(2), Box(-1, 1)))), 1), "is continuous"),
+        (lambda: record(with_spaces(None, Sequence(Discrete(2))), 1), "varying number of values"),
+        (lambda: record(with_spaces(None, Dict(a=Graph(Discrete(2), None))), 1), "varying number of values"),
+        (lambda: record(with_spaces(OneOf((Discrete(2), Discrete(3)))), 1), "varying number of values"),
     ],
 )
-def test_what_cannot_be_recorded(attempt: Callable[[], Any], told: str) -> None:
-    assert told in refused(attempt, SettingsError)
+def test_record_refuses_invalid_arguments(attempt: Callable[[], Any], message: str) -> None:
+    assert message in refused(attempt, SettingsError)
 
 
-def test_an_environment_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_refuses_an_episode_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     class Endless(Echo):
         steps = -1
 
     monkeypatch.setattr(requests, "LONGEST_EPISODE", 200)
-    told = refused(lambda: record(Endless(), 1), SettingsError)
-    assert told == "episode 0 has not ended after 200 steps; cut episodes with horizon="
+    message = refused(lambda: record(Endless(), 1), SettingsError)
+    assert message.startswith("episode 0 has not ended after 200 steps. Truncate") and message.endswith("horizon=1000.")
     assert record(Endless(), 1, horizon=300).num_rows == 300
 
 
 @pytest.mark.parametrize("reward", [None, np.nan, np.inf, np.array([1.0, 2.0]), np.array([]), "5", [None]], ids=repr)
-def test_rewards_that_are_no_finite_numbers(reward: Any, echo: suffice.Model) -> None:
+def test_record_and_play_refuse_rewards_that_are_not_finite_numbers(reward: Any, echo: suffice.Model) -> None:
     class Odd(Echo):
         def step(self, action: Any) -> Any:
             seen, paid, *rest = super().step(action)
             return seen, reward if self.t == 2 else paid, *rest
 
     for attempt in (lambda: record(Odd(), 1), lambda: play(Odd(), echo.policy(), 1)):
-        assert refused(attempt, LogError).startswith("episode 0, step 1: the reward is ")
+        assert refused(attempt, LogError).startswith("episode 0, step 1: the reward ")
 
 
 @pytest.mark.parametrize("reward", [1, True, np.float32(0.1), np.array([2.5]), np.array(3)], ids=repr)
-def test_rewards_that_are(reward: Any) -> None:
+def test_record_accepts_any_finite_number_as_reward(reward: Any) -> None:
     class Fine(Echo):
         def step(self, action: Any) -> Any:
             seen, _, *rest = super().step(action)
@@ -324,22 +344,22 @@ def test_rewards_that_are(reward: Any) -> None:
     assert record(Fine(), 1)["reward"].to_pylist() == [float(f"{float(np.sum(reward)):.6g}")] * 3
 
 
-def test_two_values_of_one_name_are_refused() -> None:
+def test_record_refuses_two_values_of_one_column_name() -> None:
     class Clash(Echo):
         observation_space = Dict({"a.0": Discrete(2), "a": MultiDiscrete([2, 2])})
 
         def seen(self) -> Any:
             return {"a.0": 0, "a": np.array([1, 1])}
 
-    told = refused(lambda: record(Clash(), 1), LogError)
-    assert "['a.0'] and ['a'][0] would both be the column 'a.0'. Rename one." in told
+    message = refused(lambda: record(Clash(), 1), LogError)
+    assert "['a.0'] and ['a'][0] would both be the column 'a.0'. Rename one." in message
 
 
 # Steps as columns
 
 
-def test_steps_may_be_alike_in_another_form() -> None:
-    """An array, a list and a tuple; a dict in another order; a number of numpy's and of Python's."""
+def test_step_columns_accept_equal_structures_of_other_types() -> None:
+    """Accept an array, a list and a tuple; a dict in another order; numbers of numpy and of Python."""
     first = ({"a": np.array([1, 2]), "b": 3, "c": np.array([[0.5]], np.float32)}, 0, 0.0)
     forms = [
         ({"b": np.int64(3), "c": 0.5, "a": [1, 2]}, 0, 0.0),
@@ -353,6 +373,6 @@ def test_steps_may_be_alike_in_another_form() -> None:
 
 
 @pytest.mark.parametrize("other", [{"a": 1}, {"a": [1, 2, 3]}, {"a": [1, 2], "b": 1}, [1, 2], {"a": {"x": 1, "y": 2}}])
-def test_steps_that_are_not_alike_are_refused(other: Any) -> None:
+def test_step_columns_refuse_steps_of_another_structure(other: Any) -> None:
     with pytest.raises(LogError, match=r"episode 0, step 1: it has .*, unlike the steps before"):
         table_of_steps([[({"a": np.array([1, 2])}, 0, 0.0), (other, 0, 0.0)]], "steps")

@@ -1,4 +1,4 @@
-"""Policies in Gymnasium environments: one or many at once, in every autoreset mode."""
+"""Policies in single and vector environments of Gymnasium, in every autoreset mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymnasium.wrappers import FlattenObservation, RecordEpisodeStatistics, Time
 from suffice.data.alphabet import plain
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder
-from suffice.domains.exact.values import evaluate
+from suffice.domains.exact.values import exact_value
 from suffice.domains.gym import requests
 from suffice.domains.gym.automaton_state import AutomatonState
 from suffice.domains.gym.environment import DomainEnv
@@ -55,13 +55,13 @@ EACH_MODE = pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode
 
 @pytest.fixture(scope="module")
 def maze() -> Model:
-    """Knows the way."""
+    """A model whose plan solves the maze."""
     return maze_model()
 
 
 @pytest.fixture(scope="module")
 def hasty() -> Model:
-    """Knows so little that it mostly behaves as its log did."""
+    """A model from few episodes, which mostly keeps the logged behaviour."""
     return hasty_model()
 
 
@@ -70,7 +70,7 @@ def corridor() -> Model:
     return corridor_model()
 
 
-def told(played: Played) -> tuple[Any, ...]:
+def results_of(played: Played) -> tuple[Any, ...]:
     arrays = (played.returns.tolist(), played.steps.tolist(), played.success.tolist())
     return *arrays, played.fallbacks, played.rewards
 
@@ -78,17 +78,17 @@ def told(played: Played) -> tuple[Any, ...]:
 # Values
 
 
-def test_the_t_maze_is_solved(maze: Model) -> None:
+def test_play_solves_the_t_maze(maze: Model) -> None:
     for env in (DomainEnv(TMaze(), 5), TimeLimit(RecordEpisodeStatistics(gymnasium.make("suffice/TMaze-v0")), 9)):
         played = play(env, maze.policy(), 100, seed=1)
-        assert told(played) == ([4.0] * 100, [5] * 100, [True] * 100, 0, (0.0, 4.0))
+        assert results_of(played) == ([4.0] * 100, [5] * 100, [True] * 100, 0, (0.0, 4.0))
     assert repr(played) == "<Played: 100 episodes, mean return 4>"
 
 
 @pytest.mark.parametrize("mode", [None, *AutoresetMode], ids=str)
-def test_means_agree_with_the_exact_value(hasty: Model, mode: AutoresetMode | None) -> None:
+def test_play_means_agree_with_the_exact_value(hasty: Model, mode: AutoresetMode | None) -> None:
     model = EARLY.model(6)
-    exact = evaluate(model, Controller.on_automaton(hasty.rdp, model.alphabet, hasty.required_plan().actions), 6)
+    exact = exact_value(model, Controller.on_automaton(hasty.rdp, model.alphabet, hasty.required_plan().actions), 6)
     n, policy = 1000, hasty.policy()
     played = play_vector(sync(early, mode=mode), policy, n, seed=1) if mode else play(early(), policy, n, seed=1)
     assert 0 < exact.success_rate < 1 and exact.steps < 6
@@ -101,29 +101,29 @@ def test_means_agree_with_the_exact_value(hasty: Model, mode: AutoresetMode | No
     assert played.rewards == (-1.0, 0.0, 4.0)
 
 
-# Many at once
+# Vector environments
 
 
-def test_every_mode_plays_the_same_episodes(hasty: Model) -> None:
-    expected = told(play_vector(sync(early), hasty.policy(), 60, seed=5))
+def test_play_vector_plays_the_same_episodes_in_every_mode(hasty: Model) -> None:
+    expected = results_of(play_vector(sync(early), hasty.policy(), 60, seed=5))
     for mode in AutoresetMode:
-        assert told(play_vector(sync(early, mode=mode), hasty.policy(), 60, seed=5)) == expected
+        assert results_of(play_vector(sync(early, mode=mode), hasty.policy(), 60, seed=5)) == expected
     for mode, shared in product(AutoresetMode, (True, False)):
         envs = asynchronous(early, mode=mode, shared_memory=shared)
-        assert told(play_vector(envs, hasty.policy(), 60, seed=5)) == expected
+        assert results_of(play_vector(envs, hasty.policy(), 60, seed=5)) == expected
         envs.close()
 
 
 @EACH_MODE
 @pytest.mark.parametrize("horizon", [None, 2, 4, 6, 9])
-def test_one_of_many_plays_as_one_alone(hasty: Model, mode: AutoresetMode, horizon: int | None) -> None:
+def test_play_vector_of_one_environment_equals_play(hasty: Model, mode: AutoresetMode, horizon: int | None) -> None:
     alone = play(early(), hasty.policy(), 100, 3, horizon)
-    assert told(play_vector(sync(early, 1, mode), hasty.policy(), 100, 3, horizon)) == told(alone)
+    assert results_of(play_vector(sync(early, 1, mode), hasty.policy(), 100, 3, horizon)) == results_of(alone)
     assert alone.steps.max() <= min(horizon or 6, 6) and alone.steps.min() == min(horizon or 6, 3)
 
 
 @EACH_MODE
-def test_make_vec_and_vector_wrappers(maze: Model, mode: AutoresetMode) -> None:
+def test_play_vector_works_with_make_vec_and_vector_wrappers(maze: Model, mode: AutoresetMode) -> None:
     for how in ("sync", "async"):
         envs = gymnasium.make_vec(
             "suffice/TMaze-v0", 2, how, {"autoreset_mode": mode}, [RecordEpisodeStatistics], horizon=5
@@ -135,7 +135,7 @@ def test_make_vec_and_vector_wrappers(maze: Model, mode: AutoresetMode) -> None:
 
 
 def returns_by_hand(envs: SyncVectorEnv, policy: VectorPolicy, steps: int) -> list[float]:
-    """As the docstring of VectorPolicy has it."""
+    """Play with the loop in the docstring of VectorPolicy, and return the returns."""
     returns, total = [], np.zeros(envs.num_envs)
     observations, _ = envs.reset(seed=1)
     policy.reset()
@@ -154,18 +154,18 @@ def returns_by_hand(envs: SyncVectorEnv, policy: VectorPolicy, steps: int) -> li
 
 
 @EACH_MODE
-def test_by_hand(maze: Model, mode: AutoresetMode) -> None:
+def test_vector_policy_used_by_hand_solves_the_t_maze(maze: Model, mode: AutoresetMode) -> None:
     envs = sync(partial(DomainEnv, TMaze(), 5), 4, mode)
     policy = VectorPolicy(envs, maze.policy(), seed=1)
     assert returns_by_hand(envs, policy, 5) == [4.0] * 4
-    assert policy.resting.all() == (mode is NEXT)  # which a reset undoes
-    # in 60 steps twelve episodes, or ten where a sixth step begins the next
+    assert policy.resting.all() == (mode is NEXT)  # until a reset
+    # 60 steps are twelve episodes, or ten if a sixth step begins the next episode
     assert returns_by_hand(envs, policy, 60) == [4.0] * 4 * (10 if mode is NEXT else 12)
     assert policy.fallbacks == 0
 
 
 class Lottery(gymnasium.Env[Any, Any]):
-    """Nobody wins in the one step of a short episode; a long one wins after three. Nothing depends on the action."""
+    """Environment whose short episodes lose in one step, long ones win after three; actions have no effect."""
 
     action_space, observation_space = Discrete(2), Discrete(1)
 
@@ -192,7 +192,7 @@ def gambler() -> Model:
 
 
 @EACH_MODE
-def test_short_episodes_are_not_preferred(gambler: Model, mode: AutoresetMode) -> None:
+def test_play_vector_does_not_prefer_short_episodes(gambler: Model, mode: AutoresetMode) -> None:
     played = play_vector(sync(Lottery, 8, mode), gambler.policy(), 19, seed=100)
     shares = [3, 3, 3, 2, 2, 2, 2, 2]
     alone = [play(Lottery(), gambler.policy(), n, seed=100 + i) for i, n in enumerate(shares)]
@@ -201,18 +201,18 @@ def test_short_episodes_are_not_preferred(gambler: Model, mode: AutoresetMode) -
     assert set(played.steps.tolist()) == {1, 3} and played.success.tolist() == (played.steps == 3).tolist()
     many = play_vector(
         sync(Lottery, 500, mode), gambler.policy(), 500, seed=0
-    )  # who counts the first 500 finds a third
+    )  # counting the first 500 episodes would give a third
     assert abs(many.success.mean() - 0.5) < 4 * 0.5 / np.sqrt(500)
 
 
-def test_fewer_episodes_than_environments(gambler: Model) -> None:
+def test_play_vector_plays_fewer_episodes_than_environments(gambler: Model) -> None:
     played = play_vector(sync(Lottery, 5), gambler.policy(), 2, seed=1)
     assert len(played.returns) == 2
 
 
 @EACH_MODE
-def test_only_episodes_that_count_fall_back(mode: AutoresetMode) -> None:
-    """The model knows one step only, so that each long episode falls back twice."""
+def test_play_vector_counts_fallbacks_of_counted_episodes_only(mode: AutoresetMode) -> None:
+    """The model has a horizon of one step, so that each long episode falls back twice."""
     policy = of_values((0, 1), (0,)).policy()
     played = play_vector(sync(Lottery, 7, mode), policy, 10, seed=1, horizon=3)
     assert played.fallbacks == 2 * played.success.sum() > 0
@@ -221,29 +221,29 @@ def test_only_episodes_that_count_fall_back(mode: AutoresetMode) -> None:
 # Seeds
 
 
-def test_the_same_seed_gives_the_same_episodes(hasty: Model) -> None:
+def test_play_with_the_same_seed_gives_the_same_episodes(hasty: Model) -> None:
     policy = hasty.policy()
     for once in (
-        lambda seed: told(play(early(), policy, 50, seed)),
-        lambda seed: told(play_vector(sync(early), policy, 50, seed)),
+        lambda seed: results_of(play(early(), policy, 50, seed)),
+        lambda seed: results_of(play_vector(sync(early), policy, 50, seed)),
     ):
         assert once(7) == once(7) != once(8)
-    assert (policy.steps, policy.fallbacks) == (0, 0)  # copies play
+    assert (policy.steps, policy.fallbacks) == (0, 0)  # only copies play
     policy.reset()
     policy.act((9, 9, 9))
-    assert play(early(), policy, 50, seed=7).fallbacks == 0 < policy.fallbacks  # and count anew
+    assert play(early(), policy, 50, seed=7).fallbacks == 0 < policy.fallbacks  # copies count from 0
 
 
-def test_without_a_seed_randomness_goes_on(hasty: Model) -> None:
+def test_play_without_a_seed_continues_with_its_randomness(hasty: Model) -> None:
     def twice() -> list[Any]:
         env, policy = early(), hasty.policy(np.random.default_rng(3))
         env.reset(seed=1)
-        return [told(play(env, policy, 50)), told(play(env, policy, 50))]
+        return [results_of(play(env, policy, 50)), results_of(play(env, policy, 50))]
 
     assert twice() == twice() and twice()[0] != twice()[1]
 
 
-def test_environment_and_policy_do_not_share_their_luck(corridor: Model) -> None:
+def test_play_draws_policy_and_environment_independently(corridor: Model) -> None:
     env = DomainEnv(Corridor(), 5)
     player = VectorPolicy(sync(lambda: env, 1), corridor.policy(), seed=3).policies[0]
     env.reset(seed=3)
@@ -254,18 +254,18 @@ def test_environment_and_policy_do_not_share_their_luck(corridor: Model) -> None
 
 
 @EACH_MODE
-def test_an_environment_that_goes_on_beyond_the_horizon(corridor: Model, mode: AutoresetMode) -> None:
+def test_play_cuts_episodes_at_the_horizon(corridor: Model, mode: AutoresetMode) -> None:
     make = partial(DomainEnv, Corridor(), 12)
     usual = play(make(), corridor.policy(), 30, seed=1)
-    assert told(usual)[:2] == ([5.0] * 30, [5] * 30) and usual.fallbacks == 0
-    assert told(play_vector(sync(make, 1, mode), corridor.policy(), 30, seed=1)) == told(usual)
+    assert results_of(usual)[:2] == ([5.0] * 30, [5] * 30) and usual.fallbacks == 0
+    assert results_of(play_vector(sync(make, 1, mode), corridor.policy(), 30, seed=1)) == results_of(usual)
     longer = play(make(), corridor.policy(), 30, 1, horizon=12)
-    assert longer.steps.tolist() == [12] * 30 and longer.fallbacks == 30 * 7  # the model ends after five
-    assert told(play_vector(sync(make, 1, mode), corridor.policy(), 30, 1, 12)) == told(longer)
+    assert longer.steps.tolist() == [12] * 30 and longer.fallbacks == 30 * 7  # the model has a horizon of five
+    assert results_of(play_vector(sync(make, 1, mode), corridor.policy(), 30, 1, 12)) == results_of(longer)
 
 
 class Own(VectorEnv[Any, Any, Any]):
-    """A vector environment that is not Gymnasium's."""
+    """A vector environment that is not one of Gymnasium's classes."""
 
     def __init__(self, inner: SyncVectorEnv, mode: AutoresetMode | None) -> None:
         self.inner, self.num_envs, self.metadata = inner, inner.num_envs, {"autoreset_mode": mode} if mode else {}
@@ -280,18 +280,18 @@ class Own(VectorEnv[Any, Any, Any]):
 
 
 @EACH_MODE
-def test_other_vector_environments(gambler: Model, mode: AutoresetMode) -> None:
-    expected = told(play_vector(sync(Lottery, 4), gambler.policy(), 40, seed=1))
-    assert told(play_vector(Own(sync(Lottery, 4, mode), mode), gambler.policy(), 40, seed=1)) == expected
+def test_play_vector_works_with_other_vector_environments(gambler: Model, mode: AutoresetMode) -> None:
+    expected = results_of(play_vector(sync(Lottery, 4), gambler.policy(), 40, seed=1))
+    assert results_of(play_vector(Own(sync(Lottery, 4, mode), mode), gambler.policy(), 40, seed=1)) == expected
     if mode is DISABLED:
         assert play_vector(Own(sync(Lottery, 4, mode), mode), gambler.policy(), 40, 1, 2).steps.max() == 2
     else:
-        with pytest.raises(SufficeError, match="longer than the horizon; limit them"):
+        with pytest.raises(SufficeError, match=r"longer than the horizon.*TimeLimit"):
             play_vector(Own(sync(Lottery, 4, mode), mode), gambler.policy(), 40, 1, 2)
 
 
 class NamedRecall(Recall):
-    """The same with names, in another order, and with something that the model does not read."""
+    """The same environment with named features in another order, and one that the model does not use."""
 
     observation_space = Dict(f1=Discrete(9), f0=Discrete(9), colour=Text(5))
 
@@ -319,16 +319,16 @@ def recall() -> Model:
     return learned(from_values(log_by_hand(Recall(), 500)))
 
 
-def test_a_foreign_environment(recall: Model) -> None:
+def test_play_works_in_an_environment_of_another_package(recall: Model) -> None:
     assert recall.rdp.alphabet.actions == (2, 3) and (5, 0) in recall.rdp.alphabet.observations
     for env in (Recall(), NamedRecall(), TimeLimit(Recall(), 5)):
-        assert told(play(env, recall.policy(), 50, seed=1)) == ([1.0] * 50, [2] * 50, [True] * 50, 0, (0.0, 1.0))
+        assert results_of(play(env, recall.policy(), 50, seed=1)) == ([1.0] * 50, [2] * 50, [True] * 50, 0, (0.0, 1.0))
     for envs in (sync(Recall, 3, SAME), sync(NamedRecall, 3), asynchronous(Recall, 2), asynchronous(NamedRecall, 2)):
         assert play_vector(envs, recall.policy(), 51, seed=1).returns.tolist() == [1.0] * 51
         envs.close()
 
 
-def test_an_environment_that_says_strings() -> None:
+def test_play_works_with_text_observations() -> None:
     class Parrot(Recall):
         action_space, observation_space = Text(5), Text(5)
 
@@ -344,8 +344,8 @@ def test_an_environment_that_says_strings() -> None:
     assert play_vector(sync(Parrot, 2), model.policy(), 5, seed=1).returns.tolist() == [1.0] * 5
 
 
-def test_binned_features() -> None:
-    """A value below 5 is called 0, others 1; the wrapper reads it as the policy does."""
+def test_play_and_automaton_state_bin_features_as_the_model_does() -> None:
+    """Values below 5 are encoded as 0, others as 1, in the wrapper and in the policy."""
     log = [[(a, o and (int(o[0] >= 5), o[1]), r) for a, o, r in episode] for episode in log_by_hand(Recall(), 500)]
     model = learned(from_values(log), encoder=Encoder.of_features(("f0", "f1"), {"f0": Bins((5.0,))}))
     assert play(Recall(), model.policy(), 50, seed=1).returns.tolist() == [1.0] * 50
@@ -380,7 +380,7 @@ def flattened() -> gymnasium.Env[Any, Any]:
         ((2, 3), (0, 0, 0, 0), NamedRecall, ["features f0, f1, f2, f3", "observations Dict('f1': Discrete(9)"]),
     ],
 )
-def test_what_cannot_be_the_models_is_refused(actions: Any, observation: Any, make: Any, sides: list[str]) -> None:
+def test_play_refuses_environments_of_other_spaces(actions: Any, observation: Any, make: Any, sides: list[str]) -> None:
     model = of_values(actions, observation)
     attempts: list[Callable[[], Any]] = [
         lambda: play(make(), model.policy(), 1),
@@ -388,70 +388,70 @@ def test_what_cannot_be_the_models_is_refused(actions: Any, observation: Any, ma
         lambda: AutomatonState(make(), model),
     ]
     for attempt in attempts:
-        with pytest.raises(SufficeError, match=r"; take a model learned from its episodes$") as caught:
+        with pytest.raises(SufficeError, match=r"\. Use a model learned from its episodes\.$") as caught:
             attempt()
         assert all(side in str(caught.value) for side in sides) and "\n" not in str(caught.value)
 
 
-def test_the_policy_of_another_domain_is_refused(corridor: Model, maze: Model) -> None:
+def test_play_refuses_the_policy_of_another_domain(corridor: Model, maze: Model) -> None:
     ours, theirs = "actions 0, 1 and features row, column, guard", "actions E, N, S, W and features bit1, bit2, bit3"
     envs = asynchronous(partial(DomainEnv, TMaze(), 5), 2)
     for attempt in (
         lambda: play(DomainEnv(TMaze(), 5), corridor.policy(), 1),
         lambda: VectorPolicy(envs, corridor.policy()),
     ):
-        with pytest.raises(SufficeError, match=f"^the model has {ours}, the environment {theirs}; take"):
+        with pytest.raises(SufficeError, match=f"^the model has {ours}, the environment {theirs}. Use"):
             attempt()
-    assert play_vector(envs, maze.policy(), 4, seed=1).returns.tolist() == [4.0] * 4  # no worker was harmed
+    assert play_vector(envs, maze.policy(), 4, seed=1).returns.tolist() == [4.0] * 4  # the workers still run
     envs.close()
     with pytest.raises(SufficeError, match=f"^the model has {theirs}, the environment {ours}"):
         AutomatonState(DomainEnv(Corridor(), 5), maze)
 
 
-def test_what_cannot_be_played_is_refused(gambler: Model) -> None:
+def test_play_and_play_vector_refuse_invalid_arguments(gambler: Model) -> None:
     policy = gambler.policy()
     for wrong, complaint in (
-        (lambda: play(sync(Lottery), policy, 1), "use play_vector"),  # type: ignore[arg-type]
+        (lambda: play(sync(Lottery), policy, 1), "Use play_vector"),  # type: ignore[arg-type]
         (lambda: play_vector(Lottery(), policy, 1), "make_vec, or use play"),  # type: ignore[arg-type]
-        (lambda: play(Lottery(), policy, 0), "0 episodes cannot be played; ask for 1 or more"),
-        (lambda: play_vector(sync(Lottery), policy, 1, horizon=0), "a horizon of 0 leaves no action; use 1 or more"),
-        (lambda: play_vector(Own(sync(Lottery), None), policy, 1), "to an AutoresetMode of gymnasium"),
+        (lambda: play(Lottery(), policy, 0), "episodes=0 leaves nothing to play. Use 1 or more"),
+        (lambda: play_vector(sync(Lottery), policy, 1, horizon=0), "horizon=0 leaves no action. Use 1 or more"),
+        (lambda: play_vector(Own(sync(Lottery), None), policy, 1), "to a gymnasium.vector.AutoresetMode"),
     ):
         with pytest.raises(SufficeError, match=complaint):
             wrong()
 
 
-def test_mistakes_are_told_in_one_line(gambler: Model) -> None:
+def test_play_reports_mistakes_in_one_line(gambler: Model) -> None:
     envs, policy = sync(Lottery, 4), gambler.policy()
     for wrong, complaint in (
-        (lambda: play("Lottery-v0", policy, 1), r"make it first: gymnasium.make\('Lottery-v0'\)$"),  # type: ignore[arg-type]
-        (lambda: play(Lottery(), gambler, 1), r"not a Model: give model.policy\(\)$"),  # type: ignore[arg-type]
-        (lambda: play_vector(envs, gambler, 1), r"give model.policy\(\)$"),  # type: ignore[arg-type]
-        (lambda: VectorPolicy(envs, gambler), r"give model.policy\(\)$"),  # type: ignore[arg-type]
-        (lambda: play(Lottery(), policy, 1.5), "^episodes is a whole number, not 1.5$"),  # type: ignore[arg-type]
-        (lambda: AutomatonState(Lottery(), "c.model"), r"suffice.load\('c.model'\) returns$"),  # type: ignore[arg-type]
-        (lambda: AutomatonState(Lottery(), None), "^a NoneType is no model"),  # type: ignore[arg-type]
-        (lambda: AutomatonState(envs, gambler), "wrap each of several on its own"),  # type: ignore[arg-type]
-        (lambda: VectorPolicy(envs, policy).act(np.zeros(3, int)), r"no observations of 4 .* what envs.reset\(\)"),
-        (lambda: VectorPolicy(envs, policy).act(None), "no observations of 4 sub-environments"),
+        (lambda: play("Lottery-v0", policy, 1), r"Make it first: gymnasium.make\('Lottery-v0'\)\.$"),  # type: ignore[arg-type]
+        (lambda: play(Lottery(), gambler, 1), r"type Model, not a policy\. Pass model.policy\(\)\.$"),  # type: ignore[arg-type]
+        (lambda: play_vector(envs, gambler, 1), r"Pass model.policy\(\)\.$"),  # type: ignore[arg-type]
+        (lambda: VectorPolicy(envs, gambler), r"Pass model.policy\(\)\.$"),  # type: ignore[arg-type]
+        (lambda: play(Lottery(), policy, 1.5), r"^episodes=1\.5 is not a whole number"),  # type: ignore[arg-type]
+        (lambda: AutomatonState(Lottery(), "c.model"), r"suffice.load\('c.model'\) returns\.$"),  # type: ignore[arg-type]
+        (lambda: AutomatonState(Lottery(), None), "type NoneType, not a model"),  # type: ignore[arg-type]
+        (lambda: AutomatonState(envs, gambler), "Wrap each sub-environment"),  # type: ignore[arg-type]
+        (lambda: VectorPolicy(envs, policy).act(np.zeros(3, int)), r"not a batch for 4 .* what envs.reset\(\)"),
+        (lambda: VectorPolicy(envs, policy).act(None), "not a batch for 4 sub-environments"),
     ):
         with pytest.raises(SufficeError, match=complaint) as caught:
             wrong()
         assert "\n" not in str(caught.value)
 
 
-def test_a_reward_that_is_no_number_is_refused_in_vectors_too(gambler: Model) -> None:
+def test_play_vector_refuses_rewards_that_are_not_numbers(gambler: Model) -> None:
     class Broken(Lottery):
         def step(self, action: Any) -> Any:
             seen, _, *rest = super().step(action)
             return seen, np.nan, *rest
 
-    with pytest.raises(SufficeError, match=r"^sub-environment 0, episode 0, step 0: the reward is .*nan"):
+    with pytest.raises(SufficeError, match=r"^sub-environment 0, episode 0, step 0: the reward .*nan"):
         play_vector(sync(Broken, 2), gambler.policy(), 4, seed=1)
 
 
-def test_features_of_other_names_are_other_features(recall: Model) -> None:
-    """Even where there are as many of them; without names nothing can be known."""
+def test_play_matches_features_by_name(recall: Model) -> None:
+    """Equal numbers of features are not enough where the observations have names."""
 
     class Renamed(NamedRecall):
         observation_space = Dict(f1=Discrete(9), cue=Discrete(9))
@@ -463,7 +463,7 @@ def test_features_of_other_names_are_other_features(recall: Model) -> None:
         play(Renamed(), recall.policy(), 1)
 
 
-def test_what_was_played_says_how_sure_it_is_and_how_often_it_was_lost(hasty: Model) -> None:
+def test_played_repr_shows_standard_error_and_fallbacks(hasty: Model) -> None:
     played = Played.of([[1.0], [0.0, 0.0], [2.0]], fallbacks=1)
     assert repr(played) == "<Played: 3 episodes, mean return 1 ± 0.58, 25.00% of steps fell back>"
     assert repr(Played.of([[0.1, 0.2], [0.3]], 0)) == "<Played: 2 episodes, mean return 0.3>"
@@ -475,31 +475,33 @@ def test_what_was_played_says_how_sure_it_is_and_how_often_it_was_lost(hasty: Mo
 
 @pytest.fixture(scope="module")
 def endless() -> Model:
-    """Of episodes of six steps, with a discounted plan for ever."""
+    """A stationary model of episodes of six steps, with a discounted plan."""
     return learn(logged(Corridor(), 2000, 6), stationary=True, planning=Planning(discount=0.9))
 
 
 @EACH_MODE
-def test_a_discounted_plan_goes_on_until_the_environment_ends_it(endless: Model, mode: AutoresetMode) -> None:
+def test_play_of_a_discounted_plan_continues_until_the_environment_ends(endless: Model, mode: AutoresetMode) -> None:
     make = partial(DomainEnv, Corridor(), 20)
     played = play(make(), endless.policy(), 10, seed=1)
-    assert told(played)[:2] == ([20.0] * 10, [20] * 10) and played.fallbacks == 0
-    assert told(play_vector(sync(make, 1, mode), endless.policy(), 10, seed=1)) == told(played)
+    assert results_of(played)[:2] == ([20.0] * 10, [20] * 10) and played.fallbacks == 0
+    assert results_of(play_vector(sync(make, 1, mode), endless.policy(), 10, seed=1)) == results_of(played)
     assert play(make(), endless.policy(), 10, 1, horizon=9).steps.tolist() == [9] * 10
 
 
-def test_a_plan_for_ever_in_an_environment_without_an_end(endless: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_play_of_a_discounted_plan_refuses_an_endless_environment(
+    endless: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(requests, "LONGEST_EPISODE", 50)
     make = partial(DomainEnv, Corridor(), 200)
     for attempt in (
         lambda: play(make(), endless.policy(), 1),
         lambda: play_vector(sync(make, 2), endless.policy(), 3),
     ):
-        with pytest.raises(SufficeError, match="episode 0 has not ended after 50 steps; cut episodes with horizon="):
+        with pytest.raises(SufficeError, match=r"episode 0 has not ended after 50 steps.*horizon="):
             attempt()
 
 
-def test_a_stationary_automaton_knows_no_horizon(endless: Model) -> None:
+def test_automaton_state_of_a_stationary_model_has_no_horizon(endless: Model) -> None:
     env, inner = AutomatonState(DomainEnv(Corridor(), 20), endless), DomainEnv(Corridor(), 20)
     policy = endless.policy()
     for seed in range(20):

@@ -1,4 +1,4 @@
-"""`.POMDP` files as domains, and any text in place of a file."""
+"""Domains of `.POMDP` files, and robustness of the reader against any input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from support.pomdp_files import HEAD, WHOLE, F, Step, Tree, read, same, tree
 EXAMPLES = ROOT / "examples" / "pomdp"
 
 
-# ---------------------------------------------------------------- anything at all
+# ---------------------------------------------------------------- any input
 
 
 def survives(data: bytes) -> None:
@@ -51,26 +51,26 @@ soup = st.lists(st.sampled_from(WORDS.split(" ")), max_size=60).map(" ".join)
 
 @settings(max_examples=200, deadline=5000)
 @given(st.binary(max_size=300))
-def test_any_bytes(data: bytes) -> None:
+def test_read_pomdp_survives_any_bytes(data: bytes) -> None:
     survives(data)
 
 
 @settings(max_examples=200, deadline=5000)
 @given(st.sampled_from(["", HEAD, WHOLE]), soup, st.text(max_size=20))
-def test_any_soup_of_words(head: str, words: str, text: str) -> None:
+def test_read_pomdp_survives_random_words(head: str, words: str, text: str) -> None:
     survives((head + words + text).encode("utf-8", "surrogatepass"))
 
 
 @settings(max_examples=100, deadline=5000)
 @given(st.sampled_from(sorted(EXAMPLES.glob("*"))), st.integers(0, 10**6), st.sampled_from(WORDS.split(" ")))
-def test_any_change_of_a_word(path: Path, place: int, word: str) -> None:
+def test_read_pomdp_survives_any_change_of_a_word(path: Path, place: int, word: str) -> None:
     words = re.split(r"(\s+)", path.read_text())
     words[place % len(words)] = word
     survives("".join(words).encode())
 
 
 def without_first(full: Tree) -> Tree:
-    """The histories from the first action on, whatever was seen before it."""
+    """Return the histories from the first action on, summed over the first observation."""
     summed: dict[tuple[Any, ...], list[Fraction]] = defaultdict(lambda: [F(0), F(0)])
     for history, pair in full.items():
         for i in range(2):
@@ -79,14 +79,14 @@ def without_first(full: Tree) -> Tree:
 
 
 def as_text(step: Callable[[Any, Any], Iterable[Outcome]]) -> Callable[[Any, Any], list[Step]]:
-    def told(state: Any, action: Any) -> list[Step]:
+    def steps(state: Any, action: Any) -> list[Step]:
         return [(p, after, str(o[0]) if o else None, r) for p, after, o, r in step(state, action)]
 
-    return told
+    return steps
 
 
 @pytest.mark.parametrize(("name", "domain", "depth"), [("mini-hall", MiniHall(), 4), ("cheese", Cheese(), 4)])
-def test_shipped_files_are_the_domains(name: str, domain: Domain, depth: int) -> None:
+def test_shipped_pomdp_files_equal_the_domains(name: str, domain: Domain, depth: int) -> None:
     file = PomdpDomain.read(EXAMPLES / f"{name}.POMDP")
     assert sorted(map(str, file.all_actions)) == sorted(map(str, domain.all_actions))
     ours = tree(as_text(lambda s, a: file.start())(0, 0), as_text(file.step), file.all_actions, depth)
@@ -96,7 +96,7 @@ def test_shipped_files_are_the_domains(name: str, domain: Domain, depth: int) ->
     assert sum(p for history, (p, _) in ours.items() if len(history) == 2 * depth + 1) == len(file.all_actions) ** depth
 
 
-def test_the_shipped_tiger() -> None:
+def test_shipped_tiger_file_has_known_probabilities() -> None:
     domain = PomdpDomain.read(EXAMPLES / "tiger.POMDP")
     assert set(domain.step(0, "listen")) == {
         Outcome(F(17, 20), 0, ("hear-left",), F(-1)),
@@ -108,7 +108,7 @@ def test_the_shipped_tiger() -> None:
     assert {outcome.reward for outcome in domain.step(0, "open-right")} == {10}
 
 
-def test_a_domain_of_a_file(tmp_path: Path) -> None:
+def test_pomdp_domain_makes_a_model_of_a_file(tmp_path: Path) -> None:
     domain = PomdpDomain.read(EXAMPLES / "mini-hall.POMDP")
     assert domain.DEFAULT_HORIZON == 10 and domain.features == ("observation",)
     assert domain.choices(("start",)) == domain.all_actions == ("forward", "turn", "turn-back")
@@ -122,12 +122,12 @@ def test_a_domain_of_a_file(tmp_path: Path) -> None:
     for kind in ("parquet", "csv"):
         write_log(episodes, tmp_path / f"log.{kind}")
         assert read_log(tmp_path / f"log.{kind}").digest() == episodes.digest()
-    with pytest.raises(SufficeError, match="a horizon of 0"):
+    with pytest.raises(SufficeError, match="horizon=0"):
         domain.model(0)
-    with pytest.raises(SufficeError, match=r"some.POMDP: the action 'pad' stands for padding in logs; rename it"):
+    with pytest.raises(SufficeError, match=r"some.POMDP: the name 'pad' is reserved for padding in logs\. Rename"):
         PomdpDomain(read(WHOLE.replace("stay", "pad"))).model()
 
 
-def test_numbered_actions_stay_numbers() -> None:
+def test_pomdp_domain_keeps_numbered_actions_as_numbers() -> None:
     domain = PomdpDomain(read(WHOLE.replace("stay go", "2")))
     assert domain.model().alphabet.actions == (0, 1)

@@ -1,4 +1,4 @@
-"""Cassandra's `.POMDP` format: every form of it, and every complaint."""
+"""Reader of Cassandra's `.POMDP` format: every form of its grammar, and every error message."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from suffice.errors import SufficeError
 from support.pomdp_files import FOLDER, HALF, HEAD, THIRD, WHOLE, F, O, T, read
 
 
-def complaint(text: str | bytes) -> str:
-    """What is wrong with a file, without its path."""
+def message_of(text: str | bytes) -> str:
+    """Return the error message for a file, without its path."""
     with pytest.raises(SufficeError) as caught:
         read(text)
-    told = str(caught.value)
-    assert "\n" not in told and told.startswith(f"{FOLDER}/some.POMDP:")
-    return told.removeprefix(f"{FOLDER}/some.POMDP:")
+    message = str(caught.value)
+    assert "\n" not in message and message.startswith(f"{FOLDER}/some.POMDP:")
+    return message.removeprefix(f"{FOLDER}/some.POMDP:")
 
 
 def vector(row: Any, n: int) -> list[Fraction]:
@@ -48,16 +48,16 @@ def seen_of(text: str, action: int = 1) -> list[list[Fraction]]:
 
 
 def rewards_of(text: str) -> dict[tuple[int, ...], Fraction]:
-    """All rewards that are not 0."""
+    """Return all non-zero rewards."""
     found = read(WHOLE + text).rewards
     parts = itertools.product(range(2), range(3), range(3), range(2))
     return {where: found.of(*where) for where in parts if found.of(*where)}
 
 
-# ---------------------------------------------------------------- the preamble
+# ---------------------------------------------------------------- preamble
 
 
-def test_names_and_counts() -> None:
+def test_read_pomdp_accepts_names_and_counts() -> None:
     pomdp = read(WHOLE)
     assert pomdp.discount == F(19, 20)
     assert pomdp.states == ("left", "middle", "right")
@@ -68,7 +68,7 @@ def test_names_and_counts() -> None:
 
 
 @pytest.mark.parametrize("order", [(4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
-def test_the_preamble_in_any_order_and_start_before_it(order: tuple[int, ...]) -> None:
+def test_read_pomdp_accepts_the_preamble_in_any_order(order: tuple[int, ...]) -> None:
     lines = HEAD.splitlines()
     pomdp = read("\n".join(["start: right", *(lines[i] for i in order), T, O]))
     assert pomdp.states == ("left", "middle", "right") and pomdp.start == {2: 1}
@@ -86,7 +86,7 @@ def test_the_preamble_in_any_order_and_start_before_it(order: tuple[int, ...]) -
         lambda text: "\ufeff" + text,
     ],
 )
-def test_blanks_line_ends_and_comments_only_separate(layout: Callable[[str], str]) -> None:
+def test_read_pomdp_ignores_layout_and_comments(layout: Callable[[str], str]) -> None:
     text = (
         WHOLE + "T: go : left : middle 1.0\nT: go : left : left 0\nR: go : * : * : light -2.5\nO: go : left 0.25 0.75"
     )
@@ -96,7 +96,7 @@ def test_blanks_line_ends_and_comments_only_separate(layout: Callable[[str], str
     assert other.rewards.of(1, 0, 1, 1) == F(-5, 2) and other.rewards.of(1, 0, 1, 0) == 0
 
 
-def test_names_may_have_dots_dashes_and_other_alphabets() -> None:
+def test_read_pomdp_accepts_dots_dashes_and_other_alphabets_in_names() -> None:
     pomdp = read(WHOLE.replace("left", "s0.1-a_B").replace("stay", "größer") + "R: größer : s0.1-a_B : * : * 1")
     assert pomdp.states[0] == "s0.1-a_B" and pomdp.rewards.of(0, 0, 0, 0) == 1
 
@@ -118,17 +118,17 @@ def test_names_may_have_dots_dashes_and_other_alphabets() -> None:
         ("start: 0.333333 0.333333 0.333333\n", [THIRD] * 3),
     ],
 )
-def test_start(text: str, expected: list[Fraction]) -> None:
+def test_read_pomdp_reads_every_form_of_start(text: str, expected: list[Fraction]) -> None:
     assert start_of(text) == expected
 
 
 @pytest.mark.parametrize("start", ["start: 0", "start: 1", "start: 1.0", "start: only", "start: uniform", ""])
-def test_start_of_one_state(start: str) -> None:
+def test_read_pomdp_reads_the_start_of_a_single_state(start: str) -> None:
     head = "discount: 1 values: cost states: only actions: 1 observations: 1\n"
     assert read(head + start + "\nT: 0 identity O: 0 1").start == {0: 1}
 
 
-# ---------------------------------------------------------------- the tables
+# ---------------------------------------------------------------- tables
 
 SPLIT = [HALF, F(1, 4), F(1, 4)]
 ROWS = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
@@ -154,12 +154,12 @@ ROWS = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
         ("T: go uniform T: go : left : left 1 T: go : left : 1 0 T: go : left : 2 0\n", [ROWS[0], *[[THIRD] * 3] * 2]),
     ],
 )
-def test_transitions(text: str, expected: list[list[Fraction]]) -> None:
+def test_read_pomdp_reads_every_form_of_transitions(text: str, expected: list[list[Fraction]]) -> None:
     assert transitions_of(text) == expected
     assert ("T: *" in text) or transitions_of(text, action=0) == ROWS
 
 
-def test_reset_leads_to_the_start() -> None:
+def test_read_pomdp_reads_reset_as_the_start_distribution() -> None:
     pomdp = read(HEAD + "start include: left right\n" + T + "T: * : middle reset\n" + O)
     assert [vector(pomdp.transitions[cell], 3) for cell in (1, 4)] == [[HALF, 0, HALF]] * 2
     assert pomdp.transitions[1] is pomdp.transitions[4]
@@ -176,17 +176,17 @@ def test_reset_leads_to_the_start() -> None:
         ("O: go : * : light 1 O: go : * : dark 0\n", [[0, 1]] * 3),
     ],
 )
-def test_observations(text: str, expected: list[list[Fraction]]) -> None:
+def test_read_pomdp_reads_every_form_of_observations(text: str, expected: list[list[Fraction]]) -> None:
     assert seen_of(text) == expected
 
 
-def test_identity_of_observations_where_there_are_as_many() -> None:
+def test_read_pomdp_reads_identity_of_observations() -> None:
     pomdp = read(HEAD.replace("dark light", "dark light loud") + T + "O: * identity")
     assert [vector(row, 3) for row in pomdp.seen[:3]] == ROWS
 
 
 def every(**fixed: int) -> list[tuple[int, ...]]:
-    """All (a, s, s', o) that agree with some."""
+    """List all (a, s, s', o) that agree with the fixed parts."""
     sizes = {"a": 2, "s": 3, "t": 3, "o": 2}
     return list(itertools.product(*([fixed[k]] if k in fixed else range(n) for k, n in sizes.items())))
 
@@ -210,21 +210,21 @@ def every(**fixed: int) -> list[tuple[int, ...]]:
          {**dict.fromkeys([*every(s=0, t=0), *every(s=0, t=1)], 1), (1, 0, 2, 0): 9}),
     ],
 )  # fmt: skip
-def test_rewards(text: str, expected: dict[tuple[int, ...], Fraction]) -> None:
+def test_read_pomdp_reads_every_form_of_rewards(text: str, expected: dict[tuple[int, ...], Fraction]) -> None:
     assert rewards_of(text) == expected
 
 
-def test_costs_are_negative_rewards() -> None:
+def test_read_pomdp_negates_costs() -> None:
     pomdp = read(WHOLE.replace("values: reward", "values: cost") + "R: * : * : * : dark 2 R: * : * : * : light -3")
     assert pomdp.rewards.of(0, 0, 0, 0) == -2 and pomdp.rewards.of(0, 0, 0, 1) == 3
 
 
-def test_rows_that_rounding_explains_are_normalised_exactly() -> None:
+def test_read_pomdp_normalises_rounded_rows() -> None:
     assert transitions_of("T: go : left 0.333333 0.333333 0.333333") == [[THIRD] * 3, ROWS[1], ROWS[2]]
     assert transitions_of("T: go : left 0.6 0.400009 0")[0] == [F(600000, 1000009), F(400009, 1000009), 0]
 
 
-def test_entries_in_any_order() -> None:
+def test_read_pomdp_accepts_entries_in_any_order() -> None:
     assert read(HEAD + "R: * : * : * : * 1\n" + O + T).rewards.of(0, 0, 0, 0) == 1
 
 
@@ -234,7 +234,7 @@ values_of = st.integers(0, 3)
 
 
 @given(st.lists(st.tuples(st.booleans(), cells_of, columns_of, values_of), max_size=30))
-def test_rows_that_are_shared_behave_like_rows_that_are_not(
+def test_sparse_rows_equal_dense_rows(
     writes: list[tuple[bool, list[int], list[int], int]],
 ) -> None:
     rows, plain = SparseRows(6), [[0] * 4 for _ in range(6)]
@@ -255,7 +255,7 @@ part_of = st.sampled_from(["*", "0", "1"])
 
 
 @given(st.lists(st.tuples(st.lists(part_of, min_size=2, max_size=4), st.integers(-9, 9)), max_size=12))
-def test_the_last_rule_that_fits_gives_the_reward(rules: list[tuple[list[str], int]]) -> None:
+def test_rewards_of_uses_the_last_matching_rule(rules: list[tuple[list[str], int]]) -> None:
     lines, plain = [], dict.fromkeys(itertools.product(range(2), repeat=4), 0)
     for parts, value in rules:
         table = [value + i for i in range(2 ** (4 - len(parts)))]
@@ -268,171 +268,172 @@ def test_the_last_rule_that_fits_gives_the_reward(rules: list[tuple[list[str], i
     assert {where: found.of(*where) for where in plain} == plain
 
 
-# ---------------------------------------------------------------- complaints
+# ---------------------------------------------------------------- error messages
 
-COMPLAINTS = {
-    "": "1: the file is empty; it needs discount, values, states, actions and observations",
-    " \n# only a comment\n": "1: the file is empty; it needs discount, values, states, actions and observations",
-    "hello": "1: expected a section, found 'hello'; begin with 'discount:'",
+MESSAGES = {
+    "": "1: the file is empty. Add discount, values, states, actions and observations.",
+    " \n# only a comment\n": "1: the file is empty. Add discount, values, states, actions and observations.",
+    "hello": "1: expected a section, found 'hello'. Begin with 'discount:'.",
     "\ndiscont: 1": "2: expected a section, found 'discont'; did you mean 'discount'?",
-    "x" * 99: f"1: expected a section, found '{'x' * 40}…'; begin with 'discount:'",
-    "discount 0.9": "1: expected a colon after 'discount'; write 'discount:', or rename it if this is a name: "
-    "'discount' is a word of the format",
+    "x" * 99: f"1: expected a section, found '{'x' * 40}…'. Begin with 'discount:'.",
+    "discount 0.9": "1: expected a colon after 'discount'. Write 'discount:', or rename it if this is a name: "
+    "'discount' is a keyword of the format.",
     "start include left":
-    "1: expected a colon after 'start include'; write 'start include:', or rename it if this is a name: "
-    "'start' is a word of the format",
-    HEAD.replace("left", "start"): "3: expected a colon after 'start'; write 'start:', or rename it if this is a name: "
-    "'start' is a word of the format",
-    HEAD.replace("discount: 0.95\n", "") + T: "4: there is no 'discount' up to here; add a line 'discount: …'",
-    HEAD.replace("values: reward\n", ""): "4: there is no 'values' up to here; add a line 'values: …'",
-    HEAD.replace("states: left middle right\n", ""): "4: there is no 'states' up to here; add a line 'states: …'",
-    HEAD.replace("actions: stay go\n", ""): "4: there is no 'actions' up to here; add a line 'actions: …'",
+    "1: expected a colon after 'start include'. Write 'start include:', or rename it if this is a name: "
+    "'start' is a keyword of the format.",
+    HEAD.replace("left", "start"): "3: expected a colon after 'start'. Write 'start:', or rename it if this is a name: "
+    "'start' is a keyword of the format.",
+    HEAD.replace("discount: 0.95\n", "") + T: "4: there is no 'discount' up to here. Add a line 'discount: …'.",
+    HEAD.replace("values: reward\n", ""): "4: there is no 'values' up to here. Add a line 'values: …'.",
+    HEAD.replace("states: left middle right\n", ""): "4: there is no 'states' up to here. Add a line 'states: …'.",
+    HEAD.replace("actions: stay go\n", ""): "4: there is no 'actions' up to here. Add a line 'actions: …'.",
     HEAD.replace("observations: dark light\n", "") + T + "O: * uniform":
-    "4: there is no 'observations' up to here; add a line 'observations: …'",
+    "4: there is no 'observations' up to here. Add a line 'observations: …'.",
     HEAD.replace("observations", "observation"):
     "5: unexpected ':' among the names of actions; did you mean 'observations'?",
-    HEAD.replace("0.95", "1.5"): "1: a discount of 1.5 is not between 0 and 1; change it",
-    HEAD.replace("0.95", "- 1"): "1: a discount of -1 is not between 0 and 1; change it",
+    HEAD.replace("0.95", "1.5"): "1: the discount 1.5 is not between 0 and 1. Change it.",
+    HEAD.replace("0.95", "- 1"): "1: the discount -1 is not between 0 and 1. Change it.",
     HEAD.replace("0.95", "high"):
-    "1: expected a number, found 'high'; separate the parts before the numbers by colons",
-    HEAD.replace("0.95", "0.9 0.8"): "1: unexpected '0.8' after 'discount'; remove it",
-    HEAD.replace("0.95", ""): "1: discount ends where a number is expected; add it",
-    HEAD.replace("0.95", "1/2"): "1: expected a number, found '1/2'; write it as a decimal",
-    HEAD.replace("reward", "rewards"): "2: values are reward or cost, not 'rewards'; did you mean 'reward'?",
-    HEAD.replace("reward", ""): "2: values are reward or cost, not ''; write 'reward' or 'cost'",
-    HEAD.replace("reward", "cost 3"): "2: unexpected '3' after 'values'; remove it",
-    HEAD + "values: cost": "6: 'values' was given in line 2 already; remove one",
-    HEAD + "start: left\nstart: right": "7: 'start' was given in line 6 already; remove one",
-    HEAD + T + "start: left": "7: 'start' must stand before the first T, O and R; move it up",
-    HEAD.replace("left middle right", ""): "3: there are no states; name them or say how many there are",
+    "1: expected a number, found 'high'. Separate the parts before the numbers with colons.",
+    HEAD.replace("0.95", "0.9 0.8"): "1: unexpected '0.8' after 'discount'. Remove it.",
+    HEAD.replace("0.95", ""): "1: discount ends where a number is expected. Add it.",
+    HEAD.replace("0.95", "1/2"): "1: expected a number, found '1/2'. Write it as a decimal.",
+    HEAD.replace("reward", "rewards"): "2: values are 'reward' or 'cost', not 'rewards'; did you mean 'reward'?",
+    HEAD.replace("reward", ""): "2: values are 'reward' or 'cost', not ''. Write 'reward' or 'cost'.",
+    HEAD.replace("reward", "cost 3"): "2: unexpected '3' after 'values'. Remove it.",
+    HEAD + "values: cost": "6: 'values' is already given in line 2. Remove one of the two.",
+    HEAD + "start: left\nstart: right": "7: 'start' is already given in line 6. Remove one of the two.",
+    HEAD + T + "start: left": "7: 'start' comes after the first T, O or R. Move it to the beginning.",
+    HEAD.replace("left middle right", ""): "3: there are no states. Give their names or their number.",
     HEAD.replace("left middle right", "0"):
-    "3: the number of states must be between 1 and 100,000; use a smaller model",
+    "3: the number of states is not between 1 and 100,000. Use a smaller model.",
     HEAD.replace("left middle right", "9" * 99):
-    "3: the number of states must be between 1 and 100,000; use a smaller model",
+    "3: the number of states is not between 1 and 100,000. Use a smaller model.",
     HEAD.replace("dark light", "100001"):
-    "5: the number of observations must be between 1 and 100,000; use a smaller model",
+    "5: the number of observations is not between 1 and 100,000. Use a smaller model.",
     HEAD.replace("left middle right", "90000").replace("stay go", "90000"):
-    "3: 90,000 states with 90,000 actions are too many; use fewer",
-    HEAD.replace("stay go", "go go"): "4: there are two actions 'go'; rename one",
-    HEAD.replace("stay go", "reset go"): "4: 'reset' is a word of the format and cannot name an action; rename it",
+    "3: 90,000 states with 90,000 actions are too many. Use fewer.",
+    HEAD.replace("stay go", "go go"): "4: there are two actions 'go'. Rename one.",
+    HEAD.replace("stay go", "reset go"): "4: 'reset' is a keyword of the format and cannot name an action. Rename it.",
     HEAD.replace("stay go", "go,stay"):
-    "4: 'go,stay' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
+    "4: 'go,stay' cannot name an action. Use a letter, then letters, digits, '-', '_' or '.'.",
     HEAD.replace("stay go", "go 2"):
-    "4: '2' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
+    "4: '2' cannot name an action. Use a letter, then letters, digits, '-', '_' or '.'.",
     HEAD.replace("stay go", "-3"):
-    "4: '-3' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
+    "4: '-3' cannot name an action. Use a letter, then letters, digits, '-', '_' or '.'.",
     HEAD.replace("stay go", "go" * 300):
-    f"4: '{'go' * 20}…' cannot name an action; a name is a letter and then letters, digits, '-', '_' or '.'",
-    HEAD + "start: 0.5 0.5": "6: start needs 3 numbers here, found 2; add the others",
-    HEAD + "start: 0.5": "6: start needs 3 numbers here, found 1; add the others",
-    HEAD + "start:": "6: start needs 3 numbers here, found 0; add the others",
-    HEAD + "start:\n0.5 0.5 0\n0": "8: start needs 3 numbers here, found more; remove some",
-    HEAD + "start: 0.5 0.3\n0.1": "7: the probabilities of start add up to 0.9, not 1; correct them",
-    HEAD + "start: 3": "6: there is no state '3'; they are numbered from 0 to 2",
+    f"4: '{'go' * 20}…' cannot name an action. Use a letter, then letters, digits, '-', '_' or '.'.",
+    HEAD + "start: 0.5 0.5": "6: start needs 3 numbers here but has 2. Add the others.",
+    HEAD + "start: 0.5": "6: start needs 3 numbers here but has 1. Add the others.",
+    HEAD + "start:": "6: start needs 3 numbers here but has 0. Add the others.",
+    HEAD + "start:\n0.5 0.5 0\n0": "8: start needs 3 numbers here but has more. Remove some.",
+    HEAD + "start: 0.5 0.3\n0.1": "7: the probabilities of start add up to 0.9, not 1. Correct them.",
+    HEAD + "start: 3": "6: there is no state '3'. They are numbered from 0 to 2.",
     HEAD + "start: lefd": "6: unknown state 'lefd'; did you mean 'left'?",
-    HEAD + "start: left\nright": "7: there is more than one state to start in; write 'start include: …'",
-    HEAD + "start: reset": "6: 'reset' cannot stand here; write 'T: action : state reset'",
-    HEAD + "start include:": "6: start leaves no state to start in; name others",
-    HEAD + "start exclude: *": "6: start leaves no state to start in; name others",
-    HEAD + "start include: left\nup": "7: unknown state 'up'; the first is 'left'",
-    HEAD + "start: -0.5 1 0.5": "6: '-0.5' is no probability; use 0 to 1",
-    HEAD: "5: up to here there is no T for action 'stay' in state 'left'; add it",
-    HEAD + "T: stay identity\n" + O: "7: up to here there is no T for action 'go' in state 'left'; add it",
+    HEAD + "start: left\nright": "7: there is more than one state to start in. Write 'start include: …'.",
+    HEAD + "start: reset": "6: 'reset' is not allowed here. Write 'T: action : state reset'.",
+    HEAD + "start include:": "6: start leaves no state to start in. Name other states.",
+    HEAD + "start exclude: *": "6: start leaves no state to start in. Name other states.",
+    HEAD + "start include: left\nup": "7: unknown state 'up'. The first is 'left'.",
+    HEAD + "start: -0.5 1 0.5": "6: '-0.5' is not a probability. Use 0 to 1.",
+    HEAD: "5: there is no T for action 'stay' in state 'left' up to here. Add it.",
+    HEAD + "T: stay identity\n" + O: "7: there is no T for action 'go' in state 'left' up to here. Add it.",
     HEAD + T + "O: stay uniform O: go : left 1 0":
-    "7: up to here there is no O for action 'go' that leads to state 'middle'; add it",
+    "7: there is no O for action 'go' that leads to state 'middle' up to here. Add it.",
     WHOLE + "\nT: go : left 0.5 0.4 0":
-    "9: the probabilities of T for action 'go' in state 'left' add up to 0.9, not 1; correct them",
-    WHOLE + "T: go : left : middle 1": "8: the probabilities of T for action 'go' in state 'left' add up to 2, not 1; "
-    "correct them",
-    WHOLE + "T: go : left : left 0": "8: the probabilities of T for action 'go' in state 'left' add up to 0, not 1; "
-    "correct them",
+    "9: the probabilities of T for action 'go' in state 'left' add up to 0.9, not 1. Correct them.",
+    WHOLE + "T: go : left : middle 1": "8: the probabilities of T for action 'go' in state 'left' add up to 2, not 1. "
+    "Correct them.",
+    WHOLE + "T: go : left : left 0": "8: the probabilities of T for action 'go' in state 'left' add up to 0, not 1. "
+    "Correct them.",
     WHOLE + "T: go\n1 0 0\n0 1 0\n0 0 0.99998\n# end":
-    "11: the probabilities of T for action 'go' in state 'right' add up to 0.99998, not 1; correct them",
+    "11: the probabilities of T for action 'go' in state 'right' add up to 0.99998, not 1. Correct them.",
     WHOLE + "O: go : 1 0.5 0.6":
-    "8: the probabilities of O for action 'go' that leads to state 'middle' add up to 1.1, not 1; correct them",
-    WHOLE + "T: go : left 0 0 1.5": "8: '1.5' is no probability; use 0 to 1",
-    WHOLE + "T: go : left\n0 - 0.5 1.5": "9: '0.5' is no probability; use 0 to 1",
-    WHOLE + "T: go : left : left 2": "8: '2' is no probability; use 0 to 1",
-    WHOLE + "T: go : left 0 1": "8: T needs 3 numbers here, found 2; add the others",
-    WHOLE + "T: go : left 0 1 0 0": "8: T needs 3 numbers here, found more; remove some",
-    WHOLE + "T: go\n0 1 0\n0 1 0\n0 1": "11: T needs 9 numbers here, found 8; add the others",
-    WHOLE + "O: go 0 1": "8: O needs 6 numbers here, found 2; add the others",
-    WHOLE + "T: go : left : left": "8: T needs 1 number here, found 0; add the others",
-    WHOLE + "R: go : left 1 2 3": "8: R needs 6 numbers here, found 3; add the others",
-    WHOLE + "R: go : left : left 1": "8: R needs 2 numbers here, found 1; add the others",
-    WHOLE + "R: go : left : left : dark 1 2": "8: R needs 1 number here, found more; remove some",
-    WHOLE + "R: go 1 2": "8: R needs an action and a state; write 'R: action : state …'",
+    "8: the probabilities of O for action 'go' that leads to state 'middle' add up to 1.1, not 1. Correct them.",
+    WHOLE + "T: go : left 0 0 1.5": "8: '1.5' is not a probability. Use 0 to 1.",
+    WHOLE + "T: go : left\n0 - 0.5 1.5": "9: '0.5' is not a probability. Use 0 to 1.",
+    WHOLE + "T: go : left : left 2": "8: '2' is not a probability. Use 0 to 1.",
+    WHOLE + "T: go : left 0 1": "8: T needs 3 numbers here but has 2. Add the others.",
+    WHOLE + "T: go : left 0 1 0 0": "8: T needs 3 numbers here but has more. Remove some.",
+    WHOLE + "T: go\n0 1 0\n0 1 0\n0 1": "11: T needs 9 numbers here but has 8. Add the others.",
+    WHOLE + "O: go 0 1": "8: O needs 6 numbers here but has 2. Add the others.",
+    WHOLE + "T: go : left : left": "8: T needs 1 number here but has 0. Add the others.",
+    WHOLE + "R: go : left 1 2 3": "8: R needs 6 numbers here but has 3. Add the others.",
+    WHOLE + "R: go : left : left 1": "8: R needs 2 numbers here but has 1. Add the others.",
+    WHOLE + "R: go : left : left : dark 1 2": "8: R needs 1 number here but has more. Remove some.",
+    WHOLE + "R: go 1 2": "8: R needs an action and a state. Write 'R: action : state …'.",
     WHOLE + "R: go : left uniform":
-    "8: expected a number, found 'uniform'; separate the parts before the numbers by colons",
-    WHOLE + "R: go : left : left : dark : 5": "8: R has at most 4 parts; remove this colon",
-    WHOLE + "T: go : left : left : left 1": "8: T has at most 3 parts; remove this colon",
-    WHOLE + "T: go left left 1": "8: expected a number, found 'left'; separate the parts before the numbers by colons",
-    WHOLE + "T: go : left 0 1 : 0": "8: expected a number, found ':'; write it as a decimal",
-    WHOLE + "T: go : left identity": "8: 'identity' cannot stand here; write 'T: action identity'",
-    WHOLE + "T: go reset": "8: 'reset' cannot stand here; write 'T: action : state reset'",
-    WHOLE + "O: go : left reset": "8: 'reset' cannot stand here; write 'T: action : state reset'",
-    WHOLE + "O: go identity": "8: 'identity' cannot stand here; write 'T: action identity'",
-    WHOLE + "T: go cost": "8: 'cost' cannot stand here; write numbers",
-    WHOLE + "T:": "8: T ends where an action is expected; add it",
-    WHOLE + "T: go :": "8: T ends where a state is expected; add it",
+    "8: expected a number, found 'uniform'. Separate the parts before the numbers with colons.",
+    WHOLE + "R: go : left : left : dark : 5": "8: R has at most 4 parts. Remove this colon.",
+    WHOLE + "T: go : left : left : left 1": "8: T has at most 3 parts. Remove this colon.",
+    WHOLE + "T: go left left 1":
+    "8: expected a number, found 'left'. Separate the parts before the numbers with colons.",
+    WHOLE + "T: go : left 0 1 : 0": "8: expected a number, found ':'. Write it as a decimal.",
+    WHOLE + "T: go : left identity": "8: 'identity' is not allowed here. Write 'T: action identity'.",
+    WHOLE + "T: go reset": "8: 'reset' is not allowed here. Write 'T: action : state reset'.",
+    WHOLE + "O: go : left reset": "8: 'reset' is not allowed here. Write 'T: action : state reset'.",
+    WHOLE + "O: go identity": "8: 'identity' is not allowed here. Write 'T: action identity'.",
+    WHOLE + "T: go cost": "8: 'cost' is not allowed here. Write numbers.",
+    WHOLE + "T:": "8: T ends where an action is expected. Add it.",
+    WHOLE + "T: go :": "8: T ends where a state is expected. Add it.",
     WHOLE + "T: go : leff uniform": "8: unknown state 'leff'; did you mean 'left'?",
-    WHOLE + "T: jump uniform": "8: unknown action 'jump'; the first is 'stay'",
+    WHOLE + "T: jump uniform": "8: unknown action 'jump'. The first is 'stay'.",
     WHOLE + "O: go : left : lihgt 1": "8: unknown observation 'lihgt'; did you mean 'light'?",
-    WHOLE + "T: 2 uniform": "8: there is no action '2'; they are numbered from 0 to 1",
-    WHOLE + "T: -1 uniform": "8: unknown action '-1'; the first is 'stay'",
-    WHOLE + "T: 1.0 uniform": "8: unknown action '1.0'; the first is 'stay'",
-    WHOLE + "R: go : * : * : * 1e99999": "8: the number '1e99999' is too large or too long; use at most 300 digits",
-    WHOLE + "R: go : * : * : * 1e301": "8: the number '1e301' is too large or too long; use at most 300 digits",
+    WHOLE + "T: 2 uniform": "8: there is no action '2'. They are numbered from 0 to 1.",
+    WHOLE + "T: -1 uniform": "8: unknown action '-1'. The first is 'stay'.",
+    WHOLE + "T: 1.0 uniform": "8: unknown action '1.0'. The first is 'stay'.",
+    WHOLE + "R: go : * : * : * 1e99999": "8: the number '1e99999' is too large or too long. Use at most 300 digits.",
+    WHOLE + "R: go : * : * : * 1e301": "8: the number '1e301' is too large or too long. Use at most 300 digits.",
     WHOLE + "R: go : * : * : * 1" + "0" * 5000:
-    f"8: the number '1{'0' * 39}…' is too large or too long; use at most 300 digits",
+    f"8: the number '1{'0' * 39}…' is too large or too long. Use at most 300 digits.",
     WHOLE + "R: go : * : * : * nan":
-    "8: expected a number, found 'nan'; separate the parts before the numbers by colons",
-    WHOLE + "R: go : * : * : * 1.2.3": "8: expected a number, found '1.2.3'; write it as a decimal",
-    WHOLE + "R: go : * : * : * --1": "8: expected a number, found '--1'; write it as a decimal",
-    WHOLE + "R: go : * : * : * - -1": "8: expected a number, found '-'; write it as a decimal",
-    WHOLE + "R: go : * : * : * ٣": "8: expected a number, found '٣'; write it as a decimal",
+    "8: expected a number, found 'nan'. Separate the parts before the numbers with colons.",
+    WHOLE + "R: go : * : * : * 1.2.3": "8: expected a number, found '1.2.3'. Write it as a decimal.",
+    WHOLE + "R: go : * : * : * --1": "8: expected a number, found '--1'. Write it as a decimal.",
+    WHOLE + "R: go : * : * : * - -1": "8: expected a number, found '-'. Write it as a decimal.",
+    WHOLE + "R: go : * : * : * ٣": "8: expected a number, found '٣'. Write it as a decimal.",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), COMPLAINTS.items())
-def test_complaints(text: str, expected: str) -> None:
-    assert complaint(text) == expected
+@pytest.mark.parametrize(("text", "expected"), MESSAGES.items())
+def test_read_pomdp_reports_line_problem_and_fix(text: str, expected: str) -> None:
+    assert message_of(text) == expected
 
 
 @pytest.mark.parametrize(
     "data", [HEAD.encode() + b"\n\xff\xfe", HEAD.encode() + b"\n\0", HEAD.encode("utf-16"), b"\x89PNG\r\n\x1a\n\0"]
 )
-def test_what_is_no_text_is_refused(data: bytes) -> None:
-    line, reason = complaint(data).split(": ", 1)
-    assert reason == "this is no text; save the file as plain text in UTF-8"
+def test_read_pomdp_refuses_binary_data(data: bytes) -> None:
+    line, reason = message_of(data).split(": ", 1)
+    assert reason == "the file is not text. Save it as plain text in UTF-8."
     assert line == ("7" if data.startswith(b"discount") and b"\n\n" in data else "1")
 
 
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+def test_read_pomdp_refuses_unreadable_files(tmp_path: Path) -> None:
     for path in (tmp_path / "none.POMDP", tmp_path, tmp_path / "none" / "none", Path("a\0b")):
-        with pytest.raises(SufficeError, match=r"the file cannot be read \(.*\); check its name"):
+        with pytest.raises(SufficeError, match=r"the file cannot be read \(.*\)\. Check its name"):
             read_pomdp(path)
 
 
-def test_large_files_are_refused(tmp_path: Path) -> None:
+def test_read_pomdp_refuses_large_files(tmp_path: Path) -> None:
     path = tmp_path / "large.POMDP"
     with path.open("wb") as file:
         file.truncate(1 << 33)
-    with pytest.raises(SufficeError, match=r"large.POMDP:1: the file is larger than 64 MiB; use a smaller model"):
+    with pytest.raises(SufficeError, match=r"large.POMDP:1: the file is larger than 64 MiB\. Use a smaller model"):
         read_pomdp(path)
 
 
 @pytest.mark.parametrize(
     "lines", [["T: 0 : * : 0 1"] * 400, ["T: * uniform", *(f"T: * : {s} : 0 0.5" for s in range(400))]]
 )
-def test_tables_that_never_end_are_refused(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_pomdp_refuses_tables_that_are_too_large(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suffice.domains.pomdp.tables.MAX_WORK", 1 << 21)
     head = "discount: 1 values: cost states: 100000 actions: 2 observations: 1\n"
-    told = complaint(head + "\n".join(lines))
-    assert re.fullmatch(r"\d+: up to here the tables need more than 16,777,216 entries; .*", told)
+    message = message_of(head + "\n".join(lines))
+    assert re.fullmatch(r"\d+: the tables need more than 16,777,216 entries up to here\. .*", message)
 
 
-def test_a_file_of_a_thousand_states() -> None:
+def test_read_pomdp_reads_a_file_of_a_thousand_states() -> None:
     n, k = 1000, 10
     rows = [
         f"T: {a} : {s} : {(s * 7 + a) % n} 0.5\nT: {a} : {s} : {(s + a + 1) % n} 0.5"
@@ -447,7 +448,7 @@ def test_a_file_of_a_thousand_states() -> None:
     assert pomdp.rewards.of(3, 5, 38, 18) == 5
 
 
-def test_uniform_tables_are_kept_once_and_no_model_is_made_of_them() -> None:
+def test_read_pomdp_stores_uniform_tables_once_and_refuses_their_model() -> None:
     head = "discount: 1 values: reward states: 2000 actions: 9 observations: 2000\nT: * uniform O: * uniform"
     pomdp = read(head)
     assert len({id(row) for row in (*pomdp.transitions, *pomdp.seen)}) == 2

@@ -1,4 +1,4 @@
-"""`.POMDP` files written and read back; names and numbers in them."""
+"""Writer of `.POMDP` files: files are read back unchanged, with valid names and numbers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.models.model import Model
 from support.pomdp_files import THIRD, F, Step, Tree, read, same, tree
 
-# ---------------------------------------------------------------- there and back
+# ---------------------------------------------------------------- writing and reading back
 
 
 def read_back(text: str, depth: int, actions: Sequence[Any]) -> Tree:
-    """The histories of a written file after its extra first step, observations as its comments explain them."""
+    """Return the histories of a written file after its extra first step, with observations from its comments."""
     legend: dict[str, Any] = {"end": None, "unseen": "unseen"}
     for name, features in re.findall(r"^# (\w[\w-]*): (.*)$", text, re.MULTILINE):
         legend[name] = tuple(json.loads(feature.split(" ", 1)[1]) for feature in features.split(", "))
@@ -50,7 +50,7 @@ def read_back(text: str, depth: int, actions: Sequence[Any]) -> Tree:
 
 
 def of_model(model: FiniteModel, depth: int) -> Tree:
-    """The histories of a finite model, in the words of its alphabet; after the end nothing more is seen."""
+    """Return the histories of a finite model, in the values of its alphabet; they stop at the end of an episode."""
     alphabet = model.alphabet
 
     def row(table: Any, i: int) -> list[Step]:
@@ -68,18 +68,18 @@ def of_model(model: FiniteModel, depth: int) -> Tree:
 
 
 @pytest.mark.parametrize("name", sorted(DOMAINS))
-def test_every_domain_survives_being_written_and_read(name: str) -> None:
+def test_write_pomdp_preserves_every_domain(name: str) -> None:
     model = DOMAINS[name]().model(4)
     depth = 2 if len(model.alphabet.observations) > 20 else 3
     text = write_pomdp(model, 4, f"the domain\n{name}")
-    horizon = "plan 5 steps, one that brings the first observation and then 4"
+    horizon = "plan 5 steps, one for the first observation and then 4"
     header = f"# the domain {name}\n# The horizon is finite, so nothing is discounted: {horizon}.\n"
     assert text.startswith(header)
     assert same(read_back(text, depth, model.alphabet.actions), of_model(model, depth), 1e-12)
 
 
 class Odd:
-    """Thirds, rewards left to chance, and names that no file can have."""
+    """A definition with thirds, random rewards, and names that the format does not allow."""
 
     all_actions = ("reset", "a b", "a_b", "Ä")
     features = ("what", "how")
@@ -103,7 +103,7 @@ class Odd:
         return self.all_actions
 
 
-def test_odd_names_random_rewards_and_thirds_survive() -> None:
+def test_write_pomdp_preserves_odd_names_random_rewards_and_thirds() -> None:
     model = FiniteModel.of(Odd())
     text = write_pomdp(model, 9)
     pomdp = read(text)
@@ -114,7 +114,7 @@ def test_odd_names_random_rewards_and_thirds_survive() -> None:
 
 
 def of_rdp(rdp: RDP, depth: int) -> Tree:
-    """The histories of a learned automaton, from its counts."""
+    """Return the histories of a learned automaton, from its counts."""
     lowest, actions = F(str(rdp.alphabet.rewards[0])), rdp.alphabet.actions
 
     def step(state: Any, action: Any) -> list[Step]:
@@ -135,7 +135,7 @@ def of_rdp(rdp: RDP, depth: int) -> Tree:
 @pytest.mark.parametrize(
     ("domain", "n", "unseen"), [(TMaze(length=1), 3000, False), (TMaze(length=2, actions="east"), 500, True)]
 )
-def test_a_learned_automaton_survives_being_written_and_read(domain: Domain, n: int, unseen: bool) -> None:
+def test_rdp_to_pomdp_preserves_a_learned_automaton(domain: Domain, n: int, unseen: bool) -> None:
     episodes = domain.simulate(n, 4, np.random.default_rng(5))
     model = Model.of(adact_h(episodes, Settings()), episodes)
     text = to_pomdp(model)
@@ -145,15 +145,15 @@ def test_a_learned_automaton_survives_being_written_and_read(domain: Domain, n: 
     assert rdp_to_pomdp(model.rdp).splitlines()[1:] == text.splitlines()[1:]
 
 
-def test_rare_and_unseen_actions_of_random_logs() -> None:
+def test_rdp_to_pomdp_preserves_rare_and_unseen_actions() -> None:
     for seed in range(5):
         episodes = random_episodes(np.random.default_rng(seed), 3, 3, 3, 3, 3, 40, n_features=2, early_end=0.3)
         rdp = adact_h(episodes, Settings()).rdp
         assert same(read_back(rdp_to_pomdp(rdp), 3, rdp.alphabet.actions), of_rdp(rdp, 3), 1e-12)
 
 
-def test_nothing_pays_less_than_what_was_never_seen() -> None:
-    """Whatever a solver does instead, it gets at least as much."""
+def test_rdp_to_pomdp_gives_unseen_actions_the_lowest_return() -> None:
+    """Any other action returns at least as much."""
     episodes = TMaze(length=2, actions="east").simulate(500, 4, np.random.default_rng(5))
     text = rdp_to_pomdp(adact_h(episodes, Settings()).rdp)
     paid = [float(value) for value in re.findall(r"^R: N : q1-0 : unseen : \* (.*)$", text, re.MULTILINE)]
@@ -164,14 +164,14 @@ def test_nothing_pays_less_than_what_was_never_seen() -> None:
 
 
 @given(st.lists(st.one_of(st.text(), st.integers(), st.tuples(st.text(), st.booleans())), max_size=20))
-def test_names_are_distinct_and_plain(values: list[Any]) -> None:
+def test_name_table_makes_distinct_plain_names(values: list[Any]) -> None:
     names = NameTable("s", ("end",))
     made = [names.of(value) for value in values]
     assert len(set(made)) == len(made) and "end" not in made and "T" not in made
     assert all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) for name in made)
 
 
-def test_many_alike_names() -> None:
+def test_name_table_numbers_equal_names() -> None:
     names = NameTable("s")
     assert [names.of(x) for x in ("T", "T", "x-1", "x 1", "x_1", (0, 1), -2, "", "y" * 99)] == [
         "T_2", "T_3", "x-1", "x_1", "x_1_2", "s0_1", "s-2", "s", "y" * 60,
@@ -179,7 +179,7 @@ def test_many_alike_names() -> None:
     assert len({names.of("again") for _ in range(20_000)}) == 20_000
 
 
-def test_decimals() -> None:
+def test_decimal_writes_numbers_without_exponents() -> None:
     given_ = [F(1), F(0), F(-5, 2), F(1, 8), F(10**20), F(1, 10**30), F(1, 3), F(-2, 3), F(1, 3 * 10**12), F(7000, 3)]
     assert [decimal(x) for x in given_] == [
         "1.0", "0.0", "-2.5", "0.125", "100000000000000000000.0", f"0.{'0' * 29}1", "0.33333333333333333",
@@ -188,7 +188,7 @@ def test_decimals() -> None:
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=9), st.integers(0, 20))
-def test_distributions_add_up_to_exactly_1(weights: list[int], rare: int) -> None:
+def test_distribution_adds_up_to_exactly_one(weights: list[int], rare: int) -> None:
     weights[0] *= 10**rare
     exact = [F(w, sum(weights)) for w in weights]
     written = [F(text) for text in distribution(exact)]

@@ -1,9 +1,10 @@
-"""Options of domains as text: converted by type, or refused with what is known."""
+"""Options of domains: conversion by type, and refusal of unknown options and values."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from suffice.domains.registry import DOMAINS, make
@@ -11,12 +12,10 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SufficeError
-
-# Options as text
+from suffice.errors import SettingsError, SufficeError
 
 
-def test_make_converts_text_by_field_type() -> None:
+def test_make_converts_text_to_the_type_of_the_option() -> None:
     assert make("t-maze", {}) == TMaze()
     options = {"length": "7", "cue_visible": "true", "noise": "false", "actions": "east"}
     assert make("t-maze", options) == TMaze(length=7, cue_visible=True, noise=False, actions="east")
@@ -28,47 +27,73 @@ def test_make_converts_text_by_field_type() -> None:
     assert all(make(name, {}) == domain() for name, domain in DOMAINS.items())
 
 
-T_MAZE_OPTIONS = "known: length, cue_visible, noise, actions"
-ALL_DOMAINS = "known: " + ", ".join(DOMAINS)
+def test_make_accepts_options_as_keywords() -> None:
+    assert make("t-maze", length=8) == make("t-maze", {"length": "8"}) == TMaze(length=8)
+    assert make("t-maze", length=np.int64(8), noise=True, actions="east") == TMaze(8, noise=True, actions="east")
+    for enemy in (0.9, "0.9", "9/10", Fraction(9, 10)):
+        assert make("corridor", enemy=enemy).enemy == Fraction(9, 10)
+    assert make("t-maze", {"length": 3, "noise": True}, length=8) == TMaze(8, noise=True)  # keywords take precedence
+    assert make("t-maze", length=None, noise=np.bool_(True)) == TMaze(noise=True)
+
+
+T_MAZE_OPTIONS = "Its options are length, cue_visible, noise, actions."
+ALL_DOMAINS = ", ".join(DOMAINS)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("tmaze", {}, f"unknown domain: 'tmaze'; did you mean 't-maze'? {ALL_DOMAINS}"),
-        ("poker", {}, f"unknown domain: 'poker'; {ALL_DOMAINS}"),
-        ("t-maze", {"lenght": "5"}, f"unknown option of t-maze: 'lenght'; did you mean 'length'? {T_MAZE_OPTIONS}"),
-        ("t-maze", {"horizon": "5"}, f"unknown option of t-maze: 'horizon'; {T_MAZE_OPTIONS}"),
-        ("t-maze", {"DEFAULT_HORIZON": "5"}, f"unknown option of t-maze: 'DEFAULT_HORIZON'; {T_MAZE_OPTIONS}"),
+        ("t-maze", {"lenght": "5"}, f"lenght is not an option of t-maze; did you mean 'length'? {T_MAZE_OPTIONS}"),
+        ("t-maze", {"horizon": "5"}, f"horizon is not an option of t-maze. {T_MAZE_OPTIONS}"),
+        ("t-maze", {"DEFAULT_HORIZON": "5"}, f"DEFAULT_HORIZON is not an option of t-maze. {T_MAZE_OPTIONS}"),
         (
             "t-maze",
             {"actions": "est"},
-            "unknown value of actions: 'est'; did you mean 'east'? known: all, east, forward",
+            "actions='est' is not a known value; did you mean 'east'? Choose all, east or forward.",
         ),
-        ("t-maze", {"noise": "ture"}, "unknown value of noise: 'ture'; did you mean 'true'? known: true, false"),
-        ("t-maze", {"length": "four"}, "length needs a whole number, not 'four'"),
-        ("mini-hall", {"reset": "now"}, "unknown value of reset: 'now'; known: next, immediate"),
-        ("corridor", {"enemy": "often"}, "enemy needs a number such as 0.9 or 9/10, not 'often'"),
-        ("corridor", {"enemy": "1/0"}, "enemy needs a number such as 0.9 or 9/10, not '1/0'"),
-        ("corridor", {"enemy": "1.5"}, "enemy=3/2 is no probability; use a number from 0 to 1"),
-        ("corridor", {"enemy": "-0.1"}, "enemy=-1/10 is no probability; use a number from 0 to 1"),
-        ("corridor", {"columns": "0"}, "a corridor of 0 columns has no place to go; use columns=1 or more"),
-        ("cookie", {"actions": "silly"}, "unknown value of actions: 'silly'; known: all, sensible"),
-        ("cheese", {"reset": "later"}, "unknown value of reset: 'later'; known: next, immediate"),
-        ("rotating-mab", {"arms": "1"}, "a bandit with arms=1 leaves no choice; use arms=2 or more"),
-        ("reset-rotating-mab", {"arms": "0"}, "a bandit with arms=0 leaves no choice; use arms=2 or more"),
-        ("malfunction-mab", {"limit": "0"}, "with limit=0 arm 0 would never work; use limit=1 or more"),
-        ("cheat-mab", {"code": "012"}, "code=012 does not spell the arms 0 and 1; use a code such as 001"),
-        ("cheat-mab", {"code": ""}, "code= does not spell the arms 0 and 1; use a code such as 001"),
-        ("rotating-maze", {"period": "0"}, "a compass cannot turn after every 0 actions; use period=1 or more"),
-        ("enemy-corridor", {"columns": "1"}, "columns=1 cannot be halved; use columns=2 or more"),
-        ("flickering-grid", {"hidden": "0.2"}, "unknown option of flickering-grid: 'hidden'; known: none"),
-        ("repeat-first", {"answers": "0"}, "answers=0 cannot add up to a reward of 1; use answers=1 or more"),
-        ("memory-length", {"length": "0"}, "an episode of length=0 has no last action; use length=1 or more"),
-        ("passive-t-maze", {"length": "0"}, "a t-maze of length 0 has no corridor; use length=1 or more"),
+        ("t-maze", {"noise": "ture"}, "noise='ture' is not a known value; did you mean 'true'? Choose true or false."),
+        ("t-maze", {"length": "four"}, "length='four' is not a whole number."),
+        ("t-maze", {"length": 2.5}, "length=2.5 is not a whole number."),
+        ("t-maze", {"length": True}, "length=True is not a whole number."),
+        ("mini-hall", {"reset": "now"}, "reset='now' is not a known value. Choose next or immediate."),
+        ("corridor", {"enemy": "often"}, "enemy='often' is not a number. Use one such as 0.9 or 9/10."),
+        ("corridor", {"enemy": "1/0"}, "enemy='1/0' is not a number. Use one such as 0.9 or 9/10."),
+        ("corridor", {"enemy": "1.5"}, "enemy=3/2 is not a probability. Use a number from 0 to 1."),
+        ("corridor", {"enemy": "-0.1"}, "enemy=-1/10 is not a probability. Use a number from 0 to 1."),
+        ("corridor", {"columns": "0"}, "columns=0 leaves no corridor. Use columns=1 or more."),
+        ("cookie", {"actions": "silly"}, "actions='silly' is not a known value. Choose all or sensible."),
+        ("cheese", {"reset": "later"}, "reset='later' is not a known value. Choose next or immediate."),
+        ("rotating-mab", {"arms": "1"}, "arms=1 leaves nothing to choose. Use arms=2 or more."),
+        ("reset-rotating-mab", {"arms": "0"}, "arms=0 leaves nothing to choose. Use arms=2 or more."),
+        ("malfunction-mab", {"limit": "0"}, "limit=0 means that arm 0 never works. Use limit=1 or more."),
+        ("cheat-mab", {"code": "012"}, "code='012' does not consist of the arms 0 and 1. Use a code such as 001."),
+        ("cheat-mab", {"code": ""}, "code='' does not consist of the arms 0 and 1. Use a code such as 001."),
+        (
+            "rotating-maze",
+            {"period": "0"},
+            "period=0 is not a number of actions between two rotations. Use period=1 or more.",
+        ),
+        ("enemy-corridor", {"columns": "1"}, "columns=1 cannot be divided into halves. Use columns=2 or more."),
+        ("flickering-grid", {"hidden": "0.2"}, "hidden is not an option of flickering-grid. It has no options."),
+        ("repeat-first", {"answers": "0"}, "answers=0 cannot add up to a return of 1. Use answers=1 or more."),
+        ("memory-length", {"length": "0"}, "length=0 leaves no action. Use length=1 or more."),
+        ("passive-t-maze", {"length": "0"}, "length=0 leaves no corridor. Use length=1 or more."),
     ],
 )
-def test_make_says_what_is_wrong(name: str, options: dict[str, str], message: str) -> None:
+def test_make_names_problem_and_fix(name: str, options: dict[str, object], message: str) -> None:
+    for attempt in (lambda: make(name, options), lambda: make(name, **options)):
+        with pytest.raises(SettingsError) as error:
+            attempt()
+        assert str(error.value) == message
+
+
+@pytest.mark.parametrize(("name", "hint"), [("tmaze", "did you mean 't-maze'?"), ("poker", "")])
+def test_make_lists_the_domains_if_one_is_unknown(name: str, hint: str) -> None:
     with pytest.raises(SufficeError) as error:
-        make(name, options)
-    assert str(error.value) == message
+        make(name)
+    assert all(part in str(error.value) for part in (f"{name!r}", hint, ALL_DOMAINS))
+
+
+def test_make_refuses_options_of_a_pomdp_file() -> None:
+    with pytest.raises(SettingsError, match=r"^tiger.POMDP: a .POMDP file has no options. Remove noise"):
+        make("tiger.POMDP", noise=True)

@@ -1,4 +1,4 @@
-"""Simulation: policies are followed, chunks do not matter, logs are written some at a time."""
+"""Simulation: policies are followed, chunks do not matter, and logs are written in chunks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.data.logs.reading import read_log
 from suffice.data.logs.writing import write_log
 from suffice.domains import simulation
 from suffice.domains.exact.minimal import minimal_rdp
-from suffice.domains.exact.values import evaluate
+from suffice.domains.exact.values import exact_value
 from suffice.domains.simulation import simulate, stream
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
@@ -31,13 +31,13 @@ def returns(episodes: Episodes) -> np.ndarray:
 
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 3), Fraction(1)])
 @pytest.mark.parametrize(("domain", "horizon"), [(TMaze(), 5), (Cookie(), 9), (Corridor(enemy=Fraction(4, 5)), 5)])
-def test_a_simulated_policy_brings_what_it_is_worth(domain, horizon: int, epsilon: Fraction) -> None:
+def test_simulate_agrees_with_exact_value_of_the_policy(domain, horizon: int, epsilon: Fraction) -> None:
     model = domain.model(horizon)
     rdp = minimal_rdp(model, horizon).rdp()
     policy = Controller.on_automaton(rdp, model.alphabet, backward_induction(rdp).actions, epsilon)
     episodes = simulate(model, 20_000, horizon, np.random.default_rng(5), policy)
     sample = returns(episodes)
-    exact = evaluate(model, policy, horizon)
+    exact = exact_value(model, policy, horizon)
     assert sample.mean() == pytest.approx(float(exact.mean_return), abs=5 * sample.std() / 20_000**0.5 + 1e-12)
     success, paid = float(exact.success_rate), np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]] > 0
     assert (
@@ -46,14 +46,14 @@ def test_a_simulated_policy_brings_what_it_is_worth(domain, horizon: int, epsilo
 
 
 class AlmostOne:
-    """A generator of the largest number below 1."""
+    """A random number generator that always returns the largest number below 1."""
 
     def random(self, size: object) -> np.ndarray:
         return np.full(size, np.nextafter(1.0, 0.0))
 
 
-def test_an_impossible_action_is_never_drawn() -> None:
-    """Even where running sums round to less than one, as 0.2 + 0.7 + 0.1 does, and the dice fall in between."""
+def test_simulate_never_draws_an_action_of_probability_zero() -> None:
+    """This holds even if cumulative sums round to less than 1, as for 0.2 + 0.7 + 0.1, and the draw lies above."""
     model = TMaze().model(4)
     uniform = Controller.uniform(model.alphabet)
     chances = (Fraction(2, 10), Fraction(7, 10), Fraction(1, 10), Fraction(0))
@@ -63,7 +63,7 @@ def test_an_impossible_action_is_never_drawn() -> None:
     assert {episodes.alphabet.action(int(a)) for a in episodes.letters[:, 0]} == {None, "S"}
 
 
-def test_a_stream_is_the_same_episodes_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_yields_the_episodes_of_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "CHUNK_STEPS", 1000)
     model = TMaze().model(5)
     whole = simulate(model, 1234, 5, np.random.default_rng(3))
@@ -74,7 +74,9 @@ def test_a_stream_is_the_same_episodes_some_at_a_time(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.csv", "log.csv.gz"])
-def test_a_stream_is_written_as_the_whole_would_be(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_log_of_a_stream_equals_that_of_all_episodes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(simulation, "CHUNK_STEPS", 1000)
     model = Cookie().model(9)
     write_log(simulate(model, 700, 9, np.random.default_rng(3)), tmp_path / f"whole-{name}")
@@ -83,18 +85,18 @@ def test_a_stream_is_written_as_the_whole_would_be(name: str, tmp_path: Path, mo
     assert whole.digest() == parts.digest() and parts.n == 700
 
 
-def test_row_groups_bound_the_memory_of_a_written_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_write_log_of_a_stream_limits_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "CHUNK_STEPS", 1000)
     write_log(stream(TMaze().model(5), 1000, 5, np.random.default_rng(3)), tmp_path / "log.parquet")
     groups = pq.ParquetFile(tmp_path / "log.parquet").metadata
     assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) <= 1000
 
 
-def test_what_cannot_be_simulated_is_refused() -> None:
+def test_simulate_refuses_invalid_arguments() -> None:
     model, rng = TMaze().model(5), np.random.default_rng(0)
-    with pytest.raises(SufficeError, match="ask for 1 or more"):
+    with pytest.raises(SufficeError, match="0 episodes cannot be simulated"):
         simulate(model, 0, 5, rng)
-    with pytest.raises(SufficeError, match="a horizon of 0 leaves no action"):
+    with pytest.raises(SufficeError, match="horizon=0 leaves no action"):
         simulate(model, 5, 0, rng)
     with pytest.raises(SufficeError, match="another alphabet"):
         simulate(model, 5, 5, rng, Controller.uniform(Cookie().model(5).alphabet))

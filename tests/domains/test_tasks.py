@@ -1,4 +1,4 @@
-"""The domains against their definitions: second definitions, episodes traced by hand, and frequencies."""
+"""Domains: comparison with second definitions, with episodes traced by hand, and with simulated frequencies."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from suffice.errors import SufficeError
 from support.domains import EVERY_DOMAIN
 from support.simulated_steps import codes, run, steps
 
-# What every domain promises
+# Properties of every domain
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
 @pytest.mark.parametrize("horizon", [2, 9])
-def test_special_symbols_stand_in_their_places(domain: Domain, horizon: int) -> None:
+def test_simulate_places_special_symbols(domain: Domain, horizon: int) -> None:
     episodes = run(domain, 5_000, horizon)
     action, observation, reward = codes(episodes)
     zero = episodes.alphabet.rewards.index(0.0)
@@ -60,18 +60,18 @@ def test_special_symbols_stand_in_their_places(domain: Domain, horizon: int) -> 
     pad = action == PAD
     assert (pad[1:] >= pad[:-1]).all(), "padding goes on to the horizon"
     assert (observation[pad] == STOP).all() and (reward[pad] == zero).all()
-    last = (~pad).sum(axis=0) - 1  # the episode's own last step
+    last = (~pad).sum(axis=0) - 1  # last step before the padding
     is_last = np.arange(horizon + 1)[:, None] == last
     assert ((observation == STOP) == (pad | is_last)).all()
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
-def test_alphabet_does_not_depend_on_the_sample(domain: Domain) -> None:
+def test_simulate_uses_the_alphabet_of_the_model(domain: Domain) -> None:
     assert run(domain, 1, 9).alphabet == run(domain, 3_000, 9).alphabet == domain.model(9).alphabet
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
-def test_every_observation_and_reward_of_the_alphabet_occurs(domain: Domain) -> None:
+def test_simulate_reaches_every_observation_and_reward(domain: Domain) -> None:
     domain = dataclasses.replace(domain, length=2) if isinstance(domain, TMaze) else domain
     episodes = run(domain, 2_000, 150)
     assert set(episodes.letters[:, 1]) == set(range(episodes.alphabet.n_observations))
@@ -79,13 +79,13 @@ def test_every_observation_and_reward_of_the_alphabet_occurs(domain: Domain) -> 
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
-def test_same_seed_same_bytes(domain: Domain) -> None:
+def test_simulate_with_the_same_seed_gives_the_same_bytes(domain: Domain) -> None:
     assert run(domain, 1_000, 6, seed=1).digest() == run(domain, 1_000, 6, seed=1).digest()
     assert run(domain, 1_000, 6, seed=1).digest() != run(domain, 1_000, 6, seed=2).digest()
 
 
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
-def test_probabilities_are_exact_and_states_can_be_drawn(domain: Domain) -> None:
+def test_domain_has_exact_probabilities_and_renders_states(domain: Domain) -> None:
     model = domain.model()
     for table, rows in ((model.first, 1), (model.after, len(model.states) * len(model.alphabet.actions))):
         sums = [sum(table.probability[a:b]) for a, b in itertools.pairwise(table.begin)]
@@ -97,7 +97,7 @@ def test_probabilities_are_exact_and_states_can_be_drawn(domain: Domain) -> None
 
 
 @pytest.mark.parametrize("name", DOMAINS)
-def test_a_log_of_every_domain_can_be_read_again(name: str, tmp_path: Path) -> None:
+def test_read_log_restores_written_episodes_of_every_domain(name: str, tmp_path: Path) -> None:
     domain = DOMAINS[name]()
     horizon = domain.default_horizon
     episodes = run(domain, 200, horizon)
@@ -108,25 +108,25 @@ def test_a_log_of_every_domain_can_be_read_again(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("domain", [TMaze(length=1), TMaze(), MiniHall()], ids=repr)
-def test_a_horizon_without_actions_is_refused(domain: Domain) -> None:
-    with pytest.raises(SufficeError, match="horizon of 0"):
+def test_model_refuses_a_horizon_without_actions(domain: Domain) -> None:
+    with pytest.raises(SufficeError, match="horizon=0"):
         run(domain, 5, 0)
 
 
-def test_default_horizons() -> None:
+def test_default_horizons_of_domains_are_known() -> None:
     horizons = [5, 5, 9, 6, 15, 10, 10, 10, 10, 15, 10, 10, 6, 12, 8, 6, 7]
     assert [domain().default_horizon for domain in DOMAINS.values()] == horizons
     assert (MemoryLength(length=8).default_horizon, PassiveTMaze(length=3).default_horizon) == (8, 4)
 
 
-# What is sampled has the model's distribution
+# Samples have the distribution of the model
 
 Letter = tuple[int, int, int]  # codes of action, observation, reward
-Fold = Callable[[Any, Letter], Hashable]  # what is kept of an episode after one more step
+Fold = Callable[[Any, Letter], Hashable]  # summary of an episode after one more step
 
 
 def distribution(model: FiniteModel, horizon: int, fold: Fold, steps: int) -> dict[Hashable, float]:
-    """The exact distribution, under the usual policy, of what `fold` keeps after so many steps."""
+    """Return the exact distribution, under the behaviour policy, of the summary that `fold` computes in `steps`."""
     policy, nothing = model.usual, model.alphabet.rewards.index(0.0)
     now: dict[Any, float] = defaultdict(float)
     for share, s, o in zip(model.first.probability, model.first.state, model.first.observation, strict=True):
@@ -152,7 +152,7 @@ def distribution(model: FiniteModel, horizon: int, fold: Fold, steps: int) -> di
 
 
 def assert_fits(counts: Counter[Hashable], expected: dict[Hashable, float]) -> None:
-    """Pearson's chi-square at level 1e-4; cells with fewer than five expected are taken together."""
+    """Check with Pearson's chi-square test at level 1e-4; cells with an expectation below five are merged."""
     n = counts.total()
     assert set(counts) <= set(expected), "something impossible happened"
     assert math.isclose(sum(expected.values()), 1)
@@ -164,13 +164,13 @@ def assert_fits(counts: Counter[Hashable], expected: dict[Hashable, float]) -> N
 
 
 def by_simulation(domain: Domain, horizon: int) -> list[list[Letter]]:
-    """Episodes as letters."""
+    """Simulate episodes, as letters."""
     action, observation, reward = (code.T.tolist() for code in codes(run(domain, 4_000, horizon)))
     return [list(zip(*episode, strict=True)) for episode in zip(action, observation, reward, strict=True)]
 
 
 def by_playing(domain: Domain, horizon: int) -> list[list[Letter]]:
-    """Episodes of the environment under the usual policy, as letters."""
+    """Play episodes of the environment under the behaviour policy, as letters."""
     env, rng = DomainEnv(domain, horizon), np.random.default_rng(3)
     alphabet, policy = env.alphabet, env.model.usual
     nothing, table = alphabet.rewards.index(0.0), policy.table.cumsum(axis=1)
@@ -192,11 +192,11 @@ def by_playing(domain: Domain, horizon: int) -> list[list[Letter]]:
 
 @cache
 def laws(domain: Domain) -> list[tuple[Callable[[list[Letter]], Hashable], dict[Hashable, float]]]:
-    """What may be asked of an episode, and how probable each answer is."""
+    """Return summaries of an episode, with the exact distribution of each."""
     horizon = domain.default_horizon
     model = domain.model(horizon)
     unit = math.lcm(*(reward.denominator for reward in model.rewards))
-    paid = [int(reward * unit) for reward in model.rewards]  # whole numbers are added up faster
+    paid = [int(reward * unit) for reward in model.rewards]  # adding integers is faster
 
     def history(kept: tuple[Letter, ...], letter: Letter) -> tuple[Letter, ...]:
         return (*kept, letter)
@@ -216,20 +216,22 @@ def laws(domain: Domain) -> list[tuple[Callable[[list[Letter]], Hashable], dict[
 
 @pytest.mark.parametrize("sample", [by_simulation, by_playing])
 @pytest.mark.parametrize("domain", EVERY_DOMAIN, ids=repr)
-def test_frequencies_agree_with_the_model(domain: Domain, sample: Callable[[Domain, int], list[list[Letter]]]) -> None:
+def test_sampled_frequencies_agree_with_the_model(
+    domain: Domain, sample: Callable[[Domain, int], list[list[Letter]]]
+) -> None:
     episodes = sample(domain, domain.default_horizon)
     for asked, law in laws(domain):
         assert_fits(Counter(map(asked, episodes)), law)
 
 
-# The other domains, defined a second time
+# Second definitions
 
 Belief = frozenset[tuple[Any, Fraction]]
-Events = dict[Any, tuple[Fraction, Belief]]  # what is seen and paid: how probably, and what is then believed
+Events = dict[Any, tuple[Fraction, Belief]]  # (observation, reward) → probability and resulting belief
 
 
 def split(belief: Iterable[tuple[Fraction, Next]]) -> Events:
-    """What may happen, from weighted outcomes."""
+    """Group weighted outcomes by observation and reward."""
     mass: dict[Any, dict[Any, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for weight, (p, state, seen, reward) in belief:
         mass[seen, Fraction(reward)][state] += weight * p
@@ -241,7 +243,7 @@ def split(belief: Iterable[tuple[Fraction, Next]]) -> Events:
 
 
 def tabled(model: FiniteModel, table: Outcomes, row: int) -> list[Next]:
-    """A row of a model's tables in words."""
+    """Return a row of a model's tables in values instead of codes."""
     return [
         (
             table.probability[k],
@@ -254,7 +256,7 @@ def tabled(model: FiniteModel, table: Outcomes, row: int) -> list[Next]:
 
 
 def assert_same_law(model: FiniteModel, start: list[Next], law: Law, depth: int) -> None:
-    """After every history of at most so many actions, the model and the law expect the same, to the last fraction."""
+    """Check that model and law agree exactly after every history of at most `depth` actions."""
     actions = model.alphabet.actions
 
     def children(ours: Events, theirs: Events) -> list[tuple[Belief, Belief]]:
@@ -277,15 +279,15 @@ def assert_same_law(model: FiniteModel, start: list[Next], law: Law, depth: int)
 
 
 @pytest.mark.parametrize("domain", [d for d in EVERY_DOMAIN if type(d) in LAWS], ids=repr)
-def test_a_second_definition_has_the_same_law(domain: Domain) -> None:
+def test_domain_agrees_with_its_second_definition(domain: Domain) -> None:
     assert_same_law(domain.model(), *LAWS[type(domain)](domain), depth=9)
 
 
-def test_every_domain_has_a_second_definition_or_a_literal_walk() -> None:
+def test_every_domain_has_a_second_definition_or_literal_walk() -> None:
     assert {*LAWS, TMaze, MiniHall} == set(DOMAINS.values()) == {type(domain) for domain in EVERY_DOMAIN}
 
 
-# Traced by hand
+# Episodes traced by hand
 
 BLANKS = "blue:blankblank left:blankblank green:blankblank"  # waiting
 
@@ -315,7 +317,7 @@ BLANKS = "blue:blankblank left:blankblank green:blankblank"  # waiting
         (CheatMAB(), "no 0:no 0:no 1:no 0:no", F(0)),
         (RotatingMaze(), "00 N:01 N:02 N:12 S:02 S:03 W:13 S:-/1", F(9, 10) ** 7),
         (RotatingMaze(), "00 S:01 N:00", F(1, 10) ** 2),
-        (RotatingMaze(), "00 W:10 W:20 W:21", F(1, 10) ** 2 * F(9, 10)),  # then west is north
+        (RotatingMaze(), "00 W:10 W:20 W:21", F(1, 10) ** 2 * F(9, 10)),  # W then leads north
         (RotatingMaze(period=1), "00 N:01 N:11 N:10 N:00 E:10", F(9, 10) ** 5),
         (RotatingMaze(), "00 N:00 E:00", F(1, 10) ** 2),
         (EnemyCorridor(), "0clear 0:1enemy 1:2clear/1 1:3enemy 0:4enemy", F(2, 10) * F(8, 10) * F(2, 10) * F(9, 10)),
@@ -345,8 +347,10 @@ BLANKS = "blue:blankblank left:blankblank green:blankblank"  # waiting
     ],
     ids=repr,
 )
-def test_traced_by_hand(domain: Domain, trace: str, probability: Fraction) -> None:
-    """The first observation, then action:observation/reward, where - is the end and a reward of 0 is not written."""
+def test_domain_episodes_traced_by_hand_have_known_probabilities(
+    domain: Domain, trace: str, probability: Fraction
+) -> None:
+    """A trace is the first observation, then action:observation/reward; - is the end, a reward of 0 is omitted."""
     model = domain.model()
     names = [str(action) for action in model.alphabet.actions]
     first, *moves = trace.split()

@@ -1,4 +1,4 @@
-"""T-maze and Mini-hall against literal walks and episodes traced by hand."""
+"""T-maze and Mini-hall: comparison with literal walks and episodes traced by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.simulated_steps import MINI_HALLS, ROOM_STATES, T_MAZES, codes, out
 
 
 def doing(episodes: Episodes, actions: str, first: tuple[object, ...]) -> list[int]:
-    """The episodes that begin with these actions after this first observation."""
+    """Find the episodes that begin with this observation and these actions."""
     action, observation, _ = codes(episodes)
     names = [str(name) for name in episodes.alphabet.actions]
     wanted = [names.index(name) + 2 for name in actions.split()]
@@ -37,7 +37,7 @@ STEP = {"N": 0, "S": 0, "E": 1, "W": -1}
 
 
 def expected_t_maze(maze: TMaze, length: int, walked: list[tuple[object, object, float]]) -> None:
-    """Walk an episode's actions literally, and compare every observation and reward."""
+    """Walk the actions of an episode literally, and compare every observation and reward."""
     cue, cell, horizon = walked[0][1], 0, len(walked) - 1
     assert walked[0] in {(None, "011", 0.0), (None, "110", 0.0)}
     for t, (action, seen, reward) in enumerate(walked[1:], 1):
@@ -61,7 +61,7 @@ def test_t_maze_episodes_agree_with_a_literal_walk(maze: TMaze, horizon: int) ->
         expected_t_maze(maze, horizon - 1 if maze.length is None else maze.length, steps(episodes, i))
 
 
-def test_t_maze_traced_by_hand() -> None:
+def test_t_maze_agrees_with_episodes_traced_by_hand() -> None:
     episodes = run(TMaze(), 60_000, 5)
     corridor, junction = ("E", "101", 0.0), ("E", "010", 0.0)
     for cue, last in itertools.product([NORTH_CUE, SOUTH_CUE], "NS"):
@@ -75,7 +75,7 @@ def test_t_maze_traced_by_hand() -> None:
         assert steps(episodes, i)[1:] == walked
 
 
-def test_t_maze_early_end_is_padded() -> None:
+def test_t_maze_pads_episodes_that_end_early() -> None:
     episodes = run(TMaze(length=1), 5_000, 4)
     for actions, reward in [("E N", 4.0), ("E S", -1.0)]:
         for i in doing(episodes, actions, NORTH_CUE):
@@ -85,7 +85,7 @@ def test_t_maze_early_end_is_padded() -> None:
     assert bumped and steps(episodes, bumped[0])[1:4] == [("E", "010", 0.0), ("E", "010", -1.0), ("W", "101", 0.0)]
 
 
-def test_t_maze_draws_are_uniform() -> None:
+def test_t_maze_behaviour_policy_draws_uniformly() -> None:
     n = 100_000
     action, observation, _ = codes(run(TMaze(length=2, noise=True), n, 3))
     alphabet = TMaze(noise=True).model().alphabet
@@ -98,7 +98,7 @@ def test_t_maze_draws_are_uniform() -> None:
 
 
 @pytest.mark.parametrize(("actions", "corridor"), [("east", "E"), ("forward", "EW")])
-def test_t_maze_actions_before_and_at_the_junction(actions: str, corridor: str) -> None:
+def test_t_maze_actions_option_limits_the_behaviour_policy(actions: str, corridor: str) -> None:
     episodes = run(make("t-maze", {"length": "2", "actions": actions}), 2_000, 6)
     before: set[object] = set()
     at: set[object] = set()
@@ -110,10 +110,10 @@ def test_t_maze_actions_before_and_at_the_junction(actions: str, corridor: str) 
     assert before == set(corridor) and at == {"N", "S"}
 
 
-def test_t_maze_needs_a_corridor() -> None:
+def test_t_maze_refuses_options_without_a_corridor() -> None:
     with pytest.raises(SufficeError, match="length=1 or more"):
         TMaze(length=0)
-    with pytest.raises(SufficeError, match="horizon of 2 or more"):
+    with pytest.raises(SufficeError, match=r"horizon=1 leaves no corridor\. Use 2 or more"):
         run(TMaze(), 5, 1)
 
 
@@ -124,7 +124,7 @@ CLASSIC = [0, 1, 2, 3, 4, 5, 6, 7, 6, 7, 4, 5, 8]
 
 
 @pytest.mark.parametrize("hall", MINI_HALLS, ids=repr)
-def test_mini_hall_episodes_have_an_explanation(hall: MiniHall) -> None:
+def test_mini_hall_episodes_are_explained_by_hidden_states(hall: MiniHall) -> None:
     episodes = run(hall, 1_000, 15)
     view = CLASSIC if hall.observations == "classic" else PAPER
     for i in range(episodes.n):
@@ -136,26 +136,26 @@ def test_mini_hall_episodes_have_an_explanation(hall: MiniHall) -> None:
             assert possible, walked
 
 
-def test_mini_hall_traced_by_hand() -> None:
+def test_mini_hall_agrees_with_episodes_traced_by_hand() -> None:
     episodes = run(MiniHall(), 150_000, 6)
     to_goal = doing(episodes, "forward turn-back forward turn forward", (2,))  # 2 → 6 → 5 → 9 → 10 → goal
     assert to_goal
     for i in to_goal:
         assert [seen for _, seen, _ in steps(episodes, i)[:-1]] == ["2", "3", "5", "1", "4", "6"]
         assert [reward for *_, reward in steps(episodes, i)] == [0, 0, 0, 0, 0, 1, 0]
-    around = doing(episodes, "forward turn turn turn turn turn-back", (0,))  # 0 stays, then round room 0
+    around = doing(episodes, "forward turn turn turn turn turn-back", (0,))  # stays in 0, then turns around in room 0
     assert around
     assert [seen for _, seen, _ in steps(episodes, around[0])[:-1]] == ["0", "0", "1", "2", "3", "0"]
 
 
 @pytest.mark.parametrize(("wall", "view"), [(False, "0"), (True, "6")])
-def test_mini_hall_wall(wall: bool, view: str) -> None:
+def test_mini_hall_wall_option_blocks_the_door(wall: bool, view: str) -> None:
     episodes = run(MiniHall(observations="classic", wall=wall), 10_000, 3)
     found = doing(episodes, "forward forward", (2,))  # 2 → 6 → 0, or 6 behind the wall
     assert found and {steps(episodes, i)[2] for i in found} == {("forward", view, 0.0)}
 
 
-def test_mini_hall_view_four_is_two_places() -> None:
+def test_mini_hall_view_four_is_shown_in_two_states() -> None:
     episodes = run(MiniHall(), 100_000, 2)
     found = doing(episodes, "forward", (4,))  # state 4 leads to 0, state 10 to the goal
     after = [steps(episodes, i)[1][1:] for i in found]

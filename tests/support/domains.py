@@ -1,4 +1,4 @@
-"""Every domain, with its defaults and with other options."""
+"""Every domain, with its default options and with others."""
 
 from __future__ import annotations
 

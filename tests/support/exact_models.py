@@ -1,4 +1,4 @@
-"""Finite models for the tests of exact truth: drawn at random, small, and of the paper."""
+"""Finite models for the tests of exact results: random, small, and from the paper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from suffice.domains.exact import minimal as minimal_module
 from suffice.domains.exact import values as values_module
 from suffice.domains.exact.minimal import Minimal, minimal_rdp
 from suffice.domains.exact.truth import Truth, by_languages, truth_of
-from suffice.domains.exact.values import best_plan, concentrability, evaluate
+from suffice.domains.exact.values import best_plan, concentrability, exact_value
 from suffice.domains.finite import FiniteModel, Outcome
 from suffice.domains.registry import DOMAINS
 from suffice.evidence.languages import Family
@@ -38,12 +38,12 @@ def truth(domain: Domain) -> Truth:
     return truth_of(domain.model(horizon), horizon)
 
 
-# ---------------------------------------------------------------- definitions drawn at random
+# ---------------------------------------------------------------- random definitions
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A definition by tables."""
+    """A definition given by tables."""
 
     starts: tuple[Outcome, ...]
     steps: dict[tuple[Any, Any], tuple[Outcome, ...]]
@@ -64,7 +64,7 @@ class Drawn:
 
 
 def shares(rng: np.random.Generator, parts: int) -> list[Fraction]:
-    """Positive fractions that add up to 1."""
+    """Draw positive fractions that add up to 1."""
     numbers = rng.integers(1, 4, parts).tolist()
     return [Fraction(n, sum(numbers)) for n in numbers]
 
@@ -73,9 +73,10 @@ VIEWS = [(0, "x"), (1, "x"), (1, "y")]
 PAY = [Fraction(0), Fraction(1, 3), Fraction(2), Fraction(-1)]
 
 
-def draw(seed: int, telling: bool) -> Drawn:
-    """Two actions, up to four hidden states that look alike, early ends, and rewards that are a lottery by what is
-    seen, or also tell of the hidden state.
+def draw(seed: int, informative: bool) -> Drawn:
+    """Draw a definition with two actions, up to four hidden states and early ends.
+
+    Rewards are drawn given action and observation, or, if `informative`, also depend on the hidden state.
     """
     rng = np.random.default_rng(seed)
     n, views = int(rng.integers(2, 5)), int(rng.integers(1, 4))
@@ -90,8 +91,10 @@ def draw(seed: int, telling: bool) -> Drawn:
         for p in shares(rng, int(rng.integers(1, 4))):
             o, state = int(rng.integers(views)), int(rng.integers(n))
             if rng.random() < 0.15:
-                yield Outcome(p, None, None, PAY[int(rng.integers(4))])  # nothing follows, so that it tells nothing
-            elif telling:
+                yield Outcome(
+                    p, None, None, PAY[int(rng.integers(4))]
+                )  # the last reward has no influence on the future
+            elif informative:
                 yield Outcome(p, state, VIEWS[o], PAY[int(rng.integers(4))])
             else:
                 yield from (Outcome(p * q, state, VIEWS[o], r) for q, r in lottery[a, o])
@@ -102,7 +105,7 @@ def draw(seed: int, telling: bool) -> Drawn:
 
 
 def draw_policy(seed: int, model: FiniteModel) -> Controller:
-    """One to three memories, some of which never take an action."""
+    """Draw a policy of one to three memories, some of which never take an action."""
     rng = np.random.default_rng([seed, 1])
     memories = int(rng.integers(1, 4))
     actions, observations = len(model.alphabet.actions), model.alphabet.n_observations
@@ -116,16 +119,16 @@ def draw_policy(seed: int, model: FiniteModel) -> Controller:
     return Controller(model.alphabet, first, after, tuple(chances))
 
 
-# ---------------------------------------------------------------- agreement with the sum over all episodes
+# ---------------------------------------------------------------- agreement with an enumeration of all episodes
 
 
 @dataclass(frozen=True)
 class Both:
-    """A minimal RDP, the sum over all episodes, and which states of theirs are the same."""
+    """A minimal RDP, the enumeration of all episodes, and the correspondence of their states."""
 
     minimal: Minimal
     oracle: ExactOracle
-    place: list[dict[History, int]]  # [H+2] where the automaton is after each history
+    place: list[dict[History, int]]  # [H+2] state of the automaton after each history
 
     @classmethod
     def of(cls, minimal: Minimal, oracle: ExactOracle) -> Both:
@@ -165,9 +168,9 @@ def compared(definition: Any, horizon: int, policy: Controller | None = None) ->
 
 
 def assert_states(both: Both) -> None:
-    """The same states, with the same chances of everything, and the same occupancy, to the last fraction."""
+    """Check that states, probabilities and occupancies are exactly equal."""
     minimal, oracle = both.minimal, both.oracle
-    states = oracle.expected_states if minimal.telling else oracle.states
+    states = oracle.expected_states if minimal.reward_dependence else oracle.states
     assert minimal.horizon == oracle.horizon
     for t in range(minimal.horizon + 2):
         pairs = both.paired(t, states)
@@ -176,7 +179,7 @@ def assert_states(both: Both) -> None:
             share[pairs[states[t][history]]] += weight
         occupancy = minimal.occupancy()[t].tolist()
         assert occupancy == [share[q] for q in range(minimal.layers[t])]
-        assert occupancy == sorted(occupancy, reverse=True)  # as a learner would promote them
+        assert occupancy == sorted(occupancy, reverse=True)  # the order of promotion by the learner
         if t <= minimal.horizon:
             next_steps, chances = both.steps(t), minimal.chances(t)
             for history, steps in oracle.one_step(t).items():
@@ -189,32 +192,32 @@ def assert_states(both: Both) -> None:
                 assert chances[q].tolist() == [by_action[minimal.alphabet.action(a)] for a in codes]
 
 
-def assert_telling(both: Both) -> None:
-    """Reported exactly where rewards matter, with a history after which they do."""
-    telling, oracle = both.minimal.telling, both.oracle
+def assert_reward_dependence(both: Both) -> None:
+    """Check that informative rewards are reported if and only if there are any, with a shortest history."""
+    dependence, oracle = both.minimal.reward_dependence, both.oracle
     found = oracle.rewards_tell()
-    assert (telling is None) == (not found)
-    if telling:
+    assert (dependence is None) == (not found)
+    if dependence:
         shortest = min(len(history) for history in found)
-        assert telling.history in found and len(telling.history) == shortest
-        t = len(telling.history)
+        assert dependence.history in found and len(dependence.history) == shortest
+        t = len(dependence.history)
         laws: dict[Fraction, Counter[Any]] = {}
         for steps, p in oracle.law.items():
-            if history_of(steps[:t]) == telling.history:
+            if history_of(steps[:t]) == dependence.history:
                 laws.setdefault(steps[t - 1][2], Counter())[steps[t:]] += p
-        first, second = (laws[min(laws, key=lambda r, told=told: abs(r - told))] for told in telling.rewards)
+        first, second = (laws[min(laws, key=lambda r, paid=paid: abs(r - paid))] for paid in dependence.rewards)
         scales = sum(first.values()), sum(second.values())
         assert {e: p / scales[0] for e, p in first.items()} != {e: p / scales[1] for e, p in second.items()}
 
 
 def assert_values(both: Both, definition: Any, policy: Controller | None) -> None:
-    """V*, with and without what the behaviour never does; the behaviour; the best plan and how well it is covered."""
+    """Check V* over all and over covered policies, the behaviour value, the best plan and its concentrability."""
     oracle, model = both.oracle, FiniteModel.of(definition)
     known = truth_of(model, oracle.horizon, policy)
     assert known.optimal_value == oracle.best_value(covered=False)
     assert known.covered_value == oracle.best_value(covered=True)
     found = known.behaviour
-    assert found == evaluate(model, policy or model.usual, oracle.horizon)
+    assert found == exact_value(model, policy or model.usual, oracle.horizon)
     assert (found.mean_return, found.steps) == (oracle.mean_return(), oracle.decisions())
     assert found.success_rate == oracle.success_rate()
     assert found.return_per_step == oracle.mean_return() / oracle.decisions()
@@ -228,14 +231,14 @@ def assert_values(both: Both, definition: Any, policy: Controller | None) -> Non
 
     planned = ExactOracle(definition, oracle.horizon, choose)
     assert plan.value == known.covered_value == planned.mean_return()
-    if not both.minimal.telling:  # else the oracle's states are finer
+    if not both.minimal.reward_dependence:  # otherwise the states of the oracle are finer
         assert concentrability(both.minimal, plan) == oracle.concentrability(planned)
         covers = known.covered_value == known.optimal_value
         assert known.concentrability == (oracle.concentrability(planned) if covers else math.inf)
 
 
 def atoms(step: Any, features: tuple[str, ...]) -> set[str]:
-    """What can be said of one step."""
+    """Return the atomic statements that hold for one step."""
     action, observation, reward = step
     said = {f"action = {action}", f"reward = {float(reward):g}"}
     if observation is None:
@@ -246,7 +249,7 @@ def atoms(step: Any, features: tuple[str, ...]) -> set[str]:
 
 
 def pattern(text: str, letters: set[Any], features: tuple[str, ...]) -> frozenset[Any]:
-    """The steps of which a text of atoms, "and" and "or" is true."""
+    """Return the steps for which a text of atoms, "and" and "or" is true."""
     known = {step: atoms(step, features) for step in letters}
     for i, atom in enumerate(sorted({atom for said in known.values() for atom in said}, key=len, reverse=True)):
         text = text.replace(atom, f"[{i}]")

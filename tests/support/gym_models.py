@@ -1,4 +1,4 @@
-"""Models for the tests of policies in Gymnasium environments."""
+"""Models and environments for the tests of policies in Gymnasium."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from suffice.planning.regorl import regorl
 from support.samples import from_values
 
 NEXT, SAME, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
-EARLY = TMaze(length=2)  # ends at the junction, from the third step on
+EARLY = TMaze(length=2)  # may end at the junction from the third step on
 
 
 @cache
@@ -34,12 +34,12 @@ def learned(episodes: Episodes, **options: Any) -> Model:
 
 
 def maze_model() -> Model:
-    """Knows the way."""
+    """Learn a model whose plan solves the maze."""
     return learned(logged(TMaze(), 30_000, 5))
 
 
 def hasty_model() -> Model:
-    """Knows so little that it mostly behaves as its log did."""
+    """Learn a model from few episodes, which mostly keeps the logged behaviour."""
     return learned(logged(EARLY, 300, 6))
 
 
@@ -58,11 +58,11 @@ def asynchronous(make: Callable[[], Any], n: int = 3, mode: AutoresetMode = NEXT
 early = partial(DomainEnv, EARLY, 6)
 
 
-# Environments that nobody wrote for suffice
+# Environments of other packages
 
 
 class Recall(gymnasium.Env[Any, Any]):
-    """Shows 2 or 5 at first; whoever answers with 2 or 3 after the second observation gets 1 for the right one."""
+    """Environment that shows 2 or 5 first; after the second observation, the matching answer 2 or 3 gives 1."""
 
     action_space: Any = Discrete(2, start=2)
     observation_space: Any = Box(0, 9, (2,), np.float32)
@@ -89,11 +89,11 @@ def of_values(actions: tuple[Any, ...], observation: tuple[Any, ...]) -> Model:
     return learned(from_values([[(None, observation, 0.0), (a, None, 0.0)] for a in actions]))
 
 
-# The automaton's state beside the observation
+# Random episodes
 
 
 def wander(env: gymnasium.Env[Any, Any], seed: int) -> list[tuple[Any, Any, bool, bool]]:
-    """An episode under random actions: each with what it showed, and how it ended."""
+    """Play an episode with random actions; return each action, observation, terminated and truncated."""
     env.action_space.seed(seed)
     steps = [(None, env.reset(seed=seed)[0], False, False)]
     while not (steps[-1][2] or steps[-1][3]):

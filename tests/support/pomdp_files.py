@@ -1,4 +1,4 @@
-"""`.POMDP` files: read from text, and as trees of probabilities."""
+"""Helpers for tests of `.POMDP` files: reading from text, and trees of probabilities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from suffice.domains.pomdp.reading import Pomdp, read_pomdp
 
-_TEMPORARY = tempfile.TemporaryDirectory()  # one for all, because hypothesis repeats tests
+_TEMPORARY = tempfile.TemporaryDirectory()  # shared, because hypothesis repeats tests
 FOLDER = Path(_TEMPORARY.name)
 
 F = Fraction
@@ -34,14 +34,14 @@ def read(text: str | bytes) -> Pomdp:
     return read_pomdp(path)
 
 
-# ---------------------------------------------------------------- as a domain
+# ---------------------------------------------------------------- trees of histories
 
 Step = tuple[Fraction, Any, Any, Fraction]  # probability, state, observation, reward
-Tree = dict[tuple[Any, ...], tuple[Fraction, Fraction]]  # history → its probability, and times its last reward
+Tree = dict[tuple[Any, ...], tuple[Fraction, Fraction]]  # history → probability, and probability times last reward
 
 
 def tree(first: Iterable[Step], step: Callable[[Any, Any], Iterable[Step]], actions: Sequence[Any], depth: int) -> Tree:
-    """Every history (o, a, o, a, o, …) up to a depth, literally."""
+    """Enumerate every history (o, a, o, a, o, …) up to a depth."""
     grown: Tree = {}
     beliefs: dict[tuple[Any, ...], list[tuple[Fraction, Any]]] = {}
 

@@ -1,4 +1,4 @@
-"""What the domains have in common."""
+"""The base class of domains, and helpers to write their outcomes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,27 @@ import numpy as np
 from suffice.data.alphabet import Value
 from suffice.data.episodes import Episodes
 from suffice.domains.finite import FiniteModel, Observation, Outcome
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 
 HALF = Fraction(1, 2)
 
 
 class Domain(ABC):
-    """A frozen dataclass of options that says how episodes start and what each action may bring.
+    """A domain, the base class of frozen dataclasses of options that define a finite model.
 
-    States are whatever a domain likes to call them, as long as they can be told apart; see `Outcome` for the end of
-    an episode. Probabilities and rewards are fractions, so that the exact analysis is exact.
+    A subclass defines how episodes start (`start`) and what each action leads to (`step`). States are any hashable
+    values; see `Outcome` for the end of an episode. Probabilities and rewards are fractions, so that the exact
+    analysis is exact. `make` constructs the domains of this package by name.
 
+    Attributes
+    ----------
+    DEFAULT_HORIZON
+        Default number of actions per episode, where no option decides it.
+    features
+        Names of the components of an observation.
+
+    Examples
+    --------
     >>> maze = suffice.make("t-maze")
     >>> maze.all_actions, maze.features
     (('E', 'W', 'N', 'S'), ('bit1', 'bit2', 'bit3'))
@@ -32,66 +42,144 @@ class Domain(ABC):
 
     __slots__ = ()
 
-    DEFAULT_HORIZON: ClassVar[int]  # where no option decides it
-    features: ClassVar[tuple[str, ...]]  # what an observation consists of
+    DEFAULT_HORIZON: ClassVar[int]
+    features: ClassVar[tuple[str, ...]]
 
     @property
     @abstractmethod
     def all_actions(self) -> tuple[Value, ...]:
-        """Whatever can be done, in any order."""
+        """All actions of the domain, in any order."""
 
     @property
     def default_horizon(self) -> int:
-        """How many actions an episode has unless somebody says otherwise."""
+        """Number of actions per episode unless a horizon is given."""
         return self.DEFAULT_HORIZON
 
     def for_horizon(self, horizon: int) -> Self:
-        """The same domain with the options that were left to the horizon."""
+        """Return the domain with the options that depend on the horizon filled in.
+
+        Parameters
+        ----------
+        horizon
+            Number of actions per episode.
+
+        Returns
+        -------
+        Domain
+            A domain in which no option depends on the horizon.
+        """
         del horizon
         return self
 
     @abstractmethod
     def start(self) -> Iterable[Outcome]:
-        """The first state and what it shows."""
+        """List the possible first states and observations.
+
+        Returns
+        -------
+        iterable of Outcome
+            Outcomes whose probabilities add up to 1, without rewards.
+        """
 
     @abstractmethod
     def step(self, state: Any, action: Any) -> Iterable[Outcome]:
-        """What an action may bring."""
+        """List what may happen when an action is taken in a state.
+
+        Parameters
+        ----------
+        state
+            A state that `start` or `step` returned.
+        action
+            One of `all_actions`.
+
+        Returns
+        -------
+        iterable of Outcome
+            Outcomes whose probabilities add up to 1.
+        """
 
     def choices(self, observation: Observation) -> Sequence[Value]:
-        """The actions among which the behaviour policy chooses uniformly."""
+        """List the actions from which the behaviour policy draws uniformly.
+
+        Parameters
+        ----------
+        observation
+            Values of the features at this step.
+
+        Returns
+        -------
+        sequence of actions
+            Some or all of `all_actions`.
+        """
         del observation
         return self.all_actions
 
     def render(self, state: Any) -> str:
-        """The state as text, for a person; None stands for the end."""
+        """Return a state as text, for display.
+
+        Parameters
+        ----------
+        state
+            A state, or None after the end of an episode.
+
+        Returns
+        -------
+        str
+            One or more lines.
+        """
         return "the end" if state is None else str(state)
 
     def model(self, horizon: int | None = None) -> FiniteModel:
-        """All of it as tables."""
+        """Compute all states and outcomes as tables.
+
+        Parameters
+        ----------
+        horizon
+            Number of actions per episode. Default: `default_horizon`.
+
+        Returns
+        -------
+        FiniteModel
+            The tables, with the behaviour policy.
+        """
         horizon = self.default_horizon if horizon is None else horizon
         if horizon < 1:
-            raise SettingsError(f"a horizon of {horizon} leaves no action; use 1 or more")
+            raise SettingsError(f"{parameter('horizon', horizon)} leaves no action. Use 1 or more.")
         return FiniteModel.of(self.for_horizon(horizon), horizon)
 
     def simulate(self, n: int, horizon: int, rng: np.random.Generator) -> Episodes:
-        """`n` independent episodes of `horizon` actions under the behaviour policy."""
+        """Simulate independent episodes under the behaviour policy.
+
+        Parameters
+        ----------
+        n
+            Number of episodes.
+        horizon
+            Number of actions per episode. Episodes that end earlier are padded.
+        rng
+            Random number generator.
+
+        Returns
+        -------
+        Episodes
+            The simulated episodes, ready to learn from.
+        """
         from suffice.domains.simulation import simulate
 
         return simulate(self.model(horizon), n, horizon, rng)
 
 
 def uniformly(outcomes: Sequence[tuple[Any, Observation, Fraction | int]]) -> list[Outcome]:
-    """Each (state, observation, reward) with the same probability."""
+    """Return outcomes in which each (state, observation, reward) is equally probable."""
     share = Fraction(1, len(outcomes))
     return [Outcome(share, state, observation, Fraction(reward)) for state, observation, reward in outcomes]
 
 
 def surely(state: Any, observation: Observation, reward: Fraction | int = 0) -> list[Outcome]:
-    """The one thing that happens."""
+    """Return the single outcome of a deterministic step."""
     return [Outcome(Fraction(1), state, observation, Fraction(reward))]
 
 
 def ending(reward: Fraction | int = 0) -> list[Outcome]:
-    """The episode is over."""
+    """Return the single outcome of a step that ends the episode."""
     return [Outcome(Fraction(1), None, None, Fraction(reward))]

@@ -1,4 +1,4 @@
-"""What a policy brings when it is tried: mean return, return per step, success rate, with their standard errors."""
+"""Evaluation of a policy by simulation: mean return, return per step and success rate, with standard errors."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from suffice.planning.controller import Controller
 
 
 class Tried(NamedTuple):
-    """What became of some episodes."""
+    """Estimates from simulated episodes, with standard errors."""
 
     mean_return: Estimate
     return_per_step: Estimate  # the mean return over the mean number of decisions
-    success_rate: Estimate  # how often there was any positive reward
+    success_rate: Estimate  # share of the episodes with a positive reward
     episodes: int
-    unseen: float  # share of the decisions that were made after a history no log had
+    unseen: float  # share of the decisions after a history that the training log does not have
 
 
 def roll_out(
@@ -37,9 +37,9 @@ def roll_out(
     rdp: RDP | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Tried:
-    """Try a policy in a domain; with an automaton, also count the histories that it had never seen."""
+    """Evaluate a policy by simulation; with an automaton, also count decisions after histories it has not seen."""
     if n < 1:
-        raise SettingsError(f"{n} episodes tell nothing; try 1 or more")
+        raise SettingsError(f"{n} episodes cannot be simulated. Use 1 or more.")
     parts, lost, decisions = [], 0, 0
     for episodes in stream(model, n, horizon, rng, controller):
         parts.append(_per_episode(episodes))
@@ -52,16 +52,16 @@ def roll_out(
 
 
 def summary(returns: Float, steps: Float, won: Float, unseen: float) -> Tried:
-    """From the return, the number of decisions and the success of each episode."""
+    """Summarise the return, the number of decisions and the success of each episode."""
     mean, length = Estimate.mean(returns), float(steps.mean())
     rate = mean.value / length
-    deviation = Estimate.mean(returns - rate * steps)  # of a ratio of means, to first order
+    deviation = Estimate.mean(returns - rate * steps)  # linearised standard error of a ratio of means
     per_step = Estimate(rate, deviation.error / length)
     return Tried(mean, per_step, Estimate.mean(won), len(returns), unseen)
 
 
 def _per_episode(episodes: Episodes) -> tuple[Float, Float, Float]:
-    """Return, decisions and success of each episode."""
+    """Compute the return, the number of decisions and the success of each episode."""
     reward = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
     acts = episodes.letters[:, 0] != PAD
     returns, steps, won = np.zeros(episodes.n), np.zeros(episodes.n), np.zeros(episodes.n)
@@ -73,7 +73,7 @@ def _per_episode(episodes: Episodes) -> tuple[Float, Float, Float]:
 
 
 def refuse_other_alphabet(ours: Alphabet, theirs: Alphabet, names: tuple[str, str]) -> None:
-    """Refuse a model of another process, which cannot act in a domain; `names` are those of model and domain."""
+    """Refuse a model whose alphabet is not part of a domain's; `names` are the names of the model and the domain."""
     parts = {
         "actions": (ours.actions, theirs.actions),
         "features": (ours.features, theirs.features),
@@ -83,8 +83,8 @@ def refuse_other_alphabet(ours: Alphabet, theirs: Alphabet, names: tuple[str, st
     for what, (model_has, domain_has) in parts.items():
         if set(model_has) - set(domain_has) or (what == "features" and model_has != domain_has):
             raise SufficeError(
-                f"{names[0]} is a model of something else than {names[1]}: its {what} are {_listed(model_has)}, "
-                f"the domain's {_listed(domain_has)}; name the domain it was learned from, with the same --set"
+                f"{names[0]}: the model was not learned from {names[1]}. Its {what} are {_listed(model_has)}, those of "
+                f"the domain {_listed(domain_has)}. Name the domain it was learned from, with the same options."
             )
 
 

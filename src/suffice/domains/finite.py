@@ -1,8 +1,8 @@
-"""A finite model: everything a domain may do, as tables with exact probabilities.
+"""Finite models, which hold all states and outcomes of a domain as tables with exact probabilities.
 
-A *definition* says in words of its own how a domain starts and what each action may bring; the model is its closure
-under all actions, in the codes of the alphabet that it turns out to have. Simulation, the exact analysis and other
-programs' formats all start from here.
+A *definition* states how a domain starts and what each action leads to, in values of its own. The model contains all
+states that its actions reach, encoded by an alphabet. Simulation, the exact analysis (docs/theory.md, section 7) and
+the `.POMDP` writer use these tables.
 """
 
 from __future__ import annotations
@@ -16,23 +16,36 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from suffice.data.alphabet import STOP, Alphabet, Value
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.kernels.array_types import Int32, Int64
 from suffice.planning.controller import Controller, uniform_over
 
 State = Hashable
 Observation = tuple[Value, ...]
 
-ENDED = -1  # the state after an episode's end
-MANY_STATES = 10_000  # up to here a model is closed; beyond it is explored only as far as an episode reaches
+ENDED = -1  # code of the state after the end of an episode
+MANY_STATES = 10_000  # larger models are explored only as far as the horizon reaches
 MAX_STATES = 200_000
-MAX_ROWS = 1 << 19  # of a state and an action
+MAX_ROWS = 1 << 19  # pairs of a state and an action
 MAX_OUTCOMES = 1 << 21  # of all states and actions together: half a gigabyte of fractions
 
 
 class Outcome(NamedTuple):
-    """One thing that may happen; without a state the episode is over, and nothing is seen.
+    """One possible outcome of a step, or of the start of an episode.
 
+    Parameters
+    ----------
+    probability
+        Probability of this outcome.
+    state
+        The next state, any hashable value. None: the episode ends.
+    observation
+        Values of the features, in their order. None at the end of an episode, where nothing is observed.
+    reward
+        Reward of the step. Default: 0.
+
+    Examples
+    --------
     >>> from fractions import Fraction
     >>> suffice.Outcome(Fraction(1, 2), state="awake", observation=("light",), reward=Fraction(1)).reward
     Fraction(1, 1)
@@ -45,31 +58,31 @@ class Outcome(NamedTuple):
 
 
 class Definition(Protocol):
-    """What a domain has to say about itself."""
+    """Protocol of the definition from which a finite model is computed."""
 
     @property
     def all_actions(self) -> tuple[Value, ...]:
-        """In any order."""
+        """All actions, in any order."""
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What an observation consists of."""
+        """Names of the components of an observation."""
 
     def start(self) -> Iterable[Outcome]:
-        """The first state and observation."""
+        """List the possible first states and observations."""
 
     def step(self, state: State, action: Value) -> Iterable[Outcome]:
-        """What an action may bring."""
+        """List what may happen when an action is taken."""
 
     def choices(self, observation: Observation) -> Sequence[Value]:
-        """The actions among which the usual behaviour chooses uniformly."""
+        """List the actions from which the behaviour policy draws uniformly."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Rows of what may happen, one after the other."""
+    """Outcomes of several rows (pairs of a state and an action), concatenated."""
 
-    begin: Int64  # [rows+1] where each row begins
+    begin: Int64  # [rows+1] first outcome of each row
     probability: tuple[Fraction, ...]  # [K] each row adds up to 1
     state: Int32  # [K] or ENDED
     observation: Int32  # [K] codes; STOP where the episode ends
@@ -78,8 +91,30 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FiniteModel:
-    """States, what each action may bring in them, and how episodes are usually logged.
+    """All states and outcomes of a domain as tables, with the behaviour policy that logs it.
 
+    `Domain.model` makes one from a domain, `FiniteModel.of` from any definition.
+
+    Attributes
+    ----------
+    alphabet
+        Codes of actions, observations and rewards.
+    rewards
+        The rewards of the alphabet as fractions.
+    states
+        The states, as the definition names them. Tables refer to them by position.
+    first
+        Outcomes of the start of an episode: a single row.
+    after
+        Outcomes of each pair of a state and an action, in this order. Rows that no episode of the model's horizon
+        reaches are empty.
+    usual
+        The behaviour policy, used unless another is given.
+    reach
+        Longest horizon for which the tables are complete. None: any horizon.
+
+    Examples
+    --------
     >>> finite = suffice.make("corridor").model(5)
     >>> finite
     <FiniteModel: 11 states, 2 actions>
@@ -88,22 +123,35 @@ class FiniteModel:
     """
 
     alphabet: Alphabet
-    rewards: tuple[Fraction, ...]  # the alphabet's, exactly
-    states: tuple[State, ...]  # [S] as the definition calls them
-    first: Outcomes  # one row
-    after: Outcomes  # [S·A] rows, by state and action; empty where no episode of the model's horizon acts
-    usual: Controller  # the behaviour policy, unless another is given
-    reach: int | None = None  # the horizon up to which the model holds; None: any
+    rewards: tuple[Fraction, ...]  # [R]
+    states: tuple[State, ...]  # [S]
+    first: Outcomes  # 1 row
+    after: Outcomes  # [S·A] rows
+    usual: Controller
+    reach: int | None = None
 
     def __repr__(self) -> str:
         return f"<FiniteModel: {len(self.states)} states, {len(self.alphabet.actions)} actions>"
 
     @classmethod
     def of(cls, definition: Definition, horizon: int = MAX_STATES) -> FiniteModel:
-        """The closure of a definition under all its actions; if that is large, as far as a horizon reaches."""
+        """Compute the model of a definition: all states that its actions reach.
+
+        Parameters
+        ----------
+        definition
+            A `Domain`, or an object with the same `all_actions`, `features`, `start`, `step` and `choices`.
+        horizon
+            Number of actions per episode. Models of over 10,000 states are explored only this far.
+
+        Returns
+        -------
+        FiniteModel
+            The tables.
+        """
         actions = Alphabet(definition.all_actions, (), (), ()).actions
         if not actions:
-            raise SettingsError("a model needs at least one action")
+            raise SettingsError("the model has no actions. Return at least one in all_actions.")
         found = _closure(definition, actions, horizon)
         everything = [outcome for row in found.rows for outcome in row]
         exact = sorted({Fraction(0), *(outcome.reward for outcome in everything)})
@@ -114,7 +162,7 @@ class FiniteModel:
             tuple(float(r) for r in exact),
         )
         if len(alphabet.rewards) != len(exact):
-            raise SettingsError("two rewards of a model are too close to be told apart as doubles")
+            raise SettingsError("two rewards of the model are equal as doubles. Use rewards that differ by more.")
         tables = [_Coder(alphabet, exact, found.number).encode(rows) for rows in (found.rows[:1], found.rows[1:])]
         usual = [uniform_over(alphabet, definition.choices(o)) for o in alphabet.observations]
         anything = uniform_over(alphabet, alphabet.actions)
@@ -125,14 +173,29 @@ class FiniteModel:
         return cls(alphabet, tuple(exact), tuple(found.number), tables[0], tables[1], policy, reach)
 
     def refuse_beyond(self, horizon: int) -> None:
-        """Where a longer episode could leave the states that are known."""
+        """Raise a SettingsError if the tables are incomplete for a horizon.
+
+        Parameters
+        ----------
+        horizon
+            Number of actions per episode.
+        """
         if horizon < 1:
-            raise SettingsError(f"a horizon of {horizon} leaves no action; use 1 or more")
+            raise SettingsError(f"{parameter('horizon', horizon)} leaves no action. Use 1 or more.")
         if self.reach is not None and horizon > self.reach:
-            raise SettingsError(f"the model was made for a horizon of {self.reach}, not {horizon}; make it for that")
+            given = parameter("horizon", horizon)
+            raise SettingsError(
+                f"{given}: the model was computed for a horizon of {self.reach}. Compute it with model({horizon})."
+            )
 
     def observing_reward(self) -> FiniteModel:
-        """The same model, with the reward as a further feature of the observation."""
+        """Add the reward to each observation, as a further feature.
+
+        Returns
+        -------
+        FiniteModel
+            A model of the same states, whose observations end with the reward of the step.
+        """
         shown = FiniteModel.of(_Observing(self), self.reach or MAX_STATES)
         known: dict[Observation | None, int] = {o: i + 1 for i, o in enumerate(self.alphabet.observations)}
         without = [STOP, *(known[o[:-1]] for o in shown.alphabet.observations)]
@@ -143,7 +206,7 @@ class FiniteModel:
 
 @dataclass(frozen=True, slots=True)
 class _Observing:
-    """A model as the definition of another, which shows its rewards; states go by their numbers."""
+    """Definition of the model whose observations include the reward; its states are numbers of the original states."""
 
     model: FiniteModel
 
@@ -172,17 +235,17 @@ class _Observing:
             yield Outcome(table.probability[k], None if state == ENDED else state, shown, self.model.rewards[reward])
 
     def choices(self, observation: Observation) -> Sequence[Value]:
-        return self.all_actions  # the first model's behaviour takes its place
+        return self.all_actions  # replaced by the behaviour policy of the original model
 
 
 class _StateClosure(NamedTuple):
     number: dict[State, int]
     rows: list[list[Outcome]]  # of the start, then of each state and action
-    closed: bool  # no state was left out
+    closed: bool  # whether all states were explored
 
 
 def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> _StateClosure:
-    """Breadth first, so that states are numbered by how soon they can be reached."""
+    """Explore states breadth first, so that they are numbered by their distance from the start."""
     number: dict[State, int] = {}
     queue: deque[tuple[State, int]] = deque()
     depth, closed = 0, True
@@ -190,20 +253,24 @@ def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> 
     def checked(row: Iterable[Outcome], what: str) -> list[Outcome]:
         outcomes = [_exactly(outcome, what) for outcome in row if outcome.probability]
         if any(o.probability < 0 for o in outcomes) or sum(o.probability for o in outcomes) != 1:
-            raise SettingsError(f"the probabilities of {what} must be fractions from 0 on that add up to 1")
+            raise SettingsError(
+                f"{what}: the probabilities are negative or do not add up to 1. Use fractions.Fraction."
+            )
         for outcome in outcomes:
             if outcome.state is not None and outcome.state not in number:
                 number[outcome.state] = len(number)
                 queue.append((outcome.state, depth))
         if len(number) > MAX_STATES:
             raise SettingsError(
-                f"the model has more than {MAX_STATES:,} states; choose smaller options or a shorter horizon"
+                f"the model has more than {MAX_STATES:,} states. Choose smaller options or a shorter horizon."
             )
         return outcomes
 
     rows = [checked(definition.start(), "the start")]
     if any(outcome.state is None or outcome.reward for outcome in rows[0]):
-        raise SettingsError("an episode cannot be over, or pay, before its first action")
+        raise SettingsError(
+            "the start: an outcome has no state, or a reward. Let start() return states without rewards."
+        )
     while queue:
         state, before = queue.popleft()
         depth = before + 1
@@ -214,24 +281,28 @@ def _closure(definition: Definition, actions: Sequence[Value], horizon: int) -> 
             rows += [checked(definition.step(state, a), f"action {a} in state {state}") for a in actions]
         if len(rows) > MAX_ROWS:
             raise SettingsError(
-                f"the model has over {MAX_ROWS:,} pairs of a state and an action; choose smaller options"
+                f"the model has over {MAX_ROWS:,} pairs of a state and an action. Choose smaller options."
             )
     return _StateClosure(number, rows, closed)
 
 
 def _exactly(outcome: Outcome, what: str) -> Outcome:
-    """With fractions for numbers of any kind."""
+    """Return the outcome with its numbers as fractions."""
     probability, state, observation, reward = outcome
     if (state is None) != (observation is None):
-        raise SettingsError(f"an outcome of {what} must have both a state and an observation, or at the end neither")
+        raise SettingsError(
+            f"{what}: an outcome lacks a state or an observation. Give both, or neither to end the episode."
+        )
     try:
         return Outcome(Fraction(probability), state, observation, Fraction(reward))
     except (TypeError, ValueError, OverflowError):
-        raise SettingsError(f"{what} has the probability {probability} or the reward {reward}, no number") from None
+        raise SettingsError(
+            f"{what}: the probability {probability} or the reward {reward} is not a finite number. Use fractions."
+        ) from None
 
 
 class _Coder:
-    """From words to codes."""
+    """Encoder of the states, observations and rewards of outcomes."""
 
     def __init__(self, alphabet: Alphabet, rewards: Sequence[Fraction], number: dict[State, int]) -> None:
         self._observation: dict[Observation | None, int] = {o: i + 1 for i, o in enumerate(alphabet.observations)}

@@ -1,12 +1,14 @@
-"""Domains, one per file: a frozen dataclass of options that defines a finite model."""
+"""The table of domains, and `make`, which constructs one from its name and options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from suffice.domains.domain import Domain
 from suffice.domains.pomdp.domain import PomdpDomain
@@ -77,43 +79,72 @@ DOMAINS: Final = Registry(
 )
 
 
-def make(name: str, options: Mapping[str, str] = MappingProxyType({})) -> Domain:
-    """The domain of that name, its options given as text, as on the command line; or that of a `.POMDP` file.
+def make(name: str, options: Mapping[str, object] = MappingProxyType({}), **keywords: object) -> Domain:
+    """Make a domain from its name and options, or read one from a `.POMDP` file.
 
-    >>> suffice.make("t-maze", {"length": "8"})
+    Parameters
+    ----------
+    name
+        Name of a domain, such as "t-maze" (`suffice simulate --help` and the gallery list them), or path of a
+        `.POMDP` file, which has no options.
+    options
+        Options as a mapping, for names and values that are computed or read from elsewhere. Values may be text, as on
+        the command line: `{"length": "8", "noise": "true"}`.
+    **keywords
+        Options by name: `length=8`. They take precedence over `options`. None stands for the default.
+
+    Returns
+    -------
+    Domain
+        A frozen dataclass of the options, which makes finite models and simulates episodes.
+
+    Raises
+    ------
+    SettingsError
+        If the domain, an option or a value is unknown. The message lists what is known.
+
+    Examples
+    --------
+    >>> suffice.make("t-maze", length=8)
     TMaze(length=8, cue_visible=False, noise=False, actions='all')
+    >>> suffice.make("corridor", {"enemy": "9/10"}, columns=3).enemy
+    Fraction(9, 10)
     """
+    given = {option: value for option, value in {**options, **keywords}.items() if value is not None}
     if name.lower().endswith(".pomdp"):
-        if options:
-            raise SettingsError(f"{name}: a file has no options; leave out {next(iter(options))}, or change the file")
+        if given:
+            raise SettingsError(f"{name}: a .POMDP file has no options. Remove {next(iter(given))}, or edit the file.")
         return PomdpDomain.read(name)
     domain = DOMAINS[name]
     types = get_type_hints(domain)
     names = [field.name for field in fields(domain)]  # type: ignore[arg-type]  # every domain is a dataclass
-    values: dict[str, Any] = {}
-    for option, text in options.items():
-        values[option] = _parse(text, option, types[_one_of(names, option, f"option of {name}")])
-    return domain(**values)
+    for option in given:
+        if option not in names:
+            known = f"Its options are {', '.join(names)}." if names else "It has no options."
+            raise SettingsError(f"{option} is not an option of {name}{did_you_mean(option, names) or '.'} {known}")
+    return domain(**{option: _parsed(value, option, types[option]) for option, value in given.items()})
 
 
-def _parse(text: str, option: str, kind: Any) -> Any:
-    """The value of an option's text: its field is a bool, a Literal, a text, a fraction or a whole number."""
+def _parsed(value: object, option: str, kind: Any) -> Any:
+    """Convert the value of an option to the type of its field: bool, Literal, str, Fraction or int."""
+    text = str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
     if kind is bool:
-        return _one_of(("true", "false"), text, f"value of {option}") == "true"
+        return _one_of(("true", "false"), text, option) == "true"
     if get_origin(kind) is Literal:
-        return _one_of(get_args(kind), text, f"value of {option}")
+        return _one_of(get_args(kind), text, option)
     if kind is str:
         return text
-    number, needed = (Fraction, "number such as 0.9 or 9/10") if kind is Fraction else (int, "whole number")
+    number: type[Fraction | int] = Fraction if kind is Fraction else int
     try:
         return number(text)
     except (ValueError, ZeroDivisionError):
-        raise SettingsError(f"{option} needs a {needed}, not {text!r}") from None
+        needed = "number. Use one such as 0.9 or 9/10." if kind is Fraction else "whole number."
+        raise SettingsError(f"{option}={value!r} is not a {needed}") from None
 
 
-def _one_of(known: Iterable[str], given: str, what: str) -> str:
-    names = list(known)
-    if given in names:
+def _one_of(known: tuple[str, ...], given: str, option: str) -> str:
+    if given in known:
         return given
-    hint = did_you_mean(given, names) or ";"
-    raise SettingsError(f"unknown {what}: {given!r}{hint} known: {', '.join(names) or 'none'}")
+    hint = did_you_mean(given, known) or "."
+    choices = f"{', '.join(known[:-1])} or {known[-1]}"
+    raise SettingsError(f"{option}={given!r} is not a known value{hint} Choose {choices}.")

@@ -1,4 +1,4 @@
-"""Episodes of a finite model under a policy: many at once, step by step, in chunks that need little memory."""
+"""Simulation of a finite model under a policy: many episodes at once, in chunks that fit into memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.kernels import rollout
 from suffice.kernels.array_types import Codes, Float
 from suffice.planning.controller import Controller
 
-CHUNK_STEPS = 1 << 20  # rolled out together; part of what a seed stands for
+CHUNK_STEPS = 1 << 20  # steps simulated together; another value changes the episodes of a seed
 
 Steps = tuple[Codes, Codes, Codes]  # action, observation and reward codes, each [H+1, N]
 
@@ -23,8 +23,28 @@ Steps = tuple[Codes, Codes, Codes]  # action, observation and reward codes, each
 def simulate(
     model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
 ) -> Episodes:
-    """`n` independent episodes of `horizon` actions, under the usual policy unless another is given.
+    """Simulate independent episodes of a finite model.
 
+    Parameters
+    ----------
+    model
+        The model, for example `suffice.make("t-maze").model(5)`.
+    n
+        Number of episodes.
+    horizon
+        Number of actions per episode. Episodes that end earlier are padded.
+    rng
+        Random number generator. The same seed gives the same episodes.
+    policy
+        The policy that acts. Default: the behaviour policy of the model.
+
+    Returns
+    -------
+    Episodes
+        The simulated episodes, ready to learn from.
+
+    Examples
+    --------
     >>> suffice.simulate(suffice.make("t-maze").model(5), 1000, 5, np.random.default_rng(0))
     <Episodes: 1,000 of up to 5 decisions, 14 distinct steps>
     """
@@ -36,26 +56,26 @@ def simulate(
 def stream(
     model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
 ) -> Iterator[Episodes]:
-    """The same episodes, some at a time."""
+    """Yield the episodes that `simulate` returns, in chunks."""
     for steps in _Roller(model, policy or model.usual, horizon).chunks(n, rng):
         yield Episodes.from_steps(model.alphabet, *steps)
 
 
 class _Roller:
-    """The tables of a model and a policy as running sums."""
+    """Simulator of a model under a policy, with cumulative probabilities prepared for sampling."""
 
     def __init__(self, model: FiniteModel, policy: Controller, horizon: int) -> None:
         model.refuse_beyond(horizon)
         if policy.alphabet != model.alphabet:
-            raise SettingsError("the policy is for another alphabet than the model's")
+            raise SettingsError("the policy has another alphabet than the model. Construct it with model.alphabet.")
         self._model, self._policy, self._horizon = model, policy, horizon
         sums = np.cumsum(policy.table, axis=1)
-        self._chance = np.where(sums < sums[:, -1:], sums, 1.0)  # what rounding left goes to the last possible action
+        self._chance = np.where(sums < sums[:, -1:], sums, 1.0)  # the last possible action takes the rounding error
         self._cumulative = _running_sums(model.after)
 
     def chunks(self, n: int, rng: np.random.Generator) -> Iterator[Steps]:
         if n < 1:
-            raise SettingsError("there are no episodes to simulate; ask for 1 or more")
+            raise SettingsError(f"{n} episodes cannot be simulated. Use 1 or more.")
         size = max(1, CHUNK_STEPS // self._horizon)
         for begin in range(0, n, size):
             yield self._roll(min(size, n - begin), rng)
@@ -68,7 +88,7 @@ class _Roller:
         drawn = np.searchsorted(_running_sums(first), rng.random(n), side="right").clip(max=len(first.state) - 1)
         state, memory = first.state[drawn], self._policy.first[first.observation[drawn]]
         action[0], observation[0], reward[0] = DUMMY, first.observation[drawn], nothing
-        rules = PAD + 1, self._chance, self._policy.after  # the logged actions follow the special ones
+        rules = PAD + 1, self._chance, self._policy.after  # codes of actions begin after the special ones
         tables = after.begin, self._cumulative, after.state, after.observation, after.reward
         for t in range(1, self._horizon + 1):
             action[t], observation[t], reward[t] = PAD, STOP, nothing
@@ -79,6 +99,6 @@ class _Roller:
 
 
 def _running_sums(outcomes: Outcomes) -> Float:
-    """Within each row."""
+    """Return the cumulative probabilities within each row."""
     p = np.array([float(probability) for probability in outcomes.probability])
     return np.concatenate([np.cumsum(p[begin:end]) for begin, end in pairwise(outcomes.begin)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +58,16 @@ def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None
 def _tables(parts: Iterable[Episodes], log_format: LogFormat) -> Iterator[pa.Table]:
     """Yield the rows of all parts, one row group at a time."""
     first = 0
+    if isinstance(parts, pa.Table):  # a log already, such as `record` returns
+        for name in parts.column_names:
+            _as_column(name, parts[name].drop_null().unique().to_pylist(), log_format)
+        yield parts
+        return
+    episodes: Any  # checked, because users may pass other iterables
     for episodes in parts:
+        if not isinstance(episodes, Episodes):
+            given = f"an object of type {type(parts).__name__} is not a log"
+            raise LogError(f"write_log: {given}. Pass Episodes, or the table that suffice.record returns.")
         lengths, columns = _lengths(episodes), _value_columns(episodes, log_format)
         block = max(1, BLOCK_ROWS // episodes.horizon)
         for start in range(0, episodes.n, block):

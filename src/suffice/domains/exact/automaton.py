@@ -1,4 +1,4 @@
-"""The exact automaton of a domain, of the same kind as one that was learned, and the value of its best policy."""
+"""The exact automaton of a domain, to compare a learned one with, and the value of its best policy."""
 
 from __future__ import annotations
 
@@ -12,15 +12,37 @@ from suffice.planning.controller import Controller
 
 
 class NoAutomatonError(ModelError):
-    """A domain has no automaton of whole futures; the message says why."""
+    """A domain whose automaton of complete futures does not exist; the message gives the reason."""
 
 
 def exact_rdp(model: FiniteModel, horizon: int, policy: Controller | None = None, *, stationary: bool = False) -> RDP:
-    """The minimal automaton of a domain under a policy: with layers, or stationary.
+    """Compute the minimal automaton of a domain under a policy, layered or stationary.
 
-    It is what a learned automaton is compared with: `compare(rdp, exact_rdp(..., stationary=rdp.stationary))`. Layers
-    are refused with a `NoAutomatonError` where rewards, which states cannot remember, tell what will happen.
+    Compare a learned automaton with it: `compare(rdp, exact_rdp(..., stationary=rdp.stationary))`.
 
+    Parameters
+    ----------
+    model
+        The finite model of the domain.
+    horizon
+        Number of actions per episode.
+    policy
+        The behaviour policy. Default: that of the model.
+    stationary
+        Whether to compute the stationary automaton instead of the layered one.
+
+    Returns
+    -------
+    RDP
+        The automaton, with expected counts.
+
+    Raises
+    ------
+    NoAutomatonError
+        If rewards determine the future, which the states of a layered automaton cannot remember.
+
+    Examples
+    --------
     >>> from suffice.domains.exact.automaton import exact_rdp
     >>> exact_rdp(suffice.make("t-maze").model(4), 4, stationary=True)
     <RDP: 10 states in one layer>
@@ -28,14 +50,28 @@ def exact_rdp(model: FiniteModel, horizon: int, policy: Controller | None = None
     if stationary:
         return stationary_rdp(model, policy).rdp(horizon)
     minimal = minimal_rdp(model, horizon, policy)
-    if minimal.telling:
-        raise NoAutomatonError(minimal.telling.sentence)
+    if minimal.reward_dependence:
+        raise NoAutomatonError(minimal.reward_dependence.sentence)
     return minimal.rdp()
 
 
 def optimal_value(model: FiniteModel, horizon: int) -> float | None:
-    """V*, the mean return of the best policy; None where the exact analysis is too large, or not defined.
+    """Compute V*, the mean return of the best policy.
 
+    Parameters
+    ----------
+    model
+        The finite model of the domain.
+    horizon
+        Number of actions per episode.
+
+    Returns
+    -------
+    float or None
+        The value; None if the exact analysis is too large or not defined.
+
+    Examples
+    --------
     >>> from suffice.domains.exact.automaton import optimal_value
     >>> optimal_value(suffice.make("t-maze").model(4), 4)
     4.0

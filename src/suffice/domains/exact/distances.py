@@ -1,9 +1,10 @@
-"""How different the futures of two states are: the distinguishability μ₀ of a minimal RDP.
+"""Distances between the futures of states: the distinguishability μ₀ of a minimal RDP (docs/theory.md, section 7).
 
-μ₀ is the least distance between two states of one layer, over a family of languages, over prefixes (L∞^p), or summed
-over prefixes (L₁^p). A family of single patterns needs, for each pattern, only the probability that it is met next,
-ahead, or last: one backward pass. Other families follow the distribution of whole membership rows, as the learner
-does. Prefixes are compared pair by pair; a pair is left as soon as it is known not to be the closest.
+μ₀ is the least distance between two states of one layer: the largest difference over a family of languages or over
+prefixes (L∞^p), or the sum of differences over prefixes (L₁^p). A family of single patterns needs only three
+probabilities for each pattern: that it occurs next, later, or at the last step. One backward pass computes them. Other
+families need the distribution of complete membership rows, as in the learner. Prefixes are compared pair by pair; a
+pair is dropped as soon as it is known not to be the closest.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from suffice.automata.describe import describe_event
 from suffice.data.alphabet import Alphabet
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.minimal import Minimal
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.evidence.bounds import FISHER_EXACT
 from suffice.evidence.events import Event
 from suffice.evidence.language_counts import LanguageCounts, simple_events
@@ -29,10 +30,9 @@ from suffice.evidence.word_counts import BackwardAutomaton, BooleanLevel
 from suffice.kernels.array_types import Array
 
 MEMORY = 2 << 30  # bytes for the membership rows of a family
-EQUAL_PROBABILITIES = (
-    1e-12  # doubles: closer probabilities are equal, and pairs this near to the closest are computed again exactly
-)
-MAX_FRONTIER = 300_000  # prefixes of two states that are followed together
+# Doubles that differ by less are equal; pairs of states that are this close to the closest pair are compared exactly.
+EQUAL_PROBABILITIES = 1e-12
+MAX_FRONTIER = 300_000  # pairs of prefixes that are extended at the same time
 
 Letter = tuple[int, int, int]
 Moves = dict[Letter, tuple[Any, int]]  # probability and target
@@ -40,28 +40,28 @@ Moves = dict[Letter, tuple[Any, int]]  # probability and target
 
 @dataclass(frozen=True, slots=True)
 class Closest:
-    """The two states that are hardest to tell apart, and what tells them apart best."""
+    """The closest two states of a layer, and the event that distinguishes them best."""
 
-    distance: Any  # μ₀; a fraction where arithmetic is rational
+    distance: Any  # μ₀; a fraction if arithmetic is rational
     layer: int
-    states: tuple[int, int]  # places in the layer
-    event: str  # the language or prefix that attains it; empty if none does
-    probabilities: tuple[Any, Any] | None  # of the event
+    states: tuple[int, int]  # positions in the layer
+    event: str  # the language or prefix with this difference; empty if there is none
+    probabilities: tuple[Any, Any] | None  # of the event, from each state
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LanguageProbabilities:
-    """The languages of a family in one layer: their probabilities from each state."""
+    """Probabilities of the languages of a family, from each state of one layer."""
 
     layer: int
     size: int  # |X|
-    probabilities: Array  # [Q_t, E] one column for each language that can be told from the others
-    event: Callable[[int], Event]  # of a column
+    probabilities: Array  # [Q_t, E] one column for each distinct language
+    event: Callable[[int], Event]  # the language of a column
     alphabet: Alphabet
 
 
 def letters_as_log(minimal: Minimal) -> Episodes:
-    """The letters, as a log would have them that saw everything: what families are made from."""
+    """Return the letters as a log that contains every possible step; families are constructed from it."""
     letters = minimal.letters().astype(np.int32)
     follows = np.zeros(len(letters), bool)
     for arrows in minimal.arrows[1:]:
@@ -70,18 +70,20 @@ def letters_as_log(minimal: Minimal) -> Episodes:
 
 
 def letter_of(letters: Any, action: Any, observation: Any, reward: Any) -> NDArray[np.intp]:
-    """The places of steps among the letters."""
-    place = {step: x for x, step in enumerate(map(tuple, letters.tolist()))}
+    """Return the positions of steps in the list of letters."""
+    position = {step: x for x, step in enumerate(map(tuple, letters.tolist()))}
     steps = zip(action.tolist(), observation.tolist(), reward.tolist(), strict=True)
-    return np.array([place[step] for step in steps], np.intp)
+    return np.array([position[step] for step in steps], np.intp)
 
 
 def futures(minimal: Minimal, family: Family) -> Iterator[LanguageProbabilities]:
-    """The languages of a family, layer by layer from the last to the first that has something to compare."""
-    if minimal.telling:
-        raise SettingsError(minimal.telling.sentence)
+    """Yield the probabilities of a family's languages, layer by layer from the last to the first."""
+    if minimal.reward_dependence:
+        raise SettingsError(minimal.reward_dependence.sentence)
     log = letters_as_log(minimal)
-    patterns = LanguageCounts(family).plan(log.outline, FISHER_EXACT, MEMORY).patterns  # refuses what will not fit
+    patterns = (
+        LanguageCounts(family).plan(log.outline, FISHER_EXACT, MEMORY).patterns
+    )  # refuses families that do not fit into memory
     letters = [letter_of(log.letters, a.action, a.observation, a.reward) for a in minimal.arrows]
     return (_simple if family.is_simple else _general)(minimal, family, patterns, letters)
 
@@ -89,7 +91,7 @@ def futures(minimal: Minimal, family: Family) -> Iterator[LanguageProbabilities]
 def _simple(
     minimal: Minimal, family: Family, patterns: Patterns, letters: list[NDArray[np.intp]]
 ) -> Iterator[LanguageProbabilities]:
-    """j = k = 1: patterns ahead, at the next step, at the last."""
+    """Compute probabilities for j = k = 1: a pattern occurs later, at the next step, or at the last step."""
     ahead = last = np.zeros((1, patterns.count), object if minimal.rational else float)
     for t in range(minimal.horizon, 0, -1):
         arrows, length = minimal.arrows[t], minimal.horizon - t + 1
@@ -106,10 +108,10 @@ def _simple(
 def _general(
     minimal: Minimal, family: Family, patterns: Patterns, letters: list[NDArray[np.intp]]
 ) -> Iterator[LanguageProbabilities]:
-    """Any j and k: the distribution of each state's membership rows, which a letter carries one step back."""
+    """Compute probabilities for any j and k from the distribution of membership rows, one step back at a time."""
     words = Words(patterns.count, min(family.j, minimal.horizon))
     automaton = BackwardAutomaton(patterns.member, words, MEMORY)
-    rows: list[dict[int, Any]] = [{0: 1}]  # of each state of the layer after: row → probability
+    rows: list[dict[int, Any]] = [{0: 1}]  # for each state of the next layer: row → probability
     for t in range(minimal.horizon, 0, -1):
         arrows, length = minimal.arrows[t], minimal.horizon - t + 1
         carried = [(e, row) for e, target in enumerate(arrows.target.tolist()) for row in rows[target]]
@@ -134,7 +136,7 @@ def _event_of(level: BooleanLevel, words: Words, patterns: Patterns) -> Callable
 
 
 def closest_in(found: LanguageProbabilities) -> Closest | None:
-    """The two states of a layer that the languages tell apart worst; None if there is only one."""
+    """Return the closest two states of a layer under a family of languages; None if there is only one state."""
     exact = found.probabilities
     if len(exact) < 2:
         return None
@@ -150,9 +152,9 @@ def closest_in(found: LanguageProbabilities) -> Closest | None:
         event = int(np.argmax(differences)) if len(differences) else -1
         distance = differences[event] if event >= 0 else 0
         if best is None or distance < best.distance:
-            said = describe_event(found.event(event), found.alphabet) if distance else ""
+            text = describe_event(found.event(event), found.alphabet) if distance else ""
             both = (exact[p][event], exact[q][event]) if distance else None
-            best = Closest(distance, found.layer, (int(p), int(q)), said, both)
+            best = Closest(distance, found.layer, (int(p), int(q)), text, both)
     return best
 
 
@@ -160,11 +162,11 @@ def closest_in(found: LanguageProbabilities) -> Closest | None:
 
 
 class _Pairs:
-    """The futures of two states of a layer, letter by letter."""
+    """Comparison of the futures of two states of a layer, letter by letter."""
 
     def __init__(self, minimal: Minimal) -> None:
-        if minimal.telling:
-            raise SettingsError(minimal.telling.sentence)
+        if minimal.reward_dependence:
+            raise SettingsError(minimal.reward_dependence.sentence)
         self._minimal = minimal
         self.moves: list[list[Moves]] = []
         for arrows, n in zip(minimal.arrows, minimal.layers, strict=False):
@@ -174,7 +176,7 @@ class _Pairs:
             self.moves.append(layer)
 
     def pairs(self, t: int) -> list[tuple[int, int]]:
-        """The pairs of states of a layer, those first that look most alike at the next step."""
+        """List the pairs of states of a layer, most similar at the next step first."""
 
         def gap(pair: tuple[int, int]) -> float:
             first, second = (self.moves[t][q] for q in pair)
@@ -183,20 +185,22 @@ class _Pairs:
         return sorted(combinations(range(self._minimal.layers[t]), 2), key=lambda pair: (gap(pair), pair))
 
     def both(self, t: int, q1: int, q2: int) -> Iterator[tuple[Letter, Any, Any, int, int]]:
-        """The letters that either may meet: probabilities and successors, −1 where there is none."""
+        """Yield the letters possible in either state with probabilities and successors, −1 where there is none."""
         first, second = self.moves[t][q1], self.moves[t][q2]
         for letter in sorted(first.keys() | second.keys()):
             (p1, c1), (p2, c2) = first.get(letter, (0, -1)), second.get(letter, (0, -1))
             yield letter, p1, p2, c1, c2
 
     def largest(self, t: int, q1: int, q2: int, enough: Any) -> tuple[Any, tuple[Any, ...]]:
-        """The prefix on which two states differ most, or one on which they differ by `enough`: (difference, prefix and
-        both probabilities). Below a prefix nothing differs by more than the larger probability, nor by more than the
-        prefix itself where both are in the same state or one has no such prefix.
+        """Find the prefix on which two states differ most, or one on which they differ by `enough`.
+
+        Returns the difference, and the prefix with both probabilities. Extensions of a prefix differ by at most its
+        larger probability; if both states reach the same state, or one cannot produce the prefix, they differ by at
+        most the difference at the prefix.
         """
         most, witness = 0, ((), 0, 0)
         stack: list[tuple[int, int, int, Any, Any, tuple[Any, ...]]] = [(t, q1, q2, 1, 1, ())]
-        known: set[tuple[int, int, int, Any, Any]] = set()  # what goes on the same way need be followed only once
+        known: set[tuple[int, int, int, Any, Any]] = set()  # equal continuations are followed only once
         while stack and (enough is None or most < enough):
             u, c1, c2, w1, w2, prefix = stack.pop()
             for letter, p1, p2, d1, d2 in self.both(u, c1, c2):
@@ -211,9 +215,11 @@ class _Pairs:
         return most, witness
 
     def summed(self, t: int, q1: int, q2: int, enough: Any) -> Any:
-        """Σ over prefixes of all lengths of the difference, or at least `enough`."""
+        """Sum the differences over prefixes of all lengths, until the sum reaches `enough`."""
         frontier: dict[tuple[int, int, Any, Any], int] = {(q1, q2, 1, 1): 1}
-        total = settled = 0  # what differs for good: prefixes of one state alone, or that reach the same state
+        total = settled = (
+            0  # differences that no extension changes: prefixes of one state alone, or that reach the same state
+        )
         for u in range(t, self._minimal.horizon + 1):
             following: dict[tuple[int, int, Any, Any], int] = {}
             here = settled
@@ -230,7 +236,9 @@ class _Pairs:
             if enough is not None and total >= enough:
                 break
             if len(frontier) > MAX_FRONTIER:
-                raise SettingsError(f"over {MAX_FRONTIER:,} futures of two states differ; choose a shorter horizon")
+                raise SettingsError(
+                    f"over {MAX_FRONTIER:,} futures of two states differ. Use a smaller {parameter('horizon')}."
+                )
         return total
 
 
@@ -239,20 +247,20 @@ def _chance(moves: Moves, letter: Letter) -> float:
 
 
 def closest_by_prefixes(minimal: Minimal) -> list[Closest]:
-    """The closest states of each layer under L∞^p, and the prefix on which they differ most."""
+    """Find the closest states of each layer under L∞^p, and the prefix on which they differ most."""
     walk, found = _Pairs(minimal), []
     for t in range(1, minimal.horizon + 1):
         best: Closest | None = None
         for pair in walk.pairs(t):
             most, (prefix, w1, w2) = walk.largest(t, *pair, best and best.distance)
             if best is None or most < best.distance:
-                best = Closest(most, t, pair, _read(minimal, prefix), (w1, w2))
+                best = Closest(most, t, pair, _described(minimal, prefix), (w1, w2))
         found += [best] if best else []
     return found
 
 
 def closest_by_sum(minimal: Minimal) -> list[Closest]:
-    """The closest states of each layer under L₁^p."""
+    """Find the closest states of each layer under L₁^p."""
     walk, found = _Pairs(minimal), []
     for t in range(1, minimal.horizon + 1):
         best: Closest | None = None
@@ -264,7 +272,7 @@ def closest_by_sum(minimal: Minimal) -> list[Closest]:
     return found
 
 
-def _read(minimal: Minimal, prefix: tuple[Letter, ...]) -> str:
+def _described(minimal: Minimal, prefix: tuple[Letter, ...]) -> str:
     alphabet = minimal.alphabet
     steps = []
     for a, o, r in prefix:

@@ -1,14 +1,14 @@
-"""The minimal layered RDP of a finite model under a behaviour policy (theory.md §7).
+"""The minimal layered RDP of a finite model under a behaviour policy (docs/theory.md, section 7).
 
-Forward: the beliefs about the hidden state that histories can leave, each with the policy's memory; together they
-decide the whole future. Backward, from the last layer: beliefs with the same chances of actions, observations, rewards
-and successors are one state.
+Forward pass: compute the beliefs about the hidden state after each history, together with the memory of the policy.
+Both determine the complete future. Backward pass, from the last layer: beliefs with the same probabilities of actions,
+observations, rewards and successors become one state.
 
-Histories of an RDP consist of actions and observations. Where rewards tell more about the hidden state than these do,
-what follows a history is not what its belief alone says: the rewards on the way matter too. So beliefs are followed
-with the rewards seen; if it turns out that no reward ever makes a difference, the automaton reads actions and
-observations and is exact. If one does, that is reported, and the automaton is built from beliefs without rewards:
-right about expectations, and so about the value of policies, but not about whole futures.
+Histories of an RDP consist of actions and observations. Where rewards carry information about the hidden state that
+these do not, the future depends on past rewards too. The forward pass therefore conditions beliefs on rewards. If no
+reward makes a difference, the automaton reads actions and observations, and is exact. If one does, this is reported,
+and the automaton is built from beliefs without rewards: expectations, and so the values of policies, are exact, but the
+distributions of complete futures are not.
 """
 
 from __future__ import annotations
@@ -26,58 +26,81 @@ from suffice.automata.histories import History, show
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
 from suffice.domains.finite import FiniteModel, Outcomes
-from suffice.errors import SettingsError, SufficeError
+from suffice.errors import SettingsError, SufficeError, parameter
 from suffice.kernels.array_types import Array, Int64
 from suffice.planning.controller import Controller
 
-TOLERANCE = 1e-9  # doubles: probabilities closer than this are taken for equal
-RATIONAL_BELIEFS = 20_000  # beliefs up to which arithmetic is rational
+TOLERANCE = 1e-9  # doubles that differ by less are equal
+RATIONAL_BELIEFS = 20_000  # number of beliefs up to which arithmetic is rational
 MAX_BELIEFS = 500_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrows:
-    """What the states of one layer may do next, sorted by state."""
+    """Transitions out of the states of one layer, sorted by state."""
 
-    source: Int64  # [E] place in the layer
+    source: Int64  # [E] position in the layer
     action: Int64  # [E] codes
-    observation: Int64
-    reward: Int64
-    target: Int64  # [E] place in the next layer
-    probability: Array  # [E] that the state chooses the action and this follows
+    observation: Int64  # [E] codes
+    reward: Int64  # [E] codes
+    target: Int64  # [E] position in the next layer
+    probability: Array  # [E] of action, observation and reward, given the state
 
     def rows(self) -> Iterator[tuple[int, int, int, int, int]]:
-        """Source, action, observation, reward and target of each arrow."""
+        """Yield source, action, observation, reward and target of each arrow."""
         columns = (self.source, self.action, self.observation, self.reward, self.target)
         return zip(*(column.tolist() for column in columns), strict=True)
 
     def starts(self) -> Int64:
-        """[Q] where the arrows of each state begin; every state has some."""
+        """Return [Q] the position of the first arrow of each state; every state has one."""
         return np.flatnonzero(np.diff(self.source, prepend=-1))
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """A history after which the reward, unseen by an automaton, says what will happen."""
+class RewardDependence:
+    """A history after which the reward, which an automaton does not read, determines what may follow."""
 
     history: History
-    rewards: tuple[float, float]
+    rewards: tuple[float, float]  # two rewards with different futures
 
     @property
     def sentence(self) -> str:
-        """For a person."""
+        """Return the problem and its fix as text."""
         return (
-            f"Rewards tell more than observations: after {show(self.history)} the reward {self.rewards[0]:g} or "
-            f"{self.rewards[1]:g} decides what may follow, and no state can remember it. Values are exact for who does "
-            "not see rewards, but the states are too few for whole futures, and distinguishability is not defined; put "
-            "the reward into the observation with --observe-reward."
+            f"Rewards carry information that observations do not: after {show(self.history)} the reward "
+            f"{self.rewards[0]:g} or {self.rewards[1]:g} determines what may follow, and no state can remember it. "
+            "Values are exact for policies that do not see rewards, but there are too few states for complete futures, "
+            f"and distinguishability is not defined. Add the reward to the observation with {observing_reward()}."
         )
+
+
+def observing_reward() -> str:
+    """Name the way to observe rewards: a method in Python, an option on the command line."""
+    named = parameter("observe_reward")
+    return named if named.startswith("--") else "model.observing_reward()"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Minimal:
-    """The minimal layered RDP, with its probabilities under the behaviour policy.
+    """The minimal layered RDP of a finite model, with its probabilities under the behaviour policy.
 
+    `minimal_rdp` computes it.
+
+    Attributes
+    ----------
+    alphabet
+        Codes of actions, observations and rewards.
+    rewards
+        The rewards of the alphabet as fractions.
+    arrows
+        The transitions out of each layer 0..H.
+    rational
+        Whether probabilities are fractions. Otherwise they are doubles, equal up to 1e-9.
+    reward_dependence
+        A history after which rewards determine the future, which states cannot remember; None if there is none.
+
+    Examples
+    --------
     >>> minimal = suffice.minimal_rdp(suffice.make("corridor").model(5), 5)
     >>> minimal
     <Minimal: 11 states in layers 1 1 2 2 2 2 1>
@@ -86,31 +109,42 @@ class Minimal:
     """
 
     alphabet: Alphabet
-    rewards: tuple[Fraction, ...]  # the alphabet's, exactly
-    arrows: tuple[Arrows, ...]  # [H+1] out of layer t
-    rational: bool  # or doubles, equal up to TOLERANCE
-    telling: Telling | None = None
+    rewards: tuple[Fraction, ...]  # [R]
+    arrows: tuple[Arrows, ...]  # [H+1]
+    rational: bool
+    reward_dependence: RewardDependence | None = None
 
     def __repr__(self) -> str:
         return f"<Minimal: {self.n_states} states in layers {' '.join(map(str, self.layers))}>"
 
     @property
+    def telling(self) -> RewardDependence | None:
+        """Deprecated name of `reward_dependence`, for existing programs."""
+        return self.reward_dependence
+
+    @property
     def horizon(self) -> int:
-        """H."""
+        """H, the number of actions per episode."""
         return len(self.arrows) - 1
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """[H+2] states per layer."""
+        """Number of states of each of the H+2 layers."""
         return (*(int(arrows.source[-1]) + 1 for arrows in self.arrows), 1)
 
     @property
     def n_states(self) -> int:
-        """Q_min."""
+        """Q_min, the number of states in all layers."""
         return sum(self.layers)
 
     def occupancy(self) -> list[Array]:
-        """[H+2][Q_t] how probable each state is at its time."""
+        """Compute the probability of each state at its step.
+
+        Returns
+        -------
+        list of arrays
+            [H+2][Q_t] probabilities; those of each layer add up to 1.
+        """
         shares = [self._number([1])]
         for arrows, n in zip(self.arrows, self.layers[1:], strict=True):
             following = self._number([0] * n)
@@ -119,7 +153,18 @@ class Minimal:
         return shares
 
     def chances(self, t: int) -> Array:
-        """[Q_t, A+2] how a state of layer t chooses among the action codes."""
+        """Compute the probabilities of actions in the states of a layer.
+
+        Parameters
+        ----------
+        t
+            The layer, from 0 to H.
+
+        Returns
+        -------
+        array
+            [Q_t, A+2] probabilities, by state and action code.
+        """
         arrows = self.arrows[t]
         table = self._number([0] * (self.layers[t] * self.alphabet.n_actions)).reshape(self.layers[t], -1)
         np.add.at(table, (arrows.source, arrows.action), arrows.probability)
@@ -129,12 +174,29 @@ class Minimal:
         return np.array([Fraction(v) for v in values], object) if self.rational else np.array(values, float)
 
     def letters(self) -> Int64:
-        """[X, 3] the distinct steps in lexicographic order."""
+        """List the distinct steps in lexicographic order.
+
+        Returns
+        -------
+        array
+            [X, 3] codes of action, observation and reward.
+        """
         steps = [np.stack([a.action, a.observation, a.reward], axis=1) for a in self.arrows]
         return np.unique(np.concatenate(steps), axis=0)
 
     def rdp(self, episodes: int = 10**9) -> RDP:
-        """As an automaton: counts are what so many episodes bring on average, but at least 1."""
+        """Convert to an automaton like a learned one.
+
+        Parameters
+        ----------
+        episodes
+            Number of episodes of the log it stands for: counts are their expectations, rounded, but at least 1.
+
+        Returns
+        -------
+        RDP
+            The automaton.
+        """
         letters = self.letters()
         symbols, of_letter = np.unique(letters[:, :2], axis=0, return_inverse=True)
         offsets = np.cumsum((0, *self.layers))
@@ -151,45 +213,61 @@ class Minimal:
 
 
 def minimal_rdp(model: FiniteModel, horizon: int, policy: Controller | None = None) -> Minimal:
-    """The minimal RDP of a model under a policy, the usual one unless another is given.
+    """Compute the minimal layered RDP of a finite model under a policy.
 
+    Parameters
+    ----------
+    model
+        The finite model, for example `suffice.make("t-maze").model(5)`.
+    horizon
+        Number of actions per episode.
+    policy
+        The behaviour policy. Default: that of the model.
+
+    Returns
+    -------
+    Minimal
+        The automaton with its probabilities.
+
+    Examples
+    --------
     >>> suffice.minimal_rdp(suffice.make("t-maze").model(5), 5)
     <Minimal: 20 states in layers 1 2 3 4 5 4 1>
     """
     model.refuse_beyond(horizon)
     policy = policy or model.usual
     if policy.alphabet != model.alphabet:
-        raise SettingsError("the policy is for another alphabet than the model's")
+        raise SettingsError("the policy has another alphabet than the model. Construct it with model.alphabet.")
     try:
         arithmetic: type[_Rational] | type[_Double] = _Rational
         found = _Search(model, policy, arithmetic(), rewards_seen=True).run(horizon)
     except _NotRationalError:
         arithmetic = _Double
         found = _Search(model, policy, arithmetic(), rewards_seen=True).run(horizon)
-    if telling := _first_telling(found):
+    if dependence := _first_dependence(found):
         found = _Search(model, policy, arithmetic(), rewards_seen=False).run(horizon)
-    return replace(found, telling=telling)
+    return replace(found, reward_dependence=dependence)
 
 
 class _NotRationalError(Exception):
-    """For rational arithmetic."""
+    """There are too many beliefs for rational arithmetic."""
 
 
-Belief = tuple[tuple[int, Any], ...]  # states with their weights; proportional beliefs are the same
-Node = tuple[int, Belief]  # the policy's memory, and a belief; no belief: the episode is over
-Move = tuple[int, int, int, Node, Any]  # action, observation, reward, what it leads to, probability
-Arrow = tuple[int, int, int, int, Any]  # the same with the target's place
+Belief = tuple[tuple[int, Any], ...]  # states with weights; proportional beliefs are equal
+Node = tuple[int, Belief]  # memory of the policy, and a belief, which is empty after the end of the episode
+Move = tuple[int, int, int, Node, Any]  # action, observation, reward, target, probability
+Arrow = tuple[int, int, int, int, Any]  # the same with the position of the target
 
 THE_END: Node = (0, ())
 
 
 class _Rational:
-    """Exact arithmetic: weights are whole numbers without a common divisor, probabilities are fractions."""
+    """Exact arithmetic with fractions; weights of beliefs are integers without a common divisor."""
 
     limit = RATIONAL_BELIEFS
 
     def weights(self, probabilities: Sequence[Fraction]) -> list[Any]:
-        """Whole numbers over one denominator."""
+        """Return integers proportional to the probabilities."""
         common = lcm(*(p.denominator for p in probabilities))
         return [p.numerator * (common // p.denominator) for p in probabilities]
 
@@ -211,12 +289,12 @@ class _Rational:
 
 
 class _Double:
-    """Floating point: numbers within the tolerance of one met before are taken for it."""
+    """Floating-point arithmetic; a number within the tolerance of an earlier one is replaced by that."""
 
     limit = MAX_BELIEFS
 
     def __init__(self) -> None:
-        self._known: dict[int, float] = {}  # by multiples of the tolerance
+        self._known: dict[int, float] = {}  # by rounded multiple of the tolerance
 
     def weights(self, probabilities: Sequence[Fraction]) -> list[Any]:
         return [float(p) for p in probabilities]
@@ -238,11 +316,11 @@ class _Double:
         return near[0] if near else self._known.setdefault(cell, p)
 
     def refuse(self) -> Exception:
-        return SufficeError(f"histories leave over {MAX_BELIEFS:,} beliefs; choose a shorter horizon")
+        return SufficeError(f"the model has over {MAX_BELIEFS:,} beliefs. Use a smaller {parameter('horizon')}.")
 
 
 class _Search:
-    """Beliefs forward, states backward."""
+    """Search of the minimal RDP, with beliefs in the forward and states in the backward pass."""
 
     def __init__(
         self, model: FiniteModel, policy: Controller, arithmetic: _Rational | _Double, rewards_seen: bool
@@ -256,14 +334,14 @@ class _Search:
         self._n_beliefs = 0
 
     def _rows(self, outcomes: Outcomes) -> list[list[tuple[Any, int, int, int]]]:
-        """The outcomes of each row, with weights in place of probabilities."""
+        """Return the outcomes of each row, with weights instead of probabilities."""
         weights = self._arithmetic.weights(outcomes.probability)
         columns = (outcomes.state.tolist(), outcomes.observation.tolist(), outcomes.reward.tolist())
         flat = list(zip(weights, *columns, strict=True))
         return [flat[a:b] for a, b in pairwise(outcomes.begin.tolist())]
 
     def run(self, horizon: int) -> Minimal:
-        """All layers of beliefs, then their states."""
+        """Compute all layers of beliefs, then merge them into states."""
         start = self._outcomes(self._first[0], DUMMY, 1, self._policy.first.tolist())
         layer, nodes = self._layer([start], last=False)
         layers = [layer]
@@ -275,7 +353,7 @@ class _Search:
         return _in_order(Minimal(self._model.alphabet, self._model.rewards, arrows, rational))
 
     def _layer(self, moves: list[Iterator[Move]], last: bool) -> tuple[list[list[Arrow]], list[Node]]:
-        """The arrows of each node, and the nodes they lead to."""
+        """Return the arrows of each node, and the nodes they lead to."""
         place: dict[Node, int] = {}
         layer = []
         for row in moves:
@@ -286,7 +364,7 @@ class _Search:
         return layer, list(place)
 
     def _moves(self, node: Node, last: bool) -> Iterator[Move]:
-        """What may happen next."""
+        """Yield the possible next steps of a node."""
         memory, belief = node
         if not belief:
             yield PAD, STOP, self._nothing, THE_END, self._arithmetic.probability(Fraction(1))
@@ -304,13 +382,13 @@ class _Search:
     def _outcomes(
         self, outcomes: Iterable[tuple[Any, int, int, int]], action: int, chance: Any, memory: list[int]
     ) -> Iterator[Move]:
-        """What an action may bring, and the belief each leaves."""
+        """Yield the possible outcomes of an action with the resulting beliefs."""
         found: dict[tuple[int, int], dict[int, Any]] = {}
         for w, s, o, r in outcomes:
             posterior = found.setdefault((o, r), {})
             posterior[s] = posterior.get(s, 0) + w
         total = sum(sum(posterior.values()) for posterior in found.values())
-        without: dict[int, dict[int, Any]] = {}  # rewards left out
+        without: dict[int, dict[int, Any]] = {}  # beliefs not conditioned on rewards
         for (o, _), posterior in found.items():
             for s, w in posterior.items():
                 both = without.setdefault(o, {})
@@ -322,16 +400,16 @@ class _Search:
 
 
 def _merged(layers: list[list[list[Arrow]]], arithmetic: _Rational | _Double) -> list[Arrows]:
-    """From the last layer backwards, nodes that choose and bring the same are one state."""
+    """Merge nodes with equal probabilities and successors into states, from the last layer backwards."""
     merged: list[Arrows] = []
-    state_of = [0]  # of each node of the layer after; nothing follows the last, so there is one final state
+    state_of = [0]  # of each node of the next layer; after the last layer there is one final state
     for layer in reversed(layers):
         states: dict[tuple[Any, ...], int] = {}
         following, state_of = state_of, []
         for row in layer:
-            says = tuple(sorted((a, o, r, following[target], arithmetic.key(p)) for a, o, r, target, p in row))
-            state_of.append(states.setdefault(says, len(states)))
-        merged.append(_arrows([(q, *arrow) for says, q in states.items() for arrow in says]))
+            future = tuple(sorted((a, o, r, following[target], arithmetic.key(p)) for a, o, r, target, p in row))
+            state_of.append(states.setdefault(future, len(states)))
+        merged.append(_arrows([(q, *arrow) for future, q in states.items() for arrow in future]))
     return merged[::-1]
 
 
@@ -343,7 +421,7 @@ def _arrows(rows: list[tuple[Any, ...]]) -> Arrows:
 
 
 def _in_order(found: Minimal) -> Minimal:
-    """States of a layer by descending occupancy, as a learner would promote them."""
+    """Sort the states of each layer by descending occupancy, the order in which the learner promotes them."""
     arrows = list(found.arrows)
     place = np.zeros(1, np.int64)
     for t, share in enumerate(found.occupancy()):
@@ -358,8 +436,8 @@ def _in_order(found: Minimal) -> Minimal:
     return replace(found, arrows=tuple(arrows))
 
 
-def _first_telling(found: Minimal) -> Telling | None:
-    """A history after which two rewards lead to different states."""
+def _first_dependence(found: Minimal) -> RewardDependence | None:
+    """Find a history after which two rewards lead to different states."""
     histories: dict[int, History] = {0: ()}
     for arrows in found.arrows:
         following: dict[int, History] = {}
@@ -369,7 +447,7 @@ def _first_telling(found: Minimal) -> Telling | None:
             other, before = seen.setdefault((q, a, o), (target, r))
             if other != target:
                 rewards = found.alphabet.rewards[before], found.alphabet.rewards[r]
-                return Telling((*histories[q], symbol), rewards)
+                return RewardDependence((*histories[q], symbol), rewards)
             following.setdefault(target, (*histories[q], symbol))
         histories = following
     return None

@@ -1,14 +1,15 @@
-"""How many episodes it takes to learn a minimal RDP exactly (theory.md §4, with the paper's bound corrected).
+"""Numbers of episodes needed to learn a minimal RDP exactly (docs/theory.md, section 4).
 
-*Sufficient* is what a proof gives: every test is right with probability 1 − δ once the rarest candidate of a layer has
-as many suffixes as the bound needs for a difference of μ₀ there. With d the least share of a candidate, N ≥ 2m/d makes
-it m with room to spare (Chernoff), and m follows from asking that the threshold be at most μ₀/2: `Bound.sufficient`.
+*Sufficient* numbers are proved: every test is right with probability 1 − δ once the rarest candidate of a layer has m
+suffixes, the number that the bound needs for a difference of μ₀ in this layer. With d the least share of a candidate,
+N ≥ 2m/d episodes give it m suffixes by a Chernoff bound; m follows from a threshold of at most μ₀/2
+(`Bound.sufficient`). This corrects the paper's Theorems 1 and 2 (docs/theory.md, section 11).
 
-*Likely* is what to expect: the N at which the evidence between every two states, at its mean, reaches the threshold
-when the learner first meets them, that is when the largest candidate of the rarer one is compared with the candidates
-of the other that came before it; at which the smallest candidate of every state is nearer to its own than to any other,
-which takes evidence of ln |X|, about the most that chance alone shows; and at which everything that can happen has
-probably happened once. Within a factor of about two, half of all runs succeed there.
+*Likely* numbers are estimates of where about half of all runs succeed, accurate to a factor of about two. They are the
+smallest N for which three conditions hold. The mean evidence between any two states reaches the threshold when the
+learner first compares them, which is when the largest candidate of the rarer state meets the earlier candidates of the
+other. The smallest candidate of every state is closer to its own state than to any other, which takes evidence of
+ln |X|, about the largest that noise alone produces. Every possible transition and reward has probably occurred once.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from suffice.kernels.array_types import Array, Float
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A state and a symbol of layer t − 1, as the learner meets them in layer t."""
+    """A candidate of layer t: a state of layer t − 1 with a symbol."""
 
     share: float  # of the episodes
-    state: int  # of layer t that it belongs to
+    state: int  # state of layer t to which it belongs
 
 
 def candidates(minimal: Minimal) -> list[list[Candidate]]:
-    """The candidates of each layer 0..H, largest first; layer 0 has none, and in the last nothing is compared.
+    """List the candidates of each layer 0..H, largest first; layer 0 has none.
 
-    Which of two with equal shares is the larger in a log is chance; here states take turns.
+    Candidates of equal share have a random order in a log; here the states take turns.
     """
     layers: list[list[Candidate]] = [[]]
     for share, arrows in zip(minimal.occupancy()[:-2], minimal.arrows[:-1], strict=True):
@@ -55,17 +56,18 @@ def _taking_turns(met: list[Candidate]) -> list[Candidate]:
     turns: Counter[tuple[float, int]] = Counter()
     order: list[tuple[float, int, int]] = []
     for candidate in met:
-        share = float(f"{candidate.share:.9g}")  # sums in another order are equal
+        share = float(f"{candidate.share:.9g}")  # sums in another order round differently
         order.append((-share, turns[share, candidate.state], len(order)))
         turns[share, candidate.state] += 1
     return [met[i] for _, _, i in sorted(order)]
 
 
 def coverage(minimal: Minimal, unseen: float = math.log(2)) -> float:
-    """Episodes after which so many transitions and rewards have on average never been seen: Σ exp(−N p) = unseen.
+    """Solve Σ exp(−N p) = unseen for N, where the sum is over all transitions and rewards.
 
-    Something is missing with at most that probability. With ln 2 it is about ½, because the number of those missing is
-    close to Poisson's distribution.
+    After N episodes the expected number of transitions and rewards that never occurred is `unseen`, so that one is
+    missing with at most this probability. For ln 2 the probability is about ½, because the number is approximately
+    Poisson distributed.
     """
     shares = zip(minimal.occupancy(), minimal.arrows, strict=False)
     p = np.concatenate([(share[arrows.source] * arrows.probability).astype(float) for share, arrows in shares])
@@ -79,7 +81,7 @@ def coverage(minimal: Minimal, unseen: float = math.log(2)) -> float:
 def sufficient(
     bound: Bound, distance: Any, share: float, ln_size: float, delta: float, sketch: bool = False
 ) -> float | None:
-    """Episodes that provably suffice; infinite where some states cannot be told apart at all, None if not known."""
+    """Return the proved number of episodes: infinite if some states cannot be distinguished, None if unknown."""
     if not distance:
         return math.inf
     m = bound.sufficient(float(distance), share, ln_size, delta, sketch)
@@ -87,9 +89,9 @@ def sufficient(
 
 
 def likely(met: list[Candidate], futures: LanguageProbabilities, delta: float) -> dict[str, float | None]:
-    """Episodes at which the states of one layer are told apart about as often as not, for each of them its hardest.
+    """Estimate, for each bound, the episodes at which the states of one layer are distinguished in half of all runs.
 
-    By every bound that can be loaded; None where a bound does not say.
+    None for a bound that gives no estimate.
     """
     meetings = list(_meetings(met, futures.probabilities))
     return {
@@ -99,7 +101,7 @@ def likely(met: list[Candidate], futures: LanguageProbabilities, delta: float) -
 
 
 def most(numbers: Iterable[float | None], least: float) -> float | None:
-    """The largest of several numbers and a least one; None as soon as one of them is not known."""
+    """Return the largest of several numbers, at least `least`; None if one of them is unknown."""
     known = [least]
     for number in numbers:
         if number is None:
@@ -109,14 +111,14 @@ def most(numbers: Iterable[float | None], least: float) -> float | None:
 
 
 class _Meeting(NamedTuple):
-    """A candidate and a state of the layer to which it does not belong."""
+    """Comparison of a candidate with a state to which it does not belong."""
 
     contrast: Contrast
-    first: bool  # of its state; or the last, which need only be nearer to its own
+    first: bool  # whether it is the first candidate of its state; if not, the last, which is only ranked
 
 
 def _meetings(met: list[Candidate], exact: Array) -> Iterator[_Meeting]:
-    """The first and the last candidate of every state with each other state that was there before."""
+    """Yield the comparisons of the first and last candidate of every state with each earlier state."""
     rows = exact.astype(float)
 
     def gap(p: int, q: int) -> float:
@@ -134,14 +136,16 @@ def _meetings(met: list[Candidate], exact: Array) -> Iterator[_Meeting]:
                 if other != state:
                     largest = gap(state, other)
                     evidence = _evidence(n, share, rows[state], rows[other])
-                    evidence = max(evidence, 2 * largest**2 / (1 / n + 1 / share))  # Pinsker; rounding hides less
+                    evidence = max(
+                        evidence, 2 * largest**2 / (1 / n + 1 / share)
+                    )  # Pinsker's inequality, where rounding hides the evidence
                     noise = math.log(max(rows.shape[1], 1))
                     yield _Meeting(Contrast(n, share, largest, evidence, noise), first)
         before[state] = before.get(state, 0.0) + n
 
 
 def _episodes(bound: Bound, meeting: _Meeting, size: int, delta: float) -> float | None:
-    """N at which evidence that grows with N n₁ and N n₂ reaches the threshold on the best language."""
+    """Return the N at which the evidence of the best language reaches the threshold."""
     contrast, first = meeting
     if not contrast.gap:
         return math.inf
@@ -149,13 +153,13 @@ def _episodes(bound: Bound, meeting: _Meeting, size: int, delta: float) -> float
 
 
 def _evidence(n1: float, n2: float, p1: Float, p2: Float) -> float:
-    """Of an episode, by the language that tells most."""
+    """Return the evidence per episode of the language that distinguishes best."""
     pooled = (n1 * p1 + n2 * p2) / (n1 + n2)
     return float((n1 * _kl(p1, pooled) + n2 * _kl(p2, pooled)).max(initial=0.0))
 
 
 def _kl(p: Float, q: Float) -> Float:
-    """kl of Bernoulli distributions, elementwise; p = 0 and 1 are fine where q is 0 and 1 too."""
+    """Return the divergence of Bernoulli distributions, elementwise; p may be 0 or 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         yes, no = p * np.log(p / q), (1 - p) * np.log((1 - p) / (1 - q))
     return np.asarray(np.where(p > 0, yes, 0.0) + np.where(p < 1, no, 0.0))

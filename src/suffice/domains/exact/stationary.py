@@ -1,9 +1,9 @@
-"""The minimal stationary RDP of a finite model: one automaton for all times, where there is one (theory.md §8).
+"""The minimal stationary RDP of a finite model, if one exists (docs/theory.md, section 8).
 
-Beliefs are followed without regard to time until no new ones appear. If they are finitely many, those with the same
-chances of actions, observations, rewards and successor classes are one state: the coarsest such partition, found by
-splitting classes until nothing changes. A process may need ever more memory, as every noisy observation shifts the
-belief a little; then there is no such automaton, and that is said.
+Beliefs are computed independently of the step until no new ones appear. If there are finitely many, beliefs with the
+same probabilities of actions, observations, rewards and successor classes become one state: the coarsest such
+partition, found by splitting classes until nothing changes. Some processes need unbounded memory, for example because
+every noisy observation changes the belief a little. They have no finite stationary automaton, and are refused.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
-from suffice.domains.exact.minimal import Arrows
+from suffice.domains.exact.minimal import Arrows, observing_reward
 from suffice.domains.finite import ENDED, FiniteModel, Outcomes
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.planning.controller import Controller
 
 MAX_STATIONARY_BELIEFS = 20_000
-MAX_DIGITS = 4096  # binary, of a probability: beliefs that never repeat grow and grow
+MAX_DIGITS = 4096  # bits of a denominator; those of beliefs that never repeat grow without bound
 
 Belief = tuple[tuple[int, Fraction], ...]  # hidden states with their probabilities, in order
-Place = tuple[Belief, int]  # with the memory of the behaviour policy
-Step = tuple[int, int, int, int, Fraction]  # action, observation and reward codes, where it leads, how probable
+Place = tuple[Belief, int]  # a belief and the memory of the behaviour policy
+Step = tuple[int, int, int, int, Fraction]  # action, observation and reward codes, target, probability
 
-START, END = 0, 1  # numbers of the first two states; the end follows itself
+START, END = 0, 1  # numbers of the first state and of the final state, which is its own successor
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stationary:
-    """State 0 has seen nothing, 1 is the end, if there is one; others are numbered by how soon histories get there."""
+    """A stationary RDP in which state 0 is the start, 1 the end, and others are ordered by distance from the start."""
 
     alphabet: Alphabet
-    n_states: int  # the end is counted if there is one; its number is kept free if not
+    n_states: int  # with the end, if episodes end; its number 1 stays reserved if not
     arrows: Arrows  # of all states
 
     def __repr__(self) -> str:
         return f"<Stationary: {self.n_states} states>"
 
     def rdp(self, steps: int, visits: int = 10**9) -> RDP:
-        """As an automaton for so many steps, the end last: counts are what so many visits of each state would bring."""
+        """Convert to an automaton for `steps` steps, its end last, with the expected counts of `visits` per state."""
         arrows = self.arrows
         codes = np.stack([arrows.action, arrows.observation, arrows.reward], axis=1)
         letters, of_arrow = np.unique(codes, axis=0, return_inverse=True)
@@ -61,16 +61,19 @@ class Stationary:
 
 
 def stationary_rdp(model: FiniteModel, policy: Controller | None = None) -> Stationary:
-    """The automaton that every history of the model, however long, leads through."""
+    """Compute the stationary automaton of a model, for histories of any length."""
     if model.reach is not None:
-        raise SettingsError("the model has too many states to be explored beyond a horizon; choose smaller options")
+        raise SettingsError(
+            "the model has too many states for a stationary automaton. Choose smaller options, or compute the layered "
+            f"automaton, without {parameter('stationary', True)}."
+        )
     found = _BeliefClosure(model, policy or model.usual)
     classes = _coarsest([found.start, *found.rows])
     return _automaton(model.alphabet, found, classes)
 
 
 class _BeliefClosure:
-    """All beliefs that histories lead to."""
+    """The beliefs after all histories of a model."""
 
     def __init__(self, model: FiniteModel, policy: Controller) -> None:
         self._model, self._policy = model, policy
@@ -96,16 +99,16 @@ class _BeliefClosure:
                 or max(p.denominator.bit_length() for _, p in belief) > MAX_DIGITS
             ):
                 raise SettingsError(
-                    f"no finite stationary automaton in sight: after {len(self._number):,} beliefs about the hidden "
-                    "state new ones still appear; histories of any length matter. Layered, it is finite: leave "
-                    "--stationary out"
+                    f"the model has no finite stationary automaton, as far as {len(self._number):,} beliefs about the "
+                    "hidden state show: new beliefs keep appearing. Compute the layered automaton, without "
+                    f"{parameter('stationary', True)}."
                 )
             self._number[place] = len(self._number)
             self._queue.append(place)
         return self._number[place]
 
     def _steps(self, belief: Belief, memory: int) -> Iterator[Step]:
-        """What may happen next, and where it leads."""
+        """Yield the possible next steps with their targets."""
         model, policy = self._model, self._policy
         for a, chance in enumerate(policy.chances[memory]):
             if not chance:
@@ -123,7 +126,7 @@ class _BeliefClosure:
     def _led(
         self, a: int, chance: Fraction, memory: int, seen: dict[tuple[int, int], tuple[dict[int, Fraction], Fraction]]
     ) -> Iterator[Step]:
-        """Histories have no rewards: all that were paid with an observation lead to one belief."""
+        """Yield the steps of an action; histories have no rewards, so each observation leads to one belief."""
         together: dict[int, dict[int, Fraction]] = {}
         for (o, _), (weights, _) in seen.items():
             for s, w in weights.items():
@@ -133,15 +136,15 @@ class _BeliefClosure:
         for (o, r), (weights, p) in seen.items():
             if o != STOP and _scaled(weights) != _scaled(together[o]):
                 raise SettingsError(
-                    "rewards tell more about the hidden state than observations do, so that no state can remember all "
-                    "that matters; put them into the observation with --observe-reward"
+                    "rewards carry information about the hidden state that observations do not, and no state can "
+                    f"remember it. Add the reward to the observation with {observing_reward()}."
                 )
             yield PAD + 1 + a, o, r, targets.get(o, ENDED), chance * p
 
     def _outcomes(
         self, table: Outcomes, row: int, share: Fraction
     ) -> dict[tuple[int, int], tuple[dict[int, Fraction], Fraction]]:
-        """By observation and reward: how probable each hidden state is, and all of them together."""
+        """Return, by observation and reward, the probability of each hidden state, and their sum."""
         found: dict[tuple[int, int], tuple[dict[int, Fraction], Fraction]] = {}
         for k in range(int(table.begin[row]), int(table.begin[row + 1])):
             key, p = (int(table.observation[k]), int(table.reward[k])), share * table.probability[k]
@@ -157,7 +160,7 @@ def _scaled(weights: dict[int, Fraction]) -> dict[int, Fraction]:
 
 
 def _coarsest(rows: list[list[Step]]) -> list[int]:
-    """The class of each row, row 0 for itself: equal steps into equal classes."""
+    """Return the class of each row, so that rows of a class have equal steps into equal classes; row 0 is alone."""
     classes = [0] + [1] * (len(rows) - 1)
     while True:
         known: dict[tuple[object, ...], int] = {}
@@ -174,11 +177,13 @@ def _coarsest(rows: list[list[Step]]) -> list[int]:
 
 
 def _automaton(alphabet: Alphabet, found: _BeliefClosure, classes: list[int]) -> Stationary:
-    """Classes as states, numbered by how soon a history leads to them."""
+    """Build the automaton whose states are the classes, numbered by distance from the start."""
     number = {classes[0]: START}
     arrows: dict[tuple[int, int, int, int, int], Fraction] = {}
     done = set()
-    for i, row in enumerate([found.start, *found.rows]):  # breadth first, so that a class has its number by now
+    for i, row in enumerate(
+        [found.start, *found.rows]
+    ):  # breadth first: every class has its number before its row is read
         source = number[classes[i]]
         if source in done:
             continue

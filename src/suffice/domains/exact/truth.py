@@ -1,4 +1,4 @@
-"""Everything there is to know about a domain before any data: what `suffice exact` says."""
+"""Exact results for a domain, computed without data: what `suffice exact` prints (docs/theory.md, section 7)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suffice.domains.exact.distances import (
 )
 from suffice.domains.exact.minimal import TOLERANCE, Minimal, minimal_rdp
 from suffice.domains.exact.samples import candidates, coverage, likely, most, sufficient
-from suffice.domains.exact.values import Evaluation, best_plan, concentrability, evaluate
+from suffice.domains.exact.values import Evaluation, best_plan, concentrability, exact_value
 from suffice.domains.finite import FiniteModel
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.languages import Family
@@ -26,23 +26,56 @@ from suffice.planning.controller import Controller
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """The minimal RDP and what policies are worth.
+    """Exact results for a finite model: the minimal RDP and the values of policies.
 
+    `truth_of` computes it.
+
+    Attributes
+    ----------
+    minimal
+        The minimal layered RDP under the behaviour policy.
+    optimal_value
+        V*, the largest mean return of any policy.
+    covered_value
+        The largest mean return of a policy that takes only actions of the behaviour policy.
+    behaviour
+        Mean return, length and success rate of the behaviour policy.
+    concentrability
+        C* of the best plan; infinite if the behaviour policy never takes an action of it.
+
+    Examples
+    --------
     >>> truth = suffice.truth_of(suffice.make("corridor").model(5), 5)
     >>> truth.optimal_value, truth.behaviour.mean_return
     (Fraction(5, 1), Fraction(5, 2))
     """
 
     minimal: Minimal
-    optimal_value: Any  # over all policies
-    covered_value: Any  # over those that only do what the behaviour does
+    optimal_value: Any
+    covered_value: Any
     behaviour: Evaluation
-    concentrability: Any  # of the best plan; infinite where the behaviour never does what that takes
+    concentrability: Any
 
 
 def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None) -> Truth:
-    """The exact truth about a model under a behaviour policy, the usual one unless another is given.
+    """Compute exact results for a finite model under a behaviour policy.
 
+    Parameters
+    ----------
+    model
+        The finite model, for example `suffice.make("t-maze").model(5)`.
+    horizon
+        Number of actions per episode.
+    policy
+        The behaviour policy. Default: that of the model.
+
+    Returns
+    -------
+    Truth
+        The minimal RDP, and the values of the best policy and of the behaviour policy.
+
+    Examples
+    --------
     >>> suffice.truth_of(suffice.make("t-maze").model(5), 5).concentrability
     Fraction(1024, 1)
     """
@@ -52,59 +85,59 @@ def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None)
     optimal = plan.value
     if any(0 in row for row in policy.chances):
         optimal = best_plan(minimal_rdp(model, horizon, Controller.uniform(model.alphabet))).value
-    behaviour = evaluate(model, policy, horizon)
-    reached = math.isclose(plan.value, optimal, rel_tol=TOLERANCE, abs_tol=TOLERANCE)  # one of them may be a double
+    behaviour = exact_value(model, policy, horizon)
+    reached = math.isclose(plan.value, optimal, rel_tol=TOLERANCE, abs_tol=TOLERANCE)  # one of the two may be a double
     covered = concentrability(minimal, plan) if reached else math.inf
     return Truth(minimal, optimal, plan.value, behaviour, covered)
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodesNeeded:
-    """Episodes to learn the minimal RDP exactly, by one test."""
+    """Numbers of episodes to learn the minimal RDP exactly, with one bound."""
 
-    sufficient: float | None  # proved; infinite where some states cannot be told apart; None: the bound does not say
-    likely: float | None  # where about half of all runs succeed; None: not worked out
+    sufficient: float | None  # proved; infinite if some states cannot be distinguished; None: unknown for the bound
+    likely: float | None  # where about half of all runs succeed; None: unknown
 
 
-NOT_KNOWN: Final = EpisodesNeeded(None, None)  # by a bound of another package that cannot be loaded
+NOT_KNOWN: Final = EpisodesNeeded(None, None)  # for a bound of another package that cannot be loaded
 
 
 @dataclass(frozen=True, slots=True)
 class Distinguishability:
-    """How well a statistic can tell states apart."""
+    """Distinguishability μ₀ of a minimal RDP under a statistic, and the episodes it implies."""
 
     statistic: str
-    closest: Closest | None  # None: no layer has two states
+    closest: Closest | None  # the closest two states; None: no layer has two states
     needed: dict[str, EpisodesNeeded]  # by bound
 
     @property
     def likely_known(self) -> bool:
-        """Whether the likely number of episodes was worked out."""
+        """Whether the likely number of episodes is known for a bound."""
         return any(needed.likely is not None for needed in self.needed.values())
 
     @property
     def value(self) -> Any:
-        """μ₀; 1 where there is nothing to tell apart."""
+        """μ₀, or 1 if no layer has two states."""
         return 1 if self.closest is None else self.closest.distance
 
 
 def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguishability:
-    """μ₀ under a family of languages, and the episodes each bound needs with it."""
+    """Compute μ₀ under a family of languages, and the episodes that each bound needs."""
     layers = {found.layer: found for found in futures(minimal, family)}
     closest = [near for found in layers.values() if (near := closest_in(found))]
     met, seen = candidates(minimal), coverage(minimal)
-    told_apart = [likely(met[t], found, delta) for t, found in layers.items()]
+    expected = [likely(met[t], found, delta) for t, found in layers.items()]
 
     proved = _Sufficient(minimal, closest, {t: math.log(found.size) for t, found in layers.items()}, delta)
     needed = dict.fromkeys(BOUNDS, NOT_KNOWN) | {
-        name: EpisodesNeeded(proved.episodes(bound), most((episodes[name] for episodes in told_apart), seen))
+        name: EpisodesNeeded(proved.episodes(bound), most((episodes[name] for episodes in expected), seen))
         for name, bound in BOUNDS.loadable().items()
     }
     return Distinguishability(str(family), _least(closest), needed)
 
 
 def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Distinguishability]:
-    """μ₀ under prefixes (L∞^p), with exact counts and with a sketch."""
+    """Compute μ₀ under prefixes (L∞^p), with exact counts and with a sketch."""
     closest = closest_by_prefixes(minimal)
     ln_steps = sum(math.log(len(codes)) for codes in letters_as_log(minimal).suffix_alphabet())  # ln ARO
     lengths = {t: minimal.horizon - t + 1 for t in range(1, minimal.horizon + 1)}
@@ -121,11 +154,11 @@ def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Dis
 
 
 def by_sum(minimal: Minimal) -> Distinguishability:
-    """μ₀ under the sum over prefixes (L₁^p), which no test here uses."""
+    """Compute μ₀ under the sum over prefixes (L₁^p), which no test uses."""
     return Distinguishability("L1", _least(closest_by_sum(minimal)), {})
 
 
-# What futures can be compared by, as the command line calls it: (minimal automaton, family, δ) → Distinguishability.
+# Metrics between futures by their names on the command line: (minimal RDP, family, δ) → Distinguishability.
 METRICS: Final[dict[str, Callable[[Minimal, str, float], Distinguishability]]] = {
     "languages": lambda minimal, family, delta: by_languages(minimal, Family.parse(family), delta),
     "prefixes": lambda minimal, _, delta: by_prefixes(minimal, delta)[0],
@@ -140,7 +173,7 @@ def _least(closest: Iterable[Closest]) -> Closest | None:
 
 @dataclass(frozen=True, slots=True)
 class _Sufficient:
-    """What provably suffices to tell the states of every layer apart, and to have seen all there is."""
+    """Proved numbers of episodes that distinguish the states of every layer and contain every transition."""
 
     minimal: Minimal
     closest: list[Closest]  # of each layer with two states or more
@@ -149,8 +182,8 @@ class _Sufficient:
 
     def episodes(self, bound: Bound, sketch: bool = False) -> float | None:
         met = candidates(self.minimal)
-        told_apart = (
+        by_layer = (
             sufficient(bound, c.distance, met[c.layer][-1].share, self.ln_sizes[c.layer], self.delta, sketch)
             for c in self.closest
         )
-        return most(told_apart, coverage(self.minimal, self.delta))
+        return most(by_layer, coverage(self.minimal, self.delta))

@@ -1,4 +1,4 @@
-"""What policies are worth: the optimum of a minimal RDP, any policy on a model, and how well a behaviour covers it."""
+"""Exact values of policies on a model, the best plan of a minimal RDP, and its concentrability."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from suffice.planning.controller import Controller
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactPlan:
-    """Backward induction on a minimal RDP."""
+    """Best plan of a minimal RDP, computed by backward induction."""
 
-    values: tuple[Array, ...]  # [H+2][Q_t] the best that can still be had
-    actions: tuple[Int64, ...]  # [H+1][Q_t] the code of the best action; the first of equals
+    values: tuple[Array, ...]  # [H+2][Q_t] largest expected remaining return
+    actions: tuple[Int64, ...]  # [H+1][Q_t] code of the best action; the lowest of equals
 
     @property
     def value(self) -> Any:
-        """V*, the best mean return."""
+        """V*, the largest mean return."""
         return self.values[0][0]
 
 
 def best_plan(minimal: Minimal) -> ExactPlan:
-    """The best policy among those that take only actions the behaviour takes."""
+    """Compute the best policy among those that take only actions of the behaviour policy."""
     rewards = np.array(minimal.rewards if minimal.rational else [float(r) for r in minimal.rewards])
     values: list[Array] = [np.zeros(1, rewards.dtype)]
     actions: list[Int64] = []
@@ -50,20 +50,21 @@ def best_plan(minimal: Minimal) -> ExactPlan:
 
 
 def concentrability(minimal: Minimal, plan: ExactPlan) -> Any:
-    """C* = max d*(q, ao) / d(q, ao) over steps 1..H: how much rarer the behaviour is where the plan goes.
+    """Compute C* = max d*(q, ao) / d(q, ao) over steps 1..H, the concentrability of a plan.
 
-    With equally good actions there are several plans; this is about the one given.
+    d* and d are the probabilities of a state with a symbol under the plan and under the behaviour policy. If several
+    actions are equally good there are several plans, with different values.
     """
     shares = minimal.occupancy()
     worst: Any = Fraction(1) if minimal.rational else 1.0
-    theirs = shares[1]  # nothing is chosen at step 0
+    theirs = shares[1]  # step 0 has no choice
     for t in range(1, minimal.horizon + 1):
         arrows, chances = minimal.arrows[t], minimal.chances(t)
         follows = arrows.action == plan.actions[t][arrows.source]
         arrived = theirs[arrows.source] > 0
         chosen = np.flatnonzero(follows & arrived)
         chance = chances[arrows.source[chosen], arrows.action[chosen]]
-        # both occupancies share the probability of what the action brings, so that it cancels
+        # the probability of the outcome of an action is a factor of both, and cancels
         ratio = theirs[arrows.source[chosen]] / (shares[t][arrows.source[chosen]] * chance)
         worst = max(worst, *ratio)
         following = shares[t + 1] * 0
@@ -74,39 +75,70 @@ def concentrability(minimal: Minimal, plan: ExactPlan) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a policy brings on average, without sampling."""
+    """Exact value of a policy, computed without sampling.
+
+    Attributes
+    ----------
+    mean_return
+        Expected return of an episode.
+    steps
+        Expected number of decisions per episode.
+    success_rate
+        Probability of an episode with a positive reward.
+    """
 
     mean_return: Any
-    steps: Any  # decisions per episode
-    success_rate: Any  # the probability of any positive reward
+    steps: Any
+    success_rate: Any
 
     @property
     def return_per_step(self) -> Any:
-        """The mean return over the mean number of decisions."""
+        """Mean return divided by the mean number of decisions."""
         return self.mean_return / self.steps
 
 
-RATIONAL_PAIRS = 20_000  # pairs of a state and a memory up to which arithmetic is rational
-MAX_DENOMINATOR = 1 << 32  # of all chances together, up to which it is
+RATIONAL_PAIRS = 20_000  # arithmetic is rational up to this many pairs of a state and a memory
+MAX_DENOMINATOR = 1 << 32  # and up to this common denominator of the action probabilities
 
 
-def evaluate(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation:
-    """The exact value of a policy: how probable each hidden state is with each memory, step by step.
+def exact_value(model: FiniteModel, policy: Controller, horizon: int) -> Evaluation:
+    """Compute the exact value of a policy on a finite model, without sampling.
 
+    The probabilities of all pairs of a hidden state and a memory are computed step by step.
+
+    Parameters
+    ----------
+    model
+        The finite model, for example `suffice.make("t-maze").model(5)`.
+    policy
+        The policy. `Controller.on_automaton` makes one from a learned plan.
+    horizon
+        Number of actions per episode.
+
+    Returns
+    -------
+    Evaluation
+        Mean return, mean number of decisions and success rate, as fractions where the model is small.
+
+    Examples
+    --------
     >>> finite = suffice.make("corridor").model(5)
     >>> plan = suffice.Controller.on_automaton(model.planned, finite.alphabet, model.plan.actions)
-    >>> suffice.evaluate(finite, plan, 5).mean_return, suffice.evaluate(finite, finite.usual, 5).mean_return
+    >>> suffice.exact_value(finite, plan, 5).mean_return, suffice.exact_value(finite, finite.usual, 5).mean_return
     (Fraction(5, 1), Fraction(5, 2))
     """
     model.refuse_beyond(horizon)
     if policy.alphabet != model.alphabet:
-        raise SettingsError("the policy is for another alphabet than the model's")
+        raise SettingsError("the policy has another alphabet than the model. Construct it with model.alphabet.")
     rational = len(model.states) * len(policy.chances) <= RATIONAL_PAIRS and _few_digits(policy)
     return _PolicyWalk(model, policy, (lambda p: p) if rational else float).run(horizon)
 
 
+evaluate = exact_value  # deprecated name
+
+
 def _few_digits(policy: Controller) -> bool:
-    """Whether exact sums of its chances stay short; frequencies of a log have a denominator for every state."""
+    """Check that the common denominator stays small; frequencies of a log have a denominator for every state."""
     common = 1
     for denominator in {p.denominator for row in policy.chances for p in row}:
         common = math.lcm(common, denominator)
@@ -115,10 +147,12 @@ def _few_digits(policy: Controller) -> bool:
     return True
 
 
-Place = tuple[int, int, bool]  # hidden state, memory, and whether a positive reward was seen
+Place = tuple[int, int, bool]  # hidden state, memory, and whether a positive reward occurred
 
 
 class _PolicyWalk:
+    """Step-by-step computation of the probabilities of hidden states and memories."""
+
     def __init__(self, model: FiniteModel, policy: Controller, number: Any) -> None:
         self._model, self._number = model, number
         self._rewards = [number(r) for r in model.rewards]
@@ -153,7 +187,7 @@ class _PolicyWalk:
         return here
 
     def _moves(self, here: dict[Place, Any]) -> Iterator[tuple[Place, Any, Any]]:
-        """Everything that may happen, how probable it is, and its reward."""
+        """Yield the possible next places with their probabilities and rewards."""
         for (s, m, won), share in here.items():
             for a, chance in enumerate(self._chances[m]):
                 if chance:

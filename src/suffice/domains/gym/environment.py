@@ -1,4 +1,4 @@
-"""Domains as Gymnasium environments, played from the same tables that simulation and the exact analysis use."""
+"""Domains as Gymnasium environments, which use the same tables as simulation and the exact analysis."""
 
 from __future__ import annotations
 
@@ -21,20 +21,30 @@ Returned = tuple[Any, dict[str, Any]]
 
 
 class DomainEnv(gymnasium.Env[Any, np.int64]):
-    """Episodes of a domain, truncated at the horizon; an episode that ends just there is terminated instead.
+    """Gymnasium environment of a domain, truncated at the horizon.
 
-    An action is its place in `alphabet.actions`. An observation is the place of each feature's value among the
-    feature's values in order: a number if there is one feature, else an array; `features_of` and
-    `info["observation"]` say it in words. Nothing is seen at an episode's end, so the last observation comes again.
+    An action is an index into `alphabet.actions`. An observation consists of the index of each feature's value among
+    the sorted values of that feature: a number if there is one feature, else an array. `features_of` and
+    `info["observation"]` give the values. At the end of an episode there is no observation, so the last one is
+    returned again. An episode that ends exactly at the horizon is terminated, not truncated.
+
+    Parameters
+    ----------
+    domain
+        The domain, for example `suffice.make("t-maze", length=8)`.
+    horizon
+        Number of actions after which episodes are truncated. Default: the horizon of the domain.
+    render_mode
+        "ansi" makes `render` return text. None: it returns None.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # type: ignore[misc]  # gymnasium forgot ClassVar
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 4}  # type: ignore[misc]  # not declared as ClassVar in gymnasium
 
     def __init__(self, domain: Domain, horizon: int | None = None, render_mode: str | None = None) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise SettingsError(f"render_mode {render_mode!r} is unknown; use 'ansi' or None")
+            raise SettingsError(f"render_mode={render_mode!r} is not supported. Choose 'ansi' or None.")
         if horizon is not None and (isinstance(horizon, bool) or not isinstance(horizon, int | np.integer)):
-            raise SettingsError(f"horizon={horizon!r} is no whole number of decisions")
+            raise SettingsError(f"horizon={horizon!r} is not a whole number. Use 1 or more.")
         self.horizon = domain.default_horizon if horizon is None else int(horizon)
         self.model: FiniteModel = domain.model(self.horizon)
         self.domain = domain.for_horizon(self.horizon)
@@ -43,36 +53,47 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
         sizes = [len(values) for values in self._values]
         self.action_space = Discrete(len(self.alphabet.actions))
         self.observation_space = Discrete(sizes[0]) if len(sizes) == 1 else MultiDiscrete(sizes)
-        self._state = ENDED  # as the model numbers it
+        self._state = ENDED  # number of the state in the model
         self._seen = STOP  # observation code
         self._steps = 0
 
     @property
     def alphabet(self) -> Alphabet:
-        """What the numbers of the spaces stand for."""
+        """The values that the numbers of the spaces stand for."""
         return self.model.alphabet
 
     def features_of(self, observation: Any) -> dict[str, Value]:
-        """An observation in words."""
+        """Return the feature values of an observation.
+
+        Parameters
+        ----------
+        observation
+            An observation of this environment.
+
+        Returns
+        -------
+        dict
+            Values by the names of the features.
+        """
         if observation not in self.observation_space:
-            raise SettingsError(f"{observation!r} is no observation of {self.observation_space}")
+            raise SettingsError(f"{observation!r} is not an observation of {self.observation_space}.")
         columns = zip(self.alphabet.features, self._values, np.atleast_1d(observation), strict=True)
         return {feature: values[place] for feature, values, place in columns}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Returned:
-        """Begin an episode; there are no options."""
+        """Begin an episode; options are ignored."""
         super().reset(seed=seed)
         k = self._draw(self.model.first, 0)
         self._state, self._seen, self._steps = int(self.model.first.state[k]), int(self.model.first.observation[k]), 0
         return self._show()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Act once."""
+        """Take an action, given by its index."""
         if self._state == ENDED or self._steps == self.horizon:
-            raise ResetNeeded("no episode is running; call reset() first")
+            raise ResetNeeded("the episode has ended or not begun. Call reset() first.")
         if isinstance(action, bool) or action not in self.action_space:
             words = ", ".join(f"{i} ({word})" for i, word in enumerate(self.alphabet.actions))
-            raise SettingsError(f"{action!r} is no action of this environment; use one of {words}")
+            raise SettingsError(f"{action!r} is not an action of this environment. Use one of {words}.")
         after = self.model.after
         k = self._draw(after, self._state * len(self.alphabet.actions) + int(action))
         self._state = int(after.state[k])
@@ -85,15 +106,17 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
         return observation, reward, terminated, not terminated and self._steps == self.horizon, info
 
     def render(self) -> str | None:
-        """The state as text, if that was asked for."""
+        """Return the state as text if render_mode is 'ansi'."""
         if self.render_mode is None:
             return None
         return self.domain.render(None if self._state == ENDED else self.model.states[self._state])
 
     def _draw(self, outcomes: Outcomes, row: int) -> int:
-        """One of the outcomes of a row, by its probability."""
+        """Draw one of the outcomes of a row."""
         begin, end = (int(at) for at in outcomes.begin[row : row + 2])
-        sums = list(accumulate(float(p) for p in outcomes.probability[begin : end - 1]))  # the last takes the rest
+        sums = list(
+            accumulate(float(p) for p in outcomes.probability[begin : end - 1])
+        )  # the last outcome takes the rounding error
         return begin + bisect(sums, self.np_random.random())
 
     def _show(self) -> Returned:
@@ -104,15 +127,9 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
 
 
 class NamedDomainEnv(DomainEnv):
-    """What `gymnasium.make` makes: a domain by its name, with its options as keyword arguments, or as text."""
+    """The environment that `gymnasium.make("suffice/…")` returns: a domain given by name and keyword options."""
 
     def __init__(
         self, name: str, horizon: int | None = None, render_mode: str | None = None, **options: object
     ) -> None:
-        texts = {option: _text(value) for option, value in options.items() if value is not None}
-        super().__init__(make(name, texts), horizon, render_mode)
-
-
-def _text(value: object) -> str:
-    """An option as the command line would have it."""
-    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
+        super().__init__(make(name, options), horizon, render_mode)

@@ -1,4 +1,4 @@
-"""Episodes of an environment as a log: one row per decision, ends and cuts told apart."""
+"""Recording of an environment's episodes as a log with one row per decision."""
 
 from __future__ import annotations
 
@@ -29,27 +29,54 @@ def record(
     seed: int | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> pa.Table:
-    """Play episodes and log them, as a table to learn from or to write to a file.
+    """Play episodes in a Gymnasium environment and record them as a log.
 
-    Actions are random, or those of `choose`: a policy, which plays with its memory, or what makes an action of each
-    observation; if that has `reset`, it is called before each episode. With probability `epsilon` a random action takes
-    their place, and a policy takes note of it. An episode that reaches `horizon` is cut there. The entries of a Dict
-    space, and of vectors, become columns of their own; an action of several parts becomes one text, such as "0,1".
+    Entries of a Dict observation, and of vectors, become columns. An action of several parts becomes one text, such as
+    "0,1". The columns `terminated` and `truncated` distinguish the end of an episode from a time limit.
 
+    Parameters
+    ----------
+    env
+        A single environment with finitely many actions.
+    episodes
+        Number of episodes to play.
+    choose
+        What acts: None draws from the action space uniformly; a policy (`model.policy()`) uses its memory; a function
+        returns an action for each observation. If the function has a method `reset`, that is called before each
+        episode.
+    epsilon
+        Probability with which a random action replaces the chosen one, at each step.
+    horizon
+        Number of steps after which an episode is truncated. Default: only the environment ends episodes.
+    seed
+        Seed for the environment, the random actions and the policy. Default: each continues with its own randomness.
+    progress
+        Function called after each episode with the number of recorded episodes and the total.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row per decision: `episode`, `step`, the observation columns, `action`, `reward`, `terminated`,
+        `truncated`. `suffice.learn` accepts it, and `suffice.write_log` writes it to a file.
+
+    Examples
+    --------
     >>> import gymnasium
     >>> suffice.register()
-    >>> table = suffice.domains.gym.recording.record(gymnasium.make("suffice/Corridor-v0"), 100, seed=1)
+    >>> table = suffice.record(gymnasium.make("suffice/Corridor-v0"), 100, seed=1)
     >>> table.num_rows, table.column_names[-4:]
     (500, ['action', 'reward', 'terminated', 'truncated'])
+    >>> suffice.learn(table).rdp.n_states
+    11
     """
-    require_environment(env, "record each of several on its own")
+    require_environment(env, "Record each sub-environment separately.")
     require_counts(episodes, horizon)
     if not 0 <= epsilon <= 1:
-        raise SettingsError(f"epsilon is a probability between 0 and 1, not {epsilon!r}; try 0.2")
+        raise SettingsError(f"epsilon={epsilon!r} is not a probability. Use a number from 0 to 1, such as 0.2.")
     refuse_continuous(env.action_space)
     refuse_varying(env.action_space, env.observation_space)
     rng = np.random.default_rng(seed)
-    luck = rng.spawn(1)[0]  # its own: an environment of the same seed draws the same numbers as `rng`
+    luck = rng.spawn(1)[0]  # independent of the environment, which may draw the same numbers as `rng`
     if seed is not None:
         env.action_space.seed(int(luck.integers(2**31)))
     recording = _Recording(env, _player(env, choose, None if seed is None else rng), epsilon, luck, horizon)
@@ -60,7 +87,7 @@ def record(
 
 
 class _Recording:
-    """A log that grows an episode at a time."""
+    """A log under construction, to which episodes are added."""
 
     def __init__(
         self, env: Env, player: _Player, epsilon: float, luck: np.random.Generator, horizon: int | None
@@ -80,7 +107,9 @@ class _Recording:
             action = self._player.choose(observation, number, t)
             if self._epsilon and self._luck.random() < self._epsilon:
                 action = self._actions.sample()
-            self._steps.add(number, t, (observation, word_of(self._actions, action), 0.0))  # now: it may change
+            self._steps.add(
+                number, t, (observation, word_of(self._actions, action), 0.0)
+            )  # before the step, which may change the observation in place
             observation, reward, terminated, truncated, _ = self._env.step(action)
             self._player.did(action)
             self._rewards.append(finite_reward(reward, number, t))
@@ -93,33 +122,33 @@ class _Recording:
 
     def table(self) -> pa.Table:
         table = self._steps.table().drop_columns("reward")
-        brought = {"reward": self._rewards, "terminated": self._terminated, "truncated": self._truncated}
-        for name, values in brought.items():
+        added = {"reward": self._rewards, "terminated": self._terminated, "truncated": self._truncated}
+        for name, values in added.items():
             table = table.append_column(name, pa.array(values))
         return table
 
 
-# ---------------------------------------------------------------- who plays
+# ---------------------------------------------------------------- players
 
 
 class _Player:
-    """Acts at random."""
+    """Player that draws actions from the action space."""
 
     def __init__(self, env: Env) -> None:
         self._actions = env.action_space
 
     def reset(self) -> None:
-        """An episode begins."""
+        """Prepare for a new episode."""
 
     def choose(self, observation: Any, episode: int, t: int) -> Any:
         return self._actions.sample()
 
     def did(self, action: Any) -> None:
-        """What was really done."""
+        """Take note of the action that was executed."""
 
 
 class _FunctionPlayer(_Player):
-    """Acts as a function of what is seen."""
+    """Player that calls a function with each observation."""
 
     def __init__(self, env: Env, chooser: Chooser) -> None:
         super().__init__(env)
@@ -132,12 +161,14 @@ class _FunctionPlayer(_Player):
     def choose(self, observation: Any, episode: int, t: int) -> Any:
         action = self._chooser(observation)
         if action not in self._actions:
-            raise SettingsError(f"episode {episode}, step {t}: {action!r} was chosen, not one of {self._actions}")
+            raise SettingsError(
+                f"episode {episode}, step {t}: choose returned {action!r}, which is not an action of {self._actions}."
+            )
         return action
 
 
 class _Follower(_Player):
-    """Acts as a policy does that remembers what was done."""
+    """Player that follows a policy, which observes the executed actions."""
 
     def __init__(self, env: Env, policy: Policy) -> None:
         super().__init__(env)
@@ -163,6 +194,6 @@ def _player(env: Env, choose: Policy | Chooser | None, rng: np.random.Generator 
         return _Follower(env, choose.spawn(1, rng)[0])
     if not callable(choose):
         raise SettingsError(
-            f"a {type(choose).__name__} cannot choose; give model.policy(), or a function of what is seen"
+            f"choose is of type {type(choose).__name__}. Pass model.policy(), or a function of the observation."
         )
     return _FunctionPlayer(env, choose)

@@ -1,14 +1,17 @@
-"""The domains under Gymnasium's ids: `suffice/TMaze-v0` and so on."""
+"""Registration of the domains with Gymnasium, as `suffice/TMaze-v0` and so on."""
 
 from __future__ import annotations
 
 
 def register() -> None:
-    """Make every domain of this package known to `gymnasium.make`; doing so again changes nothing.
+    """Register every domain of this package with `gymnasium.make`, as `suffice/TMaze-v0` and so on.
 
-    Gymnasium has not looked for plugins by itself since its version 1.0, so somebody has to call this: importing
-    `suffice` does if Gymnasium is imported already. `suffice/POMDP-v0` takes a file: `name="tiger.POMDP"`.
+    Since version 1.0 Gymnasium does not load plugins by itself. Importing `suffice` after `gymnasium` registers the
+    domains; otherwise call this function. Calling it again has no effect. Options of the domain, `horizon` and
+    `render_mode` are keyword arguments of `gymnasium.make`; `suffice/POMDP-v0` reads the file `name="tiger.POMDP"`.
 
+    Examples
+    --------
     >>> import gymnasium
     >>> suffice.register()
     >>> gymnasium.make("suffice/Corridor-v0").reset(seed=1)[0]

@@ -1,4 +1,4 @@
-"""Whole episodes of a policy, in one environment or in many at once."""
+"""Episodes of a policy in one Gymnasium environment, or in a vector environment."""
 
 from __future__ import annotations
 
@@ -28,21 +28,49 @@ from suffice.planning.policy import Policy
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Played:
-    """What episodes brought.
+    """Returns, lengths, success and fallbacks of played episodes.
 
-    >>> suffice.domains.gym.rollouts.Played.of([[0.0, 1.0], [0.0], [1.0, 1.0]], fallbacks=1)
+    Attributes
+    ----------
+    returns
+        Return of each episode.
+    steps
+        Number of decisions of each episode.
+    success
+        Whether any reward of the episode was positive.
+    fallbacks
+        Number of steps that no logged history contains, where the policy used its fallback.
+    rewards
+        The distinct rewards that occurred, in ascending order.
+
+    Examples
+    --------
+    >>> suffice.playing.Played.of([[0.0, 1.0], [0.0], [1.0, 1.0]], fallbacks=1)
     <Played: 3 episodes, mean return 1 ± 0.58, 20.00% of steps fell back>
     """
 
     returns: NDArray[np.float64]  # [n]
-    steps: Int64  # [n] decisions
-    success: Mask  # [n] whether any reward was positive
-    fallbacks: int  # steps that no logged history had taken
-    rewards: tuple[float, ...]  # those that occurred, in order
+    steps: Int64  # [n]
+    success: Mask  # [n]
+    fallbacks: int
+    rewards: tuple[float, ...]
 
     @classmethod
     def of(cls, episodes: Sequence[Sequence[float]], fallbacks: int) -> Played:
-        """From the rewards of each episode."""
+        """Compute the results from the rewards of each episode.
+
+        Parameters
+        ----------
+        episodes
+            The rewards of each episode, step by step.
+        fallbacks
+            Number of steps that no logged history contains.
+
+        Returns
+        -------
+        Played
+            The results.
+        """
         return cls(
             np.array([sum(rewards) for rewards in episodes], np.float64),
             np.array([len(rewards) for rewards in episodes], np.int64),
@@ -53,24 +81,42 @@ class Played:
 
     def __repr__(self) -> str:
         n = len(self.returns)
-        told = f"<Played: {n} episode{'s' if n > 1 else ''}, mean return {self.returns.mean():.4g}"
-        if np.ptp(self.returns) > 1e-9 * np.abs(self.returns).max():  # less is how sums are rounded
-            told += f" ± {self.returns.std(ddof=1) / np.sqrt(n):.2g}"
-        return told + (f", {self.fallbacks / self.steps.sum():.2%} of steps fell back>" if self.fallbacks else ">")
+        text = f"<Played: {n} episode{'s' if n > 1 else ''}, mean return {self.returns.mean():.4g}"
+        if np.ptp(self.returns) > 1e-9 * np.abs(self.returns).max():  # smaller differences are rounding errors
+            text += f" ± {self.returns.std(ddof=1) / np.sqrt(n):.2g}"
+        return text + (f", {self.fallbacks / self.steps.sum():.2%} of steps fell back>" if self.fallbacks else ">")
 
 
 def play(env: Env, policy: Policy, episodes: int, seed: int | None = None, horizon: int | None = None) -> Played:
-    """Play episodes of at most `horizon` steps, with a copy of the policy.
+    """Play episodes of a policy in a Gymnasium environment.
 
-    Usually the horizon is the model's, but a discounted plan on a stationary model goes on until the environment ends
-    it. The seed is for both environment and policy. Without one, each goes on with its own randomness.
+    Parameters
+    ----------
+    env
+        A single environment, whose episodes the model was learned from.
+    policy
+        The policy, `model.policy()`. A copy of it plays.
+    episodes
+        Number of episodes.
+    seed
+        Seed for both environment and policy. Default: each continues with its own randomness.
+    horizon
+        Number of steps after which an episode is cut. Default: the horizon of the model; a discounted plan on a
+        stationary model plays until the environment ends the episode.
 
+    Returns
+    -------
+    Played
+        Return, length and success of each episode.
+
+    Examples
+    --------
     >>> import gymnasium
     >>> suffice.register()
-    >>> suffice.domains.gym.rollouts.play(gymnasium.make("suffice/Corridor-v0"), model.policy(), episodes=100, seed=1)
+    >>> suffice.play(gymnasium.make("suffice/Corridor-v0"), model.policy(), episodes=100, seed=1)
     <Played: 100 episodes, mean return 5>
     """
-    require_environment(env, "use play_vector for several in one")
+    require_environment(env, "Use play_vector for a vector environment.")
     limit = _limit(policy, episodes, horizon)
     words = words_of(env, policy.alphabet)
     player = _copies(policy, 1, seed)[0]
@@ -94,19 +140,19 @@ def _episode(env: Env, player: Policy, words: Words, limit: int | None, n: int, 
 
 
 def _limit(policy: Policy, episodes: int, horizon: int | None) -> int | None:
-    """Steps of an episode; None, if only the environment ends it."""
+    """Return the largest number of steps per episode; None if only the environment ends episodes."""
     require_policy(policy)
     require_counts(episodes, horizon)
     return policy.rdp.limit if horizon is None else horizon
 
 
 def _copies(policy: Policy, n: int, seed: int | None) -> list[Policy]:
-    """Children of a seed differ from the generator that an environment makes of the same seed."""
+    """Copy a policy; generators spawned from the seed differ from the one that an environment makes of it."""
     return policy.spawn(n, None if seed is None else np.random.default_rng(seed))
 
 
 class VectorPolicy:
-    """A policy for all sub-environments of a vector environment, with a memory for each.
+    """A policy for all sub-environments of a vector environment, with a memory for each::
 
         observations, _ = envs.reset()
         policy.reset()
@@ -114,14 +160,25 @@ class VectorPolicy:
             observations, rewards, terminated, truncated, _ = envs.step(policy.act(observations))
             policy.ended(terminated | truncated)
 
-    Where episodes do not begin by themselves (AutoresetMode.DISABLED), whoever ends them resets the environment, as
-    ever: `envs.reset(options={"reset_mask": terminated | truncated})`.
+    Where episodes do not begin automatically (AutoresetMode.DISABLED), reset the environment after `ended`:
+    `envs.reset(options={"reset_mask": terminated | truncated})`.
 
+    Parameters
+    ----------
+    envs
+        A vector environment, for example of `gymnasium.make_vec`.
+    policy
+        The policy, `model.policy()`. Copies of it act, one in each sub-environment.
+    seed
+        Seed for the policies. Default: they continue with their own randomness.
+
+    Examples
+    --------
     >>> import gymnasium
     >>> suffice.register()
     >>> envs = gymnasium.make_vec("suffice/Corridor-v0", num_envs=3)
     >>> observations, _ = envs.reset(seed=1)
-    >>> suffice.domains.gym.rollouts.VectorPolicy(envs, model.policy(), seed=1).act(observations)
+    >>> suffice.playing.VectorPolicy(envs, model.policy(), seed=1).act(observations)
     array([1, 1, 1])
     """
 
@@ -131,29 +188,48 @@ class VectorPolicy:
         self.mode = envs.metadata.get("autoreset_mode")
         if not isinstance(self.mode, AutoresetMode):
             raise SettingsError(
-                "the environment does not say how its episodes begin; set envs.metadata['autoreset_mode'] to an "
-                "AutoresetMode of gymnasium.vector"
+                "envs: the vector environment does not state how its episodes begin. Set "
+                "envs.metadata['autoreset_mode'] to a gymnasium.vector.AutoresetMode."
             )
         self.policies = _copies(policy, envs.num_envs, seed)
-        self.resting: Mask = np.zeros(envs.num_envs, np.bool_)  # where the next step begins an episode, nothing else
+        self.resting: Mask = np.zeros(envs.num_envs, np.bool_)  # where the next step only begins an episode
         self._words = words_of_each(envs, policy.alphabet)
         self._observations, self._actions = envs.observation_space, envs.single_action_space
         self.reset()
 
     @property
     def fallbacks(self) -> int:
-        """Steps that no logged history had taken."""
+        """Number of steps that no logged history contains."""
         return sum(policy.fallbacks for policy in self.policies)
 
     def reset(self, which: Mask | None = None) -> None:
-        """Episodes begin with the next observations, in all or in some sub-environments."""
+        """Clear the memories, because new episodes begin with the next observations.
+
+        Parameters
+        ----------
+        which
+            Mask of the sub-environments. Default: all.
+        """
         chosen = np.ones_like(self.resting) if which is None else which
         for i in np.flatnonzero(chosen):
             self.policies[i].reset()
         self.resting &= ~chosen
 
     def act(self, observations: Any) -> Any:
-        """An action for each sub-environment; any will do where it rests, and what is seen there is of no interest."""
+        """Choose an action for each sub-environment.
+
+        Where the next step only begins an episode, the action and the observation have no meaning.
+
+        Parameters
+        ----------
+        observations
+            What `envs.reset()` or `envs.step()` returned.
+
+        Returns
+        -------
+        Any
+            A batch of actions for `envs.step()`.
+        """
         players = zip(self.policies, self._words, self._each(observations), self.resting, strict=True)
         actions = [
             words.action(policy.alphabet.actions[0] if resting else policy.act(words.features(observation)))
@@ -169,13 +245,19 @@ class VectorPolicy:
             each = []
         if len(each) != len(self.policies):
             raise LogError(
-                f"these are no observations of {len(self.policies)} sub-environments; give act() what envs.reset() or "
-                "envs.step() returned"
+                f"observations: this is not a batch for {len(self.policies)} sub-environments. Pass what envs.reset() "
+                "or envs.step() returned."
             )
         return each
 
     def ended(self, over: Mask) -> None:
-        """Take note, after each step, of the sub-environments whose episode is over."""
+        """Take note, after each step, of the sub-environments whose episode has ended.
+
+        Parameters
+        ----------
+        over
+            Mask of these sub-environments: `terminated | truncated`.
+        """
         self.reset(over)
         if self.mode is AutoresetMode.NEXT_STEP:
             self.resting = over.copy()
@@ -184,22 +266,44 @@ class VectorPolicy:
 def play_vector(
     envs: Envs, policy: Policy, episodes: int, seed: int | None = None, horizon: int | None = None
 ) -> Played:
-    """As `play`, in all sub-environments at once; the results come one sub-environment after the other.
+    """Play episodes of a policy in all sub-environments of a vector environment at once.
 
-    Each has its share of the episodes, whatever their length, and what it plays beyond does not count: short episodes
-    are no more likely to be among the first than long ones are.
+    Each sub-environment contributes an equal share of the episodes, however long they are, and further episodes are
+    not counted; otherwise short episodes would be over-represented.
 
+    Parameters
+    ----------
+    envs
+        A vector environment, for example of `gymnasium.make_vec`.
+    policy
+        The policy, `model.policy()`. Copies of it play.
+    episodes
+        Number of episodes in all.
+    seed
+        Seed for both environments and policies. Default: each continues with its own randomness.
+    horizon
+        Number of steps after which an episode is cut. Default: as for `play`.
+
+    Returns
+    -------
+    Played
+        Return, length and success of each episode, sub-environment by sub-environment.
+
+    Examples
+    --------
     >>> import gymnasium
     >>> suffice.register()
     >>> envs = gymnasium.make_vec("suffice/Corridor-v0", num_envs=8)
-    >>> suffice.domains.gym.rollouts.play_vector(envs, model.policy(), episodes=100, seed=1)
+    >>> suffice.play_vector(envs, model.policy(), episodes=100, seed=1)
     <Played: 100 episodes, mean return 5>
     """
     limit = _limit(policy, episodes, horizon)
     players = VectorPolicy(envs, policy, seed)
     n = envs.num_envs
     quota = [episodes // n + (i < episodes % n) for i in range(n)]
-    books: list[list[list[float]]] = [[[]] for _ in range(n)]  # each one's rewards by episode; the last still runs
+    books: list[list[list[float]]] = [
+        [[]] for _ in range(n)
+    ]  # rewards by sub-environment and episode; the last episode still runs
     fallbacks = 0
     observations, _ = envs.reset(seed=seed)
     while any(len(book) <= share for book, share in zip(books, quota, strict=True)):
@@ -216,7 +320,7 @@ def play_vector(
             fallbacks += players.policies[i].fallbacks if len(books[i]) == quota[i] else 0
             books[i].append([])
         players.ended(ended)
-        idle = ended | cut if players.mode is AutoresetMode.DISABLED else cut  # all others begin by themselves
+        idle = ended | cut if players.mode is AutoresetMode.DISABLED else cut  # all others begin automatically
         if idle.any():
             players.reset(cut)
             observations = _begin_in(envs, idle)
@@ -225,12 +329,12 @@ def play_vector(
 
 
 def _begin_in(envs: Envs, which: Mask) -> Any:
-    """Begin episodes in some sub-environments, which not every vector environment can do while others go on."""
+    """Begin episodes in some sub-environments, which not every vector environment supports."""
     able = envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED
     if not able and not isinstance(envs.unwrapped, SyncVectorEnv | AsyncVectorEnv):
         raise SettingsError(
-            "the episodes of this vector environment are longer than the horizon; limit them when it is made, or use "
-            "a SyncVectorEnv, which can begin anew"
+            "envs: episodes are longer than the horizon, and this vector environment cannot reset single "
+            "sub-environments. Limit episodes with a TimeLimit wrapper, or use a SyncVectorEnv."
         )
     observations, _ = envs.reset(options={"reset_mask": which})
     return observations

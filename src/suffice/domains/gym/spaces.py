@@ -1,6 +1,6 @@
-"""Gymnasium's spaces: which can be logged, and actions of several parts as one text.
+"""Conversion between actions of Gymnasium spaces and values in a log, and refusal of unsupported spaces.
 
-What several parts do at once (MultiDiscrete, MultiBinary, Tuple, Dict) is one action, written with commas: "0,1".
+An action of several parts (MultiDiscrete, MultiBinary, Tuple, Dict) is logged as one text with commas: "0,1".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BETWEEN = ","
 
 
 def word_of(space: Space[Any], action: Any) -> Value:
-    """An action as it is logged."""
+    """Return an action as the value that a log has for it."""
     if isinstance(space, Discrete):
         return int(action)
     values = list(_values(space, action))
@@ -27,12 +27,14 @@ def word_of(space: Space[Any], action: Any) -> Value:
         return values[0]
     texts = list(map(str, values))
     if unfit := [text for text in texts if BETWEEN in text]:
-        raise LogError(f"the action {action!r} has several parts, but a comma in {unfit[0]!r}; leave commas out")
+        raise LogError(
+            f"action {action!r}: its part {unfit[0]!r} contains a comma, which separates parts. Use another text."
+        )
     return BETWEEN.join(texts)
 
 
 def action_of(space: Space[Any], word: Value) -> Any:
-    """A logged action as the space has it; a ValueError, if it has not."""
+    """Return the action of a space for a logged value; raise a ValueError if there is none."""
     values = iter(word.split(BETWEEN) if isinstance(word, str) and _size(space) > 1 else [word])
     try:
         action = _built(space, values)
@@ -81,22 +83,22 @@ def _built(space: Space[Any], values: Iterator[Any]) -> Any:
 
 
 def refuse_continuous(actions: Space[Any]) -> None:
-    """Every action must come from a small set."""
+    """Refuse continuous actions, because the learner needs a finite set."""
     for space in _all(actions):
         if isinstance(space, Box) and space.dtype is not None and space.dtype.kind == "f":
             raise SettingsError(
-                f"the actions {_told(space)} are continuous; let a wrapper choose among a few, such as "
-                "gymnasium.wrappers.TransformAction(env, lambda i: LEVELS[i], Discrete(len(LEVELS)))"
+                f"the action space {_one_line(space)} is continuous. Choose among a few levels with a wrapper, such as "
+                "gymnasium.wrappers.TransformAction(env, lambda i: LEVELS[i], Discrete(len(LEVELS)))."
             )
 
 
 def refuse_varying(*spaces: Space[Any]) -> None:
-    """Every step must have as many values."""
+    """Refuse spaces whose samples have a varying number of values."""
     for space in (one for each in spaces for one in _all(each)):
         if isinstance(space, Graph | OneOf | Sequence):
             raise SettingsError(
-                f"{_told(space)} has now these, now other values, which is not supported; let a wrapper show as many "
-                "at every step"
+                f"the space {_one_line(space)} has a varying number of values. Use a wrapper that returns the same "
+                "number at every step."
             )
 
 
@@ -106,5 +108,5 @@ def _all(space: Space[Any]) -> Iterator[Space[Any]]:
         yield from _all(part)
 
 
-def _told(space: Space[Any]) -> str:
-    return " ".join(str(space).split())  # some need several lines
+def _one_line(space: Space[Any]) -> str:
+    return " ".join(str(space).split())  # the text of some spaces has several lines

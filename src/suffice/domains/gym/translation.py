@@ -1,9 +1,8 @@
-"""Between the numbers of an environment and the words of a model.
+"""Translation between the actions and observations of an environment and the values in a model.
 
-A `DomainEnv` numbers what it does and shows, a model has the words; whatever else has an `alphabet` and spaces that
-number it is taken likewise. Any other environment is thought to do and show what was logged: an action as `spaces`
-writes it, of a Dict observation the entries called like the model's features, of all else every value, one after the
-other.
+The spaces of a `DomainEnv`, and of any environment with an `alphabet` whose spaces number it, are indices of values.
+Any other environment is assumed to use the logged values: actions as `spaces` writes them; of a Dict observation the
+entries named like the features of the model; of any other observation all values, in order.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Envs = VectorEnv[Any, Any, Any]
 
 
 class _Numbered:
-    """An environment whose spaces number the words of an alphabet."""
+    """Translator for an environment whose spaces number the values of an alphabet."""
 
     def __init__(self, alphabet: Alphabet, known: Alphabet) -> None:
         self._actions = alphabet.actions
@@ -47,13 +46,13 @@ class _Numbered:
 
 
 class _Logged:
-    """An environment that does and shows what was logged."""
+    """Translator for an environment that uses the logged values."""
 
     def __init__(self, actions: Space[Any], observations: Space[Any], known: Alphabet) -> None:
         self._names, self._actions, self._by_name = known.features, actions, isinstance(observations, Dict)
         refuse_varying(actions, observations)
-        sample = deepcopy(observations).sample()  # of a copy, because sampling draws
-        if self._by_name:  # of another name is another thing, even if there are as many
+        sample = deepcopy(observations).sample()  # of a copy, because sampling changes the generator of the space
+        if self._by_name:  # entries are matched by name, not by number
             readable = has_features(sample, known.features)
         else:
             readable = len(flat_values(sample)) == len(known.features)
@@ -80,34 +79,35 @@ Words = _Numbered | _Logged
 
 
 def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: Alphabet) -> Words:
-    """Between a model and the spaces of an environment, which may number an alphabet."""
+    """Return the translator between a model and the spaces of an environment, which may number an alphabet."""
     numbered = isinstance(alphabet, Alphabet) and _spaces(alphabet) == (actions, observations)
     words: Words = _Numbered(alphabet, known) if numbered else _Logged(actions, observations, known)
     if not words.fits:
-        theirs = _told(alphabet) if numbered else f"actions {actions} and observations {observations}"
-        told = f"the model has {_told(known)}, the environment {theirs}; take a model learned from its episodes"
-        raise ModelError(" ".join(told.split()))  # some spaces need several lines
+        theirs = _summary(alphabet) if numbered else f"actions {actions} and observations {observations}"
+        reason = f"the model has {_summary(known)}, the environment {theirs}. Use a model learned from its episodes."
+        raise ModelError(" ".join(reason.split()))  # the text of some spaces has several lines
     return words
 
 
 def _spaces(alphabet: Alphabet) -> tuple[Space[Any], Space[Any]]:
-    """As `DomainEnv` makes them."""
+    """Return the spaces that a `DomainEnv` of this alphabet has."""
     sizes = [len(set(column)) for column in zip(*alphabet.observations, strict=True)]
     return Discrete(len(alphabet.actions)), Discrete(sizes[0]) if len(sizes) == 1 else MultiDiscrete(sizes)
 
 
-def _told(alphabet: Alphabet) -> str:
+def _summary(alphabet: Alphabet) -> str:
     return f"actions {', '.join(map(str, alphabet.actions))} and features {', '.join(alphabet.features)}"
 
 
 def words_of(env: Env, known: Alphabet) -> Words:
+    """Return the translator between an environment and a model of this alphabet."""
     return _words(env.action_space, env.observation_space, getattr(env.unwrapped, "alphabet", None), known)
 
 
 def words_of_each(envs: Envs, known: Alphabet) -> list[Words]:
-    """One for each sub-environment; those of other vector environments than Gymnasium's own cannot be asked."""
+    """Return a translator for each sub-environment; only Gymnasium's vector environments are asked for alphabets."""
     inner, alphabets = envs.unwrapped, [None] * envs.num_envs
-    # asking a sub-environment in another process for what it does not have ends that process
+    # asking a sub-environment in another process for a missing attribute ends that process
     if isinstance(inner, SyncVectorEnv | AsyncVectorEnv) and all(inner.call("has_wrapper_attr", "alphabet")):
         alphabets = list(inner.get_attr("alphabet"))
     return [_words(envs.single_action_space, envs.single_observation_space, known_as, known) for known_as in alphabets]

@@ -1,8 +1,8 @@
-"""A `.POMDP` file as a domain: the tables of the file, seen step by step.
+"""A domain that is defined by a `.POMDP` file.
 
-The format shows nothing before the first action, so every episode begins with the observation `start`, a word that no
-file can use as a name. Observations that a file only counts are their numbers as text, because a column of a log holds
-values of one type. The format knows no end of an episode either: the horizon alone ends it.
+The format has no observation before the first action, so every episode begins with the observation `start`, a reserved
+word that no file can use as a name. If a file gives only the number of observations, they are numbers as text, because
+a column of a log has values of one type. The format has no end of an episode either: only the horizon ends episodes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ NOTHING_YET: Observation = ("start",)
 
 @dataclass(frozen=True, slots=True)
 class PomdpDomain(Domain):
-    """The domain that a file defines, under the uniform policy."""
+    """Domain of a `.POMDP` file, logged under the uniform policy.
+
+    Parameters
+    ----------
+    pomdp
+        The tables of the file, as `read_pomdp` returns them.
+    """
 
     DEFAULT_HORIZON: ClassVar[int] = 10
     features: ClassVar[tuple[str, ...]] = ("observation",)
@@ -30,20 +36,31 @@ class PomdpDomain(Domain):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """The domain of a file."""
+        """Read the domain of a file.
+
+        Parameters
+        ----------
+        path
+            Path of the `.POMDP` file.
+
+        Returns
+        -------
+        PomdpDomain
+            The domain.
+        """
         return cls(read_pomdp(path))
 
     @property
     def all_actions(self) -> tuple[Any, ...]:
-        """As the file names or numbers them."""
+        """All actions, as the file names or numbers them."""
         return self.pomdp.actions
 
     def start(self) -> list[Outcome]:
-        """A state of the first belief, and nothing seen of it."""
+        """List the possible first states, all with the observation `start`."""
         return [Outcome(p, state, NOTHING_YET) for state, p in self.pomdp.start.items()]
 
     def step(self, state: Any, action: Any) -> list[Outcome]:
-        """T(s' | s, a) · O(o | a, s'), with R(a, s, s', o)."""
+        """List the outcomes of an action: T(s' | s, a) · O(o | a, s') with reward R(a, s, s', o)."""
         pomdp, a, n = self.pomdp, self.pomdp.actions.index(action), len(self.pomdp.states)
         return [
             Outcome(p * q, after, (str(pomdp.observations[o]),), pomdp.rewards.of(a, state, after, o))
@@ -52,20 +69,20 @@ class PomdpDomain(Domain):
         ]
 
     def render(self, state: int | None) -> str:
-        """The name of a state."""
+        """Return the name of a state."""
         return "the end" if state is None else str(self.pomdp.states[state])
 
     def model(self, horizon: int | None = None) -> FiniteModel:
-        """All of it as tables."""
+        """Compute all states and outcomes as tables, if they fit into memory."""
         if (size := self._size()) > MAX_OUTCOMES:
             reason = f"its states and actions have {size:,} outcomes, more than {MAX_OUTCOMES:,}"
-            raise ModelError(f"{self.pomdp.path}: {reason}; use a smaller model")
+            raise ModelError(f"{self.pomdp.path}: {reason}. Use a smaller model.")
         if "pad" in self.pomdp.actions:
-            raise ModelError(f"{self.pomdp.path}: the action 'pad' stands for padding in logs; rename it")
+            raise ModelError(f"{self.pomdp.path}: the name 'pad' is reserved for padding in logs. Rename the action.")
         return Domain.model(self, horizon)
 
     def _size(self) -> int:
-        """How many outcomes all rows have; rows that are shared are counted once and multiplied."""
+        """Return the number of outcomes of all rows; the sum of a shared row is computed once."""
         pomdp, n, sizes, size = self.pomdp, len(self.pomdp.states), dict[tuple[int, int], int](), 0
         for cell, row in enumerate(pomdp.transitions):
             a = cell // n

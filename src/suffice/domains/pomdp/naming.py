@@ -1,4 +1,4 @@
-"""Names and numbers that every reader of the `.POMDP` format takes."""
+"""Names and numbers that every reader of the `.POMDP` format accepts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from fractions import Fraction
 from suffice.domains.pomdp.statements import RESERVED
 
 LONGEST_NAME = 60
-DOUBLE_DIGITS = 17  # a double needs no more
-LARGEST_DECIMAL = 10**50  # a decimal of up to 50 places is written as it is
+DOUBLE_DIGITS = 17  # enough to represent any double
+LARGEST_DECIMAL = 10**50  # decimals of up to 50 places are written exactly
 
 
 class NameTable:
-    """Distinct names: ASCII letters, digits, `-` and `_`, a letter first."""
+    """Table of distinct names of ASCII letters, digits, `-` and `_` that begin with a letter."""
 
     def __init__(self, prefix: str, special: Iterable[str] = ()) -> None:
-        self._prefix = prefix  # for what does not begin with a letter
-        self._taken = dict.fromkeys((*RESERVED, *special), 1)  # and how many names have been made from each
+        self._prefix = prefix  # for values that do not begin with a letter
+        self._taken = dict.fromkeys((*RESERVED, *special), 1)  # number of names made from each
 
     def of(self, value: Hashable) -> str:
-        """A new name that reads like a value."""
+        """Make a new name that resembles a value."""
         parts = value if isinstance(value, tuple) else (value,)
         name = "_".join(re.sub(r"[^A-Za-z0-9-]+", "_", str(part)).strip("_") for part in parts)[:LONGEST_NAME]
         if not name[:1].isalpha():
@@ -35,7 +35,7 @@ class NameTable:
 
 
 def distribution(probabilities: Sequence[Fraction]) -> list[str]:
-    """Decimals that add up to exactly 1; what rounding leaves goes to the largest."""
+    """Write probabilities as decimals that add up to exactly 1; the largest takes the rounding error."""
     if all(LARGEST_DECIMAL % p.denominator == 0 for p in probabilities):
         return [decimal(p) for p in probabilities]
     places = DOUBLE_DIGITS + max(_leading_zeros(p) for p in probabilities)
@@ -46,18 +46,18 @@ def distribution(probabilities: Sequence[Fraction]) -> list[str]:
 
 
 def decimal(value: Fraction) -> str:
-    """Exactly where that takes at most 50 places, else with 17 digits; never with an exponent."""
+    """Write a number exactly if that takes at most 50 places, else with 17 digits; without an exponent."""
     if LARGEST_DECIMAL % value.denominator == 0:
         return _written(value, 50)
     return _written(value, DOUBLE_DIGITS + _leading_zeros(value))
 
 
 def _leading_zeros(value: Fraction) -> int:
-    """Of the places behind the point, at least."""
+    """Return a lower bound of the zeros after the decimal point."""
     return max(0, len(str(value.denominator)) - len(str(abs(value.numerator))))
 
 
 def _written(value: Fraction, places: int) -> str:
-    """With a digit on both sides of the point."""
+    """Write a number with a digit on both sides of the decimal point."""
     whole, rest = divmod(abs(round(value * 10**places)), 10**places)
     return f"{'-' if value < 0 else ''}{whole}.{str(rest).zfill(places).rstrip('0') or '0'}"

@@ -1,7 +1,8 @@
-"""Tables that wildcards fill without filling memory.
+"""Tables of a `.POMDP` file that stay small when wildcards fill them.
 
-Probabilities are rows, one for each cell (an action and a state). Cells that were always written together share one
-row, which is divided once a statement writes to some of them only. Rewards stay rules, the last that fits decides.
+Each cell (an action and a state) has a row of probabilities. Cells that were always written together share one row,
+which is divided when a statement writes to only some of them. Rewards are stored as rules; the last matching rule
+applies.
 """
 
 from __future__ import annotations
@@ -11,46 +12,46 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-Row = Mapping[int, Fraction]  # what has a probability above 0
+Row = Mapping[int, Fraction]  # non-zero probabilities by column
 
-MAX_WORK = 1 << 24  # cells written to and entries copied: some ten seconds
+MAX_WORK = 1 << 24  # written cells and copied entries; about ten seconds
 
 
 class TooMuchWorkError(Exception):
-    """A file asks for more than MAX_WORK."""
+    """A file requires more than MAX_WORK operations."""
 
 
 @dataclass(slots=True, eq=False)
 class SharedRow:
-    """A row and how many cells it is for."""
+    """A row of probabilities that several cells share."""
 
     entries: dict[int, Fraction]
-    uses: int
-    line: int  # of the last statement that wrote to it
+    uses: int  # number of cells
+    line: int  # of the last statement that changed it
 
     def total(self) -> Fraction:
-        """Over the common denominator: much faster than adding fractions."""
+        """Sum the entries over a common denominator, which is much faster than adding fractions."""
         whole = lcm(*{p.denominator for p in self.entries.values()})
         return Fraction(sum(p.numerator * (whole // p.denominator) for p in self.entries.values()), whole)
 
 
 class SparseRows:
-    """Rows under construction."""
+    """The rows of a table under construction."""
 
     def __init__(self, cells: int) -> None:
         self.rows = [SharedRow({}, cells, 0)] * cells
         self._work = 0
 
     def put(self, cells: Sequence[int], entries: dict[int, Fraction], line: int) -> None:
-        """These cells have this row."""
-        self._spend(len(cells) + len(entries) + 4)  # a row takes as long as some entries
+        """Give some cells a new row."""
+        self._spend(len(cells) + len(entries) + 4)  # a new row takes as long as a few entries
         row = SharedRow(entries, len(cells), line)
         for cell in cells:
             self.rows[cell].uses -= 1
             self.rows[cell] = row
 
     def change(self, cells: Sequence[int], columns: Sequence[int], value: Fraction, line: int) -> None:
-        """In the rows of these cells, these columns have this value."""
+        """Set some columns to a value in the rows of some cells."""
         self._spend(len(cells))
         together: dict[int, list[int]] = {}
         for cell in cells:
@@ -75,20 +76,20 @@ class SparseRows:
 
 
 class Rewards:
-    """R(a, s, s', o): ordered rules, found by the parts that they fix."""
+    """Ordered rules for the rewards R(a, s, s', o), indexed by the parts that they fix."""
 
     def __init__(self) -> None:
         self._rules: dict[tuple[int, ...], dict[tuple[int, ...], tuple[int, Sequence[Fraction], int, int]]] = {}
         self._n = 0
 
     def put(self, fixed: Mapping[int, int], values: Sequence[Fraction], strides: tuple[int, int] = (0, 0)) -> None:
-        """Where the parts at these positions have these numbers, the reward is `values[s'·i + o·j]`, strides i, j."""
+        """Add a rule, by which the reward is `values[s'·i + o·j]` (strides i, j) where the parts equal `fixed`."""
         positions = tuple(sorted(fixed))
         self._n += 1
         self._rules.setdefault(positions, {})[tuple(fixed[p] for p in positions)] = (self._n, values, *strides)
 
     def of(self, action: int, state: int, after: int, observation: int) -> Fraction:
-        """The value of the last rule that fits, 0 without one."""
+        """Return the value of the last matching rule, or 0."""
         parts = (action, state, after, observation)
         found = [rules.get(tuple(parts[p] for p in positions)) for positions, rules in self._rules.items()]
         fitting = [rule for rule in found if rule is not None]

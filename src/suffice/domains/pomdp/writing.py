@@ -1,16 +1,16 @@
-"""Write a finite model or a learned automaton as a `.POMDP` file that solvers read.
+"""Writer of `.POMDP` files for solvers, from a finite model or a learned automaton.
 
-The format lets an observation depend on the action and the state it led to, so a state of the file is a state together
-with what was seen on entering it. Three states are added:
+In this format an observation depends on the action and the next state, so a state of the file is a pair of a state and
+the observation on entering it. Three states are added:
 
-- `begin`, where every episode starts: any action there brings the first observation, with reward 0;
-- `end`, for ever after an episode's end, showing `end`;
-- `unseen`, for ever after an action that the log never has in a state of a learned automaton, showing `unseen`. Nobody
-  knows what would happen, so going there brings at once the lowest reward of the log (or 0) for this and every step
-  that is left: never more than any other action, so that a solver avoids it.
+- `begin`, where every episode starts: any action leads to the first observation, with reward 0;
+- `end`, which is never left, after the end of an episode, with the observation `end`;
+- `unseen`, which is never left, after an action that the log does not contain in a state of a learned automaton, with
+  the observation `unseen`. The consequences of such an action are unknown. Its reward is the lowest reward of the log
+  (or 0) for this and every remaining step, which is never more than that of another action, so that solvers avoid it.
 
-A reward may depend on the action, both states and the observation, but not on chance: where the model's does, the file
-has its mean. Probabilities of a learned automaton are the frequencies in its log.
+In the format a reward depends on the action, both states and the observation. Where the model's reward is random given
+these, the file has its mean. Probabilities of a learned automaton are the frequencies in its log.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BEGIN, END, NOT_SEEN = "begin", "end", "unseen"
 
 
 class FileState(NamedTuple):
-    """A state of the file: a state of the model and the code of what was seen on entering it."""
+    """A state of the file, which is a state of the model and the code of the observation on entering it."""
 
     state: int
     observation: int
@@ -43,24 +43,24 @@ class FileState(NamedTuple):
 OVER = FileState(ENDED, STOP)
 UNKNOWN = FileState(-2, -2)
 
-Chance = tuple[Fraction, FileState, Fraction]  # a probability, where it leads, with which reward
+Chance = tuple[Fraction, FileState, Fraction]  # probability, next state, reward
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What is to be written, whatever it comes from."""
+    """Description of a model to write, whether finite or learned."""
 
     alphabet: Alphabet
     first: Sequence[Chance]
-    after: Callable[[int, int], Iterable[Chance]]  # of a state and the number of an action
+    after: Callable[[int, int], Iterable[Chance]]  # by state and number of the action
     name: Callable[[int], Hashable]  # of a state
     header: Sequence[str]
 
 
 def write_pomdp(model: FiniteModel, horizon: int, title: str = "A finite model") -> str:
-    """A finite model as a `.POMDP` file; the horizon is said in a comment, for the format has none."""
+    """Write a finite model as a `.POMDP` file; a comment states the horizon, which the format lacks."""
     if model.reach is not None:
-        raise ModelError(f"a model of over {MANY_STATES:,} states is too large to be written; choose smaller options")
+        raise ModelError(f"the model has over {MANY_STATES:,} states, too many to write. Choose smaller options.")
     n_actions = len(model.alphabet.actions)
 
     def after(state: int, action: int) -> Iterator[Chance]:
@@ -71,7 +71,7 @@ def write_pomdp(model: FiniteModel, horizon: int, title: str = "A finite model")
 
 
 def rdp_to_pomdp(rdp: RDP, title: str = "A learned automaton") -> str:
-    """A learned automaton as a `.POMDP` file; see the module for actions that its log never has in a state."""
+    """Write a learned automaton as a `.POMDP` file; the module describes the state `unseen`."""
     of_letter, layer, offsets = rdp.symbol_of_letter(), rdp.layer_of(), rdp.offsets()
     exact = [Fraction(str(reward)) for reward in rdp.alphabet.rewards]  # the shortest decimal of each, lowest first
 
@@ -92,20 +92,20 @@ def rdp_to_pomdp(rdp: RDP, title: str = "A learned automaton") -> str:
         title,
         _horizon(rdp.horizon),
         "State qT-N is state N of layer T. Probabilities are frequencies in the log.",
-        f"An action that the log never has in a state leads to {NOT_SEEN!r}.",
+        f"An action that the log does not contain in a state leads to {NOT_SEEN!r}.",
     )
     return _write(_Source(rdp.alphabet, chances(0, DUMMY), lambda q, a: chances(q, a + PAD + 1), name, header))
 
 
 def to_pomdp(model: Model) -> str:
-    """A model file's automaton as a `.POMDP` file."""
+    """Write the automaton of a model as a `.POMDP` file."""
     about = model.about
     title = f"Learned by suffice {about.version} from {about.episodes:,} episodes (log {about.log_hash})"
     return rdp_to_pomdp(model.planned, title)
 
 
 def _horizon(horizon: int) -> str:
-    steps = f"plan {horizon + 1} steps, one that brings the first observation and then {horizon}"
+    steps = f"plan {horizon + 1} steps, one for the first observation and then {horizon}"
     return f"The horizon is finite, so nothing is discounted: {steps}."
 
 
@@ -115,7 +115,7 @@ def _row(model: FiniteModel, outcomes: Outcomes, row: int) -> Iterator[Chance]:
         yield outcomes.probability[k], place, model.rewards[outcomes.reward[k]]
 
 
-# ---------------------------------------------------------------- the file
+# ---------------------------------------------------------------- lines of the file
 
 
 def _write(source: _Source) -> str:
@@ -142,15 +142,15 @@ def _write(source: _Source) -> str:
     return "\n".join(lines) + "\n"
 
 
-_Row = dict[FileState, tuple[Fraction, Fraction]]  # probability and mean reward by where it leads
+_Row = dict[FileState, tuple[Fraction, Fraction]]  # probability and mean reward by next state
 
 
 def _reachable(source: _Source) -> list[tuple[FileState | None, int | None, _Row]]:
-    """Every row of the file, breadth first: from where, by which action; None for `begin` and for any action."""
+    """List the rows of the file, breadth first, as state (None: `begin`), action (None: any) and next states."""
     rows: list[tuple[FileState | None, int | None, _Row]] = [(None, None, _merged(source.first))]
     known = dict.fromkeys(rows[0][2])
     queue = list(known)
-    for place in queue:  # grows as it is walked
+    for place in queue:  # grows during the loop
         if place in (OVER, UNKNOWN):
             rows.append((place, None, {place: (Fraction(1), Fraction(0))}))
             continue
@@ -163,7 +163,7 @@ def _reachable(source: _Source) -> list[tuple[FileState | None, int | None, _Row
 
 
 def _merged(chances: Iterable[Chance]) -> _Row:
-    """What leads to the same place, with its mean reward."""
+    """Merge chances with the same next state, with their mean reward."""
     sums: dict[FileState, tuple[Fraction, Fraction]] = {}
     for p, place, reward in chances:
         probability, weighted = sums.get(place, (Fraction(0), Fraction(0)))
@@ -175,7 +175,7 @@ def _merged(chances: Iterable[Chance]) -> _Row:
 
 
 def _counted(alphabet: Alphabet) -> bool:
-    """Whether the actions are 0, 1, … without a gap: then the file says how many, and no names are needed."""
+    """Check whether the actions are 0, 1, … without a gap, so that the file needs only their number."""
     return alphabet.actions == tuple(range(len(alphabet.actions)))
 
 
@@ -185,14 +185,14 @@ def _named_actions(alphabet: Alphabet) -> list[str]:
 
 
 def _named_observations(alphabet: Alphabet) -> dict[int, str]:
-    """By code: the features joined."""
+    """Name each observation code by its joined feature values."""
     names = NameTable("o", (END, NOT_SEEN))
     named = {i + 1: names.of(features) for i, features in enumerate(alphabet.observations)}
     return {**named, STOP: END, UNKNOWN.observation: NOT_SEEN}
 
 
 def _named_places(source: _Source, places: Sequence[FileState], observations: dict[int, str]) -> dict[FileState, str]:
-    """The state's name alone where it is always entered with the same observation."""
+    """Name the states of the file, without the observation if it is the same on every entry."""
     names = NameTable("s", (BEGIN, END, NOT_SEEN))
     shows: dict[int, set[int]] = {}
     for place in places:
@@ -208,7 +208,7 @@ def _named_places(source: _Source, places: Sequence[FileState], observations: di
 
 
 def _legend(alphabet: Alphabet, observations: dict[int, str]) -> Iterator[str]:
-    """What the names of observations stand for."""
+    """Yield the feature values of each observation name."""
     for i, values in enumerate(alphabet.observations):
         features = zip(alphabet.features, values, strict=True)
         yield f"{observations[i + 1]}: {', '.join(f'{name} {json.dumps(value)}' for name, value in features)}"

@@ -1,8 +1,8 @@
-"""Cheese maze (McCallum 1992): find the cheese where many cells look alike.
+"""Cheese maze of McCallum (1992): find the cheese in a maze where many cells look alike.
 
 A row of cells 0-1-2-3-4; below 0 lie 5 and then 8, below 2 lie 6 and then the goal, below 4 lie 7 and then 9. The agent
-starts anywhere but at the goal, moves N, S, E or W, stays where a wall is, and sees only the walls around it. Entering
-the goal gives 1; from there any action leads to a uniform other cell, reward 0.
+starts in a uniformly random cell other than the goal and moves N, S, E or W; walls block. It sees only the walls around
+it. Entering the goal gives 1; from there, any action leads to a uniformly random other cell, with reward 0.
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ PLAN, NAMES = "01234\n5 6 7\n8 G 9", "0123456789G"
 
 @dataclass(frozen=True, slots=True)
 class Cheese(Domain):
-    """The cheese maze under the uniform policy."""
+    """Cheese maze, logged under the uniform policy.
+
+    Parameters
+    ----------
+    reset
+        "next": the agent stays at the goal until its next action. "immediate": entering the goal moves the agent to a
+        uniformly random cell in the same step.
+    """
 
     DEFAULT_HORIZON: ClassVar[int] = 6
     features: ClassVar[tuple[str, ...]] = ("walls",)
 
-    reset: Literal["next", "immediate"] = "next"  # immediate: entering the goal lands on a uniform cell at once
+    reset: Literal["next", "immediate"] = "next"
 
     @property
     def all_actions(self) -> tuple[str, ...]:
-        """See `Domain`."""
         return tuple(MOVES)
 
     def start(self) -> list[Outcome]:
-        """See `Domain`."""
         return _anywhere(0)
 
     def step(self, state: int, action: str) -> list[Outcome]:
-        """See `Domain`."""
         if state == GOAL:
             return _anywhere(0)
         entered = MOVES[action].get(state, state)
@@ -54,7 +58,6 @@ class Cheese(Domain):
         return surely(entered, (VIEWS[entered],), int(entered == GOAL))
 
     def render(self, state: int) -> str:
-        """See `Domain`."""
         return "".join("A" if c == NAMES[state] else "." if c.isdigit() else c for c in PLAN)
 
 

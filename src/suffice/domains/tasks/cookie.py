@@ -1,8 +1,9 @@
 """Cookie (Toro Icarte et al. 2019): press the button, then look for the cookie.
 
-A white room in the middle, blue to its left, green to its right, red above. `press` in red puts the cookie in blue or
-green, ½ each, wherever it was before; `eat` in the room with the cookie gives 1, and it is gone. The agent sees the
-room it is in, and the cookie if it is there. An action that does not apply does nothing.
+A white room in the middle, blue to its left, green to its right, red above. `press` in the red room puts the cookie
+into the blue or the green room with probability ½ each, wherever it was before. `eat` in the room with the cookie gives
+1 and removes the cookie. The agent sees its room, and the cookie if that is in the same room. An action that does not
+apply does nothing.
 """
 
 from __future__ import annotations
@@ -31,29 +32,33 @@ SENSIBLE: Final = {
     "green-cookie": ("left", "eat"),
 }
 
-Place = tuple[str, str | None]  # the agent's room, and the cookie's
+Place = tuple[str, str | None]  # the room of the agent, and that of the cookie
 
 
 @dataclass(frozen=True, slots=True)
 class Cookie(Domain):
-    """The cookie domain under the uniform policy over the actions its option leaves."""
+    """Cookie domain, logged under the uniform policy over the chosen actions.
+
+    Parameters
+    ----------
+    actions
+        What the behaviour policy draws from. "all": every action. "sensible": only doors, the button, and a cookie in
+        sight.
+    """
 
     DEFAULT_HORIZON: ClassVar[int] = 9
     features: ClassVar[tuple[str, ...]] = ("room",)
 
-    actions: Literal["all", "sensible"] = "all"  # sensible: doors, the button, and a cookie in sight
+    actions: Literal["all", "sensible"] = "all"
 
     @property
     def all_actions(self) -> tuple[str, ...]:
-        """See `Domain`."""
         return ACTIONS
 
     def start(self) -> list[Outcome]:
-        """See `Domain`."""
         return surely(("white", None), ("white",))
 
     def step(self, state: Place, action: str) -> list[Outcome]:
-        """See `Domain`."""
         room, cookie = state
         if action == "press" and room == "red":
             return uniformly([((room, side), (room,), 0) for side in ("blue", "green")])
@@ -63,11 +68,9 @@ class Cookie(Domain):
         return surely((room, cookie), (f"{room}-cookie" if room == cookie else room,))
 
     def choices(self, observation: Observation) -> tuple[str, ...]:
-        """See `Domain`."""
         return ACTIONS if self.actions == "all" else SENSIBLE[str(observation[0])]
 
     def render(self, state: Place) -> str:
-        """See `Domain`."""
         room, cookie = state
         plan = {name: name.upper() if name == room else name for name in ("blue", "white", "green", "red")}
         if cookie:

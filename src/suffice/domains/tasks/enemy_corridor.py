@@ -1,8 +1,8 @@
-"""Enemy corridor (Ronca, Paludo Licks, De Giacomo 2022): a guard whose habits change half-way.
+"""Enemy corridor (Ronca, Paludo Licks, De Giacomo 2022): avoid a guard whose habits change half-way.
 
-Columns in a ring; the agent starts in column 0, and each action takes it to the next. There it meets the enemy with
-probability p if the action equals a hidden bit, with 1 − p if not; p is 1/5 in the first half of the columns and 9/10
-in the second. An encounter flips the bit, which is 0 at first. `clear` gives 1.
+Columns in a ring; the agent starts in column 0, and each action moves it to the next column. There it meets the enemy
+with probability p if the action equals a hidden bit, and with probability 1 − p if not; p is 1/5 in the first half of
+the columns and 9/10 in the second. The bit is 0 at first, and an encounter flips it. A `clear` column gives 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ Place = tuple[int, int]  # column, and the hidden bit
 
 @dataclass(frozen=True, slots=True)
 class EnemyCorridor(Domain):
-    """The enemy corridor under the uniform policy."""
+    """Enemy corridor, logged under the uniform policy.
+
+    Parameters
+    ----------
+    columns
+        Number of columns, 2 or more.
+    """
 
     DEFAULT_HORIZON: ClassVar[int] = 10
     features: ClassVar[tuple[str, ...]] = ("column", "guard")
@@ -31,19 +37,16 @@ class EnemyCorridor(Domain):
 
     def __post_init__(self) -> None:
         if self.columns < 2:
-            raise SettingsError(f"columns={self.columns} cannot be halved; use columns=2 or more")
+            raise SettingsError(f"columns={self.columns} cannot be divided into halves. Use columns=2 or more.")
 
     @property
     def all_actions(self) -> tuple[int, ...]:
-        """See `Domain`."""
         return (0, 1)
 
     def start(self) -> list[Outcome]:
-        """See `Domain`."""
         return surely((0, 0), (0, "clear"))
 
     def step(self, state: Place, action: int) -> list[Outcome]:
-        """See `Domain`."""
         column, bit = state
         column = (column + 1) % self.columns
         p = FIRST_HALF if 2 * column < self.columns else SECOND_HALF
@@ -54,6 +57,5 @@ class EnemyCorridor(Domain):
         ]
 
     def render(self, state: Place) -> str:
-        """See `Domain`."""
         column, bit = state
         return "".join("A" if c == column else "." for c in range(self.columns)) + f" hidden bit {bit}"

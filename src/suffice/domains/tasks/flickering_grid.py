@@ -1,7 +1,7 @@
-"""Flickering grid (Ronca, Paludo Licks, De Giacomo 2022): remember where you are when the screen goes dark.
+"""Flickering grid (Ronca, Paludo Licks, De Giacomo 2022): remember the position while the screen is dark.
 
 An 8×8 grid. The agent starts at (0, 0) and moves N, E, S or W; walls block. Entering (3, 4) gives 1 and ends the
-episode. It sees its cell, but every time, the first included, it sees `hidden` instead with probability 1/5.
+episode. Every observation, including the first, is the cell, or `hidden` with probability 1/5.
 """
 
 from __future__ import annotations
@@ -15,32 +15,28 @@ from suffice.domains.finite import Outcome
 from suffice.domains.tasks.grid import COMPASS, Cell, draw, walk
 
 SIZE, GOAL = 8, (3, 4)
-HIDDEN = Fraction(1, 5)
+HIDDEN = Fraction(1, 5)  # probability of seeing nothing
 
 
 @dataclass(frozen=True, slots=True)
 class FlickeringGrid(Domain):
-    """The flickering grid under the uniform policy."""
+    """Flickering grid, logged under the uniform policy."""
 
     DEFAULT_HORIZON: ClassVar[int] = 10
     features: ClassVar[tuple[str, ...]] = ("cell",)
 
     @property
     def all_actions(self) -> tuple[str, ...]:
-        """See `Domain`."""
         return tuple(COMPASS)
 
     def start(self) -> list[Outcome]:
-        """See `Domain`."""
         return _seen((0, 0))
 
     def step(self, state: Cell, action: str) -> list[Outcome]:
-        """See `Domain`."""
         entered = walk(state, action, SIZE)
         return ending(1) if entered == GOAL else _seen(entered)
 
     def render(self, state: Cell | None) -> str:
-        """See `Domain`."""
         return "the end" if state is None else draw(SIZE, state, GOAL)
 
 

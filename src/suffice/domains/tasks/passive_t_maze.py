@@ -1,7 +1,7 @@
-"""Passive T-maze (Ni et al. 2023): the T-maze's memory without its way.
+"""Passive T-maze (Ni et al. 2023): a T-maze that needs memory but no exploration.
 
-The agent goes east whatever it does, but for N and S at the junction, which end the episode as in the T-maze; there the
-other actions leave it where it is, which costs 1.
+Every action moves the agent east. At the junction, N and S end the episode as in the T-maze; other actions leave the
+agent there and cost 1.
 """
 
 from __future__ import annotations
@@ -16,18 +16,23 @@ from suffice.domains.tasks.t_maze import Place, TMaze
 
 @dataclass(frozen=True, slots=True)
 class PassiveTMaze(Domain):
-    """The passive T-maze under the uniform policy."""
+    """Passive T-maze, logged under the uniform policy.
+
+    Parameters
+    ----------
+    length
+        Number of steps from the start to the junction, 1 or more. The default horizon is one more.
+    """
 
     features: ClassVar[tuple[str, ...]] = TMaze.features
 
     length: int = 6
 
     def __post_init__(self) -> None:
-        _ = self._maze  # which refuses what it must
+        _ = self._maze  # validates the length
 
     @property
     def default_horizon(self) -> int:
-        """Just enough to end."""
         return self.length + 1
 
     @property
@@ -36,18 +41,14 @@ class PassiveTMaze(Domain):
 
     @property
     def all_actions(self) -> tuple[str, ...]:
-        """See `Domain`."""
         return self._maze.all_actions
 
     def start(self) -> list[Outcome]:
-        """See `Domain`."""
         return self._maze.start()
 
     def step(self, state: Place, action: str) -> list[Outcome]:
-        """See `Domain`."""
         _, cell = state
         return self._maze.step(state, action if cell == self.length and action in "NS" else "E")
 
     def render(self, state: Place | None) -> str:
-        """See `Domain`."""
         return self._maze.render(state)

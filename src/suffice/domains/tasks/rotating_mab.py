@@ -1,8 +1,8 @@
 """Rotating bandits (Abadi, Brafman 2020; Ronca, Paludo Licks, De Giacomo 2022): the best arm changes with every win.
 
-One arm wins with probability 9/10, the others with 1/5. It is arm 0 at first; a win, which gives 1, makes the next arm
-the best one, after the last the first. In the resetting bandit a loss makes it arm 0 again. The agent sees whether it
-won.
+The best arm wins with probability 9/10, the others with 1/5. Arm 0 is the best at first. A win gives 1 and makes the
+next arm the best one; arm 0 follows the last arm. In the resetting bandit a loss makes arm 0 the best again. The agent
+sees whether it won.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from suffice.domains.domain import Domain, surely
 from suffice.domains.finite import Outcome
 from suffice.errors import SettingsError
 
-BEST, OTHER = Fraction(9, 10), Fraction(1, 5)
+BEST, OTHER = Fraction(9, 10), Fraction(1, 5)  # probabilities of a win
 
 
 @dataclass(frozen=True, slots=True)
 class RotatingMAB(Domain):
-    """The rotating bandit under the uniform policy."""
+    """Rotating bandit, logged under the uniform policy.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, 2 or more.
+    """
 
     DEFAULT_HORIZON: ClassVar[int] = 10
     features: ClassVar[tuple[str, ...]] = ("won",)
@@ -29,19 +35,16 @@ class RotatingMAB(Domain):
 
     def __post_init__(self) -> None:
         if self.arms < 2:
-            raise SettingsError(f"a bandit with arms={self.arms} leaves no choice; use arms=2 or more")
+            raise SettingsError(f"arms={self.arms} leaves nothing to choose. Use arms=2 or more.")
 
     @property
     def all_actions(self) -> tuple[int, ...]:
-        """See `Domain`."""
         return tuple(range(self.arms))
 
     def start(self) -> list[Outcome]:
-        """See `Domain`."""
         return surely(0, ("no",))
 
     def step(self, state: int, action: int) -> list[Outcome]:
-        """See `Domain`."""
         p = BEST if action == state else OTHER
         return [
             Outcome(p, (state + 1) % self.arms, ("yes",), Fraction(1)),
@@ -52,13 +55,18 @@ class RotatingMAB(Domain):
         return best
 
     def render(self, state: int) -> str:
-        """See `Domain`."""
         return " ".join(f"[{arm}]" if arm == state else f" {arm} " for arm in range(self.arms))
 
 
 @dataclass(frozen=True, slots=True)
 class ResetRotatingMAB(RotatingMAB):
-    """The rotating bandit that a loss turns back."""
+    """Rotating bandit in which a loss makes arm 0 the best again, logged under the uniform policy.
+
+    Parameters
+    ----------
+    arms
+        Number of arms, 2 or more.
+    """
 
     arms: int = 4
 

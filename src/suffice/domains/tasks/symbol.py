@@ -1,7 +1,8 @@
-"""Symbol: remember a colour and a side, and name them after a while.
+"""Symbol, with two questions to answer: remember a colour and a side, and name them some steps later.
 
-Both are uniform, shown at the start and blank afterwards. The first three actions do nothing; the fourth must name the
-colour and the fifth the side, which gives 1 and ends the episode. A mistake ends it too.
+Both are uniformly random and shown in the first observation; all later ones are `blank`. The first three actions do
+nothing. The fourth must name the colour and the fifth the side, which gives 1 and ends the episode. A wrong answer ends
+the episode without a reward.
 """
 
 from __future__ import annotations
@@ -15,29 +16,26 @@ from suffice.domains.finite import Outcome
 
 COLOURS, SIDES = ("red", "green", "blue"), ("left", "right")
 BLANK = ("blank", "blank")
-WAITING = 3  # actions before the colour is asked for
+WAITING = 3  # number of actions before the colour must be named
 
-Place = tuple[str, str, int]  # colour, side, and how many actions there were
+Place = tuple[str, str, int]  # colour, side, and the number of past actions
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Domain):
-    """The symbol domain under the uniform policy."""
+    """Symbol domain, logged under the uniform policy."""
 
     DEFAULT_HORIZON: ClassVar[int] = 6
     features: ClassVar[tuple[str, ...]] = ("colour", "side")
 
     @property
     def all_actions(self) -> tuple[str, ...]:
-        """See `Domain`."""
         return COLOURS + SIDES
 
     def start(self) -> list[Outcome]:
-        """See `Domain`."""
         return uniformly([((*shown, 0), shown, 0) for shown in product(COLOURS, SIDES)])
 
     def step(self, state: Place, action: str) -> list[Outcome]:
-        """See `Domain`."""
         colour, side, time = state
         if time == WAITING + 1:
             return ending(int(action == side))
@@ -46,7 +44,6 @@ class Symbol(Domain):
         return surely((colour, side, time + 1), BLANK)
 
     def render(self, state: Place | None) -> str:
-        """See `Domain`."""
         if state is None:
             return "the end"
         colour, side, time = state
