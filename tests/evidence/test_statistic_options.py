@@ -76,7 +76,7 @@ def test_statistic_options_know_the_named_families() -> None:
 
 
 def test_statistic_options_refuse_an_unknown_metric() -> None:
-    with pytest.raises(SettingsError, match="unknown metric: 'langages'; did you mean 'languages'"):
+    with pytest.raises(SettingsError, match=r"'langages' is not a metric\. Did you mean 'languages'"):
         StatisticOptions("langages").make()
 
 

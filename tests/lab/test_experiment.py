@@ -378,11 +378,11 @@ def test_names_tell_learners_apart() -> None:
     [
         ("", "its bound is none of paper, two-sample, likelihood-ratio, fisher"),
         ("layer", "its bound is none of paper"),
-        ("layers/fisher", "'layers' is no language family"),
+        ("layers/fisher", "'layers' is not a language family"),
         ("conjunctions", "its bound is none of paper"),
         ("conjunctions/fischer", "its bound is none of paper"),
         ("conjunctions/fisher/closed", "its bound is none of paper"),
-        ("1,1/paper", "'1,1' is no language family"),
+        ("1,1/paper", "'1,1' is not a language family"),
         ("0,1,1/paper", "of at least 1"),
         ("aalpy", "its eps is neither auto nor a number"),
         ("aalpy/", "its eps is neither auto nor a number"),

@@ -7,7 +7,7 @@ from suffice.kernels.jit import jit
 
 
 @jit
-def tell_apart(
+def compare_each(
     kind, row, n1, rows, sizes, asked, low, high, multiplicity, ln_delta, hint, evidence, event, threshold
 ):  # fmt: skip
     """Evidence, its event and a threshold for each state asked about, in the last three arrays.
