@@ -417,7 +417,7 @@ def test_an_episode_without_decisions_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_log_needs_a_folder(tmp_path: Path) -> None:
     episodes, _ = read_log(write(tmp_path, RAGGED))
-    with pytest.raises(SufficeError, match=r"log\.csv: there is no folder .*/nowhere; create it first"):
+    with pytest.raises(SufficeError, match=r"log\.csv: there is no folder .*/nowhere\. Create it first"):
         write_log(episodes, tmp_path / "nowhere" / "log.csv")
 
 
