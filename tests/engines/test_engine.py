@@ -48,13 +48,13 @@ def test_engine_by_name() -> None:
     assert ENGINES["ray"](EngineOptions(3, 2)) == Ray(3, 2)
     with pytest.raises(SettingsError, match=r"'rai' is not an engine\. Did you mean 'ray'"):
         engine_of("rai")
-    with pytest.raises(SettingsError, match="--workers are those of a cluster"):
+    with pytest.raises(SettingsError, match=r"workers=.* needs a cluster\. Add engine='ray'"):
         ENGINES["local"](EngineOptions(workers=2))
 
 
 @pytest.mark.parametrize("engine", [3, Ray, {"ray"}])
 def test_what_is_no_engine_is_refused(engine: Any) -> None:
-    with pytest.raises(SettingsError, match=r"engine is a name \(local, ray\) or an object such as Ray\(\), not "):
+    with pytest.raises(SettingsError, match=r"is not an engine\. Choose local or ray, or pass Ray\(workers=4\)\."):
         engine_of(engine)
 
 

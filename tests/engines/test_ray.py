@@ -193,7 +193,7 @@ def test_complaints_of_workers(tmp_path: Path) -> None:
     for file in dataset.files:
         file.rename(tmp_path / file.name)
     for version, told in (
-        (suffice.__version__, "cannot find it; put the log where"),
+        (suffice.__version__, "cannot find the file. Put the log where"),
         ("0.0", "and this is 0.0; install"),
     ):
         answer = engine_module._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
@@ -217,11 +217,11 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 def test_workers_that_do_not_help_are_told_of() -> None:
     chosen, own = engine_module.RayReader(None, Ray(1000)), engine_module.RayReader(None, Ray())
-    assert list(chosen._doubts(36, 2)) == [
-        "36 of 1,000 workers counted, as each takes whole row groups of the log",
-        "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",
+    assert list(chosen._notes(36, 2)) == [
+        "36 of 1,000 workers were used, because each reads whole row groups",
+        "36 workers shared 2 CPUs; fewer workers would need less memory and be as fast",
     ]
-    assert not list(chosen._doubts(1000, 1000)) and not list(own._doubts(2, 4))
+    assert not list(chosen._notes(1000, 1000)) and not list(own._notes(2, 4))
 
 
 def test_ray_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
