@@ -189,7 +189,7 @@ def _ln_mean(logarithms):
 
 @jit
 def _fold_table(one, other, equal, mixed):
-    """Return Σ ln e of a table divided outcome by outcome, the largest ln e and its cell; add ln(w + (1−w)e) to `mixed`."""
+    """Divide a table outcome by outcome: (Σ ln e, the largest ln e, its cell); add ln(w + (1−w)e) to `mixed`."""
     n1, n2, outcomes = 0, 0, 0
     for x in range(one.size):
         n1 += one[x]

@@ -1,4 +1,4 @@
-"""Kernels of the Count-Min-Sketch: hash prefixes, add, query and compare. Theory: docs/theory.md, section 5."""
+"""Hash prefixes, and add, query and compare Count-Min-Sketches. Theory: docs/theory.md, section 5."""
 
 from __future__ import annotations
 
