@@ -124,9 +124,9 @@ def test_lab_studies_do_not_depend_on_installed_bounds(installed_badly: dict[str
     asked = (
         "from suffice.evidence.bounds import BOUNDS; from suffice.lab.curves import levels, needs, recovery;"
         "assert 'mine' in BOUNDS;"
-        "told = [*levels.LEVEL_LEARNERS, *recovery.RECOVERY_LEARNERS, *recovery.FAR, *recovery.BOUND_COLOURS];"
-        "told += [experiment.learner for experiment in needs.experiments(True)];"
-        "assert not [name for name in told if name.endswith('mine')], told"
+        "names = [*levels.LEVEL_LEARNERS, *recovery.RECOVERY_LEARNERS, *recovery.FAR, *recovery.BOUND_COLOURS];"
+        "names += [experiment.learner for experiment in needs.experiments(True)];"
+        "assert not [name for name in names if name.endswith('mine')], names"
     )
     done = subprocess.run([sys.executable, "-c", asked], env=installed_badly, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
