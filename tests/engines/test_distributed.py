@@ -205,7 +205,9 @@ def test_backward_automaton_fits_depending_on_the_number_of_futures_alone() -> N
     )
 
 
-def test_learn_refuses_a_log_that_changes_while_it_is_read(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learn_refuses_a_log_that_changes_while_it_is_read(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "log").mkdir()
     table = pa.concat_tables([pq.read_table(file) for file in sorted(log.iterdir())])
     write_files(table, tmp_path / "log", 50, 1)

@@ -93,7 +93,9 @@ def seen_by(actors: list[Any], look: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.long)])
-def test_ray_gives_the_same_model_for_any_number_of_workers(machines: Any, workers: int, learned: Callable[..., bytes]) -> None:
+def test_ray_gives_the_same_model_for_any_number_of_workers(
+    machines: Any, workers: int, learned: Callable[..., bytes]
+) -> None:
     assert learned(Ray(workers)) == learned()
 
 
@@ -114,7 +116,9 @@ def test_ray_gives_the_same_model_when_workers_are_killed(
 
 
 @pytest.mark.long
-def test_ray_gives_the_same_model_when_an_actor_is_restarted(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_gives_the_same_model_when_an_actor_is_restarted(
+    machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = learned(stationary=True)
 
     def restart(crew: RayWorkerPool) -> None:
@@ -124,7 +128,9 @@ def test_ray_gives_the_same_model_when_an_actor_is_restarted(machines: Any, lear
     assert learned(Ray(2), stationary=True) == alone and restarted.done
 
 
-def test_ray_gives_the_same_model_when_a_machine_is_lost(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_gives_the_same_model_when_a_machine_is_lost(
+    machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = learned()
     for _ in range(4):  # Ray decides where workers run: repeat until one of them was on the lost machine
         lost = machines.add_node(num_cpus=1, object_store_memory=STORE, resources={"lost": 1})

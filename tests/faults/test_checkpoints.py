@@ -104,7 +104,9 @@ def test_learn_refuses_a_checkpoint_of_other_settings_and_names_them(
     assert left_in(folder) == files and not (tmp_path / "a.model").exists()
 
 
-def test_learn_refuses_a_checkpoint_of_other_settings_before_reading_the_log(tmp_path: Path, kept: Callable[..., Path]) -> None:
+def test_learn_refuses_a_checkpoint_of_other_settings_before_reading_the_log(
+    tmp_path: Path, kept: Callable[..., Path]
+) -> None:
     kept()
     ran = again(tmp_path / "none.parquet", tmp_path, ("--delta", "0.01"))
     assert ran.refused and "delta was 0.001 and is now 0.01" in ran.err, ran
@@ -158,7 +160,9 @@ def test_learn_refuses_a_checkpoint_of_another_log(
     assert ran.refused and "the content of the log differs" in ran.err, ran
 
 
-def test_learn_refuses_a_checkpoint_of_a_log_of_the_same_shape(log: Path, tmp_path: Path, kept: Callable[..., Path]) -> None:
+def test_learn_refuses_a_checkpoint_of_a_log_of_the_same_shape(
+    log: Path, tmp_path: Path, kept: Callable[..., Path]
+) -> None:
     kept()
     other = tmp_path / "other.parquet"
     words = ("simulate", "t-maze", "--horizon", "4", "--set", "length=2", "--episodes", "200", "--seed", "5")
@@ -430,9 +434,7 @@ def _until(happened: Callable[[], bool]) -> None:
     raise TimeoutError
 
 
-def test_learn_leaves_other_files_in_the_checkpoint_folder(
-    log: Path, tmp_path: Path, undisturbed: Undisturbed
-) -> None:
+def test_learn_leaves_other_files_in_the_checkpoint_folder(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
     folder = tmp_path / "kept"
     folder.mkdir()
     others = ["epoch=3.checkpoint", "my.checkpoint", "notes.txt"]

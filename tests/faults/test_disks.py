@@ -124,7 +124,7 @@ def test_commands_write_their_output_completely_or_not_at_all(
     monkeypatch.chdir(tmp_path)
     shutil.copy(log, "log.parquet")
     here("learn", "log.parquet", "-o", "a.model")
-    assert here(*words[:-1], f"a{Path(words[-1]).suffix}").code == 0  # so that children have everything compiled and imported
+    assert here(*words[:-1], f"a{Path(words[-1]).suffix}").code == 0  # compiles and imports for children
     out = tmp_path / "out"
     out.mkdir()
     for fault in (fails_from(1, out), never_ready(out), _limited(50)):

@@ -137,10 +137,8 @@ def test_adact_h_gives_the_same_bits_for_any_number_of_threads(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "LEAST_SHARD", 1)
-        patch.setattr(
-            local, "SMALL_CELLS", small
-        )  # of no table, some, or all: threads look ahead only with small ones,
-        patch.setattr(local, "FEW_GROUPS", few)  # and count only a few groups
+        patch.setattr(local, "SMALL_CELLS", small)  # no table, some, or all: threads look ahead only with small tables
+        patch.setattr(local, "FEW_GROUPS", few)  # and count ahead only few groups
         for plan in (LanguagePlan, PrefixPlan, SketchPlan):
             patch.setattr(plan, "divides", True)
         runs = [adact_h(episodes, Settings(STATISTICS[name], bound, delta, threads=n)) for n in (1, 2, 3)]

@@ -1,4 +1,4 @@
-"""Finite models for the tests of exact truth: drawn at random, small, and of the paper."""
+"""Finite models for tests of exact truth: random ones and those of domains."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def truth(domain: Domain) -> Truth:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A definition by tables."""
+    """A domain defined by tables."""
 
     starts: tuple[Outcome, ...]
     steps: dict[tuple[Any, Any], tuple[Outcome, ...]]
@@ -64,7 +64,7 @@ class Drawn:
 
 
 def shares(rng: np.random.Generator, parts: int) -> list[Fraction]:
-    """Positive fractions that add up to 1."""
+    """Draw positive fractions that add up to 1."""
     numbers = rng.integers(1, 4, parts).tolist()
     return [Fraction(n, sum(numbers)) for n in numbers]
 
@@ -74,8 +74,9 @@ PAY = [Fraction(0), Fraction(1, 3), Fraction(2), Fraction(-1)]
 
 
 def draw(seed: int, telling: bool) -> Drawn:
-    """Two actions, up to four hidden states that look alike, early ends, and rewards that are a lottery by what is
-    seen, or also tell of the hidden state.
+    """Draw a domain with two actions, up to four hidden states of similar observations, and early ends.
+
+    Rewards are random given action and observation; with `telling` they also depend on the hidden state.
     """
     rng = np.random.default_rng(seed)
     n, views = int(rng.integers(2, 5)), int(rng.integers(1, 4))
@@ -90,7 +91,7 @@ def draw(seed: int, telling: bool) -> Drawn:
         for p in shares(rng, int(rng.integers(1, 4))):
             o, state = int(rng.integers(views)), int(rng.integers(n))
             if rng.random() < 0.15:
-                yield Outcome(p, None, None, PAY[int(rng.integers(4))])  # nothing follows, so that it tells nothing
+                yield Outcome(p, None, None, PAY[int(rng.integers(4))])  # nothing follows that it could reveal
             elif telling:
                 yield Outcome(p, state, VIEWS[o], PAY[int(rng.integers(4))])
             else:
@@ -102,7 +103,7 @@ def draw(seed: int, telling: bool) -> Drawn:
 
 
 def draw_policy(seed: int, model: FiniteModel) -> Controller:
-    """One to three memories, some of which never take an action."""
+    """Draw a policy of one to three memory states, some of which never take some action."""
     rng = np.random.default_rng([seed, 1])
     memories = int(rng.integers(1, 4))
     actions, observations = len(model.alphabet.actions), model.alphabet.n_observations
@@ -121,11 +122,11 @@ def draw_policy(seed: int, model: FiniteModel) -> Controller:
 
 @dataclass(frozen=True)
 class Both:
-    """A minimal RDP, the sum over all episodes, and which states of theirs are the same."""
+    """A minimal RDP, the sum over all episodes, and the correspondence of their states."""
 
     minimal: Minimal
     oracle: ExactOracle
-    place: list[dict[History, int]]  # [H+2] where the automaton is after each history
+    place: list[dict[History, int]]  # [H+2] state of the automaton after each history
 
     @classmethod
     def of(cls, minimal: Minimal, oracle: ExactOracle) -> Both:
@@ -143,13 +144,13 @@ class Both:
         return cls(minimal, oracle, place)
 
     def paired(self, t: int, states: list[dict[History, int]]) -> dict[int, int]:
-        """The oracle's states of layer t → the automaton's; both must put the same histories together."""
+        """Map the states of layer t of the oracle to those of the automaton; both must join the same histories."""
         pairs = {(q, self.place[t][history]) for history, q in states[t].items()}
         assert len(pairs) == len({q for q, _ in pairs}) == len({p for _, p in pairs}) == self.minimal.layers[t]
         return dict(pairs)
 
     def steps(self, t: int) -> list[dict[Any, Any]]:
-        """What each state of layer t may do next."""
+        """Return the distribution of the next step in each state of layer t."""
         minimal, alphabet = self.minimal, self.minimal.alphabet
         found: list[dict[Any, Any]] = [{} for _ in range(minimal.layers[t])]
         for (q, a, o, r, _), p in zip(minimal.arrows[t].rows(), minimal.arrows[t].probability, strict=True):
@@ -165,7 +166,7 @@ def compared(definition: Any, horizon: int, policy: Controller | None = None) ->
 
 
 def assert_states(both: Both) -> None:
-    """The same states, with the same chances of everything, and the same occupancy, to the last fraction."""
+    """Check that states, probabilities and occupancies are equal, as exact fractions."""
     minimal, oracle = both.minimal, both.oracle
     states = oracle.expected_states if minimal.telling else oracle.states
     assert minimal.horizon == oracle.horizon
@@ -176,7 +177,7 @@ def assert_states(both: Both) -> None:
             share[pairs[states[t][history]]] += weight
         occupancy = minimal.occupancy()[t].tolist()
         assert occupancy == [share[q] for q in range(minimal.layers[t])]
-        assert occupancy == sorted(occupancy, reverse=True)  # as a learner would promote them
+        assert occupancy == sorted(occupancy, reverse=True)  # in the order in which a learner promotes them
         if t <= minimal.horizon:
             next_steps, chances = both.steps(t), minimal.chances(t)
             for history, steps in oracle.one_step(t).items():
@@ -190,7 +191,7 @@ def assert_states(both: Both) -> None:
 
 
 def assert_telling(both: Both) -> None:
-    """Reported exactly where rewards matter, with a history after which they do."""
+    """Check that `telling` is reported exactly where rewards reveal hidden states, with such a history."""
     telling, oracle = both.minimal.telling, both.oracle
     found = oracle.rewards_tell()
     assert (telling is None) == (not found)
@@ -202,13 +203,13 @@ def assert_telling(both: Both) -> None:
         for steps, p in oracle.law.items():
             if history_of(steps[:t]) == telling.history:
                 laws.setdefault(steps[t - 1][2], Counter())[steps[t:]] += p
-        first, second = (laws[min(laws, key=lambda r, told=told: abs(r - told))] for told in telling.rewards)
+        first, second = (laws[min(laws, key=lambda r, given=given: abs(r - given))] for given in telling.rewards)
         scales = sum(first.values()), sum(second.values())
         assert {e: p / scales[0] for e, p in first.items()} != {e: p / scales[1] for e, p in second.items()}
 
 
 def assert_values(both: Both, definition: Any, policy: Controller | None) -> None:
-    """V*, with and without what the behaviour never does; the behaviour; the best plan and how well it is covered."""
+    """Check V* with and without unlogged actions, the behaviour policy, and the best plan with its coverage."""
     oracle, model = both.oracle, FiniteModel.of(definition)
     known = truth_of(model, oracle.horizon, policy)
     assert known.optimal_value == oracle.best_value(covered=False)
@@ -228,14 +229,14 @@ def assert_values(both: Both, definition: Any, policy: Controller | None) -> Non
 
     planned = ExactOracle(definition, oracle.horizon, choose)
     assert plan.value == known.covered_value == planned.mean_return()
-    if not both.minimal.telling:  # else the oracle's states are finer
+    if not both.minimal.telling:  # otherwise the states of the oracle are finer
         assert concentrability(both.minimal, plan) == oracle.concentrability(planned)
         covers = known.covered_value == known.optimal_value
         assert known.concentrability == (oracle.concentrability(planned) if covers else math.inf)
 
 
 def atoms(step: Any, features: tuple[str, ...]) -> set[str]:
-    """What can be said of one step."""
+    """Return all conditions that are true of one step, as text."""
     action, observation, reward = step
     said = {f"action = {action}", f"reward = {float(reward):g}"}
     if observation is None:
@@ -246,7 +247,7 @@ def atoms(step: Any, features: tuple[str, ...]) -> set[str]:
 
 
 def pattern(text: str, letters: set[Any], features: tuple[str, ...]) -> frozenset[Any]:
-    """The steps of which a text of atoms, "and" and "or" is true."""
+    """Return the steps for which a text of conditions, "and" and "or" is true."""
     known = {step: atoms(step, features) for step in letters}
     for i, atom in enumerate(sorted({atom for said in known.values() for atom in said}, key=len, reverse=True)):
         text = text.replace(atom, f"[{i}]")

@@ -1,4 +1,4 @@
-"""The examples of the README and of the pages beside it: run, and put back with what they print."""
+"""Run the examples of the README and the documentation pages, and insert their output."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PAGES = ("README.md", "docs/tutorial.md", *(f"docs/howto/{page.name}" for page i
 
 BIN = Path(sys.executable).parent
 SHOWN = re.compile(r"```console\n(\$ .*?)```|```python\n([^`]*?)```(\n\n```text\n.*?```)?", re.S)
-NOT_RUN = re.compile(r"visits\.csv")  # the reader's own
-FILE = re.compile(r"# (\w+\.py)\n")  # the first line of what is put into a file
+NOT_RUN = re.compile(r"visits\.csv")  # a file of the reader
+FILE = re.compile(r"# (\w+\.py)\n")  # first line of code that is written to a file
 OF_THE_SHELL = re.compile(r"[|<>&;$*`\\]")
 
 
 def printed(command: str, folder: Path) -> str:
-    """What a line in a terminal prints, a refusal included; nothing else may go wrong.
+    """Return what a shell command prints; exit codes other than 0 and 2 are errors.
 
-    Our own program runs within this process unless it needs a shell, because starting one takes longer than most runs.
+    `suffice` runs in this process unless the command needs a shell, because starting a process takes longer.
     """
     program, *arguments = shlex.split(command, comments=True)
     if program == "suffice" and not OF_THE_SHELL.search(command):
@@ -46,7 +46,7 @@ def printed(command: str, folder: Path) -> str:
 
 
 def with_outputs(page: str, folder: Path) -> str:
-    """The page with every example run, in order and in one folder, and its output put in its place."""
+    """Run all examples of a page in order, in one folder, and return the page with their output."""
 
     def run(found: re.Match[str]) -> str:
         commands, code, output = found.groups()
@@ -54,17 +54,17 @@ def with_outputs(page: str, folder: Path) -> str:
             (folder / file[1]).write_text(code, encoding="utf-8")
             return found[0]
         if code:
-            said = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
-            assert said.returncode == 0, said.stderr
-            assert bool(said.stdout) == bool(output), f"shown without what it prints, or the other way round:\n{code}"
-            return f"```python\n{code}```" + (f"\n\n```text\n{said.stdout}```" if output else "")
+            ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+            assert ran.returncode == 0, ran.stderr
+            assert bool(ran.stdout) == bool(output), f"the page shows no output, or the code prints none:\n{code}"
+            return f"```python\n{code}```" + (f"\n\n```text\n{ran.stdout}```" if output else "")
         if NOT_RUN.search(commands):
             return found[0]
-        told = re.findall(r"^\$ (.*)$", commands, re.M)
-        return "```console\n" + "".join(f"$ {command}\n{printed(command, folder)}" for command in told) + "```"
+        lines = re.findall(r"^\$ (.*)$", commands, re.M)
+        return "```console\n" + "".join(f"$ {command}\n{printed(command, folder)}" for command in lines) + "```"
 
     def unless_the_same(found: re.Match[str]) -> str:
-        """Times alone are no news."""
+        """Keep the old output if only times differ."""
         now = run(found)
         return found[0] if steady(now) == steady(found[0]) else now
 
@@ -76,12 +76,12 @@ TABLE = re.compile(r"(?<=<!-- table1 -->\n).*?(?=<!-- /table1 -->)", re.S)
 
 
 def with_table(readme: str) -> str:
-    """The README with the table of the committed results."""
+    """Return the README with the table of the committed results."""
     results = {result.experiment.id: result for result in load_bundle(RESULTS)}
     return TABLE.sub(lambda _: summary(results), readme)
 
 
 def steady(text: str) -> str:
-    """Without what differs from run to run, or with every word of a page that is written."""
+    """Remove times and file sizes, which differ between runs."""
     text = re.sub(r"\([\d.]+ [kM]B\)", "(… kB)", text)
     return re.sub(r"(in \d+\.\d\d|about [\d.]+) s(?!\w)", "… s", text)
