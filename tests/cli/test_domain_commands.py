@@ -154,7 +154,7 @@ def test_rewards_that_tell_are_noticed_and_mended(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [
-        ("exact t-mase", "did you mean 't-maze'?"),
+        ("exact t-mase", "Did you mean 't-maze'?"),
         ("exact t-maze --horizon 0", "a horizon of 0 leaves no action"),
         ("exact t-maze --delta 2", "--delta is a probability between 0 and 1"),
         ("exact t-maze --metric prefixes --family 1,1,1", "--family goes with --metric languages only"),
@@ -165,7 +165,7 @@ def test_rewards_that_tell_are_noticed_and_mended(tmp_path: Path) -> None:
         ("exact t-maze --behaviour nothing.model", "nothing.model: there is no such file"),
         ("exact t-maze --epsilon 0.3", "--epsilon goes with a model as --behaviour"),
         ("exact t-maze --set length=2 --set length=3", "--set length is given twice"),
-        ("exact t-maze --family 4,9,9", "too many for the memory"),
+        ("exact t-maze --family 4,9,9", "do not fit into"),
         ("exact nothing.POMDP", "nothing.POMDP: the file cannot be read"),
         (f"exact {TIGER} --set noise=true", "a file has no options; leave out noise"),
     ],

@@ -63,7 +63,7 @@ MISTAKES = [
     ("evaluate log.parquet --domain t-maze", "log.parquet: this is not a model file, or it is damaged"),
     ("evaluate none.model --domain t-maze", "none.model: this model has no plan: learn it again, without --planner"),
     ("evaluate none.model --log other.parquet", "none.model: this model has no plan"),
-    ("evaluate a.model --domain t-mase", "unknown domain: 't-mase'; did you mean 't-maze'?"),
+    ("evaluate a.model --domain t-mase", "'t-mase' is not a domain. Did you mean 't-maze'?"),
     ("evaluate a.model --domain nothing.POMDP", "nothing.POMDP: the file cannot be read"),
     ("evaluate a.model --domain t-maze --set lenght=2", "did you mean 'length'?"),
     ("evaluate a.model --domain t-maze --episodes 0", "--episodes must be at least 1, not 0"),

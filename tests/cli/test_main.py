@@ -265,7 +265,7 @@ MISTAKES = [
     ("learn log.parquet -o folder", "-o 'folder' names no file"),
     ("check nothing.csv", "nothing.csv: there is no such file"),
     ("check log.parquet --write-schema nowhere/s.json", "there is no folder nowhere"),
-    ("simulate t-mase --episodes 5 -o b.csv", "unknown domain: 't-mase'; did you mean 't-maze'?"),
+    ("simulate t-mase --episodes 5 -o b.csv", "'t-mase' is not a domain. Did you mean 't-maze'?"),
     ("simulate t-maze --episodes 0 -o b.csv", "--episodes must be at least 1, not 0"),
     ("simulate t-maze --episodes many -o b.csv", "--episodes"),
     ("simulate t-maze -o b.csv", "--episodes requires an argument"),

@@ -11,7 +11,7 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, alternatives
 
 # Options as text
 
@@ -29,14 +29,14 @@ def test_make_converts_text_by_field_type() -> None:
 
 
 T_MAZE_OPTIONS = "known: length, cue_visible, noise, actions"
-ALL_DOMAINS = "known: " + ", ".join(DOMAINS)
+ALL_DOMAINS = f"Choose {alternatives(DOMAINS)}."
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("tmaze", {}, f"unknown domain: 'tmaze'; did you mean 't-maze'? {ALL_DOMAINS}"),
-        ("poker", {}, f"unknown domain: 'poker'; {ALL_DOMAINS}"),
+        ("tmaze", {}, f"'tmaze' is not a domain. Did you mean 't-maze'? {ALL_DOMAINS}"),
+        ("poker", {}, f"'poker' is not a domain. {ALL_DOMAINS}"),
         ("t-maze", {"lenght": "5"}, f"unknown option of t-maze: 'lenght'; did you mean 'length'? {T_MAZE_OPTIONS}"),
         ("t-maze", {"horizon": "5"}, f"unknown option of t-maze: 'horizon'; {T_MAZE_OPTIONS}"),
         ("t-maze", {"DEFAULT_HORIZON": "5"}, f"unknown option of t-maze: 'DEFAULT_HORIZON'; {T_MAZE_OPTIONS}"),

@@ -383,7 +383,7 @@ def test_names_tell_learners_apart() -> None:
         ("conjunctions/fischer", "its bound is none of paper"),
         ("conjunctions/fisher/closed", "its bound is none of paper"),
         ("1,1/paper", "'1,1' is not a language family"),
-        ("0,1,1/paper", "of at least 1"),
+        ("0,1,1/paper", "must be at least 1"),
         ("aalpy", "its eps is neither auto nor a number"),
         ("aalpy/", "its eps is neither auto nor a number"),
         ("aalpy/closed", "its eps is neither auto nor a number"),

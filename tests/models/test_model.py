@@ -257,7 +257,7 @@ def test_an_older_format_is_to_be_learned_again(tmp_path: Path) -> None:
     write_entries(path, entries | {"header.json": json.dumps(header).encode(), "witnesses.json": told.encode()})
     said = refusal(path)
     assert said.startswith("written by suffice 0.1 in format 1, older than the 2 that suffice ")
-    assert said.endswith(" reads; learn it again from its log")
+    assert said.endswith(" reads. Learn it again from its log.")
 
 
 @pytest.mark.parametrize(

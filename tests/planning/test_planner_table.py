@@ -124,7 +124,5 @@ def test_register_refuses_a_planner_whose_usual_settings_name_another() -> None:
 
 
 def test_register_refuses_the_class_of_a_planner() -> None:
-    with pytest.raises(
-        suffice.SettingsError, match=r"'first' is not a planner, because it is a class; .* FirstAction()"
-    ):
+    with pytest.raises(suffice.SettingsError, match=r"'first' is not a valid planner: it is a class; .* FirstAction()"):
         PLANNERS.register("first", FirstAction)  # type: ignore[arg-type]

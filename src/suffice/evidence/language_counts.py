@@ -128,13 +128,14 @@ class LanguagePlan(CountingPlan):
             [replace(self.family, j=n) for n in range(j - 1, 0, -1)] if k == 1 else [replace(self.family, k=k - 1)]
         )
         fits = [f for f in smaller if _least_bytes(f, self.patterns.count, self.horizon, episodes) <= self.memory]
-        hint, least = parameter("family", "1,1,1"), "" if asked == self.family else "at least "
+        languages = self.size(self.horizon, 1.0)
+        hint, least = parameter("family", "1,1,1"), "" if asked == self.family or languages >= BEYOND else "at least "
         if fits:
             size = _brief(fits[0].size(self.patterns.formal, self.horizon))
             hint = f"{parameter('family', str(fits[0]))} (|X| = {size})"
         raise FamilyTooLargeError(
-            f"{parameter('family', str(asked))}: |X| = {least}{_brief(self.size(self.horizon, 1.0))} languages on this "
-            f"log do not fit into {self.memory / 1e9:.1f} GB. Try {hint}, or raise {parameter('memory')}."
+            f"{parameter('family', str(asked))}: |X| = {least}{_brief(languages)} languages on this log do not fit "
+            f"into {self.memory / 1e9:.1f} GB. Try {hint}, or raise {parameter('memory')}."
         )
 
     def shard(self, episodes: Episodes) -> SimpleShard | WordShard:
