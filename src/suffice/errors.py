@@ -81,11 +81,18 @@ class SufficeError(Exception):
     The command line prints the line and exits with code 2. Control characters in quoted data are escaped, and very
     long messages are shortened, so that the message is always a single readable line.
 
+    Parameters
+    ----------
+    text
+        The message. Line ends become spaces.
+
+    Examples
+    --------
     >>> try:
-    ...     suffice.load("nowhere.model")
+    ...     suffice.BOUNDS["fischer"]
     ... except suffice.SufficeError as error:
-    ...     print(error)
-    nowhere.model: there is no such file; make one with: suffice learn LOG -o nowhere.model
+    ...     print(str(error).partition("? ")[0])
+    'fischer' is not a bound. Did you mean 'fisher'
     """
 
     def __init__(self, text: str) -> None:
@@ -96,46 +103,62 @@ class SufficeError(Exception):
 class LogError(SufficeError):
     """Data that cannot be read as episodes.
 
-    >>> suffice.learn([])
-    Traceback (most recent call last):
-        ...
-    suffice.errors.LogError: the list of data is empty. Pass at least one log.
+    The message names the file, the row and the column where they are known.
+
+    Examples
+    --------
+    >>> try:
+    ...     suffice.read_log("missing.csv")
+    ... except suffice.LogError:
+    ...     print("the log cannot be read")
+    the log cannot be read
     """
 
 
 class ModelError(SufficeError):
-    """A model file that cannot be read, or a model that lacks what is asked of it.
+    """A model file that cannot be read, or a request that a model cannot fulfil.
 
-    >>> suffice.learn(episodes, plan=False).policy()
-    Traceback (most recent call last):
-        ...
-    suffice.errors.ModelError: this model has no plan: learn it again, without --planner none or plan=False
+    Examples
+    --------
+    >>> try:
+    ...     suffice.learn(episodes, plan=False).policy()
+    ... except suffice.ModelError:
+    ...     print("a model without a plan has no policy")
+    a model without a plan has no policy
     """
 
 
 class CheckpointError(SufficeError):
-    """A checkpoint of another run, a damaged one, or a folder that none can be written to.
+    """A checkpoint of another run, a damaged checkpoint, or a folder that cannot be written to.
 
+    Examples
+    --------
     >>> suffice.learn(episodes, checkpoint="log.parquet")
     Traceback (most recent call last):
         ...
-    suffice.errors.CheckpointError: log.parquet: this is a file; --checkpoint names a folder
+    suffice.errors.CheckpointError: log.parquet: this is a file. Set checkpoint to a folder.
     """
 
 
 class SettingsError(SufficeError, ValueError):
-    """Options that cannot be right, or do not go together.
+    """An invalid parameter, or parameters that cannot be combined.
 
-    >>> suffice.Settings(delta=2)
+    It is also a `ValueError`.
+
+    Examples
+    --------
+    >>> suffice.Family(0, 1, 1)
     Traceback (most recent call last):
         ...
-    suffice.errors.SettingsError: delta is a probability between 0 and 1, not 2; try 0.001
+    suffice.errors.SettingsError: family 0,1,1: I, J and K must be at least 1. Try 1,1,1 or conjunctions.
     """
 
 
 class EngineError(SufficeError):
-    """Workers on other machines that keep failing, or read other data than before.
+    """Workers on other machines that fail repeatedly, or that read other data than before.
 
+    Examples
+    --------
     >>> issubclass(suffice.EngineError, suffice.SufficeError)
     True
     """
@@ -144,19 +167,34 @@ class EngineError(SufficeError):
 class MissingError(SufficeError, ImportError):
     """An optional package or program that is not installed.
 
+    It is also an `ImportError`. The message names what to install.
+
+    Examples
+    --------
     >>> issubclass(suffice.MissingError, ImportError)
     True
     """
 
 
+def alternatives(names: Iterable[str]) -> str:
+    """List names for a message: "paper, fisher or likelihood-ratio".
+
+    >>> from suffice.errors import alternatives
+    >>> alternatives(["local", "ray"])
+    'local or ray'
+    """
+    *some, last = [*names] or ["none"]
+    return f"{', '.join(some)} or {last}" if some else last
+
+
 def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name that is most like a misspelt one, whatever its case, if any is."""
-    lowered = {other.lower(): other for other in list(known)[:10_000]}  # what a user has time to wait for
+    """Return the known name that is most similar to a misspelt one, ignoring case; None if none is similar."""
+    lowered = {other.lower(): other for other in list(known)[:10_000]}  # more would take too long
     close = difflib.get_close_matches(name.lower()[:80], lowered, n=1, cutoff=cutoff)
     return lowered[close[0]] if close else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint to put after "there is no such name", or nothing."""
+    """Return a hint such as "; did you mean 'fisher'?" for an unknown name, or "" if no known name is similar."""
     close = closest(name, known)
     return "" if close is None else f"; did you mean {close if len(close) <= 40 else close[:40] + '…'!r}?"

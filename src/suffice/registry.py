@@ -1,9 +1,9 @@
-"""Tables of implementations: one for each seam, open to other installed packages.
+"""Tables of implementations, one for each protocol, extensible by other installed packages.
 
-A table maps names to implementations: what the command line, Python and model files call a bound, a statistic or a
-domain. An implementation may be given as a reference, `Lazy("package.module:NAME")`, which is imported when it is first
-looked up, so that listing the names of a table costs nothing. Another package adds one by an entry point in the table's
-group, in its pyproject.toml:
+A table maps names to implementations, for example of bounds, statistics or domains. Python, the command line and model
+files use these names. An entry may be a reference, `Lazy("package.module:NAME")`, which is imported when it is first
+looked up, so that listing the names of a table costs nothing. Another package adds an implementation by an entry point
+in the table's group, in its pyproject.toml:
 
     [project.entry-points."suffice.bounds"]
     mine = "my_package.bounds:MINE"
@@ -20,7 +20,7 @@ from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from suffice.errors import SettingsError, did_you_mean
+from suffice.errors import SettingsError, alternatives, closest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -38,25 +38,25 @@ class Lazy:
     reference: str
 
     def load(self) -> Any:
-        """Import it."""
+        """Import the module and return the implementation."""
         module, _, names = self.reference.partition(":")
         return reduce(getattr, names.split("."), import_module(module))
 
 
 @dataclass(frozen=True, slots=True)
 class _Plugin:
-    """An implementation of another package, not loaded yet."""
+    """An implementation in another package that is not loaded yet."""
 
     entry: EntryPoint
 
     @property
     def package(self) -> str:
-        """Whose it is, for messages."""
+        """The package that provides the implementation, for messages."""
         return f"package {self.entry.dist.name!r}" if self.entry.dist else f"entry point {self.entry.value!r}"
 
 
-def _none(name: str, implementation: object) -> str:
-    """Nothing to complain about."""
+def _accept(name: str, implementation: object) -> str:
+    """Accept every implementation, the default check of a table."""
     return ""
 
 
@@ -66,17 +66,17 @@ class Registry(Mapping[str, T], Generic[T]):
     Parameters
     ----------
     kind
-        What the implementations are, in the singular, for messages: "bound".
+        Noun for an implementation in messages: "bound".
     entries
-        The project's own implementations, or references to them.
+        The implementations of this project, or references to them.
     group
-        Group of the entry points through which other packages add theirs. None: closed to them.
+        Group of the entry points through which other packages add implementations. None: they cannot.
     needs
-        Attributes that an implementation must have; what lacks one is refused.
+        Attributes that an implementation must have.
     complaint
-        What is wrong with an implementation that would have a name; "" if nothing is.
+        Function of a name and an implementation that returns why it is refused, or "".
     instances
-        Whether implementations are objects: then a class, which has the same attributes, is refused.
+        Whether implementations are objects. Then a class is refused, although it has the same attributes.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Registry(Mapping[str, T], Generic[T]):
     >>> shapes["sqare"]
     Traceback (most recent call last):
         ...
-    suffice.errors.SettingsError: unknown shape: 'sqare'; did you mean 'square'? known: square, triangle, circle
+    suffice.errors.SettingsError: 'sqare' is not a shape. Did you mean 'square'? Choose square, triangle or circle.
     """
 
     def __init__(
@@ -99,45 +99,47 @@ class Registry(Mapping[str, T], Generic[T]):
         entries: Mapping[str, T | Lazy],
         group: str | None = None,
         needs: tuple[str, ...] = (),
-        complaint: Callable[[str, T], str] = _none,
+        complaint: Callable[[str, T], str] = _accept,
         instances: bool = False,
     ) -> None:
         self.kind, self.group, self.needs, self.complaint, self.instances = kind, group, needs, complaint, instances
-        self.own: tuple[str, ...] = tuple(entries)  # without those of other packages, and without a search
+        self.own: tuple[str, ...] = tuple(entries)  # names of this project alone; needs no search for entry points
         self._entries: dict[str, T | Lazy | _Plugin] = dict(entries)
         self._searched = False
 
     def register(self, name: str, implementation: T) -> None:
-        """Add an implementation for the rest of this process; names are unique."""
+        """Add an implementation under a new name, for the rest of this process."""
         self._refuse_if_unfit(name, implementation, repr(implementation))
         with _CHANGING:
             if name in self:
-                raise SettingsError(f"there is already a {self.kind} {name!r}; give it another name")
+                raise SettingsError(f"{self.kind} {name!r}: the name is already in use. Choose another name.")
             self._entries[name] = implementation
 
     def unregister(self, name: str) -> None:
-        """Remove an implementation that was registered."""
+        """Remove an implementation that was added with `register`."""
         with _CHANGING:
             if name in self.own or name not in self._entries:
-                raise SettingsError(f"{name!r} was not registered as a {self.kind}")
+                raise SettingsError(
+                    f"{self.kind} {name!r} was not registered. Only what `register` added can be removed."
+                )
             del self._entries[name]
 
     def lack(self, implementation: object) -> str:
-        """Why an object cannot be an implementation, for messages; "" if it can."""
+        """Return why an object cannot be an implementation, for messages; "" if it can."""
         if self.instances and isinstance(implementation, type):
-            return f"it is a class; give an object of it, such as {implementation.__name__}()"
+            return f"it is a class; pass an instance, such as {implementation.__name__}()"
         missing = [attribute for attribute in self.needs if not hasattr(implementation, attribute)]
         return f"it has no {missing[0]!r}" if missing else ""
 
     def __getitem__(self, name: str) -> T:
-        """The implementation of that name; a `SettingsError` lists what there is."""
-        if not isinstance(name, str):
-            raise SettingsError(
-                f"the name of a {self.kind} is a text, not {name!r}; known: {', '.join(self) or 'none'}"
-            )
+        """Return the implementation of a name; the `SettingsError` for an unknown name lists the known ones."""
         if name not in self:
-            hint = did_you_mean(name, self) or ";"
-            raise SettingsError(f"unknown {self.kind}: {name!r}{hint} known: {', '.join(self) or 'none'}")
+            near = closest(name, self) if isinstance(name, str) else None
+            meant = "" if near is None else f" Did you mean {near!r}?"
+            raise SettingsError(
+                f"{name!r} is not {'an' if self.kind[0] in 'aeio' else 'a'} {self.kind}.{meant} "
+                f"Choose {alternatives(self)}."
+            )
         found = self._entries[name]
         if isinstance(found, Lazy):
             found = self._entries[name] = cast("T", found.load())
@@ -146,7 +148,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return found
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is such an implementation; one that cannot be loaded counts."""
+        """Return whether a name is in the table; an implementation that cannot be loaded counts."""
         if not isinstance(name, str):
             return False
         if name not in self._entries:
@@ -154,13 +156,13 @@ class Registry(Mapping[str, T], Generic[T]):
         return name in self._entries
 
     def get(self, name: str, default: D | None = None) -> T | D | None:  # type: ignore[override]
-        """The implementation of that name, or a default."""
+        """Return the implementation of a name, or a default."""
         if name not in self:
             return default
         return self[name]
 
     def loadable(self) -> dict[str, T]:
-        """The implementations without those of other packages that cannot be loaded."""
+        """Return all implementations except those of other packages that cannot be loaded."""
         found = {}
         for name in self:
             try:
@@ -182,7 +184,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return f"<Registry: {self.kind} {', '.join(self)}>"
 
     def _search(self) -> None:
-        """Find the entry points of other packages, without loading any."""
+        """Find the entry points of other packages without loading them."""
         if self.group is None:
             return
         from importlib.metadata import entry_points
@@ -195,7 +197,8 @@ class Registry(Mapping[str, T], Generic[T]):
                 found = _Plugin(entry)
                 if entry.name in self._entries or plugins.setdefault(entry.name, found) != found:
                     raise SettingsError(
-                        f"{found.package} adds a {self.kind} {entry.name!r}, but there is one already; uninstall it"
+                        f"{found.package} adds a {self.kind} {entry.name!r}, but the name is already in use. "
+                        "Uninstall the package."
                     )
             self._entries.update(plugins)
             self._searched = True
@@ -204,19 +207,21 @@ class Registry(Mapping[str, T], Generic[T]):
         name = found.entry.name
         try:
             loaded = found.entry.load()
-        except Exception as error:  # whatever another package does when it is imported
+        except Exception as error:  # importing another package can raise anything
             raise SettingsError(
-                f"the {self.kind} {name!r} of {found.package} cannot be loaded ({type(error).__name__}: {error}); "
-                "update or uninstall it"
+                f"the {self.kind} {name!r} of {found.package} cannot be loaded ({type(error).__name__}: {error}). "
+                "Update or uninstall the package."
             ) from error
         self._refuse_if_unfit(name, loaded, found.package)
         return cast("T", loaded)
 
     def _refuse_if_unfit(self, name: str, implementation: object, source: str) -> None:
         if lack := self.lack(implementation):
-            raise SettingsError(f"{source}: {name!r} is not a {self.kind}, because {lack}")
+            raise SettingsError(f"{source}: {name!r} is not a valid {self.kind}: {lack}.")
         known_as = getattr(implementation, "name", name)
         if isinstance(known_as, str) and known_as != name:
-            raise SettingsError(f"{source}: the {self.kind} {known_as!r} is registered as {name!r}; use one name")
+            raise SettingsError(
+                f"{source}: the {self.kind} named {known_as!r} is registered as {name!r}. Use the same name for both."
+            )
         if complaint := self.complaint(name, cast("T", implementation)):
-            raise SettingsError(f"{source}: {name!r} is not a {self.kind}, because {complaint}")
+            raise SettingsError(f"{source}: {name!r} is not a valid {self.kind}: {complaint}.")

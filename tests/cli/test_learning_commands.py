@@ -269,4 +269,4 @@ def test_seeds_choose_the_halves(here: Path) -> None:
 def test_a_second_look_is_taken_unless_a_test_or_level_is_chosen(here: Path, options: str, looks: bool) -> None:
     said = ok("learn", "log.parquet", "-o", "b.model", *options.split())
     assert about("b.model")["second_look"] is looks
-    assert ("A second look compared merged histories" in said) is looks
+    assert ("Refinement: no false split" in said) is looks

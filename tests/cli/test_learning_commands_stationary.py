@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_learning_says_what_it_found(here: Path) -> None:
     out = ok("learn", "log.parquet", "-o", "b.model", "--stationary")
     assert out.splitlines()[0].startswith("10 states for all steps, from 2,000 episodes in ")
-    assert "there is no false split" in out and "layer" not in out.split("Next:")[0].replace("in layers", "layer")
+    assert "No false split with" in out and "layer" not in out.split("Next:")[0].replace("in layers", "layer")
     again = ok("learn", "log.parquet", "-o", "c.model", "--stationary=yes", "--threads", "1")
     assert Path("b.model").read_bytes() == Path("c.model").read_bytes() and "10 states" in again
 

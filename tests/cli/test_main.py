@@ -129,7 +129,7 @@ def test_info_keeps_its_promise(here: Path) -> None:
     assert all(c >= q for c, q in zip(about["candidates"], about["layers"], strict=True))
     assert about["languages"][0] == about["languages"][-1] == 0 and min(about["languages"][1:-1]) > 0
     assert about["delta"] == 0.001 and about["confidence"] is None
-    assert about["promise"]["sentence"].startswith("With probability at least") and about["promise"]["tests"] > 0
+    assert about["promise"]["sentence"].startswith("No false split with") and about["promise"]["tests"] > 0
     assert 0 < about["seconds"] < 60 and about["bytes"] > 10**6
     assert about["log_hash"] == read_log(here / "log.parquet").digest() and about["version"] == __version__
     assert (about["metric"], about["family"], about["bound"]) == ("languages", "conjunctions", "fisher")
@@ -240,13 +240,13 @@ MISTAKES = [
     ("learn log.parquet -o b --schema schema.json", "schema.json: "),
     ("learn log.parquet -o b --schema none.json", "none.json: there is no such file"),
     ("learn log.parquet -o b --metric sketch --family 1,1,1", "languages overlap, so their counts add up to more than"),
-    ("learn log.parquet -o b --metric sketch --family 1,1,1", "(paper, §4.2); use --metric languages"),
-    ("learn log.parquet -o b --metric prefixes --family 1,1,1", "--family goes with --metric languages only"),
-    ("learn log.parquet -o b --family 0,1,1", "at least 1, not 0,1,1"),
-    ("learn log.parquet -o b --family 1,1", "'1,1' is no language family"),
-    ("learn log.parquet -o b --family 3,3,3", "does not fit into"),
-    ("learn log.parquet -o b --family 1,1,40", "languages on this log, which does not fit into"),
-    ("learn wide.csv -o b --max-values 3000 --family 2,1,1", "which does not fit; try --family 1,1,1"),
+    ("learn log.parquet -o b --metric sketch --family 1,1,1", "(paper, section 4.2). Use --metric languages."),
+    ("learn log.parquet -o b --metric prefixes --family 1,1,1", "can be used only with --metric languages"),
+    ("learn log.parquet -o b --family 0,1,1", "family 0,1,1: I, J and K must be at least 1"),
+    ("learn log.parquet -o b --family 1,1", "'1,1' is not a language family"),
+    ("learn log.parquet -o b --family 3,3,3", "do not fit into"),
+    ("learn log.parquet -o b --family 1,1,40", "languages on this log do not fit into"),
+    ("learn wide.csv -o b --max-values 3000 --family 2,1,1", "too many for the memory. Try --family 1,1,1"),
     ("learn log.parquet -o b --memory 1KB", "or raise --memory"),
     ("learn log.parquet -o b --delta 0", "delta is a probability between 0 and 1, not 0"),
     ("learn log.parquet -o b --delta 1.5", "delta is a probability between 0 and 1, not 1.5"),
@@ -266,7 +266,7 @@ MISTAKES = [
     ("learn log.parquet -o folder", "-o 'folder' names no file"),
     ("check nothing.csv", "nothing.csv: there is no such file"),
     ("check log.parquet --write-schema nowhere/s.json", "there is no folder nowhere"),
-    ("simulate t-mase --episodes 5 -o b.csv", "unknown domain: 't-mase'; did you mean 't-maze'?"),
+    ("simulate t-mase --episodes 5 -o b.csv", "'t-mase' is not a domain. Did you mean 't-maze'?"),
     ("simulate t-maze --episodes 0 -o b.csv", "--episodes must be at least 1, not 0"),
     ("simulate t-maze --episodes many -o b.csv", "--episodes"),
     ("simulate t-maze -o b.csv", "--episodes requires an argument"),
@@ -287,7 +287,7 @@ MISTAKES = [
     ("export a.model --format svg -o b.svg", 'Choose from: "json", "dot"'),
     ("export a.model --format json", "--output requires an argument"),
     ("export a.model -o b.json", "--format requires an argument"),
-    ("export other.model --format dot -o b.dot", "other.model: this is no model file"),
+    ("export other.model --format dot -o b.dot", "other.model: this is not a model file"),
     ("export a.model --format json -o nowhere/b.json", "there is no folder nowhere"),
     ("export a.model --format json -o folder", "-o 'folder' names no file"),
     ("compare a.model", "requires an argument"),

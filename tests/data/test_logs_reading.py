@@ -427,7 +427,7 @@ def test_write_log_refuses_episodes_without_decisions(tmp_path: Path) -> None:
 
 def test_write_log_refuses_a_missing_folder(tmp_path: Path) -> None:
     episodes = read_log(write(tmp_path, RAGGED))
-    with pytest.raises(SufficeError, match=r"log\.csv: there is no folder .*/nowhere; create it first"):
+    with pytest.raises(SufficeError, match=r"log\.csv: there is no folder .*/nowhere\. Create it first"):
         write_log(episodes, tmp_path / "nowhere" / "log.csv")
 
 

@@ -1,4 +1,4 @@
-"""Logs whose parts are held by workers that can be lost: the model is the same to the byte as one learned at once."""
+"""Logs on workers that can be lost: the model has the same bytes as one learned in this process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def uneven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Episodes of different lengths, in row groups of two rows: some begin no episode."""
+    """Write episodes of different lengths in row groups of two rows, some of which begin no episode."""
     return scattered_log(tmp_path_factory.mktemp("logs") / "cheese", "cookie", n=25, rows=2, files=3)
 
 
@@ -71,7 +71,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_workers_that_die_change_nothing(way: str, log: Path, tmp_path: Path) -> None:
+def test_learn_gives_the_same_model_when_workers_die(way: str, log: Path, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
 
     def accident(number: int, part: int) -> str:
@@ -81,7 +81,7 @@ def test_workers_that_die_change_nothing(way: str, log: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("stationary", [False, True])
-def test_any_partition_will_do(stationary: bool, uneven: Path, tmp_path: Path) -> None:
+def test_learn_gives_the_same_model_for_any_partition(stationary: bool, uneven: Path, tmp_path: Path) -> None:
     alone = model_file(uneven, tmp_path, stationary=stationary)
     rng = np.random.default_rng(1)
 
@@ -98,13 +98,13 @@ def test_any_partition_will_do(stationary: bool, uneven: Path, tmp_path: Path) -
 
 
 class Naive(Worker):
-    """What Ray makes of an actor that relies on its own memory: it begins anew, and answers."""
+    """A worker that answers after a restart without taking the missing steps."""
 
     def answer(self, task: WorkerTask) -> Any:
         return super().answer(task._replace(taken=0))
 
 
-def test_a_worker_that_does_not_catch_up_is_noticed_here(log: Path, tmp_path: Path) -> None:
+def test_learn_would_differ_if_a_restarted_worker_did_not_catch_up(log: Path, tmp_path: Path) -> None:
     def accident(number: int, part: int) -> str:
         return "before" if (number, part) == (4, 1) else ""
 
@@ -117,8 +117,8 @@ def test_a_worker_that_does_not_catch_up_is_noticed_here(log: Path, tmp_path: Pa
     assert wrong
 
 
-def test_a_worker_answers_for_where_its_episodes_should_be(log: Path) -> None:
-    """Whatever it was asked before: calls may come again, late, or of another run."""
+def test_worker_answers_for_the_steps_of_the_task(log: Path) -> None:
+    """Earlier calls do not matter: calls may be repeated, late, or of another run."""
     dataset = Dataset.of(log)
     assert dataset is not None
     worker = Worker(Pieces.of(dataset, ReadOptions(), 64), 0, len(dataset.units), 1)
@@ -142,7 +142,7 @@ def test_a_worker_answers_for_where_its_episodes_should_be(log: Path) -> None:
 
 
 class Groups:
-    """The candidates that some episode is in."""
+    """Query for the candidates that some episode is in."""
 
     def __call__(self, view: EpisodesView) -> list[int]:
         return np.unique(view.group).tolist()
@@ -151,7 +151,7 @@ class Groups:
         return sorted(set().union(*answers))
 
 
-def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
+def test_learn_on_workers_accepts_weights_and_descending_ids(log: Path, tmp_path: Path) -> None:
     table = pa.concat_tables([pq.read_table(file) for file in sorted(log.iterdir())])
     episode = table.column("episode").to_numpy()
     weighted = table.append_column("weight", pa.array(1 + episode % 3))
@@ -165,7 +165,7 @@ def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
         suffice.learn(tmp_path / "down", engine=Here.of(3), hold_out=0.2)
     mixed = table.take(np.random.default_rng(0).permutation(len(table)))
     half = len(table) // 2 + 2
-    torn = pa.concat_tables([table[half:], table[:half]])  # ids grow in both halves, and one episode is in both
+    torn = pa.concat_tables([table[half:], table[:half]])  # ids ascend in both halves, and one episode is in both
     for name, changed in (("mixed", mixed), ("torn", torn)):
         (tmp_path / name).mkdir()
         write_files(changed, tmp_path / name, half, 1)
@@ -173,8 +173,8 @@ def test_weights_and_ids_that_do_not_grow(log: Path, tmp_path: Path) -> None:
             suffice.learn(tmp_path / name, engine=Here.of(2))
 
 
-def test_whether_words_fit_depends_on_their_futures_alone() -> None:
-    """Not on the order in which they come, nor on who counts which: parts may fit that together do not."""
+def test_backward_automaton_fits_depending_on_the_number_of_futures_alone() -> None:
+    """The order of episodes and their partition do not matter, although parts may fit that together do not."""
     cheese = suffice.make("cheese").model(5)
     episodes = suffice.simulate(cheese, n=400, horizon=5, rng=np.random.default_rng(1))
     plan = LanguageCounts(Family(1, 1, 2)).plan(episodes.outline, suffice.FISHER_EXACT, 1 << 30)
@@ -190,7 +190,7 @@ def test_whether_words_fit_depends_on_their_futures_alone() -> None:
     whole, of_parts = futures(episodes), [futures(part) for part in parts]
     assert whole == set().union(*of_parts) and len(whole) > 2 * FEWEST_ROWS > max(map(len, of_parts))
     for rows in (FEWEST_ROWS, 2 * FEWEST_ROWS, 4 * FEWEST_ROWS):
-        memory = 3 * rows * plan.words.columns - 1  # one byte too little for more than so many rows
+        memory = 3 * rows * plan.words.columns - 1  # one byte too little for more rows
         fits = len(whole) + 1 <= rows
         assert all(
             futures(order, memory) == (whole if fits else None) for order in (episodes, Episodes.beside(parts[::-1]))
@@ -205,7 +205,9 @@ def test_whether_words_fit_depends_on_their_futures_alone() -> None:
     )
 
 
-def test_a_log_that_changes_meanwhile_is_refused(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learn_refuses_a_log_that_changes_while_it_is_read(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "log").mkdir()
     table = pa.concat_tables([pq.read_table(file) for file in sorted(log.iterdir())])
     write_files(table, tmp_path / "log", 50, 1)
@@ -217,15 +219,15 @@ def test_a_log_that_changes_meanwhile_is_refused(log: Path, tmp_path: Path, monk
             table.column_names.index("reward"), "reward", pa.array(-table.column("reward").to_numpy())
         )
         write_files(flipped, tmp_path / "log", 50, 1)
-        # who takes the other's place has not seen the files before
+        # a replacement worker has not seen the files before
         monkeypatch.setattr(datasets.Dataset, "_stamps", property(lambda dataset: {}))
         return "before"
 
-    with pytest.raises(EngineError, match="has the log changed"):
+    with pytest.raises(EngineError, match="the log has changed"):
         suffice.learn(tmp_path / "log", engine=Here.of(2, accident))
 
 
-def test_the_bar_moves_on_within_a_layer_and_never_back(log: Path) -> None:
+def test_watched_reports_progress_within_a_layer_that_never_decreases(log: Path) -> None:
     dataset, seen = Dataset.of(log), []
     assert dataset is not None
     with Here.of(2).reading() as read:
@@ -239,7 +241,7 @@ def test_the_bar_moves_on_within_a_layer_and_never_back(log: Path) -> None:
     assert seen == [(2, 10), (2.5, 10), (2.5, 10), (2.8, 10), (2.99, 10), (3, 10), (3.1, 10)]
 
 
-def test_parts_are_even(uneven: Path) -> None:
+def test_cut_evenly_gives_parts_of_about_equal_size(uneven: Path) -> None:
     dataset = Dataset.of(uneven)
     assert dataset is not None
     units = len(dataset.units)
@@ -252,7 +254,7 @@ def test_parts_are_even(uneven: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ["several", "csv", "episodes"])
-def test_what_workers_cannot_read_is_refused(data: str, log: Path, tmp_path: Path) -> None:
+def test_learn_refuses_data_that_workers_cannot_read(data: str, log: Path, tmp_path: Path) -> None:
     whole = suffice.read_log(log)
     suffice.write_log(whole, tmp_path / "log.csv")
     chosen: dict[str, Any] = {"several": [log, tmp_path / "log.csv"], "csv": tmp_path / "log.csv", "episodes": whole}
@@ -260,7 +262,7 @@ def test_what_workers_cannot_read_is_refused(data: str, log: Path, tmp_path: Pat
         suffice.learn(chosen[data], engine=Here.of(2))
 
 
-def test_the_page_says_what_the_simulation_says() -> None:
+def test_cluster_page_shows_the_table_of_the_simulation() -> None:
     page = (ROOT / "docs" / "howto" / "cluster.md").read_text(encoding="utf-8")
     assert cluster_plan.table() in page
     never, often = (cluster_plan.Run(cluster_plan.Log(), place, np.random.default_rng(1)) for place in PLACES)

@@ -1,4 +1,4 @@
-"""A Ray cluster of two machines: workers are killed, started again, and lost, and the model is the same to the byte."""
+"""Learning on a Ray cluster of two machines: the model has the same bytes when workers are killed or lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STORE = 80_000_000  # bytes
 
 @pytest.fixture(scope="module")
 def machines() -> Iterator[Any]:
-    """Two of one CPU each, the first of which is this one's."""
+    """Start a cluster of two machines with one CPU each, the first of which this process is connected to."""
     from ray.cluster_utils import Cluster
 
     with pytest.MonkeyPatch.context() as patched:
@@ -63,7 +63,7 @@ def learned(log: Path, tmp_path: Path) -> Callable[..., bytes]:
 
 
 class Meanwhile:
-    """Does something when workers are called for the n-th time to answer: before, or while they are at work."""
+    """Calls a function when workers are asked for the n-th time: before the call, or during it."""
 
     def __init__(
         self, patch: pytest.MonkeyPatch, n: int, what: Callable[[RayWorkerPool], None], during: bool = False
@@ -88,17 +88,21 @@ class Meanwhile:
 
 
 def seen_by(actors: list[Any], look: Callable[[], Any]) -> list[Any]:
-    """What workers see where they are."""
+    """Run a function in the processes of workers."""
     return list(ray.get([actor.__ray_call__.remote(lambda _: look()) for actor in actors]))
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.long)])
-def test_any_number_of_workers(machines: Any, workers: int, learned: Callable[..., bytes]) -> None:
+def test_ray_gives_the_same_model_for_any_number_of_workers(
+    machines: Any, workers: int, learned: Callable[..., bytes]
+) -> None:
     assert learned(Ray(workers)) == learned()
 
 
-def test_killed_workers(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    """One between two layers of the first look, one while it counts a layer of the second."""
+def test_ray_gives_the_same_model_when_workers_are_killed(
+    machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker is killed between two layers of AdaCT-H, one while it counts a layer of the refinement."""
     alone = learned()
     pids: list[int] = []
 
@@ -112,7 +116,9 @@ def test_killed_workers(machines: Any, learned: Callable[..., bytes], monkeypatc
 
 
 @pytest.mark.long
-def test_a_restarted_actor(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_gives_the_same_model_when_an_actor_is_restarted(
+    machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = learned(stationary=True)
 
     def restart(crew: RayWorkerPool) -> None:
@@ -122,9 +128,11 @@ def test_a_restarted_actor(machines: Any, learned: Callable[..., bytes], monkeyp
     assert learned(Ray(2), stationary=True) == alone and restarted.done
 
 
-def test_a_lost_machine(machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_gives_the_same_model_when_a_machine_is_lost(
+    machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     alone = learned()
-    for _ in range(4):  # where Ray puts workers is its own affair: until one of them was there
+    for _ in range(4):  # Ray decides where workers run: repeat until one of them was on the lost machine
         lost = machines.add_node(num_cpus=1, object_store_memory=STORE, resources={"lost": 1})
         machines.wait_for_nodes()
         where: list[str] = []
@@ -142,10 +150,10 @@ def test_a_lost_machine(machines: Any, learned: Callable[..., bytes], monkeypatc
 
 
 @pytest.mark.long
-def test_a_worker_that_keeps_dying(
+def test_ray_ends_a_run_whose_worker_dies_repeatedly(
     machines: Any, learned: Callable[..., bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run ends, and goes on from its checkpoint once the worker lives."""
+    """The same call later continues from the checkpoint."""
     alone = learned()
     monkeypatch.setattr(engine_module, "AGAIN", 1)
     share = RayWorkerPool.share
@@ -162,21 +170,21 @@ def test_a_worker_that_keeps_dying(
 
 
 class Deadly:
-    """A query that nobody survives."""
+    """A query that kills the process that unpickles it."""
 
     def __reduce__(self) -> Any:
         return os.kill, (Itself(), signal.SIGKILL)
 
 
 class Itself:
-    """Whoever reads this."""
+    """Unpickles to the id of the process that reads it."""
 
     def __reduce__(self) -> Any:
         return os.getpid, ()
 
 
 @pytest.mark.long
-def test_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_reports_the_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "WATCHED", 0.001)
     dataset, seen = Dataset.of(log), []
     assert dataset is not None
@@ -185,23 +193,21 @@ def test_progress_of_workers(machines: Any, log: Path, monkeypatch: pytest.Monke
     assert seen and all(0 <= done <= of for done, of in seen)
 
 
-def test_complaints_of_workers(tmp_path: Path) -> None:
-    """Another version, or a machine that does not have the log."""
+def test_ray_worker_refuses_another_version_and_a_missing_log(tmp_path: Path) -> None:
     dataset = Dataset.of(scattered_log(tmp_path / "log"))
     assert dataset is not None
     pieces = Pieces.of(dataset, ReadOptions(), 64)
     for file in dataset.files:
         file.rename(tmp_path / file.name)
-    for version, told in (
-        (suffice.__version__, "cannot find it; put the log where"),
-        ("0.0", "and this is 0.0; install"),
+    for version, message in (
+        (suffice.__version__, "cannot find the file. Put the log where"),
+        ("0.0", "but this machine has 0.0. Install the same version"),
     ):
         answer = engine_module._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
-        assert isinstance(answer.error, EngineError) and told in str(answer.error)
+        assert isinstance(answer.error, EngineError) and message in str(answer.error)
 
 
-def test_the_command_line(tmp_path: Path) -> None:
-    """A cluster of its own, and nothing but JSON is printed."""
+def test_learn_with_ray_starts_a_cluster_and_prints_only_json(tmp_path: Path) -> None:
     suffice.write_log(suffice.read_log(scattered_log(tmp_path / "log")), tmp_path / "log.parquet")
     environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
     command = [sys.executable, "-m", "suffice", "learn", str(tmp_path / "log.parquet"), "-o", str(tmp_path / "a.model")]
@@ -215,16 +221,16 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert refused.returncode == 2 and "--engine ray" in refused.stderr
 
 
-def test_workers_that_do_not_help_are_told_of() -> None:
+def test_ray_reader_notes_workers_that_do_not_help() -> None:
     chosen, own = engine_module.RayReader(None, Ray(1000)), engine_module.RayReader(None, Ray())
-    assert list(chosen._doubts(36, 2)) == [
-        "36 of 1,000 workers counted, as each takes whole row groups of the log",
-        "36 workers shared 2 CPUs; fewer would take less memory, and be no slower",
+    assert list(chosen._notes(36, 2)) == [
+        "36 of 1,000 workers were used, because each reads whole row groups",
+        "36 workers shared 2 CPUs; fewer workers would need less memory and be as fast",
     ]
-    assert not list(chosen._doubts(1000, 1000)) and not list(own._doubts(2, 4))
+    assert not list(chosen._notes(1000, 1000)) and not list(own._notes(2, 4))
 
 
-def test_ray_is_asked_for_only_when_needed(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
+def test_ray_engine_needs_the_package_only_when_it_runs(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(suffice.MissingError, match=r"pip install 'suffice\[ray\]'"):
         suffice.learn(log, engine=Ray())

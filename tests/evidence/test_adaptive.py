@@ -1,4 +1,4 @@
-"""Adaptive families: against the literal ladder, as a statistic, on domains, in files and on the command line."""
+"""Adaptive families: agreement with the literal ladder, false splits, domains, files and the command line."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def assert_agreement(episodes: Episodes, ladder: AdaptiveLanguages, bound: str, 
             assert math.isclose(verdict.distance, right.distance, **CLOSE)
             assert math.isclose(verdict.threshold, right.threshold, **CLOSE)
             assert verdict.forced == (right.distance >= right.threshold and not right.promoted)
-    assert_says_what_was_asked(episodes, learned, truth.decisions)
+    assert_reports_used_rungs(episodes, learned, truth.decisions)
     return learned
 
 
-def assert_says_what_was_asked(episodes: Episodes, learned: Learned, decisions: list[Any]) -> None:
-    """The largest rung a promotion took, and Σ |X| over all rungs that were asked in a layer."""
+def assert_reports_used_rungs(episodes: Episodes, learned: Learned, decisions: list[Any]) -> None:
+    """Check the largest rung that a promotion needed, and Σ |X| over all rungs used in a layer."""
     assert learned.needed is not None and learned.needed.left_out == ()
     for t in range(1, episodes.horizon + 2):
         here = [d for d in decisions if d.t == t]
@@ -90,14 +90,14 @@ def assert_says_what_was_asked(episodes: Episodes, learned: Learned, decisions: 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", LADDERS)
-def test_agrees_with_the_literal_ladder(name: str, bound: str, shape: str) -> None:
-    like = "1,1,1" if name in ("two", "down") else "1,2,2"  # the size of log that the literal families can bear
+def test_adaptive_languages_agree_with_the_literal_ladder(name: str, bound: str, shape: str) -> None:
+    like = "1,1,1" if name in ("two", "down") else "1,2,2"  # logs small enough for the literal families
     for seed in range(2):
         assert_agreement(random_log(like, shape, seed), climbing(*LADDERS[name]), bound, SHAPES[shape])
 
 
-def test_the_logs_compared_climb() -> None:
-    """Or else agreement would say little: both rungs found states, and nearest states are not only the first."""
+def test_logs_of_the_agreement_tests_use_both_rungs() -> None:
+    """Both rungs find states, and the nearest state is not always the first; otherwise agreement would mean little."""
     needed, nearest = set(), set()
     for name, bound, shape, seed in product(("two", "down"), BOUNDS, SHAPES, range(2)):
         how = Settings(climbing(*LADDERS[name]), BOUNDS[bound], SHAPES[shape]["delta"])
@@ -110,7 +110,7 @@ def test_the_logs_compared_climb() -> None:
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_agrees_where_it_takes_the_last_rung(seed: int, bound: str) -> None:
+def test_adaptive_languages_agree_where_the_last_rung_is_needed(seed: int, bound: str) -> None:
     options, ladder = {"delta": 0.0513}, climbing("1,1,1", "conjunctions", "1,1,2")
     assert_agreement(in_pairs(np.random.default_rng(seed), 300), ladder, bound, options)
     learned = assert_agreement(in_order(300), climbing("1,1,1", "conjunctions", "1,2,1"), bound, options)
@@ -119,7 +119,7 @@ def test_agrees_where_it_takes_the_last_rung(seed: int, bound: str) -> None:
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("family", ["1,1,1", "conjunctions", "1,2,1"])
-def test_a_ladder_of_one_rung_is_the_family_itself(family: str, bound: str) -> None:
+def test_adaptive_languages_of_one_family_equal_that_family(family: str, bound: str) -> None:
     for shape in SHAPES:
         episodes = random_log("1,2,2", shape, 0)
         how = {"delta": SHAPES[shape]["delta"], "cut": SHAPES[shape].get("cut", 0.0)}
@@ -127,7 +127,7 @@ def test_a_ladder_of_one_rung_is_the_family_itself(family: str, bound: str) -> N
         assert everything(adact_h(episodes, Settings(climbing(family), BOUNDS[bound], **how))) == everything(alone)
 
 
-def test_pairs_of_languages_are_counted_as_they_should() -> None:
+def test_joint_weights_equal_the_matrix_product() -> None:
     rng = np.random.default_rng(1)
     rows = rng.integers(2, size=(40, 9)).astype(np.uint8)
     ids, weight = rng.integers(40, size=300), rng.integers(1, 9, size=300)
@@ -139,15 +139,15 @@ def test_pairs_of_languages_are_counted_as_they_should() -> None:
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_without_memory_false_splits_stay_below_delta(bound: str) -> None:
-    """Logs of fair coins, one test in layer 1 of each; four standard deviations above δ times as many."""
-    n, delta = 200 if bound == "fisher" else 100, 0.05  # the others are far more cautious
+def test_adaptive_languages_make_false_splits_at_most_delta_of_the_time(bound: str) -> None:
+    """Logs of fair coins have one test in layer 1; the limit is δ plus four standard deviations."""
+    n, delta = 200 if bound == "fisher" else 100, 0.05  # the others are far more conservative
     how = Settings(climbing("1,1,1", "conjunctions", "1,1,2"), BOUNDS[bound], delta)
     split = sum(adact_h(coins(np.random.default_rng(s), 3, 300), how).rdp.layers[1] > 1 for s in range(n))
     assert split <= n * delta + 4 * math.sqrt(n * delta * (1 - delta))
 
 
-def test_shares_of_delta_add_up() -> None:
+def test_adaptive_plan_shares_of_delta_add_up_to_one() -> None:
     for rungs in range(1, 6):
         plan = AdaptiveLanguages(LADDER[:rungs]).plan(
             coins(np.random.default_rng(0), 2, 50).outline, BOUNDS["fisher"], 1 << 30
@@ -156,7 +156,7 @@ def test_shares_of_delta_add_up() -> None:
 
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=BOUNDS)
-def test_no_event_shows_more_than_is_attainable(bound: Bound) -> None:
+def test_bound_attainable_limits_the_evidence_of_all_events(bound: Bound) -> None:
     for n1, n2 in product((1, 2, 5, 9), repeat=2):
         events = [(k1, k2) for k1 in range(n1 + 1) for k2 in range(n2 + 1)]
         most = max(evidence(bound.kind, k1, n1, k2, n2, 0.0, math.inf) for k1, k2 in events)
@@ -164,8 +164,8 @@ def test_no_event_shows_more_than_is_attainable(bound: Bound) -> None:
         assert most >= bound.attainable(n1, n2) - math.log(2) - 1e-9  # two tables at most are as extreme
 
 
-def test_larger_families_are_asked_only_where_it_takes_them() -> None:
-    """Plain differences are told by the first rung alone, and samples too small for any difference ask no more."""
+def test_adaptive_languages_use_larger_families_only_where_needed() -> None:
+    """The first rung shows large differences, and samples too small for any difference use no other rung."""
     plain, tiny = (adact_h(starts(sizes, (0, 1)), Settings(AdaptiveLanguages())) for sizes in ((300, 290), (3, 2)))
     alone = adact_h(starts((300, 290), (0, 1)), Settings(languages("1,1,1")))
     assert plain.languages == tiny.languages == alone.languages
@@ -191,28 +191,31 @@ def is_minimal(learned: Learned, domain: Domain) -> bool:
 
 @pytest.mark.parametrize(("name", "n"), [("corridor", 1000), ("t-maze", 60_000)])
 @pytest.mark.parametrize("seed", range(3))
-def test_it_climbs_where_single_components_are_blind(name: str, n: int, seed: int) -> None:
+def test_adaptive_languages_need_conjunctions_where_single_components_do_not_distinguish(
+    name: str, n: int, seed: int
+) -> None:
     domain = make(name, {})
     episodes = simulated(domain, n, seed)
     assert not is_minimal(adact_h(episodes, Settings(languages("1,1,1"))), domain)
     learned = adact_h(episodes, Settings(AdaptiveLanguages()))
     assert is_minimal(learned, domain)
     assert max(learned.needed.layers) == LADDER.index(CONJUNCTIONS)
-    assert "conjunctions in layers" in learned.needed.sentence and "nothing larger" in learned.needed.sentence
+    assert "conjunctions in layers" in learned.needed.sentence
+    assert learned.needed.sentence.endswith("Larger families were not needed.")
 
 
 @pytest.mark.parametrize(("name", "n"), [("cookie", 200_000), ("cheese", 40_000)])
-def test_where_single_components_suffice_nothing_larger_is_needed(name: str, n: int) -> None:
+def test_adaptive_languages_need_only_single_components_where_they_suffice(name: str, n: int) -> None:
     domain = make(name, {})
     learned = adact_h(simulated(domain, n, 0, 6), Settings(AdaptiveLanguages()))
     assert learned.rdp.layers.tolist() == minimal(domain, 6).layers.tolist()
     assert max(learned.needed.layers) == 0
-    assert "nothing larger" in learned.needed.sentence
+    assert "Larger families were not needed." in learned.needed.sentence
     assert learned.needed.sentence.startswith("Languages needed: X_1,1,1 in layers")
 
 
 def in_order(n: int) -> Episodes:
-    """The first observation decides which of two others comes first; a third stands before and after them."""
+    """Simulate episodes whose first observation decides the order of two others, between a third."""
     start = np.arange(n) % 2 + 1
     same = np.full(n, 3)
     observation = np.stack([start, same, start, 3 - start, same, np.full(n, STOP)])
@@ -222,8 +225,9 @@ def in_order(n: int) -> Episodes:
 
 
 def in_pairs(rng: np.random.Generator, n: int) -> Episodes:
-    """A coin is seen next and another is paid last, with both sides in between; the first observation decides
-    whether they are the same coin.
+    """Simulate episodes in which the next observation is a coin and the last reward another.
+
+    Both sides are observed in between; the first observation decides whether both are the same coin.
     """
     coin = rng.integers(2, size=(3, n))
     one = np.ones(n, np.int64)
@@ -239,7 +243,9 @@ def in_pairs(rng: np.random.Generator, n: int) -> Episodes:
     [(in_order(400), Family(1, 2, 1)), (in_pairs(np.random.default_rng(3), 800), Family(1, 1, 2))],
     ids=["order", "pairs"],
 )
-def test_what_one_step_cannot_show_takes_words_or_pairs_of_languages(episodes: Episodes, needed: Family) -> None:
+def test_adaptive_languages_need_words_or_pairs_where_one_step_does_not_distinguish(
+    episodes: Episodes, needed: Family
+) -> None:
     assert adact_h(episodes).rdp.layers[1] == 1
     learned = adact_h(episodes, Settings(AdaptiveLanguages()))
     assert learned.rdp.layers[1] == 2
@@ -249,11 +255,11 @@ def test_what_one_step_cannot_show_takes_words_or_pairs_of_languages(episodes: E
     assert ("both (" in witness or "either (" in witness) == (needed.k == 2)
 
 
-# The same whatever the machine
+# Threads and memory
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_threads_do_not_matter(bound: str, tmp_path: Path) -> None:
+def test_adaptive_models_do_not_depend_on_the_number_of_threads(bound: str, tmp_path: Path) -> None:
     episodes = simulated(make("cheese", {}), 10_000, 1)
     files = []
     for threads in (1, 2):
@@ -263,41 +269,42 @@ def test_threads_do_not_matter(bound: str, tmp_path: Path) -> None:
     assert files[0] == files[1]
 
 
-def test_what_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adaptive_languages_leave_out_families_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = simulated(make("cheese", {}), 10_000, 1)
     monkeypatch.setattr(adaptive, "WORD_BYTES", 1 << 18)
     found = [adact_h(episodes, Settings(AdaptiveLanguages(), threads=threads)) for threads in (1, 2)]
     assert everything(found[0]) == everything(found[1]) and found[0].needed == found[1].needed
     assert found[0].needed.left_out == (Family(1, 1, 2), Family(1, 2, 1))
-    assert "X_1,1,2, X_1,2,1 was too large to ask" in found[0].needed.sentence
+    left_out = "Left out, because too large for the memory: X_1,1,2, X_1,2,1."
+    assert found[0].needed.sentence.endswith(left_out)
     without = adact_h(episodes, Settings(AdaptiveLanguages(), memory=1 << 16))
     assert Family(2, 1, 1) in without.needed.left_out
-    with pytest.raises(SufficeError, match="does not fit"):
+    with pytest.raises(SufficeError, match="not fit"):
         adact_h(episodes, Settings(AdaptiveLanguages(), memory=1 << 15))
 
 
 @pytest.mark.parametrize("ladder", [(), (SMALL, SMALL)])
-def test_impossible_ladders_are_refused(ladder: tuple[Family, ...]) -> None:
-    with pytest.raises(SufficeError, match="each once"):
+def test_adaptive_languages_refuse_invalid_ladders(ladder: tuple[Family, ...]) -> None:
+    with pytest.raises(SufficeError, match="List each once, smallest first"):
         AdaptiveLanguages(ladder)
 
 
-# What is said
+# Sentences, files and the command line
 
 
-def test_the_sentence() -> None:
+def test_families_needed_sentence_names_layers_and_families_left_out() -> None:
     ladder = (SMALL, CONJUNCTIONS, Family(1, 1, 2))
-    said = FamiliesNeeded(ladder, (0, 0, 1, 0, 1, -1), ()).sentence
-    assert said == (
-        "Languages needed: X_1,1,1 in layers 1 to 2, 4, conjunctions in layers 3, 5; nothing larger was needed."
+    sentence = FamiliesNeeded(ladder, (0, 0, 1, 0, 1, -1), ()).sentence
+    assert sentence == (
+        "Languages needed: X_1,1,1 in layers 1 to 2, 4, conjunctions in layers 3, 5. Larger families were not needed."
     )
     assert FamiliesNeeded(ladder, (2, -1), ()).sentence == "Languages needed: X_1,1,2 in layer 1."
     assert FamiliesNeeded(ladder, (-1, -1), ()).sentence == "Languages needed: none."
     left = FamiliesNeeded(ladder, (1, -1), ladder[2:]).sentence
-    assert left == "Languages needed: conjunctions in layer 1; X_1,1,2 was too large to ask."
+    assert left == ("Languages needed: conjunctions in layer 1. Left out, because too large for the memory: X_1,1,2.")
 
 
-def test_files_keep_what_was_needed_and_old_ones_load(tmp_path: Path) -> None:
+def test_model_file_stores_the_families_needed_and_old_files_load(tmp_path: Path) -> None:
     episodes = simulated(make("corridor", {}), 1000, 0)
     model = Model.of(adact_h(episodes, Settings(AdaptiveLanguages())), episodes)
     model.save(tmp_path / "it.model")
@@ -311,17 +318,17 @@ def test_files_keep_what_was_needed_and_old_ones_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
-def test_the_command_line(tmp_path: Path) -> None:
+def test_learn_and_info_show_the_families_needed(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "it.model")
     ok("simulate", "corridor", "--episodes", "2000", "-o", log)
     said = ok("learn", log, "--family", "adaptive", "-o", model)
-    sentence = "Languages needed: conjunctions in layers 2 to 5; nothing larger was needed."
+    sentence = "Languages needed: conjunctions in layers 2 to 5. Larger families were not needed."
     assert sentence in said and "Told apart" in said
     assert sentence in ok("info", model)
-    told = json.loads(ok("learn", log, "--family", "adaptive", "--json", "-o", model))
-    assert told == json.loads(ok("info", model, "--json"))
-    assert told["family"] == "adaptive" and told["needed"]["sentence"] == sentence
-    assert told["needed"]["layers"] == [None, None, *["conjunctions"] * 4, None]
+    about = json.loads(ok("learn", log, "--family", "adaptive", "--json", "-o", model))
+    assert about == json.loads(ok("info", model, "--json"))
+    assert about["family"] == "adaptive" and about["needed"]["sentence"] == sentence
+    assert about["needed"]["layers"] == [None, None, *["conjunctions"] * 4, None]
     assert "Languages needed" not in ok("learn", log, "-o", model)
     refused = suffice("learn", log, "--family", "adaptive", "--metric", "prefixes", "-o", model)
     assert refused.code and "--family" in refused.err

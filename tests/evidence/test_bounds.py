@@ -1,4 +1,4 @@
-"""The bounds against their formulas, and on samples: valid where nothing differs, sighted where something does."""
+"""Bounds: their formulas, their false positives on equal distributions, and their power on different ones."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from support.samples import DELTA, KINDS, NEVER_DISTINCT, coins, settings
 
 @pytest.mark.parametrize("size", [1, 7, 10**4, 10**40])
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6])
-def test_the_larger_root_solves_its_equation(delta: float, size: int) -> None:
+def test_larger_root_solves_its_equation(delta: float, size: int) -> None:
     x = larger_root(math.log(delta) - math.log(size))
-    assert x > 2 * math.log(2)  # where the left side has its maximum: the smaller root lies below
+    assert x > 2 * math.log(2)  # the left side has its maximum there: the smaller root is below
     left = math.log(4) + math.log(1 + x - 2 * math.log(2)) - x
     assert left == pytest.approx(math.log(delta) - math.log(size), rel=1e-12)
 
 
-def test_thresholds_are_the_formulas() -> None:
+def test_bound_thresholds_equal_their_formulas() -> None:
     n1, n2, size, delta = 70, np.array([50, 90]), 12, 0.03
     assert PAPER.threshold(n1, n2, size, delta) == pytest.approx(
         [math.sqrt(2 * math.log(4 * 12 / 0.03) / 50), math.sqrt(2 * math.log(4 * 12 / 0.03) / 70)]
@@ -43,7 +43,7 @@ def test_thresholds_are_the_formulas() -> None:
 
 
 @pytest.mark.parametrize(("statistic", "factor", "constant"), [("prefixes", 2, 8), ("sketch", 8, 16)])
-def test_thresholds_of_prefixes_have_the_constants_of_the_paper(statistic: str, factor: int, constant: int) -> None:
+def test_paper_bound_on_prefixes_has_the_constants_of_the_paper(statistic: str, factor: int, constant: int) -> None:
     """√(2 ln(8(ARO)^ℓ/δ)/min) and, for the sketch, √(8 ln(16(ARO)^ℓ/δ)/min); here A = 2, R = 2, O = 2 and o_⊥."""
     horizon, delta = 3, 0.03
     learned = adact_h(coins(np.random.default_rng(0), horizon, 500), settings(statistic, "paper", delta))
@@ -54,7 +54,7 @@ def test_thresholds_of_prefixes_have_the_constants_of_the_paper(statistic: str, 
     assert learned.languages == (2 * aro**3, 2 * aro**2, 2 * aro, 0)
 
 
-# The evidence of one event
+# Evidence of one event
 
 
 def evidence(kind: int, k1: int, n1: int, k2: int, n2: int) -> float:
@@ -70,7 +70,7 @@ tables = st.tuples(st.integers(1, 2000), st.integers(1, 2000)).flatmap(
 
 @options(deadline=None, max_examples=200)
 @given(tables)
-def test_evidence_is_that_of_the_definitions(table: tuple[int, int, int, int]) -> None:
+def test_evidence_equals_its_definition(table: tuple[int, int, int, int]) -> None:
     k1, n1, k2, n2 = table
     assert evidence(DIFFERENCE, *table) == pytest.approx(abs(k1 / n1 - k2 / n2), abs=1e-12)
     assert evidence(LIKELIHOOD, *table) == pytest.approx(likelihood_ratio(*table), rel=1e-9, abs=1e-9)
@@ -88,7 +88,7 @@ def test_evidence_is_symmetric_and_zero_for_equal_frequencies(table: tuple[int, 
 
 @pytest.mark.parametrize("n", [10**5, 10**6])
 def test_evidence_of_large_samples_agrees_with_scipy(n: int) -> None:
-    """Beyond the table of factorials."""
+    """These samples are beyond the table of factorials."""
     stats = pytest.importorskip("scipy.stats")
     for k1, k2, n2 in [(500, 400, n), (n // 2, n // 2 - 700, n), (30, 3, n // 7), (0, 12, n), (n, n - 9, n)]:
         p = stats.fisher_exact([[k1, n - k1], [k2, n2 - k2]]).pvalue
@@ -100,7 +100,9 @@ def test_evidence_of_large_samples_agrees_with_scipy(n: int) -> None:
     st.lists(st.tuples(st.floats(0, 12), st.integers(1, 20)), max_size=12),
     st.floats(1e-4, 0.9),
 )
-def test_kappa_is_the_smallest_that_covers_the_testable_events(events: list[tuple[float, int]], delta: float) -> None:
+def test_tarone_returns_the_smallest_kappa_that_covers_the_testable_events(
+    events: list[tuple[float, int]], delta: float
+) -> None:
     def testable(kappa: int) -> int:
         return sum(m for most, m in events if most >= math.log(kappa / delta) - 1e-12)
 
@@ -111,7 +113,7 @@ def test_kappa_is_the_smallest_that_covers_the_testable_events(events: list[tupl
 
 @options(deadline=None, max_examples=60)
 @given(st.integers(2, 40), st.integers(2, 40), st.integers(1, 50), st.floats(0.001, 0.5))
-def test_every_detectable_difference_passes(n1: int, n2: int, size: int, delta: float) -> None:
+def test_bound_detectable_difference_reaches_the_threshold(n1: int, n2: int, size: int, delta: float) -> None:
     for bound in (PAPER, TWO_SAMPLE, LIKELIHOOD_RATIO):
         threshold = float(bound.threshold(n1, np.array([n2]), size, delta)[0])
         enough = bound.detectable(threshold, n1, n2)
@@ -122,7 +124,7 @@ def test_every_detectable_difference_passes(n1: int, n2: int, size: int, delta: 
                     assert value >= threshold - 1e-9
 
 
-def test_a_detectable_difference_passes_fishers_test() -> None:
+def test_fisher_bound_detectable_difference_reaches_the_threshold() -> None:
     for n1, n2, kappa in [(10, 10, 1), (30, 40, 2), (300, 300, 5), (1000, 200, 40), (2000, 1999, 300)]:
         threshold = math.log(kappa / 0.01)
         enough = FISHER_EXACT.detectable(threshold, n1, n2)
@@ -132,7 +134,7 @@ def test_a_detectable_difference_passes_fishers_test() -> None:
 
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=BOUNDS)
-def test_no_difference_is_promised_that_would_not_be_noticed(bound: Bound) -> None:
+def test_bound_detectable_is_above_one_if_no_difference_reaches_the_threshold(bound: Bound) -> None:
     n1, n2 = 5, 6
     threshold = float(bound.threshold(n1, np.array([n2]), 100, 1e-6)[0])
     assert bound.detectable(threshold, n1, n2) > 1 or evidence(bound.kind, n1, n1, 0, n2) >= threshold
@@ -144,38 +146,38 @@ COMBINATIONS = list(product(["conjunctions", "1,1,1", "1,2,1", "prefixes", "sket
 
 
 def splits(statistic: str, bound: str, delta: float, repeats: int, n: int, effect: float = 0.0) -> int:
-    """How often a first observation that is a fair coin founds two states."""
+    """Count the logs in which a first observation that is a fair coin gives two states."""
     rng, how = np.random.default_rng([0, *f"{statistic} {bound}".encode()]), settings(statistic, bound, delta)
     return sum(int(adact_h(coins(rng, 2, n, effect), how).rdp.layers[1] == 2) for _ in range(repeats))
 
 
 @pytest.mark.parametrize(("statistic", "bound"), COMBINATIONS)
-def test_equal_futures_are_split_no_oftener_than_delta(statistic: str, bound: str) -> None:
+def test_adact_h_splits_equal_futures_at_most_delta_of_the_time(statistic: str, bound: str) -> None:
     found = splits(statistic, bound, 0.2, 200, 200)
     assert found <= 0.2 * 200
-    assert found > 0 or bound != "fisher"  # exact, so not nearly as cautious as the others
+    assert found > 0 or bound != "fisher"  # exact, so much less conservative than the others
 
 
 @pytest.mark.parametrize("statistic", ["conjunctions", "1,1,1", "1,2,1", "prefixes", "sketch"])
-def test_the_sharpest_bound_keeps_to_a_small_delta(statistic: str) -> None:
+def test_fisher_bound_splits_equal_futures_at_most_a_small_delta_of_the_time(statistic: str) -> None:
     assert splits(statistic, "fisher", 0.05, 600, 200) <= 0.05 * 600
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("delta", [0.01, 0.05, 0.5])
 @pytest.mark.parametrize(("statistic", "bound"), COMBINATIONS)
-def test_equal_futures_are_split_no_oftener_than_any_delta(statistic: str, bound: str, delta: float) -> None:
+def test_adact_h_splits_equal_futures_at_most_any_delta_of_the_time(statistic: str, bound: str, delta: float) -> None:
     assert splits(statistic, bound, delta, 2000, 400) <= delta * 2000
 
 
 @pytest.mark.parametrize(("statistic", "bound"), COMBINATIONS)
-def test_different_futures_are_split(statistic: str, bound: str) -> None:
-    """As many episodes as the thresholds call for; the sketch with the paper's bound is the bluntest by far."""
+def test_adact_h_splits_different_futures(statistic: str, bound: str) -> None:
+    """The thresholds need this many episodes; the sketch with the paper's bound needs by far the most."""
     n = 5000 if (statistic, bound) == ("sketch", "paper") else 1500
     assert splits(statistic, bound, 0.05, 10, n, effect=1.0) == 10
 
 
-def test_sharper_bounds_need_fewer_episodes() -> None:
+def test_sharper_bounds_split_more_logs_of_the_same_size() -> None:
     found = {bound: splits("conjunctions", bound, 0.05, 100, 200, effect=0.5) for bound in BOUNDS}
     assert found["paper"] < found["two-sample"] < found["fisher"]
     assert found["likelihood-ratio"] < found["fisher"]

@@ -1,4 +1,4 @@
-"""A bound of one's own: what it must say, and that nobody speaks in its place."""
+"""Custom bounds: what they must define, and how models and commands use them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from suffice.view.explorer.data import model_data
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Bound):
-    """Distinct if frequencies differ by a half."""
+    """Distinct if frequencies differ by one half."""
 
     name: ClassVar[str] = "fixed"
     measure: ClassVar[Measure] = FrequencyDifference()
@@ -74,8 +74,8 @@ def test_custom_bound_decides_by_its_own_threshold() -> None:
 
 
 @pytest.mark.parametrize("metric", ["languages", "prefixes"])
-def test_custom_bound_on_p_values_is_without_tarone_s_correction(metric: str) -> None:
-    """Its threshold is ln(|X|/δ), of which the correction would take away."""
+def test_custom_bound_on_p_values_has_no_tarone_correction(metric: str) -> None:
+    """Its threshold is ln(|X|/δ), which the correction would reduce."""
     from suffice.evidence.prefix_tree import PrefixCounts
 
     statistic = LanguageCounts() if metric == "languages" else PrefixCounts()
@@ -90,15 +90,15 @@ def test_custom_bound_on_p_values_is_without_tarone_s_correction(metric: str) ->
 
 def test_custom_bound_without_sample_sizes_has_none(fixed: Fixed) -> None:
     minimal = minimal_rdp(Corridor().model(3), 3)
-    for told in (by_languages(minimal, CONJUNCTIONS, 0.01), by_prefixes(minimal, 0.01)[0]):
-        assert told.needed["fixed"].sufficient is None and told.needed["fixed"].likely is None
-        assert told.needed["fisher"].sufficient is not None
-    assert list(by_prefixes(minimal, 0.01)[1].needed) == ["paper"]  # which alone allows estimates
+    for truth in (by_languages(minimal, CONJUNCTIONS, 0.01), by_prefixes(minimal, 0.01)[0]):
+        assert truth.needed["fixed"].sufficient is None and truth.needed["fixed"].likely is None
+        assert truth.needed["fisher"].sufficient is not None
+    assert list(by_prefixes(minimal, 0.01)[1].needed) == ["paper"]  # the only one that allows estimates
 
 
 @pytest.fixture
 def installed_badly(tmp_path: Path) -> dict[str, str]:
-    """An environment with a package whose bound cannot be loaded."""
+    """Return an environment with an installed package whose bound cannot be loaded."""
     package = tmp_path / "mine-0.1.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 0.1\n")
@@ -107,7 +107,9 @@ def installed_badly(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("metric", ["languages", "prefixes", "sketch"])
-def test_bound_that_cannot_be_loaded_is_shown_as_not_available(metric: str, installed_badly: dict[str, str]) -> None:
+def test_exact_shows_a_bound_that_cannot_be_loaded_as_not_available(
+    metric: str, installed_badly: dict[str, str]
+) -> None:
     words = ["exact", "corridor", "--horizon", "3", "--metric", metric, "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "suffice", *words], env=installed_badly, capture_output=True, text=True
@@ -115,16 +117,16 @@ def test_bound_that_cannot_be_loaded_is_shown_as_not_available(metric: str, inst
     assert done.returncode == 0, done.stderr
     needed = json.loads(done.stdout)["episodes_needed"]
     assert needed["paper"] > 0 and needed.get("mine") is None
-    assert ("mine" in needed) is (metric != "sketch")  # nobody knows whether it allows estimates
+    assert ("mine" in needed) is (metric != "sketch")  # whether it allows estimates is unknown
 
 
-def test_studies_do_not_depend_on_what_is_installed(installed_badly: dict[str, str]) -> None:
+def test_lab_studies_do_not_depend_on_installed_bounds(installed_badly: dict[str, str]) -> None:
     asked = (
         "from suffice.evidence.bounds import BOUNDS; from suffice.lab.curves import levels, needs, recovery;"
         "assert 'mine' in BOUNDS;"
-        "told = [*levels.LEVEL_LEARNERS, *recovery.RECOVERY_LEARNERS, *recovery.FAR, *recovery.BOUND_COLOURS];"
-        "told += [experiment.learner for experiment in needs.experiments(True)];"
-        "assert not [name for name in told if name.endswith('mine')], told"
+        "names = [*levels.LEVEL_LEARNERS, *recovery.RECOVERY_LEARNERS, *recovery.FAR, *recovery.BOUND_COLOURS];"
+        "names += [experiment.learner for experiment in needs.experiments(True)];"
+        "assert not [name for name in names if name.endswith('mine')], names"
     )
     done = subprocess.run([sys.executable, "-c", asked], env=installed_badly, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -146,11 +148,11 @@ def test_model_of_an_unknown_bound_is_refused_only_where_the_bound_is_needed(tmp
     assert loaded.policy() is not None
     with pytest.raises(ModelError, match="learned with the bound 'fixed', which is not installed; install the package"):
         loaded.undecided()
-    with pytest.raises(SettingsError, match="unknown bound: 'fixed'"):
+    with pytest.raises(SettingsError, match="'fixed' is not a bound"):
         learn(episodes, like=loaded)
 
 
-def test_model_of_an_unknown_bound_is_explored_reported_and_told_about(
+def test_model_of_an_unknown_bound_is_explored_reported_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.model"
@@ -184,7 +186,7 @@ def test_model_whose_bound_cannot_be_loaded_has_no_undecided_merges(
 
 
 def test_register_refuses_what_is_not_a_bound() -> None:
-    with pytest.raises(SettingsError, match="'half' is not a bound, because it has no 'measure'"):
+    with pytest.raises(SettingsError, match="'half' is not a valid bound: it has no 'measure'"):
         BOUNDS.register("half", 0.5)  # type: ignore[arg-type]
     assert "half" not in BOUNDS
 
@@ -195,21 +197,21 @@ def test_settings_refuse_the_name_of_a_bound() -> None:
 
 
 def test_register_and_settings_refuse_a_class() -> None:
-    with pytest.raises(SettingsError, match=r"'fixed' is not a bound, because it is a class; give .* Fixed\(\)"):
+    with pytest.raises(SettingsError, match=r"'fixed' is not a valid bound: it is a class; pass .* Fixed\(\)"):
         BOUNDS.register("fixed", Fixed)  # type: ignore[arg-type]
     assert "fixed" not in BOUNDS
-    with pytest.raises(SettingsError, match=r"Fixed'> is not a bound, because it is a class; give .* Fixed\(\)"):
+    with pytest.raises(SettingsError, match=r"Fixed'> is not a bound.* it is a class; pass .* Fixed\(\)"):
         Settings(bound=Fixed)  # type: ignore[arg-type]
 
 
-def test_table_needs_all_that_a_bound_has() -> None:
+def test_bounds_table_requires_all_attributes_of_a_bound() -> None:
     assert {name for name in vars(Bound) if not name.startswith("_")} == set(BOUNDS.needs)
 
 
 @pytest.mark.parametrize("lacking", ["kind", "attainable", "allows_estimates", "name"])
-def test_register_and_settings_refuse_what_lacks_an_attribute(lacking: str) -> None:
+def test_register_and_settings_refuse_a_bound_without_an_attribute(lacking: str) -> None:
     bound = SimpleNamespace(**{name: getattr(Fixed(), name) for name in BOUNDS.needs if name != lacking})
-    with pytest.raises(SettingsError, match=f"'fixed' is not a bound, because it has no '{lacking}'"):
+    with pytest.raises(SettingsError, match=f"'fixed' is not a valid bound: it has no '{lacking}'"):
         BOUNDS.register("fixed", bound)
-    with pytest.raises(SettingsError, match=f"is not a bound, because it has no '{lacking}'"):
+    with pytest.raises(SettingsError, match=f"is not a bound.* it has no '{lacking}'"):
         Settings(bound=bound)

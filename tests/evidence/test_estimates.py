@@ -1,4 +1,4 @@
-"""Sums without rounding: the same to the bit in any order and over any parts, equal to fractions added one by one."""
+"""Sums without rounding: independent of order and partition, and equal to sums of fractions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WEIGHT = st.integers(0, 2**40) | st.integers(0, 3)
 
 
 @given(arrays(np.float64, st.integers(0, 30), elements=FINITE), st.data())
-def test_sums_and_squares_are_those_of_fractions(numbers: np.ndarray, data: st.DataObject) -> None:
+def test_exact_sum_and_moments_equal_sums_of_fractions(numbers: np.ndarray, data: st.DataObject) -> None:
     weight = data.draw(arrays(np.int64, len(numbers), elements=WEIGHT))
     exact = [Fraction(x) for x in numbers.tolist()]
     assert exact_sum(numbers) == sum(exact)
@@ -33,7 +33,7 @@ def test_sums_and_squares_are_those_of_fractions(numbers: np.ndarray, data: st.D
 
 
 @given(arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e9, 1e9)), st.randoms(use_true_random=False))
-def test_neither_order_nor_parts_matter(numbers: np.ndarray, random: object) -> None:
+def test_moments_do_not_depend_on_order_or_partition(numbers: np.ndarray, random: object) -> None:
     whole = Moments.of(numbers)
     places = list(range(len(numbers)))
     random.shuffle(places)  # type: ignore[attr-defined]
@@ -43,7 +43,7 @@ def test_neither_order_nor_parts_matter(numbers: np.ndarray, random: object) -> 
 
 
 @given(arrays(np.float64, st.integers(2, 30), elements=FINITE))
-def test_means_are_rounded_once_and_errors_never_missing(numbers: np.ndarray) -> None:
+def test_estimate_mean_is_rounded_once_and_has_an_error(numbers: np.ndarray) -> None:
     found = Estimate.mean(numbers)
     exact = [Fraction(x) for x in numbers.tolist()]
     mean = sum(exact) / len(exact)
@@ -52,7 +52,7 @@ def test_means_are_rounded_once_and_errors_never_missing(numbers: np.ndarray) ->
     assert abs(Fraction(found.error) ** 2 - square) <= square / 10**15 or found.error < 1e-300
 
 
-def test_more_numbers_than_a_block_with_weights_of_ten_thousand_million() -> None:
+def test_exact_sum_of_more_than_a_block_with_weights_up_to_ten_billion() -> None:
     rng = np.random.default_rng(0)
     numbers, weight = rng.normal(size=BLOCK_NUMBERS + 3), rng.integers(0, 10**10, BLOCK_NUMBERS + 3)
     each = zip(weight.tolist(), numbers.tolist(), strict=True)
@@ -60,19 +60,19 @@ def test_more_numbers_than_a_block_with_weights_of_ten_thousand_million() -> Non
     assert float(exact_sum(numbers)) == math.fsum(numbers)
 
 
-def test_numbers_that_are_all_alike_have_no_error() -> None:
-    """0.1² is no float: squares rounded one by one would leave a spread of 10⁻⁹, or the root of a negative number."""
+def test_estimate_of_equal_numbers_has_no_error() -> None:
+    """0.1² is not exact: rounded squares would give an error of 10⁻⁹, or the root of a negative number."""
     for same in (0.1, -0.3, 1e300, 5e-324, 0.0):
         for n in (2, 7, 10**6):
             assert Estimate.mean(np.array([same]), np.array([n])) == Estimate(same, 0.0)
 
 
-def test_a_small_spread_around_a_large_mean_is_seen() -> None:
+def test_estimate_measures_a_small_spread_around_a_large_mean() -> None:
     numbers = 1e9 + np.array([0.0, 2.0**-20])
     assert Estimate.mean(numbers) == Estimate(1e9 + 2.0**-21, 2.0**-21)
 
 
 @pytest.mark.parametrize("wrong", [math.inf, -math.inf, math.nan])
-def test_numbers_that_have_no_sum_are_refused(wrong: float) -> None:
-    with pytest.raises(SufficeError, match="no sum"):
+def test_estimate_refuses_infinite_and_missing_numbers(wrong: float) -> None:
+    with pytest.raises(SufficeError, match="infinite or missing terms"):
         Estimate.mean(np.array([1.0, wrong]))

@@ -1,4 +1,4 @@
-"""Events: what is written is read again, and what names nothing that there is, is refused."""
+"""Events: encoding and decoding, and refusal of events that do not belong to the alphabet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GOOD: list[Event] = [
 
 
 @pytest.mark.parametrize("event", GOOD, ids=str)
-def test_what_is_encoded_is_decoded(event: Event) -> None:
+def test_event_is_decoded_as_it_was_encoded(event: Event) -> None:
     witness = Witness(event, 1, 2, 0, 3)
     encoded = msgspec.json.encode([witness, None])
     assert msgspec.json.decode(encoded, type=list[Witness | None]) == [witness, None]
@@ -63,13 +63,13 @@ def test_what_is_encoded_is_decoded(event: Event) -> None:
     ],
     ids=str,
 )
-def test_what_the_alphabet_does_not_have_is_refused(event: Event) -> None:
+def test_refuse_strange_refuses_codes_outside_the_alphabet(event: Event) -> None:
     with pytest.raises(ValueError, match="its witnesses are of another automaton"):
         refuse_strange(Witness(event, 1, 2, 0, 3), LIGHTS)
 
 
 @pytest.mark.parametrize("counts", [(3, 2, 0, 1), (0, 1, 2, 1)])
-def test_counts_that_cannot_be_are_refused(counts: Any) -> None:
+def test_refuse_strange_refuses_impossible_counts(counts: Any) -> None:
     with pytest.raises(ValueError, match="its witnesses are of another automaton"):
         refuse_strange(Witness(events.Next(events.RewardIs(0)), *counts), LIGHTS)
 
@@ -93,11 +93,11 @@ def test_counts_that_cannot_be_are_refused(counts: Any) -> None:
         '[["outcome",["reward",0],["new",null]],1,2,0,3]',
     ],
 )
-def test_what_is_not_an_event_is_not_decoded(encoded: str) -> None:
+def test_witness_decoding_refuses_invalid_events(encoded: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(encoded, type=Witness)
 
 
-def test_a_witness_seen_from_the_other_sample() -> None:
+def test_witness_swapped_exchanges_the_samples() -> None:
     witness = Witness(GOOD[0], 1, 2, 0, 3)
     assert witness.swapped() == Witness(GOOD[0], 0, 3, 1, 2) and witness.swapped().swapped() == witness

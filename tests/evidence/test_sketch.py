@@ -1,4 +1,4 @@
-"""Count-Min-Sketch: its shape, its hashes, how often it errs; and the sketches of prefixes built from it."""
+"""Count-Min-Sketch: shape, hash functions and error probability; sketches of prefixes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def keys(*values: int) -> np.ndarray:
     return np.array(values, np.uint64)
 
 
-def test_rows_and_columns_are_those_of_the_accuracy() -> None:
+def test_shape_for_accuracy_gives_depth_and_width() -> None:
     shape = Shape.for_accuracy(0.01, math.log(0.05), seed=3)
     assert (shape.depth, shape.width, shape.seed) == (3, 272, 3)  # ⌈ln 20⌉, ⌈e/0.01⌉
     assert shape.cell_bytes == 3 * 272 * 8
     assert Shape.for_accuracy(0.5, -1e4, 0).depth == 10_000  # δ_c itself is far below the smallest double
 
 
-def test_a_sketch_becomes_cells_exactly_when_they_are_the_smaller() -> None:
+def test_sketch_becomes_dense_when_cells_are_smaller_than_the_table() -> None:
     shape = Shape(2, 16, seed=0)
     most = shape.depth * shape.width * BYTES_PER_COUNTER // BYTES_PER_KEY
     sketch = CountMinSketch(shape)
@@ -48,7 +48,7 @@ def test_a_sketch_becomes_cells_exactly_when_they_are_the_smaller() -> None:
 
 @pytest.mark.parametrize("other", [Shape(2, 16, 1), Shape(3, 16, 0), Shape(2, 17, 0)], ids=str)
 @pytest.mark.parametrize("dense", [False, True])
-def test_sketches_of_another_seed_or_shape_cannot_be_added(other: Shape, dense: bool) -> None:
+def test_sketch_merge_refuses_another_seed_or_shape(other: Shape, dense: bool) -> None:
     mine, theirs = CountMinSketch(Shape(2, 16, 0)), CountMinSketch(other)
     if dense:
         _ = mine.cells, theirs.cells
@@ -56,13 +56,13 @@ def test_sketches_of_another_seed_or_shape_cannot_be_added(other: Shape, dense: 
         mine.merge(theirs)
 
 
-def test_a_sketch_only_grows() -> None:
+def test_sketch_add_refuses_negative_counts() -> None:
     with pytest.raises(SufficeError, match="negative"):
         CountMinSketch(Shape(2, 16, 0)).add(keys(1), np.array([-1]))
 
 
 def cells_of(seed: int, some: np.ndarray, depth: int = 3, width: int = 28) -> np.ndarray:
-    """The column of each key in each row, [d, n]."""
+    """Return the column of each key in each row, [d, n]."""
     out = np.empty((depth, len(some)), np.int64)
     for i in range(len(some)):
         sketch = CountMinSketch.over(np.zeros((depth, width), np.int64), seed)
@@ -75,8 +75,8 @@ SPREADS = {"low bits": lambda i: i, "high bits": lambda i: i << 32, "hashes": la
 
 
 @pytest.mark.parametrize("spread", SPREADS)
-def test_errors_are_as_rare_as_promised_and_rows_err_independently(spread: str) -> None:
-    """The worst case for ε = 0.1: nine keys with just more than ε of the total each; any collision is an error."""
+def test_sketch_errors_are_as_rare_as_guaranteed_and_independent_between_rows(spread: str) -> None:
+    """In the worst case for ε = 0.1 nine keys have just more than ε of the total each: any collision is an error."""
     shape = Shape.for_accuracy(0.1, -3.0, 0)
     heavy, light = keys(*map(SPREADS[spread], range(1, 10))), keys(SPREADS[spread](10))
     wrong = {1: 0, 3: 0}  # by depth
@@ -86,19 +86,19 @@ def test_errors_are_as_rare_as_promised_and_rows_err_independently(spread: str) 
         sketch.add(light, np.array([1]))
         wrong[depth] += int(sketch.query(light)[0] > 1 + 0.1 * sketch.total)
     assert shape.depth == 3
-    assert 0.15 < wrong[1] / 2000 <= math.exp(-1)  # 9/w = 0.32 at most, less where collisions come together
+    assert 0.15 < wrong[1] / 2000 <= math.exp(-1)  # 9/w = 0.32 at most, less if collisions coincide
     assert wrong[3] / 2000 <= math.exp(-3)
     assert abs(wrong[3] / 2000 - (wrong[1] / 2000) ** 3) < 0.01
 
 
 @pytest.mark.parametrize("spread", SPREADS)
-def test_two_keys_collide_with_probability_one_over_width(spread: str) -> None:
+def test_sketch_hashes_two_keys_alike_with_probability_one_over_width(spread: str) -> None:
     pair = keys(SPREADS[spread](4), SPREADS[spread](9))
     together = np.mean([cells_of(seed, pair)[:, 0] == cells_of(seed, pair)[:, 1] for seed in range(2000)], axis=0)
     assert np.abs(together - 1 / 28).max() < 4 * math.sqrt(1 / 28 / 2000)
 
 
-def test_every_column_is_used_about_equally() -> None:
+def test_sketch_hashes_use_all_columns_about_equally() -> None:
     columns = cells_of(5, np.arange(2000, dtype=np.uint64) * np.uint64(977))
     for row in columns:
         count = np.bincount(row, minlength=28)
@@ -106,7 +106,7 @@ def test_every_column_is_used_about_equally() -> None:
     assert len({tuple(row) for row in columns.tolist()}) == 3
 
 
-def test_prefixes_are_hashed_by_a_polynomial() -> None:
+def test_hash_prefixes_equals_the_polynomial() -> None:
     rng = np.random.default_rng(0)
     word = rng.integers(0, 40, size=(6, 50)).astype(np.uint8)
     for base in (2**32 + 15, PRIME - 1, 987654321987654321):
@@ -122,7 +122,7 @@ def test_prefixes_are_hashed_by_a_polynomial() -> None:
 # Sketches of prefixes
 
 
-def test_a_layer_has_the_shape_of_theorem_1() -> None:
+def test_prefix_sketches_have_the_shape_of_theorem_1() -> None:
     """δ_c = δ/(8(ARO)^ℓ), ε = √(ln(2/δ_c)/2n); with the other bounds |X| is the number of cells."""
     episodes = coins(np.random.default_rng(0), 3, 700)
     delta_c = 0.05 / (8 * (2 * 3 * 2) ** 2)
@@ -135,7 +135,7 @@ def test_a_layer_has_the_shape_of_theorem_1() -> None:
 
 
 @pytest.mark.parametrize("width", [5, 40, 10**6])
-def test_no_prefix_is_estimated_below_its_count(width: int) -> None:
+def test_sketcher_estimates_no_prefix_below_its_count(width: int) -> None:
     episodes = coins(np.random.default_rng(1), 4, 3000)
     plan, sample = PrefixCounts().plan(episodes.outline, PAPER, 1 << 30), sample_of(episodes)
     tree = PrefixTree.of(parts_at(1, plan, episodes, sample)[0], 2)
@@ -155,10 +155,10 @@ def test_no_prefix_is_estimated_below_its_count(width: int) -> None:
 
 @pytest.mark.parametrize("form", ["lists", "cells"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_distance_of_sketches_is_that_of_the_counts_but_for_epsilon(
+def test_sketch_distance_is_within_epsilon_of_the_exact_distance(
     seed: int, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A state of two samples against a third; whether samples are kept as lists of suffixes or as cells."""
+    """Compare a state of two samples with a third sample, stored as lists of suffixes or as cells."""
     monkeypatch.setattr(prefix_sketch, "BYTES_PER_SUFFIX", 0 if form == "lists" else 10**9)
     rng = np.random.default_rng(seed)
     episodes = coins(rng, 3, 4000, effect=0.4)
@@ -181,7 +181,7 @@ def test_the_distance_of_sketches_is_that_of_the_counts_but_for_epsilon(
 
 
 @pytest.mark.parametrize("bound", ["paper", "fisher"])
-def test_another_seed_finds_the_same_states(bound: str) -> None:
+def test_prefix_sketches_of_other_seeds_find_the_same_states(bound: str) -> None:
     episodes = coins(np.random.default_rng(0), 2, 4000, effect=1.0)
     for seed in range(5):
         assert adact_h(episodes, Settings(PrefixSketches(seed), BOUNDS[bound])).rdp.layers.tolist() == [1, 2, 1, 1]

@@ -1,7 +1,7 @@
-"""Counts of ten thousand million episodes and more, by weights: each is exact, or refused, and none wraps.
+"""Counts of 10¹⁰ episodes and more, by weights: they are exact or refused, and never overflow.
 
-A log that holds every episode exactly as often as it is probable has no chance in it: whatever it is multiplied by,
-equal futures are at distance 0, and every count is that of the small log, multiplied.
+A log that has every episode exactly in proportion to its probability has no sampling noise: with weights multiplied by
+any number, equal futures are at distance 0, and all counts are multiplied by that number.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ALPHABET = Alphabet(("left", "right"), ("seen",), ((0,), (1,), ("A",), ("B",)), 
 
 
 def log(times: int) -> Episodes:
-    """A cue is shown, then 0 or, three times as often, 1; in the end the action that the cue asked for is paid."""
+    """Return a log with a cue, then 0 or, three times as often, 1; the last action is rewarded if it is the cue's."""
     columns, weight = [], []
     for cue, acts, noise in itertools.product(
         (0, 1), itertools.product((0, 1), repeat=HORIZON), itertools.product((0, 1), repeat=HORIZON - 1)
@@ -55,7 +55,7 @@ def log(times: int) -> Episodes:
     return Episodes.from_steps(ALPHABET, action, observation, reward, np.array(weight, np.int64))
 
 
-# ---------------------------------------------------------------- what is learned
+# ---------------------------------------------------------------- learning
 
 
 STATISTICS = (LanguageCounts(), PrefixCounts(), PrefixSketches(), AdaptiveLanguages())
@@ -63,8 +63,8 @@ STATISTICS = (LanguageCounts(), PrefixCounts(), PrefixSketches(), AdaptiveLangua
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=BOUNDS)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda s: type(s).__name__)
-def test_the_automaton_of_ten_thousand_million_episodes_is_that_of_few(statistic: Statistic, bound: Bound) -> None:
-    cells = isinstance(statistic, PrefixSketches) and not bound.allows_estimates  # are more the more episodes there are
+def test_adact_h_learns_the_same_automaton_from_many_weighted_episodes(statistic: Statistic, bound: Bound) -> None:
+    cells = isinstance(statistic, PrefixSketches) and not bound.allows_estimates  # their number grows with the episodes
     few = adact_h(log(1000), Settings(statistic, bound=bound)).rdp
     assert few.layers.tolist() == [1, 2, 2, 2, 1]
     for times in (2**31 // ONCE + 1,) if cells else (2**32 // ONCE + 1, TEN_THOUSAND_MILLION, MOST):
@@ -73,22 +73,22 @@ def test_the_automaton_of_ten_thousand_million_episodes_is_that_of_few(statistic
         assert int(learned.rdp.counts[0].sum()) == times * ONCE > 2**31
         merged = [d.placement for d in learned.decisions if not d.placement.promoted]
         assert merged and all(v.distance == 0 for v in merged)
-        apart = [
+        distances = [
             d.placement.distance for d in learned.decisions if d.placement.promoted and d.placement.distance is not None
         ]
-        assert apart and all(math.isfinite(distance) and distance > 0 for distance in apart)
+        assert distances and all(math.isfinite(distance) and distance > 0 for distance in distances)
 
 
 @pytest.mark.parametrize("times", [TEN_THOUSAND_MILLION, MOST])
 @pytest.mark.parametrize("stationary", [False, True], ids=["layers", "one layer"])
-def test_plan_prediction_and_second_look_are_those_of_few(stationary: bool, times: int) -> None:
+def test_regorl_plans_and_predicts_the_same_from_many_weighted_episodes(stationary: bool, times: int) -> None:
     few, many = (regorl(log(n), stationary=stationary) for n in (1000, times))
     assert many.learned.rdp.counts.tolist() == (few.learned.rdp.counts // 1000 * times).tolist()
     assert many.plan.actions.tolist() == few.plan.actions.tolist()
     assert many.prediction.value == few.prediction.value == 1
     assert many.behaviour.value == few.behaviour.value == Fraction(1, 2)
     assert many.behaviour.error == pytest.approx(0.5 / math.sqrt(times * ONCE), rel=1e-9)
-    # a doubt of one more visit: it falls at least as the root of the visits grows, and cannot vanish
+    # the error falls at least with the square root of the number of visits, and is never 0
     assert 0 < many.prediction.error < few.prediction.error * math.sqrt(1000 / times)
     assert _finite(many)
 
@@ -98,7 +98,7 @@ def _finite(solution: Solution) -> bool:
     return all(np.isfinite(array).all() for array in (plan.values, plan.lower, solution.prediction, solution.behaviour))
 
 
-def test_held_out_episodes_judge_a_plan_whatever_they_weigh() -> None:
+def test_evaluate_off_policy_gives_the_same_values_for_large_weights() -> None:
     few, many = (evaluate_off_policy(regorl(log(n)).planned, regorl(log(n)).plan, log(n)) for n in (1000, MOST))
     assert many.episodes == MOST * ONCE
     for name in ("log", "model_based", "importance", "doubly_robust"):
@@ -107,7 +107,7 @@ def test_held_out_episodes_judge_a_plan_whatever_they_weigh() -> None:
     assert many.effective == pytest.approx(few.effective / 1000 * MOST)
 
 
-def test_a_model_of_many_episodes_keeps_its_counts_on_disk(tmp_path: Path) -> None:
+def test_model_file_stores_large_counts(tmp_path: Path) -> None:
     model = suffice.learn(log(MOST))
     model.save(tmp_path / "many.model")
     again = suffice.load(tmp_path / "many.model")
@@ -115,8 +115,8 @@ def test_a_model_of_many_episodes_keeps_its_counts_on_disk(tmp_path: Path) -> No
     assert np.array_equal(again.rdp.counts, model.rdp.counts) and again.rdp.counts.max() == 2**39
 
 
-def test_shards_add_up_to_the_whole() -> None:
-    """Weights are dealt out to many parts of the log: their tallies add up, also beyond what one float holds."""
+def test_rdp_tallies_of_shards_add_up_to_that_of_the_log() -> None:
+    """Weights are divided among many parts of the log; their tallies add up beyond the integers exact as floats."""
     episodes = log(MOST)
     rdp = adact_h(log(1000)).rdp
     whole, rng = rdp.tally(episodes), np.random.default_rng(0)
@@ -130,7 +130,7 @@ def test_shards_add_up_to_the_whole() -> None:
     assert sum(int(part.visits()[0]) for part in parts) == episodes.total == MOST * ONCE
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 
 def weighing(*weight: int, horizon: int = HORIZON) -> Episodes:
@@ -140,16 +140,20 @@ def weighing(*weight: int, horizon: int = HORIZON) -> Episodes:
     )
 
 
-def test_more_episodes_than_can_be_compared_are_refused() -> None:
+def test_episodes_refuse_more_than_can_be_compared() -> None:
     assert weighing(MAX_EPISODES - 1, 1).total == MAX_EPISODES
-    for beyond in ((MAX_EPISODES, 1), (2**62, 2**62), (2**62, 2**62, 2**62, 2**62)):  # the last wrap to 0
+    for beyond in (
+        (MAX_EPISODES, 1),
+        (2**62, 2**62),
+        (2**62, 2**62, 2**62, 2**62),
+    ):  # the sum of the last overflows to 0
         with pytest.raises(LogError, match=r"more than 1,099,511,627,776 episodes; divide"):
             weighing(*beyond)
     with pytest.raises(LogError, match="add up to more"):
         Episodes.joined([weighing(MAX_EPISODES), weighing(1)])
 
 
-def test_more_steps_than_can_be_counted_are_refused() -> None:
+def test_episodes_refuse_more_steps_than_can_be_counted() -> None:
     steps = MAX_STEPS // MAX_EPISODES
     assert weighing(MAX_EPISODES, horizon=steps - 1).total == MAX_EPISODES
     with pytest.raises(LogError, match="divide the weights"):
@@ -157,26 +161,26 @@ def test_more_steps_than_can_be_counted_are_refused() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, -1, -(2**63)])
-def test_weights_that_are_no_counts_are_refused(wrong: int) -> None:
+def test_episodes_refuse_weights_that_are_not_positive(wrong: int) -> None:
     with pytest.raises(LogError, match=rf"weight {wrong}: it stands for one"):
         weighing(1, wrong)
 
 
-def test_what_numpy_cannot_draw_from_is_refused() -> None:
+def test_regorl_refuses_to_divide_more_episodes_than_numpy_can_draw_from() -> None:
     with pytest.raises(LogError, match="cannot be divided"):
         regorl(log(TEN_THOUSAND_MILLION), split=Split())
     with pytest.raises(LogError, match="cannot be divided"):
         regorl(log(TEN_THOUSAND_MILLION), planning=Planning(subsample=True))
 
 
-def test_more_suffixes_than_a_tree_has_numbers_for_are_refused() -> None:
+def test_prefix_counts_refuse_more_episodes_than_a_tree_can_number() -> None:
     episodes = log(1)
     many = np.lib.stride_tricks.as_strided(episodes.word, (HORIZON + 1, MOST_LEAVES + 1), (0, 0), writeable=False)
-    with pytest.raises(SettingsError, match=r"1,073,741,825 episodes are more"):
+    with pytest.raises(SettingsError, match=r"the log has 1,073,741,825 episodes, more than"):
         refuse_if_too_large(Episodes(episodes.alphabet, episodes.letters, many, episodes.follows), 1 << 62)
 
 
-def test_a_sketch_counts_beyond_32_bits_and_refuses_before_it_wraps() -> None:
+def test_sketch_counts_beyond_32_bits_and_refuses_an_overflow() -> None:
     dense = CountMinSketch(Shape(3, 2, 0))
     keys = np.arange(9, dtype=np.uint64)
     dense.add(keys, np.full(9, 2**53 + 1))
@@ -198,8 +202,8 @@ def test_a_sketch_counts_beyond_32_bits_and_refuses_before_it_wraps() -> None:
 # ---------------------------------------------------------------- kernels
 
 
-def test_counters_of_bits_carry_beyond_32_bits() -> None:
-    """64 lanes that have counted to a power of two but three, and nine words more."""
+def test_add_lanes_carries_beyond_32_bits() -> None:
+    """All 64 lanes start at a power of two minus three, and nine words are added."""
     rng = np.random.default_rng(0)
     words = rng.integers(0, 2**64, 9, dtype=np.uint64)
     more = [sum(int(word) >> lane & 1 for word in words) for lane in range(64)]
@@ -220,7 +224,7 @@ PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 
 
 def ln_factorial(x: int) -> Decimal:
-    """By definition, or Stirling's series to forty digits."""
+    """Return ln x! by definition, or by Stirling's series to forty digits."""
     if x < 2000:
         return Decimal(math.factorial(x)).ln()
     total = (Decimal(x) + Decimal("0.5")) * Decimal(x).ln() - x + (2 * PI).ln() / 2
@@ -240,7 +244,7 @@ def exact_likelihood_ratio(k1: int, n1: int, k2: int, n2: int) -> Decimal:
 
 
 def some_tables(total: int, how_many: int) -> list[tuple[int, int, int, int]]:
-    """Of so many, with frequencies from rare to all but certain, and from equal to plainly different."""
+    """Return tables of a total, with frequencies from rare to nearly 1, and from equal to very different."""
     rng = np.random.default_rng(total)
     found = []
     for i in range(how_many):
@@ -254,7 +258,7 @@ def some_tables(total: int, how_many: int) -> list[tuple[int, int, int, int]]:
 
 
 @pytest.mark.parametrize("total", [10**5, 2**31 + 1, 10**10, MAX_EPISODES])
-def test_tables_of_many_are_compared_to_nine_digits(total: int) -> None:
+def test_table_kernels_are_accurate_to_nine_digits_for_large_counts(total: int) -> None:
     with localcontext() as context:
         context.prec = 50
         for k1, n1, k2, n2 in some_tables(total, 60):
@@ -268,7 +272,7 @@ def test_tables_of_many_are_compared_to_nine_digits(total: int) -> None:
 
 
 @pytest.mark.parametrize("total", [10**5, 2**31 + 1, 10**10, MAX_EPISODES])
-def test_equal_frequencies_of_many_are_equal_and_the_next_are_not(total: int) -> None:
+def test_table_kernels_distinguish_equal_from_nearly_equal_frequencies(total: int) -> None:
     for k, n in ((1, 3), (2, 7), (12_345, 33_333), (1, 1), (0, 1)):
         for many in (total // n, total // (2 * n), 1):
             few = max(total // n - many, 1)
@@ -281,8 +285,8 @@ def test_equal_frequencies_of_many_are_equal_and_the_next_are_not(total: int) ->
 
 
 @pytest.mark.parametrize(("n1", "n2"), [(10**6, 10**6), (2**32 + 1, 2**31), (10**10, 3), (7 * 10**9, 10**11)])
-def test_fishers_test_of_many_is_exact(n1: int, n2: int) -> None:
-    """Of an event so rare that there are few tables, each a whole number."""
+def test_fisher_evidence_is_exact_for_large_samples(n1: int, n2: int) -> None:
+    """The event is so rare that there are few tables, each an integer."""
     for k in (1, 2, 7, 40):
         low, high = max(0, k - n2), min(k, n1)
         weights = [math.comb(n1, x) * math.comb(n2, k - x) for x in range(low, high + 1)]
@@ -299,7 +303,7 @@ def test_fishers_test_of_many_is_exact(n1: int, n2: int) -> None:
 
 
 def ln_e(k1: int, n1: int, k2: int, n2: int) -> float:
-    """ln Q/P₀ of `kernels.evidence`, by fractions; what all terms share is left out."""
+    """Return ln Q/P₀ of `kernels.evidence` by fractions; common factors of all terms are left out."""
     k = k1 + k2
 
     def never(first: int, last: int) -> Fraction:
@@ -315,7 +319,7 @@ def ln_e(k1: int, n1: int, k2: int, n2: int) -> float:
 
 
 @pytest.mark.parametrize(("n1", "n2"), [(10**5, 10**5), (2**31 + 5, 10**7), (10**10, 10**10), (2**40, 2**40 + 2**20)])
-def test_evidence_of_a_second_look_at_many_is_exact(n1: int, n2: int) -> None:
+def test_fold_is_exact_for_large_counts(n1: int, n2: int) -> None:
     for k1, k2 in ((0, 1), (3, 3), (6, 0), (1, 11)):
         one, other = (np.array([k, n - k], np.int64) for k, n in ((k1, n1), (k2, n2)))
         _, balance, _ = evidence.fold(one, other, np.array([0, 2]), np.array([0.5]))

@@ -1,4 +1,4 @@
-"""Statistics and language families from text, and back."""
+"""Conversion of statistics and language families to text and back."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ NUMBERS = st.integers(1, 10**9 - 1)
 
 
 @given(st.builds(Family, NUMBERS, NUMBERS, NUMBERS, st.booleans()))
-def test_family_text_is_lossless(family: Family) -> None:
+def test_family_parse_restores_any_family(family: Family) -> None:
     assert Family.parse(str(family)) == family
 
 
-def test_family_text_of_the_usual_ones_is_short() -> None:
+def test_family_text_of_common_families_is_short() -> None:
     assert str(CONJUNCTIONS) == "conjunctions" and str(Family(1, 2, 1)) == "1,2,1"
     assert str(Family(1, 2, 1, conjunctions=True)) == "conjunctions,1,2,1"
 
@@ -41,14 +41,13 @@ def test_family_text_of_the_usual_ones_is_short() -> None:
 @pytest.mark.parametrize(
     "text", ["", "conjunctions,", "1,1", "1,1,1,1", "conjunctions,1", "x,1,1,1", "1,1,one", "1,,1"]
 )
-def test_family_of_other_text_is_refused(text: str) -> None:
-    with pytest.raises(
-        SettingsError, match=r"is no language family.* give I,J,K such as 1,1,1, conjunctions, or adaptive"
-    ):
+def test_family_parse_refuses_other_text_with_the_choices(text: str) -> None:
+    message = r"is not a language family\..* Choose I,J,K such as 1,1,1, or conjunctions or adaptive\."
+    with pytest.raises(SettingsError, match=message):
         Family.parse(text)
 
 
-def test_family_of_the_name_of_several_is_refused() -> None:
+def test_family_parse_refuses_the_name_of_several_families() -> None:
     with pytest.raises(SettingsError, match="'adaptive' is several language families"):
         Family.parse("adaptive")
 
@@ -66,7 +65,7 @@ def test_family_of_the_name_of_several_is_refused() -> None:
     ],
     ids=str,
 )
-def test_statistic_options_make_the_same_again(statistic: Statistic) -> None:
+def test_statistic_options_create_the_same_statistic_again(statistic: Statistic) -> None:
     assert statistic.options.make() == statistic
 
 
@@ -76,13 +75,13 @@ def test_statistic_options_know_the_named_families() -> None:
 
 
 def test_statistic_options_refuse_an_unknown_metric() -> None:
-    with pytest.raises(SettingsError, match="unknown metric: 'langages'; did you mean 'languages'"):
+    with pytest.raises(SettingsError, match=r"'langages' is not a metric\. Did you mean 'languages'"):
         StatisticOptions("langages").make()
 
 
 @pytest.mark.parametrize("metric", ["prefixes", "sketch"])
 def test_statistic_options_refuse_a_family_of_other_metrics(metric: str) -> None:
-    with pytest.raises(SettingsError, match="--family"):
+    with pytest.raises(SettingsError, match=r"family='1,1,1' can.*metric='languages'"):
         StatisticOptions(metric, "1,1,1").make()
 
 
@@ -95,12 +94,12 @@ def test_learn_like_a_model_uses_the_same_family(family: Family) -> None:
     assert again.about.family == str(family) and again.about.languages == model.about.languages
 
 
-# Of other packages
+# Statistics of other packages
 
 
 @dataclass(frozen=True, slots=True)
 class OneStep(Statistic):
-    """Languages of single steps, named like a statistic of its own."""
+    """Languages of single steps as a statistic of another package."""
 
     name: ClassVar[str] = "one-step"
     usual_bound: ClassVar[Bound] = PAPER
@@ -123,7 +122,7 @@ def registered() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("registered")
-def test_statistic_of_another_package_is_learned_with_and_recalled() -> None:
+def test_learn_uses_a_registered_statistic_and_recalls_it() -> None:
     episodes = Corridor().simulate(500, 3, np.random.default_rng(0))
     model = learn(episodes, settings=Settings(StatisticOptions("one-step").make()))
     assert (model.about.metric, model.about.family, model.about.bound) == ("one-step", None, "paper")
@@ -131,14 +130,14 @@ def test_statistic_of_another_package_is_learned_with_and_recalled() -> None:
 
 
 @pytest.mark.usefixtures("registered")
-def test_family_of_another_package_is_kept_by_what_it_is() -> None:
+def test_registered_family_is_stored_as_numbers() -> None:
     assert Family.parse("pairs") == Family(1, 2, 1)
     assert StatisticOptions(family="pairs").make().options.family == "1,2,1"
 
 
-def test_model_of_an_unknown_metric_is_refused_where_it_is_needed() -> None:
+def test_learn_like_refuses_a_model_of_an_unknown_metric() -> None:
     episodes = Corridor().simulate(200, 3, np.random.default_rng(0))
     model = learn(episodes, settings=Settings(OneStep()))
     assert model.policy() is not None
-    with pytest.raises(SettingsError, match="unknown metric: 'one-step'"):
+    with pytest.raises(SettingsError, match="'one-step' is not a metric"):
         learn(episodes, like=model)

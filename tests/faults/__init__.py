@@ -1,1 +1,1 @@
-"""What may go wrong outside of our programs: deaths, full disks, damaged files, and loads."""
+"""Faults outside the program: killed processes, full disks, damaged files, and large loads."""

@@ -1,4 +1,4 @@
-"""A log, and what runs that nothing befell made of it."""
+"""Fixtures: a log, and the models of runs without faults."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ IN_PIECES = ("--memory", "500MB")
 
 @pytest.fixture
 def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every log is read in pieces, however small; children inherit that."""
+    """Read every log in pieces, however small; children inherit this."""
     monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)
     monkeypatch.setattr(MemoryBudget, "rows", property(lambda room: 100))
 
 
 @pytest.fixture(autouse=True)
 def as_options_say(request: pytest.FixtureRequest) -> None:
-    """Those that stand for reading in pieces are taken at their word."""
+    """Use the fixture `pieces` for tests whose options are `IN_PIECES`."""
     call = getattr(request.node, "callspec", None)
     if call and call.params.get("options", ())[:2] == IN_PIECES:
         request.getfixturevalue("pieces")
@@ -32,7 +32,7 @@ def as_options_say(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small log, read by what is under test from wherever it lies."""
+    """Write a small log."""
     path = tmp_path_factory.mktemp("log") / "log.parquet"
     words = ("simulate", "t-maze", "--horizon", "4", "--set", "length=2", "--episodes", "200", "-o", path)
     assert here(*words).code == 0
@@ -41,7 +41,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def undisturbed(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    """The bytes of the model that options lead to; worked out in this process, once."""
+    """Return a function from options to the bytes of their model, learned once in this process without faults."""
     known: dict[tuple[str, ...], bytes] = {}
 
     def model(*options: str) -> bytes:

@@ -1,6 +1,6 @@
-"""How many faults the suite tried, and what loads it held: `python tests/faults/count.py [--long]`.
+"""Count the faults that the suite injects, and time its loads: `python tests/faults/count.py [--long]`.
 
-The figures of docs/promises.md come from here. Tests say what they tried by `record_property`.
+The figures of docs/promises.md come from here. Tests report what they tried with `record_property`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 class Tally:
-    """Adds up what tests say of themselves."""
+    """Pytest plugin that adds up the properties recorded by tests."""
 
     def __init__(self) -> None:
         self.tried: Counter[str] = Counter()
@@ -23,7 +23,7 @@ class Tally:
         self.failed: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """See pytest."""
+        """Collect the properties of a test that passed."""
         if report.failed:
             self.failed.append(report.nodeid)
         if report.when == "call" and report.passed:
@@ -35,7 +35,7 @@ class Tally:
 
 
 def main() -> int:
-    """Run the suite and print the figures."""
+    """Run the suite and print its figures."""
     tally = Tally()
     chosen = ["-m", "long or not long"] if "--long" in sys.argv[1:] else []
     code = pytest.main([str(HERE), "-p", "no:cacheprovider", "-q", *chosen], plugins=[tally])

@@ -1,4 +1,4 @@
-"""Checkpoint files that say something else than what was found."""
+"""Forge checkpoint files: change their contents and keep the format valid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def forge(path: Path, change: Callable[[Contents], None]) -> None:
 
 
 def putting(name: str, place: float, value: float) -> Callable[[Contents], None]:
-    """A number in an array, somewhere between its beginning (0) and its end (1)."""
+    """Return a change that puts a number into an array, at a place between its start (0) and its end (1)."""
 
     def change(contents: Contents) -> None:
         array = contents[f"{name}.npy"] = wide(contents[f"{name}.npy"])
@@ -43,7 +43,7 @@ def putting(name: str, place: float, value: float) -> Callable[[Contents], None]
 
 
 def wide(array: NDArray[Any]) -> NDArray[Any]:
-    """With room for large numbers."""
+    """Convert an array of integers to 64 bits."""
     return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
 

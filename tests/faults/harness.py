@@ -1,8 +1,7 @@
-"""The command line in children that faults befall.
+"""Run the command line in child processes with injected faults.
 
-A child is forked, so that what is compiled is so already. Faults come from Python's audit hooks: they see every file
-that is about to be opened for writing, renamed, removed or made, whoever does it, and can kill the process or let the
-operation fail.
+Children are forked, so that kernels are already compiled. Faults come from Python's audit hooks, which are called
+before any file is opened for writing, renamed, removed or created, and can kill the process or let the operation fail.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Fault = Callable[[], None]
 
 @dataclass(frozen=True)
 class Ran:
-    """How a child ended: a negative code is a signal."""
+    """Exit code and output of a child; a negative code is a signal."""
 
     code: int
     out: str
@@ -39,13 +38,13 @@ class Ran:
 
     @property
     def refused(self) -> bool:
-        """Whether it ended as it does for a mistake of the user: with one line."""
+        """Whether the command ended with code 2 and one line, as for a mistake of the user."""
         lines = self.err.splitlines()
         return self.code == 2 and len(lines) == 1 and lines[0].startswith("suffice: ")
 
 
 def here(*words: str | Path) -> Ran:
-    """The command line in this process, so that children will find compiled what they need."""
+    """Run the command line in this process, which also compiles kernels for children."""
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["suffice", *map(str, words)]
     code = 0
@@ -60,21 +59,21 @@ def here(*words: str | Path) -> Ran:
 
 
 def suffice(*words: str | Path, fault: Fault | None = None, within: float = 60) -> Ran:
-    """The command line in a child."""
+    """Run the command line in a child process."""
     with started(*words, fault=fault) as child:
         return child.ended(within)
 
 
 @dataclass(frozen=True)
 class Child:
-    """A command that runs; what it says comes through pipes, which no limit on files is for."""
+    """A running command, whose output comes through pipes, to which file limits do not apply."""
 
     pid: int
     out: IO[str]
     err: IO[str]
 
     def ended(self, within: float = 60) -> Ran:
-        """How it ended."""
+        """Wait for the child, kill it if it is late, and return its exit code and output."""
         late = Timer(within, os.kill, (self.pid, signal.SIGKILL))
         late.start()
         out, err = self.out.read(), self.err.read()
@@ -86,7 +85,7 @@ class Child:
 
 @contextmanager
 def started(*words: str | Path, fault: Fault | None = None) -> Iterator[Child]:
-    """A command that runs in a child until it is waited for."""
+    """Start a command in a child process."""
     (out, said), (err, complained) = os.pipe(), os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -98,7 +97,7 @@ def started(*words: str | Path, fault: Fault | None = None) -> Iterator[Child]:
 
 
 def _be_the_child(words: list[str], fault: Fault | None, out: int, err: int) -> NoReturn:
-    """Never returns to the tests."""
+    """Run a command in the forked process, and exit without returning to the tests."""
     code = 70
     try:
         sys.stdout, sys.stderr = open(out, "w"), open(err, "w")  # noqa: SIM115
@@ -118,7 +117,7 @@ def _be_the_child(words: list[str], fault: Fault | None, out: int, err: int) -> 
 
 
 def _on_change(folder: Path, act: Callable[[str, int], None]) -> None:
-    """Call `act` before each change of a file in a folder, with its kind and its number from 1 on."""
+    """Call `act` before each change of a file in a folder, with the audit event and its number from 1 on."""
     inside, count = str(folder), 0
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
@@ -136,7 +135,7 @@ def _on_change(folder: Path, act: Callable[[str, int], None]) -> None:
 
 
 def dies_before(k: int, folder: Path) -> Fault:
-    """The process is killed as it is about to change a file for the k-th time."""
+    """Kill the process before its k-th change of a file."""
 
     def act(event: str, count: int) -> None:
         if count == k:
@@ -146,7 +145,7 @@ def dies_before(k: int, folder: Path) -> Fault:
 
 
 def never_ready(folder: Path) -> Fault:
-    """Files can be written, but none can take the place that it is for."""
+    """Let files be written, but not renamed to their final names."""
 
     def act(event: str, count: int) -> None:
         if event == "os.rename":
@@ -156,7 +155,7 @@ def never_ready(folder: Path) -> Fault:
 
 
 def fails_from(k: int, folder: Path, reason: int = errno.ENOSPC, once: bool = False) -> Fault:
-    """From the k-th change of a file on, or only then, changes fail; from a full disk files can still be removed."""
+    """Let changes of files fail from the k-th on, or only the k-th; on a full disk files can still be removed."""
     spared = ("os.remove", "os.rmdir") if reason in (errno.ENOSPC, errno.EDQUOT) else ()
 
     def act(event: str, count: int) -> None:
@@ -178,7 +177,7 @@ def learn(log: Path, folder: Path, options: tuple[str, ...]) -> tuple[str | Path
 
 
 def goes_on(log: Path, folder: Path, options: tuple[str, ...], expected: bytes) -> None:
-    """The same command again makes the same model, and nothing else is left."""
+    """Check that the same command again gives the same model and leaves no other files."""
     ran = here(*learn(log, folder, options))
     assert ran.code == 0, ran.err
     assert (folder / "a.model").read_bytes() == expected

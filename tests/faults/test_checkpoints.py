@@ -1,4 +1,4 @@
-"""Checkpoints of other data and settings, damaged and forged ones: refused with one line, and never a wrong model."""
+"""Checkpoints of other data or settings, damaged or forged: refused with one line, and never a wrong model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIED = ("--stationary",)
 
 @pytest.fixture(scope="module")
 def complete(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """What a run with some options kept until its end; the folder is for reading."""
+    """Return a function from options to the checkpoints of a run until its end; the folder must not be changed."""
     known: dict[tuple[str, ...], Path] = {}
 
     def kept(*options: str) -> Path:
@@ -49,7 +49,7 @@ def complete(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..
 
 @pytest.fixture
 def kept(complete: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
-    """The same, to be done with what one likes."""
+    """Return the same as `complete` for a copy, which tests may change."""
 
     def copied(*options: str) -> Path:
         shutil.rmtree(tmp_path / "kept", ignore_errors=True)
@@ -59,56 +59,63 @@ def kept(complete: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
 
 
 def again(log: Path, folder: Path, options: tuple[str, ...]) -> Ran:
-    """In this process, which is faster."""
+    """Run the command again, in this process, which is faster."""
     (folder / "a.model").unlink(missing_ok=True)
     return here(*learn(log, folder, options))
 
 
 @pytest.mark.parametrize(
-    ("before", "options", "told"),
+    ("before", "options", "difference"),
     [
-        (LAYERS, ("--delta", "0.01"), "delta was 0.001, and is 0.01 now"),
-        (LAYERS, ("--confidence", "0.9"), "confidence was None, and is 0.9 now"),
-        (LAYERS, ("--cut", "0.1"), "cut was 0.0, and is 0.1 now"),
-        (LAYERS, ("--metric", "prefixes"), "metric was languages, and is prefixes now"),
-        (LAYERS, ("--family", "1,1,1"), "family was conjunctions, and is 1,1,1 now"),
-        (LAYERS, ADAPTIVE, "family was conjunctions, and is 1,1,1 conjunctions"),
-        (LAYERS, ("--bound", "paper"), "bound was fisher, and is paper now"),
-        (LAYERS, TIED, "stationary was False, and is True now"),
-        (LAYERS, ("--stationary", "auto"), "stationary was False, and is auto now"),
-        (LAYERS, ("--no-second-look",), "second look was True, and is False now"),
-        (LAYERS, ("--hold-out", "0.2"), "hold-out was None, and is 0.2 now"),
-        (LAYERS, ("--split",), "split was no, and is yes now"),
-        (LAYERS, ("--seed", "1"), "seed was 0, and is 1 now"),
-        (LAYERS, ("--horizon", "3"), "horizon was 4, and is 3 now"),
+        (LAYERS, ("--delta", "0.01"), "delta was 0.001 and is now 0.01"),
+        (LAYERS, ("--confidence", "0.9"), "confidence was None and is now 0.9"),
+        (LAYERS, ("--cut", "0.1"), "cut was 0.0 and is now 0.1"),
+        (LAYERS, ("--metric", "prefixes"), "metric was languages and is now prefixes"),
+        (LAYERS, ("--family", "1,1,1"), "family was conjunctions and is now 1,1,1"),
+        (LAYERS, ADAPTIVE, "family was conjunctions and is now 1,1,1 conjunctions"),
+        (LAYERS, ("--bound", "paper"), "bound was fisher and is now paper"),
+        (LAYERS, TIED, "stationary was False and is now True"),
+        (LAYERS, ("--stationary", "auto"), "stationary was False and is now auto"),
+        (LAYERS, ("--no-second-look",), "second look was True and is now False"),
+        (LAYERS, ("--hold-out", "0.2"), "hold-out was None and is now 0.2"),
+        (LAYERS, ("--split",), "split was no and is now yes"),
+        (LAYERS, ("--seed", "1"), "seed was 0 and is now 1"),
+        (LAYERS, ("--horizon", "3"), "horizon was 4 and is now 3"),
         (LAYERS, ("--planner", "greedy"), "strength of the plan was"),
-        (LAYERS, ("--planner", "none"), "plan was yes, and is no now"),
-        (TIED, (*TIED, "--discount", "0.9"), "discount of the plan was None, and is 0.9 now"),
-        (TIED, (*TIED, "--strict"), "strict was False, and is True now"),
+        (LAYERS, ("--planner", "none"), "plan was yes and is now no"),
+        (TIED, (*TIED, "--discount", "0.9"), "discount of the plan was None and is now 0.9"),
+        (TIED, (*TIED, "--strict"), "strict was False and is now True"),
         (ADAPTIVE, (*ADAPTIVE, "--memory", "1GB"), "memory was"),
-        (("--metric", "sketch"), ("--metric", "sketch", "--seed", "1"), "seed of the sketch was 0, and is 1 now"),
+        (("--metric", "sketch"), ("--metric", "sketch", "--seed", "1"), "seed of the sketch was 0 and is now 1"),
     ],
 )
-def test_other_settings_are_refused_and_named(
-    before: tuple[str, ...], options: tuple[str, ...], told: str, log: Path, tmp_path: Path, kept: Callable[..., Path]
+def test_learn_refuses_a_checkpoint_of_other_settings_and_names_them(
+    before: tuple[str, ...],
+    options: tuple[str, ...],
+    difference: str,
+    log: Path,
+    tmp_path: Path,
+    kept: Callable[..., Path],
 ) -> None:
     folder = kept(*before)
     files = left_in(folder)
     ran = again(log, tmp_path, options)
-    assert ran.refused and told in ran.err, ran
+    assert ran.refused and difference in ran.err, ran
     assert left_in(folder) == files and not (tmp_path / "a.model").exists()
 
 
-def test_other_settings_are_refused_before_the_log_is_read(tmp_path: Path, kept: Callable[..., Path]) -> None:
+def test_learn_refuses_a_checkpoint_of_other_settings_before_reading_the_log(
+    tmp_path: Path, kept: Callable[..., Path]
+) -> None:
     kept()
     ran = again(tmp_path / "none.parquet", tmp_path, ("--delta", "0.01"))
-    assert ran.refused and "delta was 0.001, and is 0.01 now" in ran.err, ran
-    with pytest.raises(CheckpointError, match=r"seed was 0, and is 1 now"):
+    assert ran.refused and "delta was 0.001 and is now 0.01" in ran.err, ran
+    with pytest.raises(CheckpointError, match=r"seed was 0 and is now 1"):
         product.learn(tmp_path / "none.parquet", seed=1, checkpoint=tmp_path / "kept")
 
 
 @pytest.mark.parametrize("options", [("--threads", "1"), IN_PIECES, ("--memory", "3GB"), ("--json",)])
-def test_what_the_result_does_not_depend_on_may_change(
+def test_learn_continues_with_other_settings_of_the_machine(
     options: tuple[str, ...], log: Path, tmp_path: Path, kept: Callable[..., Path], undisturbed: Undisturbed
 ) -> None:
     steps = len(left_in(kept())) - 1
@@ -118,7 +125,7 @@ def test_what_the_result_does_not_depend_on_may_change(
 
 
 def _one_reward(table: pa.Table) -> pa.Table:
-    """Of one step of one episode, with another that the log has, too."""
+    """Replace the reward of one step by another that occurs in the log."""
     rewards = table.column("reward").to_pylist()
     place = len(rewards) // 2
     rewards[place] = next(r for r in rewards if r != rewards[place])
@@ -132,14 +139,14 @@ def _one_more(table: pa.Table) -> pa.Table:
 
 
 def _backwards(table: pa.Table) -> pa.Table:
-    """The same episodes, the last first."""
+    """Reverse the order of the episodes."""
     ids = pc.subtract(pc.max(table["episode"]), table["episode"]).cast(table["episode"].type)
     return table.set_column(0, "episode", ids).sort_by([("episode", "ascending"), ("step", "ascending")])
 
 
 @pytest.mark.parametrize("change", [_one_reward, _one_more])
 @pytest.mark.parametrize("options", [LAYERS, TIED], ids=str)
-def test_another_log_is_refused(
+def test_learn_refuses_a_checkpoint_of_another_log(
     change: Callable[[pa.Table], pa.Table],
     options: tuple[str, ...],
     log: Path,
@@ -150,19 +157,21 @@ def test_another_log_is_refused(
     other = tmp_path / "other.parquet"
     pq.write_table(change(pq.read_table(log)), other)
     ran = again(other, tmp_path, options)
-    assert ran.refused and "the content of the log is another" in ran.err, ran
+    assert ran.refused and "the content of the log differs" in ran.err, ran
 
 
-def test_a_log_of_the_same_shape_is_refused(log: Path, tmp_path: Path, kept: Callable[..., Path]) -> None:
+def test_learn_refuses_a_checkpoint_of_a_log_of_the_same_shape(
+    log: Path, tmp_path: Path, kept: Callable[..., Path]
+) -> None:
     kept()
     other = tmp_path / "other.parquet"
     words = ("simulate", "t-maze", "--horizon", "4", "--set", "length=2", "--episodes", "200", "--seed", "5")
     assert here(*words, "-o", other).code == 0
     ran = again(other, tmp_path, LAYERS)
-    assert ran.refused and "the content of the log is another" in ran.err and "episodes was" not in ran.err, ran
+    assert ran.refused and "the content of the log differs" in ran.err and "episodes was" not in ran.err, ran
 
 
-def test_the_order_of_the_episodes_matters_where_they_are_chosen_by_place(
+def test_learn_refuses_another_order_of_episodes_where_it_matters(
     log: Path, tmp_path: Path, kept: Callable[..., Path], undisturbed: Undisturbed
 ) -> None:
     other = tmp_path / "other.parquet"
@@ -170,39 +179,41 @@ def test_the_order_of_the_episodes_matters_where_they_are_chosen_by_place(
     for options in (TIED, ("--hold-out", "0.2"), ("--split",)):
         kept(*options)
         ran = again(other, tmp_path, options)
-        assert ran.refused and "the order of the episodes is another" in ran.err and "content" not in ran.err, ran
+        assert ran.refused and "the order of the episodes differs" in ran.err and "content" not in ran.err, ran
     kept()
     assert again(other, tmp_path, LAYERS).code == 0
     assert (tmp_path / "a.model").read_bytes() == undisturbed()
 
 
-def test_another_version(log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the program; and of the files, if they come from later on."""
+def test_learn_refuses_a_checkpoint_of_another_version(
+    log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version of the program differs, or the format of the files is newer."""
     monkeypatch.setattr(api, "__version__", "99.0")
     kept()
-    assert "and is 99.0 now" in again(log, tmp_path, LAYERS).err
+    assert "and is now 99.0" in again(log, tmp_path, LAYERS).err
     monkeypatch.undo()
     for name in ("run.checkpoint", "first-000002.checkpoint"):
         forge(kept() / name, lambda contents: contents["header.json"].update(format_version=3, version="99.0"))
         ran = again(log, tmp_path, LAYERS)
-        assert ran.refused and "upgrade suffice" in ran.err, ran
+        assert ran.refused and "Upgrade suffice." in ran.err, ran
 
 
 @pytest.mark.parametrize(
     ("name", "fix"),
-    [("run.checkpoint", "delete the folder"), ("first-000002.checkpoint", "delete this file")],
+    [("run.checkpoint", "Delete the folder"), ("first-000002.checkpoint", "Delete this file")],
 )
-def test_an_older_format_is_refused_with_what_to_do(
+def test_learn_refuses_a_checkpoint_of_an_older_format_with_a_fix(
     log: Path, tmp_path: Path, kept: Callable[..., Path], name: str, fix: str
 ) -> None:
-    """Format 1 had sentences for witnesses."""
+    """Format 1 stored witnesses as sentences."""
     forge(kept() / name, lambda contents: contents["header.json"].update(format_version=1, version="0.1"))
     ran = again(log, tmp_path, LAYERS)
     assert ran.refused and "written by suffice 0.1 in format 1, older than the 2" in ran.err and fix in ran.err, ran
 
 
 class Tried:
-    """A run within Python, which is faster: of a copy of what it kept until its end."""
+    """Runs in this process, which is faster, from copies of the checkpoints of a complete run."""
 
     def __init__(self, episodes: product.Episodes, folder: Path, **chosen: Any) -> None:
         self._episodes, self._chosen, self._folder = episodes, chosen, folder
@@ -213,14 +224,14 @@ class Tried:
         return Path(shutil.copytree(self._folder / "complete", self._folder / "kept"))
 
     def refused(self) -> str:
-        """Why the copy is refused, in one line."""
+        """Return the line that refuses the copy."""
         with pytest.raises(CheckpointError) as refused:
             product.learn(self._episodes, checkpoint=self._folder / "kept", **self._chosen)
         assert "\n" not in str(refused.value)
         return str(refused.value)
 
     def learned(self) -> bool | None:
-        """Whether the model is the right one; None if the copy is refused."""
+        """Return whether the model is correct; None if the copy is refused."""
         try:
             model = product.learn(self._episodes, checkpoint=self._folder / "kept", **self._chosen)
         except CheckpointError:
@@ -246,7 +257,7 @@ def tried(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str
 
 
 @pytest.mark.parametrize("trials", [40, pytest.param(5_000, marks=pytest.mark.long)])
-def test_bits_that_flip_and_files_that_are_cut(
+def test_learn_never_gives_a_wrong_model_from_damaged_checkpoints(
     trials: int, tried: dict[tuple[str, ...], Tried], record_property: Record
 ) -> None:
     draw, refused = random.Random(trials), 0
@@ -262,14 +273,14 @@ def test_bits_that_flip_and_files_that_are_cut(
         right = run.learned()
         assert right is not False
         refused += right is None
-    assert refused > trials / 2, "most damage is noticed; the rest is where nothing is read"
+    assert refused > trials / 2, "most damage is detected; the rest is in unused bytes"
     record_property("damaged checkpoints", trials)
 
 
 @pytest.mark.parametrize(
     "options", [LAYERS, TIED, pytest.param(("--stationary", "auto"), marks=pytest.mark.long)], ids=str
 )
-def test_files_that_changed_places_or_are_gone(
+def test_learn_refuses_exchanged_checkpoint_files_and_replaces_missing_ones(
     options: tuple[str, ...],
     log: Path,
     tmp_path: Path,
@@ -284,17 +295,17 @@ def test_files_that_changed_places_or_are_gone(
         (folder / one).replace(folder / other)
         ran = again(log, tmp_path, options)
         assert ran.refused and other in ran.err and one in ran.err, ran
-    for name in (steps[0], steps[len(steps) // 2], steps[-1]):  # what is missing is found again
+    for name in (steps[0], steps[len(steps) // 2], steps[-1]):  # missing steps are learned again
         (kept(*options) / name).unlink()
         assert again(log, tmp_path, options).code == 0
         assert (tmp_path / "a.model").read_bytes() == expected
     folder = kept(*options)
     (folder / "run.checkpoint").unlink()
-    assert "of a run that nobody knows" in again(log, tmp_path, options).err
+    assert "so their run is unknown. Delete them." in again(log, tmp_path, options).err
     record_property("damaged checkpoints", len(steps) + 3)
 
 
-def test_files_of_another_run(
+def test_learn_refuses_checkpoint_files_of_another_run(
     log: Path, tmp_path: Path, kept: Callable[..., Path], complete: Callable[..., Path]
 ) -> None:
     other = complete("--no-second-look")
@@ -304,7 +315,7 @@ def test_files_of_another_run(
     assert ran.refused and "first-000002.checkpoint" in ran.err
 
 
-BEYOND = (-2, -(1 << 40), 1 << 20, 1 << 31, 1 << 62)  # what nothing is numbered by
+BEYOND = (-2, -(1 << 40), 1 << 20, 1 << 31, 1 << 62)  # invalid numbers of anything
 LAYER = ("layer", "state", "symbol", "n", "target", "nearest")
 FIRST, SECOND, ROUND = "first-000002.checkpoint", "second-000002.checkpoint", "rounds-000001.checkpoint"
 
@@ -313,14 +324,14 @@ def _figures(**figures: list[str]) -> Callable[[Contents], None]:
     return lambda contents: contents["header.json"]["figures"].update(figures)
 
 
-STRANGE = [["next", ["action", 99]], 1, 2, 0, 3]  # a witness of no action that there is
+STRANGE = [["next", ["action", 99]], 1, 2, 0, 3]  # a witness with an action that does not exist
 FORGED: list[tuple[tuple[str, ...], str, Callable[[Contents], None]]] = [
     *(
         (LAYERS, file, putting(f"decision_{name}", place, value))
         for file in (FIRST, SECOND)
         for name in LAYER
         for place, value in ((0.3, -2), (1, 1 << 40))
-        if name != "nearest" or value > 0  # below 0 there is none
+        if name != "nearest" or value > 0  # a negative number means that there is no nearest state
     ),
     *((TIED, ROUND, putting(f"decision_{name}", 0.5, value)) for name in LAYER[1:] for value in (-2, 1 << 40)),
     *(
@@ -360,18 +371,22 @@ FORGED: list[tuple[tuple[str, ...], str, Callable[[Contents], None]]] = [
 ]
 
 
-def test_what_nobody_can_have_found_is_refused(tried: dict[tuple[str, ...], Tried], record_property: Record) -> None:
-    """Numbers that would lead kernels, which check nothing, out of their tables; files with the right shapes."""
+def test_learn_refuses_checkpoints_with_impossible_numbers(
+    tried: dict[tuple[str, ...], Tried], record_property: Record
+) -> None:
+    """Kernels do not check indices, so these numbers would lead them out of their tables; all shapes are valid."""
     for options, name, change in FORGED:
         forge(tried[options].copy() / name, change)
-        told = tried[options].refused()
-        assert name in told and "damaged" in told, told
+        message = tried[options].refused()
+        assert name in message and "damaged" in message, message
     record_property("forged checkpoints", len(FORGED))
 
 
 @pytest.mark.parametrize("trials", [30, pytest.param(5_000, marks=pytest.mark.long)])
-def test_forged_at_random(trials: int, tried: dict[tuple[str, ...], Tried], record_property: Record) -> None:
-    """Whoever forges a file with care is believed, as far as the log does not tell; but nothing breaks."""
+def test_learn_does_not_crash_on_randomly_forged_checkpoints(
+    trials: int, tried: dict[tuple[str, ...], Tried], record_property: Record
+) -> None:
+    """A carefully forged file may be accepted where the log does not contradict it, but nothing crashes."""
     draw = random.Random(trials)
     for _ in range(trials):
         run = draw.choice(list(tried.values()))
@@ -389,8 +404,8 @@ def _at_random(contents: Contents, draw: random.Random) -> None:
     array.reshape(-1)[draw.randrange(array.size)] = value
 
 
-def test_two_runs_at_once(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """The second is refused, and the first does not notice."""
+def test_learn_refuses_a_checkpoint_folder_in_use(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
+    """The second run is refused, and the first is not affected."""
     expected = undisturbed()
     waits, may_go_on = tmp_path / "waits", tmp_path / "may go on"
 
@@ -404,7 +419,7 @@ def test_two_runs_at_once(log: Path, tmp_path: Path, undisturbed: Undisturbed) -
     with started(*learn(log, tmp_path, LAYERS), fault=fault) as first:
         _until(waits.exists)
         ran = again(log, tmp_path, LAYERS)
-        assert ran.refused and "another run is at work there" in ran.err, ran
+        assert ran.refused and "another run is using this folder" in ran.err, ran
         may_go_on.touch()
         assert first.ended().code == 0
     assert (tmp_path / "a.model").read_bytes() == expected
@@ -419,8 +434,7 @@ def _until(happened: Callable[[], bool]) -> None:
     raise TimeoutError
 
 
-def test_a_folder_with_other_things_in_it(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """They stay, whatever they are called."""
+def test_learn_leaves_other_files_in_the_checkpoint_folder(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
     folder = tmp_path / "kept"
     folder.mkdir()
     others = ["epoch=3.checkpoint", "my.checkpoint", "notes.txt"]
@@ -431,7 +445,7 @@ def test_a_folder_with_other_things_in_it(log: Path, tmp_path: Path, undisturbed
 
 
 @pytest.mark.parametrize("content", [b"", b"mine", b"PK\x05\x06" + bytes(18)])
-def test_a_file_that_is_called_like_ours(content: bytes, log: Path, tmp_path: Path) -> None:
+def test_learn_refuses_a_run_file_that_it_did_not_write(content: bytes, log: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     folder.mkdir()
     (folder / "run.checkpoint").write_bytes(content)
@@ -440,18 +454,21 @@ def test_a_file_that_is_called_like_ours(content: bytes, log: Path, tmp_path: Pa
     assert (folder / "run.checkpoint").read_bytes() == content
 
 
-def test_no_folder_can_be_there(log: Path, tmp_path: Path) -> None:
+def test_learn_refuses_a_checkpoint_folder_that_cannot_be_created(log: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    for folder, told in (("file", "this is a file"), ("no/such", "cannot be made"), ("file/below", "cannot be made")):
+    not_created = "the folder cannot be created"
+    for folder, message in (("file", "this is a file"), ("no/such", not_created), ("file/below", not_created)):
         ran = here("learn", log, "-o", tmp_path / "a.model", "--checkpoint", tmp_path / folder)
-        assert ran.refused and told in ran.err, ran
+        assert ran.refused and message in ran.err, ran
     assert left_in(tmp_path) == ["file"]
     missing = here("learn", tmp_path / "none.parquet", "-o", tmp_path / "a.model", "--checkpoint", tmp_path / "file")
-    assert missing.refused and "this is a file" in missing.err, "before the log is read"
+    assert missing.refused and "this is a file. Set --checkpoint to a folder." in missing.err, "before reading the log"
 
 
-def test_a_folder_that_cannot_be_opened(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To root all can, so the system is asked to say that it cannot."""
+def test_learn_refuses_a_checkpoint_folder_that_cannot_be_opened(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error is simulated, because root can open every folder."""
     folder, opened = tmp_path / "kept", os.open
     folder.mkdir()
 
@@ -462,20 +479,20 @@ def test_a_folder_that_cannot_be_opened(log: Path, tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(os, "open", refuse)
     ran = here("learn", tmp_path / "none.parquet", "-o", tmp_path / "a.model", "--checkpoint", folder)
-    assert ran.refused and "the folder cannot be opened (Permission denied); name another" in ran.err, ran
+    assert ran.refused and "the folder cannot be opened (Permission denied). Choose another." in ran.err, ran
 
 
-def test_a_call_in_python_goes_on_too(log: Path, tmp_path: Path) -> None:
-    """Nobody removes its checkpoint: it does not know what becomes of the model."""
+def test_learn_in_python_continues_and_keeps_its_checkpoint(log: Path, tmp_path: Path) -> None:
+    """The checkpoint stays, because the call does not know whether the model is saved."""
 
     def stop(done: int, of: int) -> None:
         if done == 3:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match=f"kept in {tmp_path}"):
+    with pytest.raises(KeyboardInterrupt, match=f"stored in {tmp_path}"):
         product.learn(log, progress=stop, checkpoint=tmp_path / "kept")
     assert len(left_in(tmp_path / "kept")) == 4
     model = product.learn(log, checkpoint=tmp_path / "kept")
     assert model.about == product.learn(log).about
-    with pytest.raises(CheckpointError, match=r"delta was 0\.001, and is 0\.5 now"):
+    with pytest.raises(CheckpointError, match=r"delta was 0\.001 and is now 0\.5"):
         product.learn(log, delta=0.5, checkpoint=tmp_path / "kept")

@@ -1,4 +1,4 @@
-"""Full disks and folders that cannot be written: one clear line, and what was kept before is still good."""
+"""Full disks and folders that cannot be written: one clear line, and existing checkpoints remain valid."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ REASONS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES, errno.EDQUOT)
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=errno.errorcode.get)
-def test_a_disk_that_fails_in_the_middle(
+def test_learn_reports_a_failing_disk_and_continues_later(
     reason: int, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
-    """From the first file of a run to the last; afterwards the same command goes on."""
+    """Writes fail from different files of a run on; afterwards the same command continues."""
     expected, faults = undisturbed(), 0
     for k in (1, 3, 10, 14, 17, 20):
         ran = suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(k, tmp_path, reason))
@@ -39,7 +39,7 @@ def test_a_disk_that_fails_in_the_middle(
 
 
 @pytest.mark.long
-def test_every_change_of_a_file_may_fail_once(
+def test_learn_continues_after_any_single_failing_change_of_a_file(
     log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
     expected, k = undisturbed(), 0
@@ -55,7 +55,7 @@ def test_every_change_of_a_file_may_fail_once(
     record_property("failing writes", k)
 
 
-def test_what_was_kept_is_not_touched_by_a_failure(log: Path, tmp_path: Path) -> None:
+def test_learn_does_not_change_stored_checkpoints_when_a_write_fails(log: Path, tmp_path: Path) -> None:
     assert suffice(*learn(log, tmp_path, LAYERS), fault=fails_from(30, tmp_path)).refused
     kept = {file.name: file.read_bytes() for file in (tmp_path / "kept").iterdir()}
     assert len(kept) > 2 and not any(name.endswith(".tmp") for name in kept)
@@ -64,10 +64,10 @@ def test_what_was_kept_is_not_touched_by_a_failure(log: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("size", [0, 100, 700, 2000])
-def test_files_may_grow_to_a_limit_only(
+def test_learn_reports_a_file_size_limit(
     size: int, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
-    """A real limit, which ends a write in its middle."""
+    """The limit of the operating system ends a write in its middle."""
     expected = undisturbed()
     ran = suffice(*learn(log, tmp_path, LAYERS), fault=_limited(size))
     assert ran.refused and "File too large" in ran.err, ran
@@ -82,7 +82,7 @@ def _limited(size: int) -> Fault:
 
 @pytest.fixture(params=["20k", "40k"])
 def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A disk of a few kilobytes, where one may have one."""
+    """Mount a disk of a few kilobytes, if the user may."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={request.param}", "tmpfs", str(disk)]
@@ -92,10 +92,10 @@ def tiny(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_disk_that_is_full(
+def test_learn_reports_a_full_disk_and_continues_on_a_larger_one(
     tiny: Path, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
-    """A real one: what it has room for is kept, and copied to a larger disk it goes on."""
+    """Checkpoints that fit are stored; copied to a larger disk, the run continues from them."""
     expected = undisturbed()
     ran = suffice(*learn(log, tiny, LAYERS))
     assert ran.refused and os.strerror(errno.ENOSPC) in ran.err, ran
@@ -118,13 +118,13 @@ def test_a_disk_that_is_full(
     ],
     ids=lambda words: words[0],
 )
-def test_whatever_is_written_is_written_whole_or_not_at_all(
+def test_commands_write_their_output_completely_or_not_at_all(
     words: tuple[str, ...], log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Record
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(log, "log.parquet")
     here("learn", "log.parquet", "-o", "a.model")
-    assert here(*words[:-1], f"a{Path(words[-1]).suffix}").code == 0  # compiled, and imported
+    assert here(*words[:-1], f"a{Path(words[-1]).suffix}").code == 0  # compiles and imports for children
     out = tmp_path / "out"
     out.mkdir()
     for fault in (fails_from(1, out), never_ready(out), _limited(50)):
@@ -138,8 +138,9 @@ def test_whatever_is_written_is_written_whole_or_not_at_all(
     record_property("failing writes", 4)
 
 
-def test_the_model_cannot_be_written_in_the_end(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """Nothing that was learned is lost."""
+def test_learn_keeps_checkpoints_if_the_model_cannot_be_written(
+    log: Path, tmp_path: Path, undisturbed: Undisturbed
+) -> None:
     expected = undisturbed()
     output = tmp_path / "models"
     output.mkdir()
@@ -151,12 +152,14 @@ def test_the_model_cannot_be_written_in_the_end(log: Path, tmp_path: Path, undis
     assert (output / "a.model").read_bytes() == expected and left_in(tmp_path) == ["models"]
 
 
-def test_a_checkpoint_that_cannot_be_removed(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """Then the model is there all the same, and the command has done what it should."""
+def test_learn_succeeds_although_the_checkpoint_cannot_be_removed(
+    log: Path, tmp_path: Path, undisturbed: Undisturbed
+) -> None:
     expected = undisturbed()
     ran = suffice(*learn(log, tmp_path, LAYERS), fault=_removes_no_layers)
     assert ran.code == 0 and (tmp_path / "a.model").read_bytes() == expected
-    assert ran.err == f"suffice: {tmp_path / 'kept'}: the checkpoint cannot be removed (Permission denied); delete it\n"
+    reason = "the checkpoint cannot be removed (Permission denied). Delete it yourself."
+    assert ran.err == f"suffice: {tmp_path / 'kept'}: {reason}\n"
     goes_on(log, tmp_path, LAYERS, expected)
 
 
@@ -169,10 +172,10 @@ def _removes_no_layers() -> None:
 
 
 @pytest.mark.usefixtures("pieces")
-def test_no_room_for_the_steps_of_a_large_log(
+def test_learn_reports_a_full_temporary_folder(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Undisturbed, record_property: Record
 ) -> None:
-    """They go to a file in the temporary folder."""
+    """The steps of a large log are stored in a temporary file."""
     options = IN_PIECES
     expected = undisturbed(*options)
     folder = tmp_path / "temporary"

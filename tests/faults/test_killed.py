@@ -1,4 +1,4 @@
-"""Kill it at any moment, give the same command again, and the result is the same bytes."""
+"""Runs killed at any moment: the same command again gives a model with the same bytes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import KILLED, LAYERS, Fault, dies_before, goes_on, learn, left_in, started, suffice
+from suffice.files.signals import resume_message
 from suffice.learning import adact_h
 from suffice.models import held_out
 
@@ -36,10 +37,10 @@ RUNS: tuple[tuple[str, ...], ...] = (
 
 
 @pytest.mark.parametrize("options", RUNS, ids=" ".join)
-def test_dies_again_and_again(
+def test_learn_continues_after_being_killed_repeatedly(
     options: tuple[str, ...], log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
-    """Each run gets further than the one before, and dies at another moment of a write."""
+    """Each run gets further than the one before, and is killed at another moment of a write."""
     expected, kills = undisturbed(*options), 0
     while (ran := suffice(*learn(log, tmp_path, options), fault=dies_before(6 + 7 * kills, tmp_path))).code:
         assert ran.code == KILLED, ran.err
@@ -54,7 +55,7 @@ def test_dies_again_and_again(
     [("--horizon", "2", "--no-second-look"), *(pytest.param(options, marks=pytest.mark.long) for options in RUNS)],
     ids=" ".join,
 )
-def test_dies_before_every_change_of_a_file(
+def test_learn_continues_after_being_killed_before_any_change_of_a_file(
     options: tuple[str, ...], log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
     expected, kills, code = undisturbed(*options), 0, KILLED
@@ -69,7 +70,7 @@ def test_dies_before_every_change_of_a_file(
 
 
 @pytest.mark.parametrize("name", ["run", "first-000002", "second-000000", "a.model"])
-def test_dies_as_a_file_is_half_written(
+def test_learn_continues_after_being_killed_with_a_partial_file(
     name: str, log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
     expected = undisturbed()
@@ -80,7 +81,7 @@ def test_dies_as_a_file_is_half_written(
 
 
 def _dies_halfway(name: str) -> Fault:
-    """As a file is about to be safe on the disk, only half of it is there."""
+    """Truncate a file to half its size when it is synced, and kill the process."""
 
     def fault() -> None:
         def fsync(file: int) -> None:
@@ -95,7 +96,7 @@ def _dies_halfway(name: str) -> Fault:
 
 
 def _is_for(name: str, file: int) -> bool:
-    """Whether an open file is to become one of such a name."""
+    """Return whether an open file is the temporary file for a name."""
     return f"/.{name}" in os.readlink(f"/proc/self/fd/{file}")
 
 
@@ -107,7 +108,7 @@ def _is_for(name: str, file: int) -> bool:
         *(pytest.param(seed, RUNS[seed % len(RUNS)], marks=pytest.mark.long) for seed in range(2, 50)),
     ],
 )
-def test_killed_from_outside_at_a_random_moment(
+def test_learn_continues_after_sigkill_at_a_random_moment(
     seed: int,
     options: tuple[str, ...],
     log: Path,
@@ -130,8 +131,10 @@ def test_killed_from_outside_at_a_random_moment(
     goes_on(log, tmp_path, options, expected)
 
 
-def test_ended_by_a_scheduler(log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record) -> None:
-    """SIGTERM leaves nothing half written; the checkpoint stays."""
+def test_learn_ends_on_sigterm_without_partial_files(
+    log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
+    """The checkpoint stays, and the same command continues."""
     expected = undisturbed()
 
     def fault() -> None:
@@ -144,8 +147,9 @@ def test_ended_by_a_scheduler(log: Path, tmp_path: Path, undisturbed: Undisturbe
     goes_on(log, tmp_path, LAYERS, expected)
 
 
-def test_interrupted_by_a_person(log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record) -> None:
-    """Who is told that nothing is lost."""
+def test_learn_interrupted_says_where_checkpoints_are(
+    log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
+) -> None:
     expected = undisturbed()
 
     def fault() -> None:
@@ -154,14 +158,13 @@ def test_interrupted_by_a_person(log: Path, tmp_path: Path, undisturbed: Undistu
     ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
     assert ran.code == 130
     kept = tmp_path / "kept"
-    assert ran.err == f"suffice: interrupted; what is done is kept in {kept}, and the same command goes on\n"
+    assert ran.err == f"suffice: interrupted; {resume_message(kept)}\n"
     record_property("killed", 1)
     goes_on(log, tmp_path, LAYERS, expected)
 
 
 @pytest.mark.parametrize("place", ["suffice.cli.learning_commands.read_logs", "suffice.models.model.Model.save"])
-def test_interrupted_while_nothing_is_learned(log: Path, tmp_path: Path, place: str) -> None:
-    """Before, and after: what is kept is kept all the same."""
+def test_learn_interrupted_while_reading_or_saving_keeps_checkpoints(log: Path, tmp_path: Path, place: str) -> None:
     assert suffice(*learn(log, tmp_path, LAYERS), fault=_dies_halfway("first-000002")).code == KILLED
 
     def fault() -> None:
@@ -170,14 +173,15 @@ def test_interrupted_while_nothing_is_learned(log: Path, tmp_path: Path, place: 
 
     ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
     kept = tmp_path / "kept"
-    assert ran.err == f"suffice: interrupted; what is done is kept in {kept}, and the same command goes on\n"
+    assert ran.err == f"suffice: interrupted; {resume_message(kept)}\n"
     shutil.rmtree(kept)
     ran = suffice(*learn(log, tmp_path, LAYERS), fault=fault)
-    assert ("is kept in" in ran.err) == ("save" in place) and ("nothing was written" in ran.err) == ("read" in place)
+    assert ("are stored in" in ran.err) == ("save" in place)
+    assert ("nothing was written" in ran.err) == ("read" in place)
     assert left_in(tmp_path) == (["kept"] if "save" in place else [])
 
 
-def test_interrupted_once_the_model_is_saved(log: Path, tmp_path: Path) -> None:
+def test_learn_interrupted_after_saving_does_not_claim_that_nothing_was_written(log: Path, tmp_path: Path) -> None:
     def fault() -> None:
         held_out.note_run = lambda *_: os.kill(os.getpid(), signal.SIGINT)
 
@@ -185,14 +189,13 @@ def test_interrupted_once_the_model_is_saved(log: Path, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (130, "suffice: interrupted\n") and (tmp_path / "a.model").exists()
 
 
-def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
-    """What was found before is not worked out again."""
+def test_learn_does_not_repeat_layers_of_a_checkpoint(log: Path, tmp_path: Path, undisturbed: Undisturbed) -> None:
     expected = undisturbed()
     assert suffice(*learn(log, tmp_path, LAYERS), fault=_dies_halfway("second-000000")).code == KILLED
 
     def fault() -> None:
         def merge(*_: object) -> None:
-            raise AssertionError("a layer was worked out again")
+            raise AssertionError("a layer was learned again")
 
         adact_h._LayerLearner._merge = merge  # type: ignore[assignment,method-assign]
 
@@ -200,7 +203,7 @@ def test_a_run_goes_on_and_does_not_begin_again(log: Path, tmp_path: Path, undis
     assert (tmp_path / "a.model").read_bytes() == expected
 
 
-def test_without_a_checkpoint_nothing_is_written_but_the_model(log: Path, tmp_path: Path) -> None:
+def test_learn_without_a_checkpoint_writes_only_the_model(log: Path, tmp_path: Path) -> None:
     k = 1
     while suffice("learn", log, "-o", tmp_path / "a.model", fault=dies_before(k, tmp_path)).code == KILLED:
         k += 1

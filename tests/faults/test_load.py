@@ -1,4 +1,4 @@
-"""More of everything than most people have: states, distinct steps, decisions of an episode, files of a log."""
+"""Large loads: many states, distinct steps, decisions per episode, and files of a log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Record = Callable[[str, object], None]
 
 
 def write_log(path: Path, episodes: int, decisions: int, values: int, seed: int = 0, first: int = 0) -> None:
-    """Observations and actions at random; a reward for the action that is the parity of the observation before."""
+    """Write random observations and actions; an action is rewarded if it is the parity of the last observation."""
     rng, n = np.random.default_rng(seed), episodes * decisions
     seen, action = rng.integers(values, size=(episodes, decisions)), rng.integers(2, size=(episodes, decisions))
     before = np.concatenate([np.zeros((episodes, 1), np.int64), seen[:, :-1]], axis=1)
@@ -38,8 +38,9 @@ def held(record: Record, what: str, begin: float) -> None:
 
 
 @pytest.mark.parametrize("states", [5_000, pytest.param(100_000, marks=pytest.mark.long)])
-def test_states(states: int, log: Path, tmp_path: Path, record_property: Record) -> None:
-    """A model of so many is planned on, saved, loaded, shown and exported."""
+def test_model_of_many_states_is_planned_saved_loaded_and_exported(
+    states: int, log: Path, tmp_path: Path, record_property: Record
+) -> None:
     here("learn", log, "-o", tmp_path / "small.model")
     begin = time.perf_counter()
     model = large_model(Model.load(tmp_path / "small.model"), 102, states // 100)
@@ -52,7 +53,7 @@ def test_states(states: int, log: Path, tmp_path: Path, record_property: Record)
 
 
 @pytest.mark.parametrize("letters", [1_000, pytest.param(30_000, marks=pytest.mark.long)])
-def test_distinct_steps(letters: int, tmp_path: Path, record_property: Record) -> None:
+def test_learn_handles_many_distinct_steps(letters: int, tmp_path: Path, record_property: Record) -> None:
     write_log(tmp_path / "log.parquet", letters, 2, letters // 3)
     begin = time.perf_counter()
     options = ("--max-values", str(letters), "--metric", "prefixes")
@@ -64,7 +65,7 @@ def test_distinct_steps(letters: int, tmp_path: Path, record_property: Record) -
 
 
 @pytest.mark.parametrize("decisions", [100, pytest.param(1_000, marks=pytest.mark.long)])
-def test_long_episodes(decisions: int, tmp_path: Path, record_property: Record) -> None:
+def test_learn_handles_long_episodes_with_checkpoints(decisions: int, tmp_path: Path, record_property: Record) -> None:
     write_log(tmp_path / "log.parquet", 200, decisions, 2)
     begin = time.perf_counter()
     words = ("learn", tmp_path / "log.parquet", "-o", tmp_path / "a.model", "--checkpoint", tmp_path / "kept")
@@ -76,7 +77,7 @@ def test_long_episodes(decisions: int, tmp_path: Path, record_property: Record) 
 
 
 @pytest.mark.parametrize("files", [100, pytest.param(1_000, marks=pytest.mark.long)])
-def test_many_files(files: int, tmp_path: Path, record_property: Record) -> None:
+def test_learn_handles_logs_of_many_files(files: int, tmp_path: Path, record_property: Record) -> None:
     (tmp_path / "logs").mkdir()
     for i in range(files):
         write_log(tmp_path / "logs" / f"part-{i}.parquet", 20, 5, 3, seed=i, first=20 * i)

@@ -1,4 +1,4 @@
-"""Files that change, shrink or vanish as they are read: one clear line, or the model of what was there."""
+"""Files that change, shrink or disappear while they are read: one clear line, or the correct model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Record = Callable[[str, object], None]
 
 @pytest.fixture
 def mine(log: Path, tmp_path: Path) -> Path:
-    """A log to spoil, in many row groups."""
+    """Write a copy of the log in many row groups, to be damaged."""
     pq.write_table(pq.read_table(log), tmp_path / "mine.parquet", row_group_size=50)
     return tmp_path / "mine.parquet"
 
@@ -35,20 +35,20 @@ def _cut(path: Path) -> None:
 
 
 def _overwritten(path: Path) -> None:
-    """In place, its end as it was: what the footer says is there is something else."""
+    """Overwrite the middle of a file, so that its footer describes other contents."""
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // 5)
         file.write(b"\xff" * (path.stat().st_size // 3))
 
 
 def _exchanged(path: Path) -> None:
-    """For another log, whose episodes are longer, and in one row group."""
+    """Replace a file by another log with longer episodes, in one row group."""
     other = path.with_name("other.parquet")
     shutil.move(other, path)
 
 
 def before_opening(k: int, damage: Callable[[Path], None]) -> Fault:
-    """Damage a file as it is about to be opened for the k-th time."""
+    """Damage a file before it is opened for the k-th time."""
 
     def fault() -> None:
         times, opening = iter(range(1, 10_000)), Dataset._open
@@ -65,7 +65,7 @@ def before_opening(k: int, damage: Callable[[Path], None]) -> Fault:
 
 @pytest.mark.parametrize("damage", [Path.unlink, _cut, _overwritten, _exchanged])
 @pytest.mark.parametrize("options", [(), IN_PIECES], ids=["at once", "in pieces"])
-def test_a_file_that_changes_while_it_is_read(
+def test_learn_refuses_a_file_that_changes_while_it_is_read(
     options: tuple[str, ...],
     damage: Callable[[Path], None],
     mine: Path,
@@ -82,7 +82,7 @@ def test_a_file_that_changes_while_it_is_read(
         mine.write_bytes(whole)
         (tmp_path / "other.parquet").write_bytes(other)
         ran = suffice("learn", mine, "-o", tmp_path / "a.model", *options, fault=before_opening(k, damage))
-        if ran.code == 0 and mine.exists() and mine.read_bytes() == whole:  # it was not opened so often
+        if ran.code == 0 and mine.exists() and mine.read_bytes() == whole:  # it was opened fewer than k times
             break
         faults += 1
         assert ran.refused or (ran.code, ran.err) == (0, ""), ran
@@ -97,7 +97,7 @@ def test_a_file_that_changes_while_it_is_read(
 
 @pytest.mark.parametrize("error", [OSError(5, "Input/output error"), pa.ArrowInvalid("broken page"), MemoryError()])
 @pytest.mark.parametrize("options", [(), IN_PIECES], ids=["at once", "in pieces"])
-def test_a_row_group_that_cannot_be_read(
+def test_learn_reports_a_row_group_that_cannot_be_read(
     options: tuple[str, ...],
     error: Exception,
     mine: Path,
@@ -130,8 +130,8 @@ def test_a_row_group_that_cannot_be_read(
 
 
 @pytest.mark.parametrize("name", ["cut.parquet", "cut.csv", "cut.jsonl", "cut.csv.gz", "cut.arrow"])
-def test_files_that_end_too_early(name: str, log: Path, tmp_path: Path, record_property: Record) -> None:
-    """A text that ends between two rows is a shorter log; nothing else passes for one."""
+def test_check_refuses_truncated_files(name: str, log: Path, tmp_path: Path, record_property: Record) -> None:
+    """Only a text file that ends between two rows is accepted, as a shorter log."""
     whole = _written(log, tmp_path / name)
     cuts = sorted({len(whole) * i // 12 for i in range(12)} | {len(whole) - 1})
     for cut in cuts:

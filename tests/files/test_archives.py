@@ -1,4 +1,4 @@
-"""Archives: what they say of themselves is not believed, and nothing is unpacked that is not as declared."""
+"""Archives: sizes and types stated in a file are checked before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read(path: Path, declared: dict[str, tuple[str, Shape]] = DECLARED) -> tuple
 
 
 def refusal(path: Path, declared: dict[str, tuple[str, Shape]] = DECLARED) -> str:
-    """In one line, and without memory for what was asked."""
+    """Return the message that refuses a file; check that it is one line and that little memory is allocated."""
     tracemalloc.start()
     try:
         with pytest.raises(SufficeError) as caught:
@@ -67,7 +67,7 @@ def write_entries(path: Path, entries: dict[str, bytes], packing: int = zipfile.
 
 
 def npy(descr: str, shape: str, data: bytes = b"", *, order: str = "False", version: bytes = b"\1\0") -> bytes:
-    """An array that may be no array."""
+    """Return an array in numpy's format, possibly invalid."""
     text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}".ljust(117) + "\n"
     return b"\x93NUMPY" + version + len(text).to_bytes(2 if version == b"\1\0" else 4, "little") + text.encode() + data
 
@@ -75,7 +75,7 @@ def npy(descr: str, shape: str, data: bytes = b"", *, order: str = "False", vers
 # Round trip
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_archive_is_read_as_it_was_written(tmp_path: Path) -> None:
     header, words, arrays = read(heap(tmp_path))
     assert header == Header() and words == ["one"]
     assert all(
@@ -83,42 +83,42 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     )
 
 
-def test_equal_contents_give_equal_bytes(tmp_path: Path) -> None:
+def test_write_archive_gives_equal_bytes_for_equal_contents(tmp_path: Path) -> None:
     first = heap(tmp_path).read_bytes()
     assert heap(tmp_path, wide=np.asfortranarray(ARRAYS["wide"])).read_bytes() == first
     assert heap(tmp_path, wide=ARRAYS["wide"] + 1).read_bytes() != first
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 4), (1,), (5, 0, 2), (2 * MIB,)])
-def test_arrays_of_any_shape_survive(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_archive_arrays_of_any_shape_are_read_back(tmp_path: Path, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(0).integers(0, 2**62, shape)
     found = read(heap(tmp_path, wide=array), {"wide": ("i", shape)})[2]["wide"]
     assert found.shape == shape and np.array_equal(found, array)
 
 
-def test_nearly_nothing_but_zeros_is_written_so_that_it_can_be_read(
+def test_write_archive_stores_large_arrays_of_zeros_uncompressed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it would look like a bomb, it is not packed."""
+    """Compressed, the file would be refused as a zip bomb."""
     array = np.zeros(MIB)
-    assert heap(tmp_path, high=array).stat().st_size < array.nbytes // archives.TIGHTEST, "what is small is packed"
+    assert heap(tmp_path, high=array).stat().st_size < array.nbytes // archives.TIGHTEST, "small files are compressed"
     monkeypatch.setattr(archives, "ROOMY", MIB)
     path = heap(tmp_path, high=array)
     assert path.stat().st_size > array.nbytes
     assert np.array_equal(read(path)[2]["high"], array)
 
 
-# What would take memory or time
+# Files that would take much memory or time
 
 
-def test_a_small_file_does_not_unpack_to_a_large_one(tmp_path: Path) -> None:
+def test_archive_refuses_a_small_file_that_unpacks_to_a_large_one(tmp_path: Path) -> None:
     path = heap(tmp_path)
     huge = npy("'<f8'", f"({9 * MIB},)", bytes(72 * MIB))
     write_entries(path, entries_of(path) | {"high.npy": huge})
     assert path.stat().st_size < MIB and "would unpack to" in refusal(path)
 
 
-def test_sizes_beyond_the_most_are_refused_whatever_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_refuses_sizes_above_the_limit_of_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = heap(tmp_path, high=np.random.default_rng(0).random(MIB))
     small = Kind(KIND.name, KIND.format, 1, ModelError, KIND.remake, KIND.make, most_bytes=MIB)
     with pytest.raises(ModelError, match="would unpack to"), opened(path, small):
@@ -130,34 +130,34 @@ def test_sizes_beyond_the_most_are_refused_whatever_the_file(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("descr", "shape", "why"),
     [
-        ("'<f8'", "(1000000000000,)", "has 131 bytes, of 8,000,000,000,128"),
+        ("'<f8'", "(1000000000000,)", "has 131 bytes, not 8,000,000,000,128"),
         ("'<f8'", "(99999999999999999999,)", "bytes"),
         ("'<f8'", "(-1, -3)", "bytes"),
-        ("'|i1'", "(-1, -3)", "numbers are due"),
-        ("'<f8'", "(3", "no array of numbers"),
-        ("'<f8'", "(3L,)", "no array of numbers"),
-        ("'<f8'", "3", "no array of numbers"),
-        ("'<f8'", "__import__('os').getcwd()", "no array of numbers"),
-        ("'<f8'", "[" * 900, "no array of numbers"),
-        ("'S4000000000'", "(1,)", "no array of numbers"),
+        ("'|i1'", "(-1, -3)", "expected f of shape"),
+        ("'<f8'", "(3", "not an array of numbers"),
+        ("'<f8'", "(3L,)", "not an array of numbers"),
+        ("'<f8'", "3", "not an array of numbers"),
+        ("'<f8'", "__import__('os').getcwd()", "not an array of numbers"),
+        ("'<f8'", "[" * 900, "not an array of numbers"),
+        ("'S4000000000'", "(1,)", "not an array of numbers"),
         ("'S2000000000'", "(1,)", "bytes"),
         ("'|O'", "(3,)", "Object arrays cannot be loaded"),
         ("[('a', '|O')]", "(3,)", "Object arrays cannot be loaded"),
-        ("'V3'", "(1,)", "numbers are due"),
+        ("'V3'", "(1,)", "expected f of shape"),
         ("'U0'", "(3,)", "bytes"),
-        ("'>i1'", "(3,)", "numbers are due"),
-        ("'|b1'", "(3,)", "numbers are due"),
-        ("'|i1'", "(3, 1)", "numbers are due"),
+        ("'>i1'", "(3,)", "expected f of shape"),
+        ("'|b1'", "(3,)", "expected f of shape"),
+        ("'|i1'", "(3, 1)", "expected f of shape"),
         ("'|i1'", "()", "bytes"),
     ],
 )
-def test_arrays_are_what_they_must_be(tmp_path: Path, descr: str, shape: str, why: str) -> None:
+def test_archive_refuses_arrays_of_wrong_type_shape_or_size(tmp_path: Path, descr: str, shape: str, why: str) -> None:
     path = heap(tmp_path)
     write_entries(path, entries_of(path) | {"high.npy": npy(descr, shape, b"abc")})
     assert why in refusal(path) and "this heap is damaged" in refusal(path)
 
 
-def test_of_arrays_only_the_plain_form_is_read(tmp_path: Path) -> None:
+def test_archive_reads_only_the_plain_form_of_arrays(tmp_path: Path) -> None:
     path, data = heap(tmp_path), np.arange(3.0).tobytes()
     entries = entries_of(path)
     for wrong in (
@@ -172,16 +172,16 @@ def test_of_arrays_only_the_plain_form_is_read(tmp_path: Path) -> None:
         assert "this heap is damaged (high.npy" in refusal(path)
 
 
-def test_arrays_must_agree_before_any_is_unpacked(tmp_path: Path) -> None:
+def test_archive_checks_all_shapes_before_unpacking_an_array(tmp_path: Path) -> None:
     path, n = heap(tmp_path), 2 * MIB
     write_entries(path, entries_of(path) | {"high.npy": npy("'<f8'", f"({n},)", bytes(8 * n))}, zipfile.ZIP_STORED)
     declared: dict[str, tuple[str, Shape]] = {"high": ("f", ("X",)), "wide": ("iu", (3, "X"))}
-    assert f"wide.npy has int64 of shape [3, 4], where [3, {n}] numbers are due" in refusal(path, declared)
-    assert "there is no deep.npy in it" in refusal(path, {"high": ("f", ("X",)), "deep": ("f", (1,))})
+    assert f"wide.npy has int64 of shape [3, 4], expected iu of shape [3, {n}]" in refusal(path, declared)
+    assert "deep.npy is missing" in refusal(path, {"high": ("f", ("X",)), "deep": ("f", (1,))})
 
 
 @pytest.mark.parametrize("deep", [b"[" * 10**6, b'{"a":' * 10**5 + b"1" + b"}" * 10**5, b"[" * 100 + b"]" * 100])
-def test_deep_json_is_refused(tmp_path: Path, deep: bytes) -> None:
+def test_archive_refuses_deeply_nested_json(tmp_path: Path, deep: bytes) -> None:
     path = heap(tmp_path)
     for name in ("header.json", "words.json"):
         write_entries(path, entries_of(path) | {name: deep})
@@ -200,42 +200,42 @@ def test_deep_json_is_refused(tmp_path: Path, deep: bytes) -> None:
         (b'"\n[["', 0),
     ],
 )
-def test_depth_is_of_brackets_outside_text(text: bytes, depth: int) -> None:
+def test_json_depth_counts_brackets_outside_strings(text: bytes, depth: int) -> None:
     assert json_text.depth(text) == depth
     far = (
         b'["' + b"[" * json_text.BRACKETS_AT_A_TIME + b'", ' + b"[]," * json_text.BRACKETS_AT_A_TIME
-    )  # beyond what is looked at together
+    )  # more brackets than are processed together
     assert json_text.depth(far + text) == max(2, depth + 1)
 
 
-# What is no archive of ours
+# Files that `write_archive` did not write
 
 
 @pytest.mark.parametrize("name", ["../up.npy", "/root.npy", "a/b.npy", "C:\\a.npy", "x.exe", "\x1b[31m.npy", "é.npy"])
-def test_names_that_are_not_ours_are_refused(tmp_path: Path, name: str) -> None:
+def test_archive_refuses_members_with_other_names(tmp_path: Path, name: str) -> None:
     path = heap(tmp_path)
     write_entries(path, entries_of(path) | {name: b""})
-    assert "this is no heap, or a damaged one" in refusal(path)
+    assert "this is not a heap, or it is damaged" in refusal(path)
 
 
-def test_a_name_occurs_once(tmp_path: Path) -> None:
+def test_archive_refuses_two_members_of_one_name(tmp_path: Path) -> None:
     path = heap(tmp_path)
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("words.json", b'["two"]')
-    assert "5 parts, of 4 names" in refusal(path)
+    assert "5 members with 4 names" in refusal(path)
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_packings_are_refused(tmp_path: Path, packing: int) -> None:
+def test_archive_refuses_other_compression_methods(tmp_path: Path, packing: int) -> None:
     path = heap(tmp_path)
     write_entries(path, entries_of(path), packing)
-    assert "nothing of ours" in refusal(path)
+    assert "was not written by suffice" in refusal(path)
 
 
-def test_a_table_of_contents_is_not_longer_than_we_make_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_refuses_a_long_table_of_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, many = heap(tmp_path), {f"a{i}.json": b"" for i in range(archives.MOST_MEMBERS)}
     write_entries(path, entries_of(path) | many)
-    assert "10,004 parts" in refusal(path)
+    assert "10,004 members" in refusal(path)
     with zipfile.ZipFile(path, "w") as archive:
         for i in range(100):
             archive.writestr(info := zipfile.ZipInfo(f"a{i}.json"), b"")
@@ -243,31 +243,32 @@ def test_a_table_of_contents_is_not_longer_than_we_make_it(tmp_path: Path, monke
     assert "parts of more than 4,194,304 bytes" in refusal(path)
 
 
-def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
-    """Whatever else is in it."""
+def test_archive_of_a_newer_format_is_refused_with_an_upgrade_hint(tmp_path: Path) -> None:
+    """The version is checked before the rest of the file."""
     path = tmp_path / "a.heap"
     write_entries(path, {"header.json": b'{"format": "a-heap", "format_version": 2, "version": "9.1"}'})
     assert "written by suffice 9.1 in format 2, newer than the 1" in refusal(path)
+    assert refusal(path).endswith(". Upgrade suffice.")
 
 
-def test_an_older_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_archive_of_an_older_format_is_refused_with_a_fix(tmp_path: Path) -> None:
     path = tmp_path / "a.heap"
     write_entries(path, {"header.json": b'{"format": "a-heap", "format_version": 0, "version": "0.1"}'})
     assert "written by suffice 0.1 in format 0, older than the 1" in refusal(path)
-    assert refusal(path).endswith("; heap it up again")
+    assert refusal(path).endswith(". Heap it up again.")
 
 
-def test_what_the_reader_makes_of_it_may_be_wrong_too(tmp_path: Path) -> None:
-    told = r"this heap is damaged \(too few\); heap it up again"
-    with pytest.raises(ModelError, match=told), opened(heap(tmp_path), KIND):
+def test_opened_converts_errors_about_contents_to_one_line(tmp_path: Path) -> None:
+    message = r"this heap is damaged \(too few\)\. Heap it up again\."
+    with pytest.raises(ModelError, match=message), opened(heap(tmp_path), KIND):
         raise ValueError("too few")
     with pytest.raises(ModelError, match="cannot be read"):
         read(tmp_path / "a\0b")
-    with pytest.raises(ModelError, match="no such file; heap one up with: heap"):
+    with pytest.raises(ModelError, match=r"no such file\. Heap one up with: heap"):
         read(tmp_path / "nothing")
 
 
-def test_it_is_read_within_little_more_than_its_own_size(tmp_path: Path) -> None:
+def test_archive_is_read_with_little_more_memory_than_its_arrays(tmp_path: Path) -> None:
     path = heap(tmp_path, high=np.zeros(4 * MIB))
     tracemalloc.start()
     try:

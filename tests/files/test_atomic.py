@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and nowhere else."""
+"""Atomic writes: files appear complete or not at all, and no other file is changed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from suffice.errors import SufficeError
 from suffice.files.atomic import replacing
 
 
-def test_a_link_that_waits_is_not_followed(tmp_path: Path) -> None:
-    """Somebody else may write to the folder, and guess the name of the temporary file."""
+def test_replacing_does_not_follow_a_link_at_its_temporary_name(tmp_path: Path) -> None:
+    """Another user may write to the folder and guess the name of the temporary file."""
     other, path = tmp_path / "other", tmp_path / "a.model"
     other.write_text("precious")
     with replacing(path) as temporary:
@@ -28,8 +28,8 @@ def test_a_link_that_waits_is_not_followed(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["a.model", "other"]
 
 
-def test_what_processes_left_that_were_killed_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But not what others still write, nor what another machine does in the same folder."""
+def test_replacing_removes_temporary_files_of_killed_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of running processes and of other machines stay."""
     path, names = tmp_path / "a.model", []
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
@@ -47,7 +47,7 @@ def test_what_processes_left_that_were_killed_is_removed(tmp_path: Path, monkeyp
     assert sorted(os.listdir(tmp_path)) == sorted([*names[1:], "a.model"])
 
 
-def test_a_link_in_its_place_is_replaced_and_not_followed(tmp_path: Path) -> None:
+def test_replacing_replaces_a_link_and_does_not_follow_it(tmp_path: Path) -> None:
     other, path = tmp_path / "other", tmp_path / "a.model"
     other.write_text("precious")
     path.symlink_to(other)
@@ -57,14 +57,14 @@ def test_a_link_in_its_place_is_replaced_and_not_followed(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["x" * 250, "é" * 120, " ", "-", "a\nb", "\x1b[31m"])
-def test_any_name_that_a_file_may_have(tmp_path: Path, name: str) -> None:
+def test_replacing_writes_files_of_any_valid_name(tmp_path: Path, name: str) -> None:
     with replacing(tmp_path / name) as temporary:
         temporary.write_text("ours")
     assert os.listdir(tmp_path) == [name]
 
 
-def test_no_file_takes_the_place_of_a_pipe(tmp_path: Path) -> None:
-    """Nor of a device: as root, `-o /dev/null` would leave the machine without one."""
+def test_replacing_refuses_pipes_and_devices(tmp_path: Path) -> None:
+    """As root, `-o /dev/null` would otherwise remove the device."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/null")
     for name in ("pipe", "link"):
@@ -74,13 +74,13 @@ def test_no_file_takes_the_place_of_a_pipe(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
 
 
-def test_a_full_disk_is_told_with_a_way_out(tmp_path: Path) -> None:
-    with pytest.raises(SufficeError, match="make room, or choose another folder"), replacing(tmp_path / "a"):
+def test_replacing_reports_a_full_disk_with_a_fix(tmp_path: Path) -> None:
+    with pytest.raises(SufficeError, match="Free some space, or choose another folder"), replacing(tmp_path / "a"):
         raise OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
-def test_names_that_no_file_may_have(tmp_path: Path, name: str) -> None:
+def test_replacing_refuses_invalid_file_names(tmp_path: Path, name: str) -> None:
     with pytest.raises(SufficeError), replacing(tmp_path / name) as temporary:
         temporary.write_text("ours")
     assert not os.listdir(tmp_path)

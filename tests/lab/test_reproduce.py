@@ -187,6 +187,6 @@ def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
     finally:
         child.kill()
     assert child.returncode == 130 and not out
-    assert f"interrupted; what is done is kept in {tmp_path}, and the same command goes on" in err
+    assert f"interrupted; results are stored in {tmp_path}; run the same command again to continue" in err
     assert "Traceback" not in err and not (tmp_path / "table1.md").exists()
     assert not list(tmp_path.rglob("*.tmp"))

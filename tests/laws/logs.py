@@ -1,4 +1,4 @@
-"""What the laws are checked on."""
+"""Random logs and samples on which the laws are checked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def samples(length: int, letters: list[tuple[int, int, int]] = LETTERS) -> st.Se
 
 @st.composite
 def small_logs(draw: st.DrawFn) -> Episodes:
-    """Up to thirty episodes of one to three arbitrary steps, perhaps with weights."""
+    """Draw up to thirty episodes of one to three arbitrary steps, with or without weights."""
     horizon = draw(st.integers(1, 3))
     letters = list(product((2, 3), (0, 1, 2), (0, 1)))
     steps = draw(st.lists(suffixes(horizon, letters), min_size=1, max_size=30))
@@ -39,14 +39,14 @@ def small_logs(draw: st.DrawFn) -> Episodes:
 
 @st.composite
 def labels(draw: st.DrawFn, n: int) -> np.ndarray:
-    """A candidate for each of n episodes, none of them empty."""
+    """Draw a candidate for each of n episodes, so that none is empty."""
     drawn = draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
     return np.unique(drawn, return_inverse=True)[1].astype(np.uint32)
 
 
 @st.composite
 def logs(draw: st.DrawFn, weighted: bool | None = None) -> Episodes:
-    """A hundred episodes or more of a random process of three states: enough to split some of its histories."""
+    """Draw 100 to 200 episodes of a random process of three states, enough to split some of its histories."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     how = {"early_end": 0.3 * draw(st.booleans()), "n_features": draw(st.integers(1, 2))}
     how["weighted"] = draw(st.booleans()) if weighted is None else weighted

@@ -1,4 +1,4 @@
-"""Counts add up, so shards, order and repetition do not matter; and nothing is read into names but their order."""
+"""Counts are additive: shards, order and repetitions of episodes do not matter, nor do names except their order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ bounds = st.sampled_from(list(BOUNDS.values()))
 
 
 def counts(part: Any, n: int) -> Counter[Any]:
-    """What a part has counted for n candidates, whatever its form."""
+    """Return the counts of a part for n candidates, whatever its form."""
     if isinstance(part, WordPart):
         places = [(c, i) for c in range(n) for i in range(part.start[c], part.start[c + 1])]
         return +Counter({(c, part.rows[part.value[i]].tobytes()): int(part.count[i]) for c, i in places})
@@ -47,7 +47,7 @@ def counts(part: Any, n: int) -> Counter[Any]:
 @every_statistic
 @FEW
 @given(st.data())
-def test_the_counts_of_shards_add_up_to_the_counts_of_the_whole(name: str, data: st.DataObject) -> None:
+def test_statistic_counts_of_shards_add_up_to_those_of_the_log(name: str, data: st.DataObject) -> None:
     episodes = data.draw(small_logs())
     candidate = data.draw(labels(episodes.n))
     cuts, t = data.draw(st.lists(st.integers(0, episodes.n))), data.draw(st.integers(1, episodes.horizon))
@@ -60,7 +60,7 @@ def test_the_counts_of_shards_add_up_to_the_counts_of_the_whole(name: str, data:
 @pytest.mark.parametrize("name", ["conjunctions", "1,1,1"])
 @FEW
 @given(st.data())
-def test_letters_are_counted_alike_by_histogram_and_by_bits(name: str, data: st.DataObject) -> None:
+def test_language_counts_by_histogram_equal_those_by_bits(name: str, data: st.DataObject) -> None:
     episodes = data.draw(small_logs())
     candidate, t = data.draw(labels(episodes.n)), data.draw(st.integers(1, episodes.horizon))
     plan, found = STATISTICS[name].plan(episodes.outline, PAPER, MEMORY), []
@@ -74,7 +74,7 @@ def test_letters_are_counted_alike_by_histogram_and_by_bits(name: str, data: st.
 @pytest.mark.parametrize("family", [CONJUNCTIONS, Family(2, 1, 1)], ids=str)
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, 11), st.booleans(), st.data())
-def test_patterns_are_counted_as_they_are_met(
+def test_language_counts_equal_counts_of_single_episodes(
     family: Family, seed: int, horizon: int, weighted: bool, data: st.DataObject
 ) -> None:
     episodes = random_episodes(np.random.default_rng(seed), horizon, 2, 3, 4, 3, 30, weighted=weighted)
@@ -91,7 +91,7 @@ def test_patterns_are_counted_as_they_are_met(
 
 
 def answers(layer: Any, n: int, kinds: tuple[int, ...]) -> list[Any]:
-    """All that can be asked of a layer while candidates are promoted and absorbed in turn."""
+    """Return all results of a layer while candidates are promoted and absorbed in turn."""
     found: list[Any] = [layer.events]
     layer.promote(0)
     states = 1
@@ -117,7 +117,7 @@ CASES = [(name, FISHER_EXACT, KINDS) for name in STATISTICS] + [("sketch", PAPER
 @pytest.mark.parametrize(("name", "bound", "kinds"), CASES, ids=[f"{c[0]} {c[1].name}" for c in CASES])
 @FEW
 @given(st.data())
-def test_a_layer_answers_the_same_however_it_was_sharded(
+def test_candidate_layer_gives_the_same_results_for_any_shards(
     name: str, bound: Any, kinds: tuple[int, ...], data: st.DataObject
 ) -> None:
     episodes = data.draw(small_logs())
@@ -132,15 +132,13 @@ def test_a_layer_answers_the_same_however_it_was_sharded(
 @every_statistic
 @settings(deadline=None, max_examples=12)
 @given(logs(), bounds, st.sampled_from([0.02, 0.3]), st.sampled_from([0, 40, 1 << 16]), st.sampled_from([0, 9, 999]))
-def test_threads_do_not_matter_to_the_bit(
+def test_adact_h_gives_the_same_bits_for_any_number_of_threads(
     name: str, episodes: Episodes, bound: Any, delta: float, small: int, few: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "LEAST_SHARD", 1)
-        patch.setattr(
-            local, "SMALL_CELLS", small
-        )  # of no table, some, or all: threads look ahead only with small ones,
-        patch.setattr(local, "FEW_GROUPS", few)  # and count only a few groups
+        patch.setattr(local, "SMALL_CELLS", small)  # no table, some, or all: threads look ahead only with small tables
+        patch.setattr(local, "FEW_GROUPS", few)  # and count ahead only few groups
         for plan in (LanguagePlan, PrefixPlan, SketchPlan):
             patch.setattr(plan, "divides", True)
         runs = [adact_h(episodes, Settings(STATISTICS[name], bound, delta, threads=n)) for n in (1, 2, 3)]
@@ -150,7 +148,7 @@ def test_threads_do_not_matter_to_the_bit(
 @every_statistic
 @settings(deadline=None, max_examples=12)
 @given(logs(), bounds, st.sampled_from([0.02, 0.3]), st.randoms(use_true_random=False))
-def test_the_order_of_episodes_does_not_matter(
+def test_adact_h_does_not_depend_on_the_order_of_episodes(
     name: str, episodes: Episodes, bound: Any, delta: float, random: Any
 ) -> None:
     order = list(range(episodes.n))
@@ -164,7 +162,7 @@ def test_the_order_of_episodes_does_not_matter(
 @every_statistic
 @settings(deadline=None, max_examples=12)
 @given(logs(weighted=True), bounds, st.sampled_from([0.02, 0.3]))
-def test_a_weight_is_a_repetition(name: str, light: Episodes, bound: Any, delta: float) -> None:
+def test_adact_h_treats_a_weight_as_repeated_episodes(name: str, light: Episodes, bound: Any, delta: float) -> None:
     assert light.weight is not None
     heavy = Episodes(light.alphabet, light.letters, np.repeat(light.word, light.weight, axis=1), light.follows)
     one, other = (adact_h(e, Settings(STATISTICS[name], bound, delta)) for e in (light, heavy))
@@ -172,7 +170,7 @@ def test_a_weight_is_a_repetition(name: str, light: Episodes, bound: Any, delta:
 
 
 def without_words(learned: Learned) -> tuple[Any, ...]:
-    """All but the witnesses, which name symbols."""
+    """Return everything except the witnesses, which name symbols."""
     arrays, decisions, *rest = everything(learned)
     return arrays, [d._replace(placement=d.placement._replace(witness=None)) for d in decisions], *rest
 
@@ -180,7 +178,7 @@ def without_words(learned: Learned) -> tuple[Any, ...]:
 @every_statistic
 @settings(deadline=None, max_examples=12)
 @given(logs(weighted=False), bounds, st.integers(1, 9))
-def test_names_do_not_matter_but_for_their_order(name: str, episodes: Episodes, bound: Any, k: int) -> None:
+def test_adact_h_depends_only_on_the_order_of_names(name: str, episodes: Episodes, bound: Any, k: int) -> None:
     actions = {a: f"act{chr(65 + k + i)}" for i, a in enumerate(episodes.alphabet.actions)} | {None: None, "pad": "pad"}
     feature = {v: (v - 5) / k if k % 2 else f"v{v}" for o in episodes.alphabet.observations for v in o}
     rewards = {r: r * k for r in episodes.alphabet.rewards}
@@ -197,8 +195,8 @@ def test_names_do_not_matter_but_for_their_order(name: str, episodes: Episodes, 
     ]
 
 
-def test_the_logs_of_these_laws_lead_to_states() -> None:
-    """Or else the laws would say little."""
+def test_random_logs_of_the_laws_give_several_states() -> None:
+    """With single states the laws would mean little."""
     sizes: list[int] = []
 
     @settings(deadline=None, max_examples=30, database=None)

@@ -1,4 +1,4 @@
-"""The distances between samples: pseudometrics, larger for larger families, and what the largest families reach."""
+"""Distances between samples are pseudometrics, do not fall for larger families, and reach known limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ METRICS = {name: languages(name) for name in FAMILIES} | {"prefixes": PrefixCoun
 
 
 def lengths(n: int, most: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
-    """Several samples of suffixes of one length."""
+    """Draw several samples of suffixes of one length."""
     return st.integers(1, most).flatmap(lambda length: st.tuples(*[samples(length)] * n))
 
 
@@ -39,7 +39,7 @@ def differences(x: list[Any], y: list[Any]) -> list[float]:
 @pytest.mark.parametrize("name", METRICS)
 @FEW
 @given(lengths(3))
-def test_distances_are_pseudometrics(name: str, drawn: Any) -> None:
+def test_statistic_distances_are_pseudometrics(name: str, drawn: Any) -> None:
     x, y, z = drawn
     log = side_by_side(x, y, z, x + x)
     d = {(a, b): d for b in range(4) for a, d in enumerate(distances(METRICS[name], log, range(4), b))}
@@ -62,7 +62,7 @@ def test_evidence_of_every_kind_is_symmetric_and_zero_for_equal_samples(name: st
 
 @FEW
 @given(lengths(2))
-def test_equal_samples_have_equal_sketches(drawn: Any) -> None:
+def test_sketch_distance_is_zero_for_equal_samples(drawn: Any) -> None:
     x, y = drawn
     log = side_by_side(x, y, x + x)
     assert distance(PrefixSketches(), log, 0, 2) == 0
@@ -71,7 +71,7 @@ def test_equal_samples_have_equal_sketches(drawn: Any) -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(lengths(2))
-def test_families_never_see_less_as_i_j_or_k_grows(drawn: Any) -> None:
+def test_language_distance_does_not_fall_as_i_j_or_k_grows(drawn: Any) -> None:
     log = side_by_side(*drawn)
     d = {ijk: distance(languages("{},{},{}".format(*ijk)), log, 0, 1) for ijk in product((1, 2), repeat=3)}
     d |= {ijk: distance(languages("{},{},{}".format(*ijk)), log, 0, 1) for ijk in [(3, 1, 1), (1, 3, 1), (1, 1, 3)]}
@@ -80,8 +80,8 @@ def test_families_never_see_less_as_i_j_or_k_grows(drawn: Any) -> None:
             assert d[smaller] <= d[larger] + 1e-12
 
 
-def test_each_of_i_j_and_k_can_make_the_difference() -> None:
-    """Which action pays is seen by one level more of patterns or languages, the order of two steps by longer words."""
+def test_each_of_i_j_and_k_distinguishes_samples_that_the_others_do_not() -> None:
+    """One more level of patterns or languages shows which action is rewarded, longer words the order of two steps."""
     pays = side_by_side([((2, 0, 0),), ((3, 0, 1),)], [((2, 0, 1),), ((3, 0, 0),)])
     assert [distance(languages(f), pays, 0, 1) for f in ("1,1,1", "1,2,1", "2,1,1", "1,1,2")] == [0, 0, 0.5, 0.5]
     a, b, c = (2, 0, 0), (3, 0, 0), (2, 0, 1)
@@ -94,7 +94,7 @@ SQUARES = [[x for x in LETTERS if x[part] == 0] for part in (1, 2)]  # of action
 
 @settings(deadline=None, max_examples=30)
 @given(lengths(2))
-def test_single_letters_in_words_of_full_length_see_all_that_prefixes_see(drawn: Any) -> None:
+def test_distance_by_words_of_full_length_is_at_least_the_prefix_distance(drawn: Any) -> None:
     """L_{m+2,ℓ,1} ≥ L∞^p ≥ L∞ with m = 1 feature."""
     x, y = drawn
     log = side_by_side(x, y)
@@ -105,14 +105,14 @@ def test_single_letters_in_words_of_full_length_see_all_that_prefixes_see(drawn:
 
 @settings(deadline=None, max_examples=20)
 @given(st.sampled_from(SQUARES).flatmap(lambda letters: st.tuples(samples(2, letters), samples(2, letters))))
-def test_at_every_boolean_level_they_see_all_that_prefixes_see(drawn: Any) -> None:
+def test_distance_at_boolean_level_two_is_at_least_the_prefix_distance(drawn: Any) -> None:
     log = side_by_side(*drawn)
     assert distance(languages("3,2,2"), log, 0, 1) >= distance(PrefixCounts(), log, 0, 1) - 1e-12
 
 
 @FEW
 @given(lengths(2, most=3))
-def test_prefix_distances_are_those_of_the_definition(drawn: Any) -> None:
+def test_prefix_distance_equals_its_definition(drawn: Any) -> None:
     x, y = drawn
     expected = max(max(differences([s[:u] for s in x], [s[:u] for s in y])) for u in range(1, len(x[0]) + 1))
     assert distance(PrefixCounts(), side_by_side(x, y), 0, 1) == pytest.approx(expected, abs=1e-12)
@@ -120,21 +120,21 @@ def test_prefix_distances_are_those_of_the_definition(drawn: Any) -> None:
 
 @FEW
 @given(samples(1), samples(1))
-def test_conjunctions_of_one_letter_contain_every_letter(x: Any, y: Any) -> None:
+def test_distance_by_conjunctions_of_one_letter_is_at_least_that_of_letters(x: Any, y: Any) -> None:
     """L ≥ L∞ where ℓ = 1."""
     assert distance(languages("conjunctions"), side_by_side(x, y), 0, 1) >= max(differences(x, y)) - 1e-12
 
 
 @FEW
 @given(samples(1), samples(1))
-def test_deep_boolean_levels_of_one_letter_are_total_variation(x: Any, y: Any) -> None:
+def test_distance_at_deep_boolean_levels_of_one_letter_is_total_variation(x: Any, y: Any) -> None:
     log = side_by_side(x, y)
     variation = sum(differences(x, y)) / 2
     assert distance(languages("6,1,1"), log, 0, 1) == pytest.approx(variation, abs=1e-12)
     assert distance(languages("1,1,3"), log, 0, 1) == pytest.approx(distance(languages("3,1,1"), log, 0, 1), abs=1e-12)
 
 
-def test_level_six_spells_out_every_set_of_eight_letters() -> None:
+def test_pattern_level_six_has_every_set_of_eight_letters() -> None:
     log = side_by_side([(letter,) for letter in LETTERS])
     assert [patterns_of(Family(i), log).formal for i in (1, 6)] == [6, 2**8 - 1]
 
@@ -142,6 +142,6 @@ def test_level_six_spells_out_every_set_of_eight_letters() -> None:
 @pytest.mark.parametrize("name", METRICS)
 @FEW
 @given(lengths(2))
-def test_no_distance_exceeds_total_variation(name: str, drawn: Any) -> None:
+def test_statistic_distances_do_not_exceed_total_variation(name: str, drawn: Any) -> None:
     x, y = drawn
     assert distance(METRICS[name], side_by_side(x, y), 0, 1, DIFFERENCE) <= sum(differences(x, y)) / 2 + 1e-12

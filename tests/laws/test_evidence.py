@@ -1,4 +1,4 @@
-"""The bounds that spare Fisher's test its sums, against whole numbers."""
+"""Cheap bounds that replace the sums of Fisher's test, compared with exact integers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ln(p: Fraction) -> float:
 
 
 def exact_evidence(k1: int, n1: int, k2: int, n2: int) -> float:
-    """−ln p of Fisher's exact test by its definition."""
+    """Return −ln p of Fisher's exact test by its definition."""
     k, seen = k1 + k2, comb(n1, k1) * comb(n2, k2)
     tables = [comb(n1, x) * comb(n2, k - x) for x in range(max(0, k - n2), min(k, n1) + 1)]
     return max(-ln(Fraction(sum(t for t in tables if t <= seen * (1 + TIE)), comb(n1 + n2, k))), 0.0)
@@ -38,7 +38,7 @@ def tables(seed: int, how_many: int) -> list[tuple[int, int, int, int]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_evidence_is_exact_where_it_has_to_be(seed: int) -> None:
+def test_fisher_evidence_is_exact_between_worth_and_ceiling(seed: int) -> None:
     rng = random.Random(seed)
     for table in tables(seed, 700):
         true = exact_evidence(*table)
@@ -51,11 +51,11 @@ def test_evidence_is_exact_where_it_has_to_be(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_cheap_bounds_are_on_the_right_side(seed: int) -> None:
+def test_cheap_bounds_of_table_evidence_are_valid(seed: int) -> None:
     for k1, n1, k2, n2 in tables(seed, 1500):
         k, n = k1 + k2, n1 + n2
         least = (min(k, n - k, n1, n2) - 1) * math.log(2)
-        assert comparing.most_evidence(n1, n2, k) >= least - 1e-9  # what `attainable` relies on
+        assert comparing.most_evidence(n1, n2, k) >= least - 1e-9  # the bound used by `attainable`
         if 0 < k < n:
             table = -ln(Fraction(comb(n1, k1) * comb(n2, k2), comb(n, k)))
             most = comparing._most_table_evidence(k1, n1, k2, n2, comparing._most_likelihood_ratio(k1, n1, k2, n2))

@@ -1,4 +1,4 @@
-"""Count-Min-Sketches: never too low, exact while small, and the same however the counts come in."""
+"""Count-Min-Sketches never underestimate, are exact while small, and do not depend on order or batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def everything(sketch: CountMinSketch, asked: list[int]) -> tuple[Any, ...]:
 
 @LAW
 @given(shapes, batches, st.lists(keys, max_size=5))
-def test_never_below_the_truth_exact_while_small_and_small_as_long_as_that_is_smaller(
+def test_sketch_never_underestimates_and_is_exact_until_it_is_dense(
     shape: Shape, batches: list[list[tuple[int, int]]], others: list[int]
 ) -> None:
     sketch, truth = CountMinSketch(shape), Counter[int]()
@@ -54,7 +54,7 @@ def test_never_below_the_truth_exact_while_small_and_small_as_long_as_that_is_sm
 
 @LAW
 @given(shapes, batches, batches, st.booleans(), st.booleans())
-def test_a_merger_counts_both(shape: Shape, first: Any, second: Any, dense1: bool, dense2: bool) -> None:
+def test_sketch_merge_adds_both_counts(shape: Shape, first: Any, second: Any, dense1: bool, dense2: bool) -> None:
     one, two, both = sketch_of(shape, first), sketch_of(shape, second), sketch_of(shape, first + second)
     for sketch, dense in ((one, dense1), (two, dense2), (both, dense1 or dense2)):
         if dense:
@@ -66,7 +66,7 @@ def test_a_merger_counts_both(shape: Shape, first: Any, second: Any, dense1: boo
 
 @LAW
 @given(shapes, batches, st.randoms(use_true_random=False))
-def test_neither_order_nor_batches_matter(shape: Shape, drawn: Any, random: Any) -> None:
+def test_sketch_does_not_depend_on_order_or_batches(shape: Shape, drawn: Any, random: Any) -> None:
     flat = [pair for batch in drawn for pair in batch]
     asked = [key for key, _ in flat]
     shuffled = list(flat)

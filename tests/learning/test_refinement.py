@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from laws.logs import logs
-from oracle import folding as oracle
 from oracle import random_episodes
+from oracle import refinement as oracle
 from suffice.automata.compare import compare
 from suffice.automata.describe import describe_witness
 from suffice.automata.histories import show_symbol

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from oracle import tying as oracle
+from oracle import stationary as oracle
 from suffice.automata.describe import describe_witness
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, PAD, STOP

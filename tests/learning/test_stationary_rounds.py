@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oracle import random_episodes
-from oracle import tying as oracle
+from oracle import stationary as oracle
 from oracle.settling import Pass as SlowPass
 from oracle.settling import settle as slow_settle
 from suffice.automata.describe import describe_witness
@@ -112,7 +112,7 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
 @pytest.fixture
 def no_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates of any size are compared."""
-    for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
+    for module in ("suffice.learning.stationary.pointers", "oracle.stationary"):
         monkeypatch.setattr(f"{module}.FEWEST_COMPARED", 0)
 
 
@@ -127,7 +127,7 @@ def test_a_round_decides_as_by_hand(case: Any, how: Settings) -> None:
 
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("suffice.learning.stationary.pointers", "oracle.tying"):
+    for module in ("suffice.learning.stationary.pointers", "oracle.stationary"):
         monkeypatch.setattr(f"{module}.FIRST_COMPARED", 6)
     steps = PointerLog.of(log(case))
     for how in (LEVELS[1], Settings(delta=0.2, strict=True)):

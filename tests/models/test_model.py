@@ -136,7 +136,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in [*range(0, len(whole), 41), *range(len(whole) - 40, len(whole))]:
         path.write_bytes(whole[:length])
-        assert "this is no model file, or a damaged one" in refusal(path)
+        assert "this is not a model file, or it is damaged" in refusal(path)
 
 
 def test_flipped_bytes_are_noticed_or_harmless(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
         path, {"header.json": b'{"format": "suffice-rdp", "format_version": 3, "version": "9.1", "new": [1]}'}
     )
     said = refusal(path)
-    assert said.startswith("written by suffice 9.1 in format 3, newer than the 2") and said.endswith("upgrade suffice")
+    assert said.startswith("written by suffice 9.1 in format 3, newer than the 2") and said.endswith("Upgrade suffice.")
 
 
 def test_an_older_format_is_to_be_learned_again(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_an_older_format_is_to_be_learned_again(tmp_path: Path) -> None:
     write_entries(path, entries | {"header.json": json.dumps(header).encode(), "witnesses.json": told.encode()})
     said = refusal(path)
     assert said.startswith("written by suffice 0.1 in format 1, older than the 2 that suffice ")
-    assert said.endswith(" reads; learn it again from its log")
+    assert said.endswith(" reads. Learn it again from its log.")
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, data: bytes) -> None:
 
 def test_a_folder_or_nothing_is_refused(tmp_path: Path) -> None:
     assert "the file cannot be read (Is a directory)" in refusal(tmp_path)
-    assert refusal(tmp_path / "b.model").startswith("there is no such file; make one with: suffice learn LOG -o")
+    assert refusal(tmp_path / "b.model").startswith("there is no such file. Make one with: suffice learn LOG -o")
 
 
 class Trap:
@@ -363,7 +363,7 @@ def test_run_notes_stand_beside_the_model(tmp_path: Path) -> None:
 
 
 def test_a_model_needs_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(SufficeError, match=r"there is no folder .*nowhere; create it first"):
+    with pytest.raises(SufficeError, match=r"there is no folder .*nowhere\. Create it first"):
         model().save(tmp_path / "nowhere" / "a.model")
     assert not os.listdir(tmp_path)
 

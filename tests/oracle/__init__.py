@@ -1,4 +1,4 @@
-"""AdaCT-H by definition: literal, slow, independent of `suffice` but for its data types; fast code must agree."""
+"""Literal, slow versions of the algorithms, which use only the data types of `suffice`; fast code must agree."""
 
 from .adact import OracleDecision, OracleResult, adact_h, distance, suffix_alphabet
 from .adaptive import LadderDecision, adaptive_adact_h

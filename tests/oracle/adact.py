@@ -1,4 +1,7 @@
-"""AdaCT-H by definition (theory.md §2, §4; the paper's appendix A): layers, candidates, greedy merging."""
+"""AdaCT-H by definition: layers, candidates, greedy merging.
+
+Theory: docs/theory.md, sections 2 and 4; paper, appendix A.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ SAME_DISTANCE = 1e-12
 
 @dataclass(frozen=True)
 class OracleDecision:
-    """What became of one candidate. `t` is the layer it would belong to, 1..H+1.
+    """The decision about one candidate. `t` is its layer, 1..H+1.
 
-    `nearest` is the state joined, or for a promoted candidate the nearest of all; None for the first of a layer.
+    `nearest` is the state that it joins, or for a promoted candidate the nearest of all; None for the first of a layer.
     """
 
     t: int
@@ -45,7 +48,7 @@ class OracleDecision:
 
 @dataclass(frozen=True)
 class OracleResult:
-    """The automaton: states of layers 0..H+1, τ(t, q, ao) for t = 0..H; how it came about; ln |X| of layers 1..H."""
+    """The automaton: states of layers 0..H+1, τ(t, q, ao) for t = 0..H; all decisions; ln |X| of layers 1..H."""
 
     layers: list[int] = field(default_factory=lambda: [1])
     tau: dict[tuple[int, int, Symbol], int] = field(default_factory=dict)
@@ -55,7 +58,7 @@ class OracleResult:
 
 @dataclass(frozen=True)
 class Layer:
-    """The suffixes from step t and the events they are compared by."""
+    """The suffixes from step t and the events by which they are compared."""
 
     bound: Bound
     suffixes: list[Suffix]  # distinct, all of length ℓ
@@ -63,14 +66,14 @@ class Layer:
     log_size: float
 
     def counts(self, z1: Multiset, z2: Multiset) -> Counter[tuple[int, int]]:
-        """(k₁, k₂) of the events, and how many events have them."""
+        """Count the events by (k₁, k₂)."""
         result: Counter[tuple[int, int]] = Counter()
         for members, events in self.events.items():
             result[sum(z1[s] for s in members), sum(z2[s] for s in members)] += events
         return result
 
     def compare(self, z1: Multiset, z2: Multiset, delta: float) -> tuple[float, float]:
-        """The distance, which is the maximum over X (0 where X is empty), and what it must reach to be distinct."""
+        """Return the distance, the maximum over X (0 where X is empty), and the threshold."""
         n1, n2 = z1.total(), z2.total()
         counts = self.counts(z1, z2)
         events_by_k: Counter[int] = Counter()
@@ -83,7 +86,7 @@ class Layer:
 def make_layer(
     statistic: Statistic, bound: Bound, gamma: SuffixAlphabet, logged: Iterable[Letter], suffixes: Iterable[Suffix]
 ) -> Layer:
-    """The layer of these suffixes; where they are empty (ℓ = 0) there are no events."""
+    """Return the layer of these suffixes; if they are empty (ℓ = 0) there are no events."""
     distinct = sorted(set(suffixes))
     ell = len(distinct[0])
     if ell == 0:
@@ -94,32 +97,32 @@ def make_layer(
     return Layer(bound, distinct, events, log_size_of_languages(statistic, gamma, ell))
 
 
-_language_events = lru_cache(maxsize=64)(language_events)  # every bound compares by the same
+_language_events = lru_cache(maxsize=64)(language_events)  # shared by all bounds
 
 
 def distance(
     statistic: Statistic, gamma: SuffixAlphabet, z1: Sequence[Suffix], z2: Sequence[Suffix], bound: Bound = "paper"
 ) -> float:
-    """The distance of two multisets of suffixes of one length."""
+    """Return the distance between two multisets of suffixes of one length."""
     layer = make_layer(statistic, bound, gamma, gamma.letters(), [*z1, *z2])
     position = {x: s for s, x in enumerate(layer.suffixes)}
     return layer.compare(Counter(position[x] for x in z1), Counter(position[x] for x in z2), delta=0.5)[0]
 
 
 def suffix_alphabet(episodes: Episodes) -> SuffixAlphabet:
-    """A, O and R of steps 1..H, or as declared (theory.md §1)."""
+    """Return A, O and R of steps 1..H, or as declared (docs/theory.md, section 1)."""
     actions, observations, rewards = (tuple(codes.tolist()) for codes in episodes.suffix_alphabet())
     return SuffixAlphabet(actions, observations, rewards, episodes.alphabet.observations)
 
 
 def spell(episodes: Episodes) -> list[Suffix]:
-    """Each episode as its H+1 letters."""
+    """Return each episode as its H+1 letters."""
     letters: list[Letter] = [(a, o, r) for a, o, r in episodes.letters.tolist()]
     return [tuple(letters[code] for code in column) for column in episodes.word.T.tolist()]
 
 
 def nearest(distances: dict[int, float]) -> int:
-    """The oldest of the states at the smallest distance, up to 1e-12."""
+    """Return the oldest of the states at the smallest distance, up to 1e-12."""
     smallest = min(distances.values())
     return min(q for q, d in distances.items() if d <= smallest + SAME_DISTANCE)
 
@@ -133,15 +136,15 @@ def merge_layer(
     decide: Decide,
     ended_apart: bool = False,
 ) -> tuple[list[OracleDecision], dict[Candidate, int]]:
-    """The decisions of layer t in their order, and the state of every candidate.
+    """Return the decisions of layer t in their order, and the state of every candidate.
 
-    Candidates come by descending |Z|, then (q, a, o). The first is promoted, and so is every other that is distinct
-    from all states and no rarer than `cut`; the rest join the nearest state they are not distinct from, if there is
-    one, or else the nearest of all. With `ended_apart` histories that have ended, while others go on, are one state.
+    Candidates are ordered by descending |Z|, then (q, a, o). The first is promoted, and so is every other that is
+    distinct from all states and not rarer than `cut`. The rest join the nearest state from which they are not distinct,
+    or the nearest of all if there is none. With `ended_apart`, terminated histories share one state, untested.
     """
     total = sum(z.total() for z in candidates.values())
     goes_on = ended_apart and any(layer.suffixes)  # ℓ > 0
-    states: list[Multiset | None] = []  # None: where episodes are over
+    states: list[Multiset | None] = []  # None: the state of terminated histories
     decisions: list[OracleDecision] = []
     state_of: dict[Candidate, int] = {}
     for candidate in sorted(candidates, key=lambda c: (-candidates[c].total(), c)):
@@ -172,7 +175,7 @@ def merge_layer(
 def decide(
     t: int, layer: Layer, candidate: Candidate, z: Multiset, states: list[Multiset], delta: float, rare: bool
 ) -> OracleDecision:
-    """What becomes of a candidate with the multiset z, given the states of its layer so far."""
+    """Decide about a candidate with the multiset z, given the states of its layer so far."""
     if not states:
         return OracleDecision(t, candidate, z.total(), promoted=True)
     compared = {q: layer.compare(z, states[q], delta) for q in range(len(states))}
@@ -191,16 +194,16 @@ def adact_h(
     decide: Decide = decide,
     ended_apart: bool = False,
 ) -> OracleResult:
-    """AdaCT-H; with `cut` > 0 AdaCT-H-A, which promotes no candidate rarer than that. δ may depend on C_t.
+    """Run AdaCT-H; with `cut` > 0 AdaCT-H-A, which promotes no candidate rarer than that. δ may depend on C_t.
 
-    Other ways to decide may bring layers of their own, as a function in place of the statistic.
+    Another `decide` may use its own layers, created by a function in place of the statistic.
     """
     make = statistic if callable(statistic) else partial(make_layer, statistic)
     gamma, log = suffix_alphabet(episodes), spell(episodes)
     weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
     logged = {letter for e in log for letter in e[1:]}
     result = OracleResult()
-    state = [0] * len(log)  # of each episode's history up to t
+    state = [0] * len(log)  # state of each episode before step t
     for t in range(episodes.horizon + 1):
         layer = make(bound, gamma, logged, [e[t + 1 :] for e in log])
         position = {x: s for s, x in enumerate(layer.suffixes)}

@@ -1,4 +1,4 @@
-"""AdaCT-H with a ladder of families, by definition: rung after rung, a state at a time."""
+"""AdaCT-H with a ladder of families, by definition: one rung after the other, one state at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .languages import Letter, Suffix, SuffixAlphabet
 
 @dataclass(frozen=True)
 class LadderDecision(OracleDecision):
-    """With the rung that distance and threshold are of, and the rungs that were asked."""
+    """A decision with the rung of its distance and threshold, and all rungs used."""
 
     rung: int = -1
     asked: tuple[int, ...] = ()
@@ -29,22 +29,22 @@ class LadderLayer:
 
     @property
     def suffixes(self) -> list[Suffix]:
-        """Of every rung."""
+        """The suffixes, which all rungs share."""
         return self.rungs[0].suffixes
 
     @property
     def log_size(self) -> float:
-        """Of the first rung."""
+        """ln |X| of the first rung."""
         return self.rungs[0].log_size
 
 
 def shares(rungs: int) -> list[float]:
-    """1/2, 1/4, …, and the last as much as the one before; they add up to 1."""
+    """Return the shares of δ: 1/2, 1/4, …, and the last equal to the one before; they add up to 1."""
     return [1 / 2 ** (r + 1) for r in range(rungs - 1)] + [1 / 2 ** (rungs - 1)]
 
 
 def attainable(bound: Bound, n1: int, n2: int) -> float:
-    """The evidence of an event that always happens on one side and never on the other."""
+    """Return the evidence of an event that occurs in all of one sample and none of the other."""
     if bound in ("paper", "two-sample"):
         return 1.0
     if bound == "likelihood-ratio":
@@ -52,19 +52,19 @@ def attainable(bound: Bound, n1: int, n2: int) -> float:
     return math.log(math.comb(n1 + n2, n1))
 
 
-def could_tell(layer: Layer, n1: int, n2: int, delta: float) -> bool:
-    """Whether any outcome would be distinct; Fisher's threshold is lowest if only one event is testable."""
+def can_be_distinct(layer: Layer, n1: int, n2: int, delta: float) -> bool:
+    """Return whether any counts would be distinct; Fisher's threshold is lowest if only one event is testable."""
     return attainable(layer.bound, n1, n2) >= threshold(layer.bound, layer.log_size, {}, delta, n1, n2)
 
 
 def decide_by_rungs(
     t: int, layer: LadderLayer, candidate: Candidate, z: Multiset, states: list[Multiset], delta: float, rare: bool
 ) -> LadderDecision:
-    """A state is distinct as soon as one rung says so. A rung above the first is asked about all states that are still
-    undecided, unless it could tell none of them apart whatever the data.
+    """Decide about a candidate: a state is distinct as soon as it is distinct on one rung.
 
-    Undecided states are as far as the largest distance of all rungs asked; the decision shows the rung that came
-    closest to telling the nearest apart. If none is undecided, the nearest is one that the last rung told apart.
+    A rung above the first is used for all undecided states, unless no possible counts would be distinct on it. The
+    distance of an undecided state is the largest over all rungs used; the decision shows the rung on which the nearest
+    was closest to its threshold. If none is undecided, the nearest is one that only the last rung distinguished.
     """
     if not states or layer.log_size == -math.inf:
         near = 0 if states else None
@@ -72,7 +72,7 @@ def decide_by_rungs(
     said: dict[int, dict[int, tuple[float, float]]] = {}  # rung → state → distance, threshold
     undecided = list(range(len(states)))
     for r, (rung, share) in enumerate(zip(layer.rungs, shares(len(layer.rungs)), strict=True)):
-        if r and not any(could_tell(rung, z.total(), states[q].total(), delta * share) for q in undecided):
+        if r and not any(can_be_distinct(rung, z.total(), states[q].total(), delta * share) for q in undecided):
             continue
         said[r] = {q: rung.compare(z, states[q], delta * share) for q in undecided}
         undecided = [q for q in undecided if not said[r][q][0] >= said[r][q][1]]
@@ -91,7 +91,7 @@ def adaptive_adact_h(
     delta: float | Callable[[int], float],
     cut: float = 0.0,
 ) -> OracleResult:
-    """AdaCT-H that climbs a ladder of families, smallest first."""
+    """Run AdaCT-H with a ladder of families, smallest first."""
 
     def layers(
         bound: Bound, gamma: SuffixAlphabet, logged: Iterable[Letter], suffixes: Sequence[Suffix]

@@ -1,6 +1,6 @@
-"""The domains a second time, each written another way: the two definitions must agree to the last fraction.
+"""Second definitions of the domains, each written in another way; both must agree exactly.
 
-A definition is where an episode starts and a law: from a state and an action to what may happen.
+A definition has the first outcomes of an episode and a law: from a state and an action to outcomes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def coin(p: Fraction, heads: tuple[Any, ...], tails: tuple[Any, ...]) -> list[Ne
 def corridor(domain: Corridor) -> tuple[list[Next], Law]:
     def law(state: tuple[int, int], action: int) -> list[Next]:
         column, guard = 1 if state[0] == domain.columns else state[0] + 1, state[1]
-        in_row = {guard: domain.enemy, 1 - guard: 1 - domain.enemy}  # where the guard stands, how probably
+        in_row = {guard: domain.enemy, 1 - guard: 1 - domain.enemy}  # probability that the guard is in each row
         met = ((column, 1 - guard), (action, column, "enemy"), 0)
         return coin(in_row[action], met, ((column, guard), (action, column, "clear"), 1))
 
@@ -66,7 +66,7 @@ def cookie(domain: Cookie) -> tuple[list[Next], Law]:
 
 
 def cheese(domain: Cheese) -> tuple[list[Next], Law]:
-    """On a plane: the letters follow from the ways out of each cell."""
+    """Define the maze on a plane; the letters follow from the exits of each cell."""
     goal = (2, -2)
     cells = {(x, 0) for x in range(5)} | {(x, -y) for x in (0, 2, 4) for y in (1, 2)}
     ways = {"N": (0, 1), "S": (0, -1), "E": (1, 0), "W": (-1, 0)}
@@ -103,7 +103,7 @@ def rotating(domain: RotatingMAB) -> tuple[list[Next], Law]:
 
 
 def malfunction(domain: MalfunctionMAB) -> tuple[list[Next], Law]:
-    """The state is all that was done."""
+    """Define the bandit with all earlier pulls as its state."""
 
     def broken(pulls: str) -> bool:
         count = 0
@@ -119,7 +119,7 @@ def malfunction(domain: MalfunctionMAB) -> tuple[list[Next], Law]:
 
 
 def cheat(domain: CheatMAB) -> tuple[list[Next], Law]:
-    """The state is all that was done, cut where a mismatch starts the code over."""
+    """Define the bandit with all earlier pulls as its state; a mismatch starts the code again."""
 
     def cheated(pulls: str) -> bool:
         spelt = ""
@@ -138,7 +138,7 @@ def cheat(domain: CheatMAB) -> tuple[list[Next], Law]:
 
 
 def rotating_maze(domain: RotatingMaze) -> tuple[list[Next], Law]:
-    """On the complex plane, where a turn by 90° clockwise is a factor −i."""
+    """Define the maze on the complex plane, where a clockwise turn by 90° is a factor −i."""
 
     def law(state: tuple[complex, int], action: str) -> list[Next]:
         place, time = state
@@ -180,7 +180,7 @@ def flickering_grid(domain: FlickeringGrid) -> tuple[list[Next], Law]:
 
 
 def symbol(domain: Symbol) -> tuple[list[Next], Law]:
-    """The state is what was shown and all that was done."""
+    """Define the task with the first observation and all actions as its state."""
 
     def law(state: tuple[str, ...], action: str) -> list[Next]:
         colour, side, *done = *state, action
@@ -195,7 +195,7 @@ def symbol(domain: Symbol) -> tuple[list[Next], Law]:
 
 def two_keys(domain: TwoKeys) -> tuple[list[Next], Law]:
     def law(state: Any, action: str) -> list[Next]:
-        room, lying, hands, doors = state  # lying: keys in the west and in the east
+        room, lying, hands, doors = state  # lying: number of keys in the west and in the east
         here = {"west": 0, "east": 1}.get(room)
         if action in ("west", "east", "hall"):
             room = action

@@ -1,8 +1,8 @@
-"""The exact truth by definition (theory.md §7): all episodes with their probabilities, and nothing but sums over them.
+"""Exact truth by definition: sums over all episodes with their probabilities. Theory: docs/theory.md, section 7.
 
-A step is (action, observation, reward) in the words of the domain: the action None in step 0 and "pad" after the end,
-the observation None where the episode is over or at step H. A history is the (action, observation) pairs of the first t
-steps; its suffix is what follows it, its law the probabilities of its suffixes, whatever rewards were paid before.
+A step is (action, observation, reward) in the values of the domain: the action is None in step 0 and "pad" after the
+end, the observation None where the episode is over or at step H. A history is the (action, observation) pairs of the
+first t steps; its law is the distribution of its suffixes, regardless of earlier rewards.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Steps = tuple[Step, ...]
 Symbol = tuple[Any, Any]
 History = tuple[Symbol, ...]
 Law = Mapping[Any, Fraction]
-Choice = Callable[[History], Mapping[Any, Fraction]]  # how a policy chooses after a history
+Choice = Callable[[History], Mapping[Any, Fraction]]  # a policy: history → probabilities of actions
 
 NOTHING = Fraction(0)
 PADDING: Step = ("pad", None, NOTHING)
@@ -37,7 +37,7 @@ def possible(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def usual(definition: Definition) -> Choice:
-    """The behaviour policy of a domain: uniform over what the last observation leaves."""
+    """Return the behaviour policy of a domain: uniform over the actions that the last observation allows."""
 
     def choose(history: History) -> Mapping[Any, Fraction]:
         choices = list(definition.choices(history[-1][1]))
@@ -47,7 +47,7 @@ def usual(definition: Definition) -> Choice:
 
 
 def controller(policy: Controller) -> Choice:
-    """A policy with memory, run from the beginning of the history each time."""
+    """Return a policy with memory, which is run from the start of the history each time."""
     actions = policy.alphabet.actions
     code = {o: i + 1 for i, o in enumerate(policy.alphabet.observations)}
 
@@ -61,7 +61,7 @@ def controller(policy: Controller) -> Choice:
 
 
 def episodes(definition: Definition, horizon: int, choose: Choice) -> dict[Steps, Fraction]:
-    """Every episode that may happen, and how probable it is."""
+    """Return every possible episode with its probability."""
     law: defaultdict[Steps, Fraction] = defaultdict(Fraction)
 
     def walk(state: Hashable, steps: Steps, probability: Fraction) -> None:
@@ -86,7 +86,7 @@ def history_of(steps: Steps) -> History:
 
 
 def given(weights: Iterable[tuple[Hashable, Hashable, Fraction]]) -> dict[Any, dict[Any, Fraction]]:
-    """Pr(what | condition) from (condition, what, weight); added up in whole units, which is faster."""
+    """Return Pr(what | condition) from (condition, what, weight); weights are added as integers, which is faster."""
     known = list(weights)
     unit = lcm(*(weight.denominator for _, _, weight in known))
     together: dict[Any, dict[Any, int]] = {}
@@ -99,7 +99,7 @@ def given(weights: Iterable[tuple[Hashable, Hashable, Fraction]]) -> dict[Any, d
 
 @dataclass(frozen=True, eq=False)
 class ExactOracle:
-    """A domain under a policy: what may happen in `horizon` actions."""
+    """A domain under a policy, for episodes of `horizon` actions."""
 
     definition: Definition
     horizon: int
@@ -113,25 +113,25 @@ class ExactOracle:
 
     @cached_property
     def futures(self) -> list[dict[History, dict[Steps, Fraction]]]:
-        """[H+2] of each history of t steps the law of its suffixes."""
+        """The distribution of suffixes for each history of t steps, [H+2]."""
         return [
             given((history_of(steps[:t]), steps[t:], p) for steps, p in self.law.items())
             for t in range(self.horizon + 2)
         ]
 
     def grouped(self, t: int, law_of: Callable[[History], Hashable]) -> dict[History, int]:
-        """The histories of t steps, those with the same law in one class, numbered as they come."""
+        """Number the classes of histories of t steps that have the same law, in order of appearance."""
         classes: dict[Hashable, int] = {}
         return {h: classes.setdefault(law_of(h), len(classes)) for h in self.futures[t]}
 
     @cached_property
     def states(self) -> list[dict[History, int]]:
-        """[H+2] histories whose suffixes have the same law are one state."""
+        """The state of each history, [H+2]: histories with the same distribution of suffixes are one state."""
         return [self.grouped(t, lambda h, t=t: frozenset(self.futures[t][h].items())) for t in range(self.horizon + 2)]
 
     @cached_property
     def expected_states(self) -> list[dict[History, int]]:
-        """[H+2] the same by a coarser law: how probable each continuation is with its last reward, others left out."""
+        """States by a coarser law, [H+2]: the probability of each continuation with its last reward only."""
 
         def says(t: int, history: History) -> Hashable:
             chance: defaultdict[Hashable, Fraction] = defaultdict(Fraction)
@@ -146,26 +146,27 @@ class ExactOracle:
         return [len(set(states.values())) for states in self.states]
 
     def one_step(self, t: int) -> dict[History, dict[Step, Fraction]]:
-        """What may come next after each history of t steps."""
+        """Return the distribution of the next step after each history of t steps."""
         return given((history_of(steps[:t]), steps[t], p) for steps, p in self.law.items())
 
     def weight(self, t: int) -> dict[History, Fraction]:
-        """How probable each history of t steps is."""
+        """Return the probability of each history of t steps."""
         found: defaultdict[History, Fraction] = defaultdict(Fraction)
         for steps, p in self.law.items():
             found[history_of(steps[:t])] += p
         return found
 
     def occupancy(self, t: int) -> dict[int, Fraction]:
-        """How probable each state of layer t is."""
+        """Return the probability of each state of layer t."""
         found: defaultdict[int, Fraction] = defaultdict(Fraction)
         for history, p in self.weight(t).items():
             found[self.states[t][history]] += p
         return found
 
     def rewards_tell(self) -> set[History]:
-        """The shortest histories after which what was paid on the way still matters: with the rewards, the same history
-        has different futures.
+        """Return the shortest histories after which earlier rewards matter.
+
+        Given the rewards, the same history has different distributions of futures.
         """
         found: set[History] = set()
         for t in range(self.horizon + 2):
@@ -183,17 +184,17 @@ class ExactOracle:
         return sum((p * sum(r for _, _, r in steps) for steps, p in self.law.items()), NOTHING)
 
     def decisions(self) -> Fraction:
-        """Steps with a choice, on average."""
+        """Return the mean number of steps with a choice."""
         return sum((p * sum(a not in (None, "pad") for a, _, _ in steps) for steps, p in self.law.items()), NOTHING)
 
     def success_rate(self) -> Fraction:
         return sum((p for steps, p in self.law.items() if any(r > 0 for _, _, r in steps)), NOTHING)
 
     def best_value(self, covered: bool) -> Fraction:
-        """V* over all policies of histories, or those that do only what the behaviour does, by trying everything."""
+        """Return V* over all policies of histories, or those that use only logged actions, by exhaustive search."""
 
         def best(history: History, hidden: Mapping[Hashable, Fraction]) -> Fraction:
-            """The most that is still to come, times the probability of the history (without those of actions)."""
+            """Return the best remaining return times the probability of the history, without those of actions."""
             if len(history) == self.horizon + 1 or not hidden:
                 return NOTHING
             choices = self.choose(history) if covered else self.definition.all_actions
@@ -214,7 +215,7 @@ class ExactOracle:
         return sum((best(((None, o),), hidden) for o, hidden in starts.items()), NOTHING)
 
     def concentrability(self, plan: ExactOracle) -> Fraction:
-        """max over steps 1..H, states and symbols of how much more probable they are under the plan."""
+        """Return the maximum over steps 1..H, states and symbols of their probability ratio, plan to behaviour."""
         ratios = []
         for t in range(1, self.horizon + 1):
             mine, theirs = (self._met(t, other.law) for other in (self, plan))
@@ -222,7 +223,7 @@ class ExactOracle:
         return max(ratios)
 
     def _met(self, t: int, law: Mapping[Steps, Fraction]) -> dict[tuple[int, Symbol], Fraction]:
-        """d_t(q, ao)."""
+        """Return d_t(q, ao), the probability of each state and symbol at step t."""
         found: defaultdict[tuple[int, Symbol], Fraction] = defaultdict(Fraction)
         for steps, p in law.items():
             found[self.states[t][history_of(steps[:t])], steps[t][:2]] += p
@@ -231,7 +232,7 @@ class ExactOracle:
     # Distances
 
     def law_of_states(self, t: int) -> dict[int, Law]:
-        """The law that the histories of each state share."""
+        """Return the distribution of suffixes of each state."""
         return {q: self.futures[t][h] for h, q in self.states[t].items()}
 
     @cached_property
@@ -239,7 +240,7 @@ class ExactOracle:
         return _Coding([step for steps in self.law for step in steps[1:]])
 
     def distances_by_languages(self, t: int, statistic: Languages | Conjunctions) -> dict[tuple[int, int], Fraction]:
-        """max over the languages of a family of the difference in probability, for every two states of layer t."""
+        """Return the largest difference in probability over a family, for every two states of layer t."""
         laws = self.law_of_states(t)
         suffixes = sorted({suffix for law in laws.values() for suffix in law}, key=repr)
         coded = [self.coding.encode(suffix) for suffix in suffixes]
@@ -253,7 +254,7 @@ class ExactOracle:
         }
 
     def prefixes(self, t: int) -> dict[int, dict[Steps, Fraction]]:
-        """How probable each prefix of a suffix is, for every state of layer t."""
+        """Return the probability of each prefix, for every state of layer t."""
         found: dict[int, dict[Steps, Fraction]] = {}
         for q, law in self.law_of_states(t).items():
             chance = found.setdefault(q, {})
@@ -263,7 +264,7 @@ class ExactOracle:
         return found
 
     def distances_by_prefixes(self, t: int) -> dict[tuple[int, int], tuple[Fraction, Fraction]]:
-        """L∞^p and L₁^p of every two states of layer t."""
+        """Return L∞^p and L₁^p of every two states of layer t."""
         chance = self.prefixes(t)
         found = {}
         for p, q in combinations(chance, 2):
@@ -275,7 +276,7 @@ class ExactOracle:
 
 
 class _Coding:
-    """The steps that may follow a history as the codes that `oracle.languages` wants: o_⊥ is 0."""
+    """Codes of the steps after a history, as `oracle.languages` needs them: o_⊥ is 0."""
 
     def __init__(self, steps: list[Step]) -> None:
         actions, observations, rewards = (list(dict.fromkeys(part)) for part in zip(*steps, strict=True))

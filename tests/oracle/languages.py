@@ -1,7 +1,7 @@
-"""Language families by definition (theory.md §3): patterns G_i, words C_j, Boolean level k, conjunctions.
+"""Language families by definition: patterns G_i, words C_j, Boolean level k, conjunctions.
 
 A letter is a whole step, a triple of codes (action, observation, reward); a suffix is a tuple of ℓ letters; a pattern
-is a set of letters. A language is known here by its members among the suffixes at hand.
+is a set of letters. A language is given by its members among the suffixes of a log. Theory: docs/theory.md, section 3.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Conjunctions:
 
 @dataclass(frozen=True)
 class SuffixAlphabet:
-    """A, O and R of theory.md §1, as codes; `features[c - 1]` are the features of the observation code c > 0."""
+    """A, O and R as codes; `features[c - 1]` are the features of the observation code c > 0."""
 
     actions: tuple[int, ...]
     observations: tuple[int, ...]
@@ -45,21 +45,21 @@ class SuffixAlphabet:
     features: tuple[tuple[object, ...], ...]
 
     def letters(self) -> Pattern:
-        """Γ = A × O × R."""
+        """Return Γ = A × O × R."""
         return frozenset(product(self.actions, self.observations, self.rewards))
 
     def having(self, feature: int, value: object) -> list[int]:
-        """The observations with this value of this feature; o_⊥ has none."""
+        """Return the observations with a value of a feature; o_⊥ has no features."""
         return [o for o in self.observations if o != STOP and self.features[o - 1][feature] == value]
 
     def feature_values(self) -> list[tuple[int, object]]:
-        """All (feature, value) that some observation shows."""
+        """Return all (feature, value) that occur in some observation."""
         seen = [self.features[o - 1] for o in self.observations if o != STOP]
         return [(f, v) for f in range(len(seen[0]) if seen else 0) for v in dict.fromkeys(o[f] for o in seen)]
 
 
 def basic_patterns(gamma: SuffixAlphabet) -> set[Pattern]:
-    """G_1: action = a, reward = r, feature f = v, o = o_⊥; one of each extension, none empty."""
+    """Return G_1: action = a, reward = r, feature f = v, o = o_⊥; one of each extension, none empty."""
     letters = gamma.letters()
     patterns = {frozenset(x for x in letters if x[0] == a) for a in gamma.actions}
     patterns |= {frozenset(x for x in letters if x[2] == r) for r in gamma.rewards}
@@ -69,7 +69,7 @@ def basic_patterns(gamma: SuffixAlphabet) -> set[Pattern]:
 
 
 def patterns_of_level(gamma: SuffixAlphabet, i: int) -> set[Pattern]:
-    """G_i: pairwise unions and intersections, added i − 1 times to G_1; one of each extension, none empty."""
+    """Return G_i: pairwise unions and intersections, added i − 1 times to G_1; one of each extension, none empty."""
     patterns = basic_patterns(gamma)
     for _ in range(i - 1):
         pairs = list(combinations(patterns, 2))
@@ -78,7 +78,7 @@ def patterns_of_level(gamma: SuffixAlphabet, i: int) -> set[Pattern]:
 
 
 def conjunction_patterns(gamma: SuffixAlphabet) -> set[Pattern]:
-    """Every form but any-any-any, one of each extension on Γ (theory.md §3, last paragraph)."""
+    """Return every conjunction except any-any-any, one of each extension on Γ."""
     by_action: list[list[int] | None] = [None, *([a] for a in gamma.actions)]
     by_feature = [gamma.having(f, v) for f, v in gamma.feature_values()]
     by_observation: list[list[int] | None] = [None, *by_feature, *([o] for o in gamma.observations)]
@@ -93,19 +93,22 @@ def conjunction_patterns(gamma: SuffixAlphabet) -> set[Pattern]:
 
 
 def patterns(statistic: Languages | Conjunctions, gamma: SuffixAlphabet) -> set[Pattern]:
-    """The G of a family."""
+    """Return the patterns G of a family."""
     if isinstance(statistic, Conjunctions):
         return conjunction_patterns(gamma)
     return patterns_of_level(gamma, statistic.i)
 
 
 def length_and_level(statistic: Languages | Conjunctions) -> tuple[int, int]:
-    """The (j, k) of a family."""
+    """Return (j, k) of a family."""
     return (1, 1) if isinstance(statistic, Conjunctions) else (statistic.j, statistic.k)
 
 
 def log_size(statistic: Languages | Conjunctions, gamma: SuffixAlphabet, ell: int) -> float:
-    """ln |X|: Σ_{n ≤ min(j,ℓ)} |G|^n · (2^{n+1} − 1 if n < ℓ, else 1), squared k − 1 times; −∞ where X is empty."""
+    """Return ln |X|, −∞ if X is empty.
+
+    |X| = Σ_{n ≤ min(j,ℓ)} |G|^n · (2^{n+1} − 1 if n < ℓ, else 1), squared k − 1 times.
+    """
     size = len(patterns(statistic, gamma))
     j, k = length_and_level(statistic)
     words = sum(size**n * (2 ** (n + 1) - 1 if n < ell else 1) for n in range(1, min(j, ell) + 1))
@@ -113,20 +116,20 @@ def log_size(statistic: Languages | Conjunctions, gamma: SuffixAlphabet, ell: in
 
 
 def gap_choices(n: int, ell: int) -> list[tuple[bool, ...]]:
-    """The gaps of n patterns: not all λ if n < ℓ; if n = ℓ every choice is the same language, so one stands for all."""
+    """Return the gaps of n patterns: not all λ if n < ℓ; one choice if n = ℓ, where all are the same language."""
     if n == ell:
         return [(False,) * (n + 1)]
     return [gaps for gaps in product((False, True), repeat=n + 1) if any(gaps)]
 
 
 def words(family: Sequence[Pattern], j: int, ell: int) -> Iterator[Word]:
-    """The words S_1 G_1 … S_n G_n S_{n+1} for 1 ≤ n ≤ min(j, ℓ)."""
+    """Yield the words S_1 G_1 … S_n G_n S_{n+1} for 1 ≤ n ≤ min(j, ℓ)."""
     for n in range(1, min(j, ell) + 1):
         yield from product(gap_choices(n, ell), product(family, repeat=n))
 
 
 def contains(gaps: Sequence[bool], sequence: Sequence[Pattern], x: Suffix) -> bool:
-    """Whether x ∈ S_1 G_1 … S_n G_n S_{n+1}: every way of splitting x is tried."""
+    """Return whether x ∈ S_1 G_1 … S_n G_n S_{n+1}, by trying every way to split x."""
     if not sequence:
         return gaps[0] or not x
     skips = range(len(x)) if gaps[0] else range(min(1, len(x)))
@@ -134,9 +137,9 @@ def contains(gaps: Sequence[bool], sequence: Sequence[Pattern], x: Suffix) -> bo
 
 
 def combine(events: Counter[Members]) -> Counter[Members]:
-    """One Boolean level: m events become their m(m−1)/2 unions, as many intersections, and themselves: m² events.
+    """Add one Boolean level: m events become their m(m−1)/2 unions, as many intersections, and themselves: m² events.
 
-    Events with the same members are kept together with their number c; among themselves they make c² of the same.
+    Events with the same members are stored once with their number c; their pairs are c² events with these members.
     """
     result: Counter[Members] = Counter()
     for members, c in events.items():
@@ -150,10 +153,10 @@ def combine(events: Counter[Members]) -> Counter[Members]:
 def language_events(
     statistic: Languages | Conjunctions, gamma: SuffixAlphabet, logged: Iterable[Letter], suffixes: Sequence[Suffix]
 ) -> Counter[Members]:
-    """What every language selects among `suffixes` (all of one length), and how many events select just that.
+    """Return the suffixes (all of one length) that each language selects, with the number of events that do.
 
-    For the distance the keys count alone; the numbers are for Tarone's correction, where patterns that agree on every
-    letter of the log are one.
+    The distance needs only the keys. The numbers are for Tarone's correction, in which patterns that agree on all
+    letters of the log are one.
     """
     j, k = length_and_level(statistic)
     ell = len(suffixes[0])

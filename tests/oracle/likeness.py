@@ -1,4 +1,4 @@
-"""How learned states stand for true ones, by definition: every history by itself, and where both automata take it."""
+"""Correspondence of learned and true states by definition: each history is run in both automata."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 
 
 def likeness(learned: RDP, true: RDP, longest: int) -> tuple[int, int, int]:
-    """True states that are recovered, states too many, and states that are several; by histories up to a length."""
+    """Count recovered true states, superfluous states, and states that join several, by histories up to a length."""
     met: defaultdict[int, set[int]] = defaultdict(set)  # true states by learned
     for history in shared(learned, true, longest):
         met[learned.run(history)].add(true.run(history))
@@ -22,7 +22,7 @@ def likeness(learned: RDP, true: RDP, longest: int) -> tuple[int, int, int]:
 
 
 def shared(learned: RDP, true: RDP, longest: int) -> Iterator[History]:
-    """Every history that both automata can take."""
+    """Yield every history that is possible in both automata."""
     ways, other_ways = arrows(learned), arrows(true)
     waiting: list[tuple[History, int, int]] = [((), 0, 0)]
     while waiting:
@@ -33,6 +33,6 @@ def shared(learned: RDP, true: RDP, longest: int) -> Iterator[History]:
 
 
 def arrows(rdp: RDP) -> list[dict[Symbol, int]]:
-    """Where each symbol leads from each state."""
+    """Return the transitions of each state by symbol."""
     names = [rdp.symbol(y) for y in range(len(rdp.symbols))]
     return [{s: q for s, q in zip(names, row, strict=True) if q != UNSEEN} for row in rdp.tau.tolist()]

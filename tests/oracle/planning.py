@@ -1,7 +1,7 @@
-"""Planning by definition (docstrings of planner.py): backward induction state by state, in fractions but for roots.
+"""Planning by definition: backward induction state by state, in fractions except for roots.
 
-Numbers within are scaled: rewards to [0, 1], so that a state of layer t has a value of at most H − t + 1. What was lost
-has no target and brings nothing.
+Rewards are scaled to [0, 1], so that a state of layer t has a value of at most H − t + 1. Moves that left the automaton
+have no target and no return. Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.automata.tally import Tally
 from suffice.data.alphabet import DUMMY, PAD
 
-Move = tuple[int, Fraction, int | None]  # how often, the reward, and the state it leads to
+Move = tuple[int, Fraction, int | None]  # count, reward and next state
 Values = Mapping[int, Fraction]
 
 NOTHING = Fraction(0)
@@ -26,12 +26,12 @@ THEORY = 16
 
 @dataclass(frozen=True, eq=False)
 class Process:
-    """What each action brought in each state."""
+    """The moves of each action in each state."""
 
     layers: list[list[int]]  # layers 0..H+1
-    actions: list[int]  # codes of what can be chosen, in order
-    moves: dict[int, dict[int, list[Move]]]  # of each state and action code
-    usual: dict[int, dict[int, Fraction]]  # how often a policy that behaves as the log did takes each action code
+    actions: list[int]  # codes of the actions, in order
+    moves: dict[int, dict[int, list[Move]]]  # by state and action code
+    usual: dict[int, dict[int, Fraction]]  # behaviour policy: state → probabilities of action codes
     low: Fraction
     wide: Fraction
 
@@ -69,7 +69,7 @@ class Process:
         return {q: t for t, layer in enumerate(self.layers) for q in layer}
 
     def left(self, q: int) -> int:
-        """Steps still to come."""
+        """Return the number of remaining steps."""
         return self.horizon + 1 - self.layer_of[q]
 
     def all_moves(self, q: int) -> list[Move]:
@@ -82,7 +82,7 @@ class Process:
         return float(self.wide * value + self.low * self.left(q))
 
     def log_term(self, delta: float) -> float:
-        """L = ln(NH/δ)."""
+        """Return L = ln(NH/δ)."""
         episodes = max(times(self.all_moves(0)), 1)
         return math.log(episodes * max(self.horizon, 1) / delta)
 
@@ -92,7 +92,7 @@ def times(moves: Iterable[Move]) -> int:
 
 
 def gains(moves: Iterable[Move], values: Values) -> list[tuple[int, Fraction]]:
-    """How often each r + V."""
+    """Return the values r + V of moves with their counts."""
     return [(k, NOTHING if target is None else r + values[target]) for k, r, target in moves]
 
 
@@ -106,7 +106,7 @@ def variance(moves: list[Move], values: Values) -> Fraction:
 
 
 def penalty(process: Process, q: int, moves: list[Move], values: Values, strength: float, delta: float) -> Fraction:
-    """b = √(c L Var(r + V) / n) + c (H − t + 1) L / n, at most H − t + 1, and that much where n = 0."""
+    """Return b = √(c L Var(r + V) / n) + c (H − t + 1) L / n, at most H − t + 1, and that value if n = 0."""
     n, left = times(moves), process.left(q)
     if n == 0:
         return Fraction(left)
@@ -116,14 +116,14 @@ def penalty(process: Process, q: int, moves: list[Move], values: Values, strengt
 
 @dataclass(frozen=True)
 class OraclePlan:
-    actions: list[int | None]  # [Q] place among the actions; None: behave as the log did
-    values: list[float]  # in the user's units
+    actions: list[int | None]  # [Q] index of the action; None: keep the logged behaviour
+    values: list[float]  # in units of the log
     lower: list[float]
     error: float
 
 
 def plan(process: Process, strength: float, delta: float, safe: bool) -> OraclePlan:
-    """Greedy where the strength is 0 and it is not safe, VI-LCB where it is not safe, and safe."""
+    """Plan safely, or without `safe` by VI-LCB, which is greedy if the strength is 0."""
     final = process.layers[-1][0]
     actions: dict[int, int | None] = {final: None}
     values, lower = {final: NOTHING}, {final: NOTHING}
@@ -150,12 +150,12 @@ def plan(process: Process, strength: float, delta: float, safe: bool) -> OracleP
 
 
 def followed(process: Process, q: int, action: int | None) -> list[Move]:
-    """What happened when the plan was followed."""
+    """Return the moves of a state in which the plan was followed."""
     return process.all_moves(q) if action is None else process.moves[q].get(process.actions[action], [])
 
 
 def value_of(process: Process, actions: Mapping[int, int | None]) -> dict[int, Fraction]:
-    """What following some actions is worth, if frequencies were probabilities."""
+    """Return the value of each state under some actions, with frequencies as probabilities."""
     values = {process.layers[-1][0]: NOTHING}
     for q in process.backwards():
         chances = chances_of(process, q, actions[q])
@@ -164,14 +164,14 @@ def value_of(process: Process, actions: Mapping[int, int | None]) -> dict[int, F
 
 
 def chances_of(process: Process, q: int, action: int | None) -> dict[int, Fraction]:
-    """How a policy that follows the plan takes each action code."""
+    """Return the probabilities of action codes under the plan."""
     return process.usual[q] if action is None else {process.actions[action]: Fraction(1)}
 
 
 def variance_of_value(process: Process, actions: Mapping[int, int | None], values: Values) -> Fraction:
-    """Of the first state's value: those of all states' means, as often as the plan gets there.
+    """Return the variance of the value of the first state: those of all means, weighted by squared occupancies.
 
-    The variance of a mean is as if one more visit had been half the range away: of n + 1 visits, over their number.
+    The variance of a mean includes one more visit at a distance of half the range: n + 1 visits, over their number.
     """
     total = NOTHING
     for q, share in occupancy(process, actions).items():
@@ -183,7 +183,7 @@ def variance_of_value(process: Process, actions: Mapping[int, int | None], value
 
 
 def occupancy(process: Process, actions: Mapping[int, int | None]) -> dict[int, Fraction]:
-    """How probable the plan makes each state, if frequencies were probabilities."""
+    """Return the probability of each state under the plan, with frequencies as probabilities."""
     share = defaultdict(Fraction, {0: Fraction(1)})
     for layer in process.layers[:-1]:
         for q in layer:
@@ -195,7 +195,7 @@ def occupancy(process: Process, actions: Mapping[int, int | None]) -> dict[int, 
 
 
 def proved(process: Process, actions: Mapping[int, int | None], delta: float) -> tuple[float, float]:
-    """A lower bound on the value of the plan, and an upper bound on that of any policy."""
+    """Return a lower bound on the value of the plan, and an upper bound on that of any policy."""
     final = process.layers[-1][0]
     lower, upper = {final: NOTHING}, {final: NOTHING}
     for q in process.backwards():
@@ -211,8 +211,9 @@ def proved(process: Process, actions: Mapping[int, int | None], delta: float) ->
 
 
 def trimmed_sizes(seen: list[int], spare: list[int], delta: float) -> list[int]:
-    """How many visits of each state two-fold subsampling keeps: N_trim = max(N_aux − 10 √(N_aux ln(Q/δ)), 0), of what
-    there is.
+    """Return the visits of each state after two-fold subsampling.
+
+    They are at most N_trim = max(N_aux − 10 √(N_aux ln(Q/δ)), 0).
     """
     kept = [max(k - 10 * math.sqrt(k * math.log(len(spare) / delta)), 0.0) for k in spare]
     return [min(n, math.floor(k)) for n, k in zip(seen, kept, strict=True)]

@@ -1,4 +1,7 @@
-"""Exact prefixes by definition (theory.md §2, §5): the events "the suffix begins with e" for e of length 0..ℓ."""
+"""Exact prefixes by definition: the events "the suffix begins with e" for e of length 0..ℓ.
+
+Theory: docs/theory.md, sections 2 and 5.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ class Prefixes:
 
 
 def log_size(gamma: SuffixAlphabet, ell: int) -> float:
-    """ln |X| with |X| = 2(ARO)^ℓ, which gives the paper its constant 8 (theory.md §4); nothing to see at ℓ = 0."""
+    """Return ln |X| with |X| = 2(ARO)^ℓ, which gives the paper's constant 8; −∞ at ℓ = 0."""
     letters = len(gamma.actions) * len(gamma.rewards) * len(gamma.observations)
     return math.log(2 * letters**ell) if ell else -math.inf
 
 
 def prefix_events(suffixes: Sequence[Suffix]) -> Counter[Members]:
-    """What every prefix selects among `suffixes`; prefixes that begin exactly the same suffixes are one event."""
+    """Return the suffixes that each prefix selects; prefixes that begin the same suffixes are one event."""
     prefixes = dict.fromkeys(x[:u] for x in suffixes for u in range(len(x) + 1))
     selections = {frozenset(s for s, x in enumerate(suffixes) if x[: len(e)] == e) for e in prefixes}
     return Counter(selections)

@@ -1,4 +1,4 @@
-"""Episodes of small random regular decision processes, to compare learners on."""
+"""Episodes of small random regular decision processes, on which learners are compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SKEW = 0.4  # concentration of the output distributions: well below 1, so that s
 def random_alphabet(
     rng: np.random.Generator, n_actions: int, n_observations: int, n_rewards: int, n_features: int
 ) -> Alphabet:
-    """Distinct observations drawn from the smallest cube of feature values that holds them; rewards 0, 1, …"""
+    """Draw distinct observations from the smallest cube of feature values that has enough; rewards are 0, 1, …"""
     side = next(v for v in range(1, n_observations + 1) if v**n_features >= n_observations)
     cube = list(product(range(side), repeat=n_features))
     chosen = rng.choice(len(cube), size=n_observations, replace=False)
@@ -31,7 +31,7 @@ def random_alphabet(
 
 
 def cumulative(chances: NDArray[np.float64]) -> list[Any]:
-    """Sums that end with 1, along the last axis; as lists, where one number is found sooner than in an array."""
+    """Return cumulative probabilities along the last axis, as lists, in which bisection is faster than in arrays."""
     sums = chances.cumsum(axis=-1)
     return (sums / sums[..., -1:]).tolist()
 
@@ -50,11 +50,12 @@ def random_episodes(
     weighted: bool = False,
     declared: bool = False,
 ) -> Episodes:
-    """n episodes of a random automaton under the uniform policy.
+    """Simulate n episodes of a random automaton under the uniform policy.
 
-    q, a ↦ skewed distributions of o and r; q, a, o ↦ the next q. `n_observations` counts whole observations, o_⊥ not
-    among them. An episode ends in state q after action a with a random probability of at most `early_end`, and is
-    padded; `weighted` gives each a weight of 1 to 3; `declared` marks the alphabet as declared.
+    State and action determine skewed distributions of observation and reward; with the observation they determine the
+    next state. `n_observations` counts whole observations without o_⊥. An episode ends in state q after action a with
+    a random probability of at most `early_end`, and is padded. `weighted` gives each episode a weight of 1 to 3;
+    `declared` marks the alphabet as declared.
     """
     alphabet = random_alphabet(rng, n_actions, n_observations, n_rewards, n_features)
     start = rng.dirichlet(np.full(n_observations, 2.0))

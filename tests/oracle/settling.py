@@ -1,4 +1,4 @@
-"""Settling by definition: each transition leads to where it leads most probably."""
+"""Maximum-likelihood assignment of transitions ("settling") by definition. Theory: docs/theory.md, section 8."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from suffice.data.alphabet import DUMMY, PAD, STOP
 
-from .folding import SAME
+from .refinement import SAME
 from .spelled_log import ALIKE, END, SPECIAL, START, Letter, Log, Symbol, Tau, Visit, complete
 
 PASSES, VISITS, FEW_VISITS, SOON, BEST_STATES = 5, 2000, 50, 20, 8
 
 
 class Pass:
-    """One look at every transition: where it leads most probably."""
+    """One pass over all transitions, which assigns each to its most probable target."""
 
     def __init__(self, log: Log, tau: Tau, n_states: int) -> None:
         self.log, self.n, self.tau = log, n_states, tau
@@ -32,7 +32,7 @@ class Pass:
         self.rates = {(y, z): self._rate(*self._agree(y, z)) for y in log.symbols for z in log.symbols}
 
     def run(self) -> bool:
-        """Whether anything changed."""
+        """Assign all transitions; return whether anything changed."""
         taken: dict[int, dict[Symbol, list[Visit]]] = {}
         for (state, symbol), visits in self.log.transitions(self.paths).items():
             if symbol[1] != STOP:
@@ -47,7 +47,7 @@ class Pass:
         return self.tau != given
 
     def _alike(self, state: int, symbols: list[Symbol]) -> list[list[Symbol]]:
-        """Symbols that lead to one state here, and to one state elsewhere as the first of them does."""
+        """Group the symbols that lead to the same state here and usually to the same state elsewhere."""
         groups: list[list[Symbol]] = []
         for y in symbols:
             for group in groups:
@@ -59,7 +59,7 @@ class Pass:
         return [group for group in groups if len(group) > 1]
 
     def best(self, state: int, symbols: list[Symbol], of_symbol: Mapping[Symbol, list[Visit]]) -> int:
-        """Of some symbols that are to lead to one state."""
+        """Return the most probable common target of some symbols."""
         visits = [visit for y in symbols for visit in of_symbol[y]]
         priors = [self.ln_prior(state, y, symbols) for y in symbols]
         prior = [math.fsum(column) for column in zip(*priors, strict=True)]
@@ -73,7 +73,7 @@ class Pass:
         return now if now in score and score[best] <= score[now] + SAME else best
 
     def ln_likelihood(self, state: int, visits: list[Visit], within: int | None = None) -> float:
-        """Of all that followed, to the end of the log or so many steps, had they been in a state then."""
+        """Return the ln-likelihood of what followed visits, up to `within` steps, if they started in a state."""
         total = 0.0
         for e, u in visits:
             q, here = state, 0.0
@@ -84,7 +84,10 @@ class Pass:
         return total
 
     def ln_chance(self, q: int, letter: Letter) -> float:
-        """Given the action: as if half a visit more had met all that it ever brought in equal parts."""
+        """Return the ln-probability of a letter given its action.
+
+        Half a visit is added, divided equally among all letters of the action.
+        """
         if letter[0] in (DUMMY, PAD):
             return 0.0
         alike = [x for x in self.log.letters if x[0] == letter[0] and (x[1] is None) == (letter[1] is None)]
@@ -92,9 +95,9 @@ class Pass:
         return math.log((self.met[q, letter] + 0.5 / len(alike)) / (times + 0.5))
 
     def ln_prior(self, state: int, symbol: Symbol, without: Sequence[Symbol]) -> list[float]:
-        """Other symbols of the state vote for where they lead, and so does where one may have come from.
+        """Return the prior of each target: votes of other symbols of the state for their targets, and of origins.
 
-        Where all are wrong, states are as probable as usual.
+        If all votes are wrong, states are as probable as their visits.
         """
         doubt = [1.0] * self.n
         for z in self.log.symbols:
@@ -114,19 +117,19 @@ class Pass:
         return any(self.before.get((q, y)) == to for y in self.log.symbols if y[1] != STOP)
 
     def _returns(self, state: int, symbol: Symbol) -> float:
-        """How often a symbol leads from other states to one that leads back."""
+        """Return the rate at which a symbol leads from other states to one that leads back."""
         moves = [q for q in range(self.n) if q != state and (q, symbol) in self.before and self.tau[q, symbol] != q]
         return self._rate(sum(self._leads(self.tau[q, symbol], q) for q in moves), len(moves))
 
     def _agree(self, y: Symbol, z: Symbol) -> tuple[int, int]:
-        """From how many states two symbols lead to the same one, of those from which both are known."""
+        """Count the states from which two symbols lead to the same state, and those from which both are known."""
         if STOP in (y[1], z[1]):
             return 0, 0
         both = [q for q in range(self.n) if (q, y) in self.before and (q, z) in self.before]
         return sum(self.before[q, y] == self.before[q, z] for q in both), len(both)
 
     def _local(self, state: int, symbol: Symbol, other: Symbol) -> float:
-        """The same of two actions over observations, or of two observations over actions, within the state."""
+        """Return the rate at which two actions (over observations), or two observations, agree within a state."""
         (action, observation), (a, o) = symbol, other
         if (action == a) == (observation == o):
             return 0.0

@@ -1,4 +1,4 @@
-"""A log as the slow stationary learner reads it: episodes by hand, and walks through an automaton."""
+"""A log in the form that the literal stationary learner reads: lists of letters, and paths in an automaton."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Symbol = tuple[int, int]
 Edge = tuple[int, Symbol]
 Tau = dict[Edge, int]  # of a complete or a partial automaton
 Kind = tuple[str | int, ...]  # "choice", "paid" of an action, "shown" of an action and a reward
-Event = int | tuple[int, int] | Letter | None  # an action, with a reward, a letter; None: what the label had never seen
+Event = int | tuple[int, int] | Letter | None  # an action, an action with reward, a letter; None: new to the label
 Visit = tuple[int, int]  # episode and step
 
 START, END = 0, 1
 SPECIAL = 2
-ALIKE = 0.8  # of the states in which two symbols are known
+ALIKE = 0.8  # share of the states with both symbols in which they must agree
 
 
 class Log:
@@ -34,11 +34,11 @@ class Log:
         self.symbols: list[Symbol] = [(a, o) for a, o in episodes.symbols()[0].tolist()]
         self.horizon, self.total = episodes.horizon, episodes.total
         self.n_observations = episodes.alphabet.n_observations
-        letters = [(a, o, r) for a, o, r in episodes.letters.tolist()]  # also those that no step but the last may have
+        letters = [(a, o, r) for a, o, r in episodes.letters.tolist()]  # includes those of the last step only
         self.letters: list[Letter] = [*letters, *sorted({(a, None, r) for a, _, r in letters})]
 
     def walk(self, tau: Mapping[Edge, int], e: int) -> list[int]:
-        """The states of an episode, as far as transitions are known; the last letter is where the log was cut."""
+        """Return the states of an episode as far as transitions are known; the log ends at the last letter."""
         path = [START]
         for a, o, _ in self.words[e][:-1]:
             target = END if o == STOP else tau.get((path[-1], (a, o)))
@@ -48,7 +48,7 @@ class Log:
         return path
 
     def transitions(self, paths: list[list[int]]) -> dict[Edge, list[Visit]]:
-        """Every visit of each, in order."""
+        """Return the visits of each transition, in order."""
         found: dict[Edge, list[Visit]] = {}
         for e, path in enumerate(paths):
             for u, (a, o, _) in enumerate(self.words[e][:-1]):
@@ -57,7 +57,7 @@ class Log:
 
 
 def complete(tau: Tau, n_states: int, symbols: list[Symbol]) -> Tau:
-    """Where unseen, to where the symbol leads from most states; among equals to the first; if from none, to 0."""
+    """Add missing transitions: to the usual target of the symbol, of equals the first; to 0 if it has none."""
     whole = dict(tau)
     for y in symbols:
         led = Counter(tau[q, y] for q in range(n_states) if (q, y) in tau)

@@ -1,4 +1,4 @@
-"""The oracle against hand-computed cases, literal enumerations and SciPy."""
+"""The oracle compared with hand-computed cases, enumerations and SciPy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CUBE = SuffixAlphabet((2, 3), (0, 1), (0, 1), (("x",),))
 # Patterns
 
 
-def test_patterns_of_the_square() -> None:
+def test_patterns_of_level_equal_those_of_the_square() -> None:
     rows_columns_all = {frozenset(product((a,), (0, 1), (0,))) for a in (2, 3)}
     rows_columns_all |= {frozenset(product((2, 3), (o,), (0,))) for o in (0, 1)}
     rows_columns_all |= {SQUARE.letters()}  # reward = 0
@@ -65,30 +65,30 @@ def test_patterns_of_the_square() -> None:
     assert len(patterns_of_level(SQUARE, 4)) == 15
 
 
-def test_patterns_of_the_cube() -> None:
+def test_patterns_of_level_equal_those_of_the_cube() -> None:
     faces, edges, unions_of_two_faces = 6, 12, 12
     assert len(patterns_of_level(CUBE, 1)) == faces
     assert len(patterns_of_level(CUBE, 2)) == faces + edges + unions_of_two_faces + 1  # and the whole
 
 
-def test_features_are_patterns_and_stop_has_none() -> None:
+def test_basic_patterns_include_features_but_none_of_stop() -> None:
     gamma = SuffixAlphabet((2,), (0, 1, 2, 3), (0,), ((0, 0), (0, 1), (1, 1)))
     observations = [{1, 2}, {3}, {1}, {2, 3}, {0}, {0, 1, 2, 3}]  # f0=0, f0=1, f1=0, f1=1, o_⊥, the only action
     assert basic_patterns(gamma) == {frozenset((2, o, 0) for o in os) for os in observations}
 
 
-def test_only_observed_features_count() -> None:
+def test_basic_patterns_include_only_observed_features() -> None:
     gamma = SuffixAlphabet((2, 3), (1, 3), (0,), (("x",), ("y",), ("z",)))  # neither o_⊥ nor y in steps 1..H
     assert basic_patterns(gamma) == basic_patterns(SuffixAlphabet((2, 3), (1, 3), (0,), (("x",), ("?",), ("z",))))
     assert len(basic_patterns(gamma)) == 5
 
 
-def test_conjunctions_of_the_square_and_the_cube() -> None:
+def test_conjunction_patterns_of_the_square_and_the_cube() -> None:
     assert len(patterns(Conjunctions(), SQUARE)) == 2 + 2 + 4 + 1  # rows, columns, cells, reward = 0
     assert len(patterns(Conjunctions(), CUBE)) == 6 + 12 + 8  # faces, edges, corners
 
 
-def test_conjunctions_tell_whole_observations_from_features() -> None:
+def test_conjunction_patterns_include_features_and_whole_observations() -> None:
     gamma = SuffixAlphabet((2, 3), (0, 1, 2, 3, 4), (0, 1), ((0, 0), (0, 1), (1, 0), (1, 1)))
     observations = 4 + 4 + 1  # features, whole observations, o_⊥
     assert len(patterns(Conjunctions(), gamma)) == (1 + 2) * (1 + observations) * (1 + 2) - 1
@@ -97,7 +97,7 @@ def test_conjunctions_tell_whole_observations_from_features() -> None:
 # Words and sizes
 
 
-def test_family_sizes_by_hand() -> None:
+def test_log_size_of_families_equals_hand_computed_values() -> None:
     def sizes(statistic: Languages | Conjunctions) -> list[int]:
         return [round(math.exp(log_size(statistic, SQUARE, ell))) for ell in (1, 2, 3)]
 
@@ -113,7 +113,7 @@ def test_family_sizes_by_hand() -> None:
 
 @pytest.mark.parametrize("ell", [1, 2, 3])
 @pytest.mark.parametrize("j", [1, 2, 3])
-def test_size_counts_the_words(j: int, ell: int) -> None:
+def test_log_size_equals_the_number_of_words(j: int, ell: int) -> None:
     family = sorted(basic_patterns(SQUARE), key=sorted)
     assert math.log(len(list(words(family, j, ell)))) == log_size(Languages(1, j, 1), SQUARE, ell)
 
@@ -137,7 +137,7 @@ def literal_words(family: set[Pattern], letters: Pattern, n: int, ell: int) -> s
 
 @pytest.mark.parametrize(("i", "j", "ell"), [(1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 2), (1, 1, 3)])
 @pytest.mark.parametrize("k", [1, 2])
-def test_languages_are_those_of_the_paper(i: int, j: int, ell: int, k: int) -> None:
+def test_language_events_equal_the_languages_of_the_paper(i: int, j: int, ell: int, k: int) -> None:
     letters = SQUARE.letters()
     family = patterns_of_level(SQUARE, i)
     expected = set().union(*(literal_words(family, letters, n, ell) for n in range(1, j + 1)))
@@ -150,7 +150,7 @@ def test_languages_are_those_of_the_paper(i: int, j: int, ell: int, k: int) -> N
     assert found | {frozenset()} == expected | {frozenset()}
 
 
-def test_words_match_by_every_split() -> None:
+def test_contains_tries_every_split_of_a_suffix() -> None:
     a, b = frozenset({(2, 0, 0)}), frozenset({(3, 0, 0)})
     aab = ((2, 0, 0), (2, 0, 0), (3, 0, 0))
     assert contains((True, False, False), (a, b), aab)  # Γ* a b: not the first a
@@ -165,7 +165,7 @@ def test_words_match_by_every_split() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_boolean_levels_count_unordered_pairs(k: int) -> None:
+def test_combine_counts_unordered_pairs_of_events(k: int) -> None:
     events = [frozenset(x) for x in ({1}, {1}, {1}, {2}, {1, 2}, {3}, set(), {3})]
     expected, found = list(events), Counter(events)
     for _ in range(k - 1):
@@ -176,7 +176,7 @@ def test_boolean_levels_count_unordered_pairs(k: int) -> None:
     assert found.total() == len(events) ** 2 ** (k - 1)
 
 
-def test_patterns_that_agree_on_the_log_are_one_event() -> None:
+def test_language_events_join_patterns_that_agree_on_the_log() -> None:
     logged = {(2, 0, 0), (3, 0, 0)}  # o_⊥ only: on these letters the column x is empty, o_⊥ and reward 0 are all
     suffixes: list[Suffix] = [((2, 0, 0),), ((3, 0, 0),)]
     assert language_events(Languages(), SQUARE, logged, suffixes) == Counter(
@@ -191,7 +191,7 @@ def test_patterns_that_agree_on_the_log_are_one_event() -> None:
     assert events[frozenset({0, 1})] == 3 + 2  # all letters; (action 2) Γ*, Γ* (action 2) Γ*
 
 
-def test_prefixes_with_the_same_suffixes_are_one_event() -> None:
+def test_prefix_events_join_prefixes_of_the_same_suffixes() -> None:
     a, b = (2, 0, 0), (3, 0, 0)
     events = prefix_events([(a, a), (a, b), (b, a)])
     assert events == Counter(map(frozenset, [{0, 1, 2}, {0, 1}, {0}, {1}, {2}]))  # b and ba are one
@@ -201,7 +201,7 @@ def test_prefixes_with_the_same_suffixes_are_one_event() -> None:
 
 
 @pytest.mark.parametrize(("n1", "n2"), [(1, 1), (3, 3), (4, 9), (12, 7), (30, 30), (100, 17)])
-def test_fisher_agrees_with_scipy(n1: int, n2: int) -> None:
+def test_fisher_p_agrees_with_scipy(n1: int, n2: int) -> None:
     stats = pytest.importorskip("scipy.stats")
     for k1, k2 in product(range(0, n1 + 1, 1 + n1 // 8), range(0, n2 + 1, 1 + n2 // 8)):
         p = stats.fisher_exact([[k1, n1 - k1], [k2, n2 - k2]]).pvalue
@@ -209,14 +209,14 @@ def test_fisher_agrees_with_scipy(n1: int, n2: int) -> None:
         assert fisher_evidence(k1, n1, k2, n2) == pytest.approx(-math.log(p), rel=1e-9, abs=1e-9)
 
 
-def test_fisher_by_hand() -> None:
+def test_fisher_p_equals_hand_computed_values() -> None:
     assert fisher_p(3, 3, 0, 3) == Fraction(2, 20)
     assert fisher_p(2, 3, 1, 3) == 1
     assert fisher_p(2, 2, 0, 4) == Fraction(1, 15)  # the other tail, no successes in two, is not as rare
     assert fisher_evidence(2000, 2000, 0, 2000) == pytest.approx(math.log(math.comb(4000, 2000)) - math.log(2))
 
 
-def test_smallest_p_is_the_smallest() -> None:
+def test_smallest_p_is_the_minimum_over_all_tables() -> None:
     for n1, n2 in product((1, 3, 6, 11), repeat=2):
         for total_k in range(n1 + n2 + 1):
             tables = range(max(0, total_k - n2), min(n1, total_k) + 1)
@@ -224,14 +224,14 @@ def test_smallest_p_is_the_smallest() -> None:
 
 
 @pytest.mark.parametrize(("delta", "kappa"), [(0.05, 1), (0.15, 2), (0.25, 3), (0.35, 3)])
-def test_tarone_by_hand(delta: float, kappa: int) -> None:
-    """Three events with K = 3 of 3 + 3, whose best p-value is 1/10, and many that can never be rare."""
+def test_tarone_kappa_equals_hand_computed_values(delta: float, kappa: int) -> None:
+    """Three events have K = 3 of 3 + 3 and a smallest p-value of 1/10; many others are never testable."""
     assert tarone_kappa({3: 3, 0: 1000, 6: 1000}, delta, 3, 3) == kappa
     assert fisher_threshold({3: 3}, delta, 3, 3) == pytest.approx(math.log(kappa / delta))
 
 
 @given(st.dictionaries(st.integers(0, 15), st.integers(1, 30), min_size=1), st.floats(1e-4, 0.5), st.integers(1, 14))
-def test_kappa_is_the_smallest(events_by_k: dict[int, int], delta: float, n1: int) -> None:
+def test_tarone_kappa_is_the_smallest_solution(events_by_k: dict[int, int], delta: float, n1: int) -> None:
     n2 = 15 - n1
 
     def testable(kappa: int) -> int:
@@ -240,7 +240,7 @@ def test_kappa_is_the_smallest(events_by_k: dict[int, int], delta: float, n1: in
     assert tarone_kappa(events_by_k, delta, n1, n2) == next(x for x in range(1, 10**6) if testable(x) <= x)
 
 
-def test_likelihood_ratio_by_hand() -> None:
+def test_likelihood_ratio_equals_hand_computed_values() -> None:
     assert likelihood_ratio(5, 5, 0, 5) == pytest.approx(10 * math.log(2))
     assert likelihood_ratio(1, 4, 2, 8) == 0
     assert likelihood_ratio(0, 4, 0, 8) == likelihood_ratio(4, 4, 8, 8) == 0
@@ -250,13 +250,13 @@ def test_likelihood_ratio_by_hand() -> None:
 
 @pytest.mark.parametrize("log_size", [0.0, 1.0, 5.0, 20.0, 60.0])
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-3, 1e-6])
-def test_threshold_of_the_likelihood_ratio_is_the_larger_root(log_size: float, delta: float) -> None:
+def test_likelihood_ratio_threshold_is_the_larger_root(log_size: float, delta: float) -> None:
     x = likelihood_ratio_threshold(log_size, delta)
     assert x >= 2 * math.log(2)  # where the left side has its maximum, 1
     assert 4 * (1 + x - 2 * math.log(2)) * math.exp(-x) == pytest.approx(delta / math.exp(log_size), rel=1e-12)
 
 
-def test_thresholds_by_hand() -> None:
+def test_threshold_equals_hand_computed_values() -> None:
     size, delta = 15, 0.05
     assert paper_threshold(math.log(size), delta, 100, 30) == pytest.approx(math.sqrt(2 * math.log(60 / 0.05) / 30))
     assert two_sample_threshold(math.log(size), delta, 100, 30) == pytest.approx(
@@ -264,7 +264,7 @@ def test_thresholds_by_hand() -> None:
     )
 
 
-def test_the_constant_of_the_paper() -> None:
+def test_paper_threshold_of_prefixes_has_the_constant_of_the_paper() -> None:
     """√(2 ln(8(ARO)^ℓ/δ) / min) for prefixes."""
     aro, ell, delta = 2 * 2 * 2, 4, 0.01
     assert paper_threshold(prefix_log_size(CUBE, ell), delta, 50, 70) == pytest.approx(
@@ -283,7 +283,9 @@ statistics: list[Statistic] = [Languages(1, 1, 1), Languages(1, 2, 1), Languages
 @settings(deadline=None, max_examples=15)
 @pytest.mark.parametrize("statistic", statistics, ids=str)
 @given(x=samples, y=samples, z=samples)
-def test_distances_are_pseudometrics(statistic: Statistic, x: list[Suffix], y: list[Suffix], z: list[Suffix]) -> None:
+def test_oracle_distances_are_pseudometrics(
+    statistic: Statistic, x: list[Suffix], y: list[Suffix], z: list[Suffix]
+) -> None:
     assert distance(statistic, CUBE, x, x) == 0
     assert distance(statistic, CUBE, x, x + x) == 0
     assert distance(statistic, CUBE, x, y) == distance(statistic, CUBE, y, x) <= 1
@@ -293,13 +295,13 @@ def test_distances_are_pseudometrics(statistic: Statistic, x: list[Suffix], y: l
 
 @settings(deadline=None, max_examples=15)
 @given(x=samples, y=samples)
-def test_larger_families_see_no_less(x: list[Suffix], y: list[Suffix]) -> None:
+def test_oracle_distance_does_not_fall_for_larger_families(x: list[Suffix], y: list[Suffix]) -> None:
     small = distance(Languages(1, 1, 1), CUBE, x, y)
     for larger in (Languages(2, 1, 1), Languages(1, 2, 1), Languages(1, 1, 2), Conjunctions()):
         assert distance(larger, CUBE, x, y) >= small
 
 
-def test_only_a_conjunction_sees_which_action_pays() -> None:
+def test_only_conjunctions_distinguish_which_action_is_rewarded() -> None:
     north, south = 2, 3
     x = [((north, 0, 1),), ((south, 0, 0),)]
     y = [((north, 0, 0),), ((south, 0, 1),)]
@@ -312,7 +314,7 @@ def test_only_a_conjunction_sees_which_action_pays() -> None:
 
 
 def memory_of_one_bit(n: int) -> Episodes:
-    """o_0 is 0 or 1; then both actions, the reward is 1 iff the first action is o_0; the second step is all alike."""
+    """Return episodes in which o_0 is 0 or 1 and the first action is rewarded iff it is o_0; the rest is equal."""
     alphabet = Alphabet(actions=(0, 1), features=("f",), observations=((0,), (1,)), rewards=(0.0, 1.0))
     runs = np.array(list(product((0, 1), repeat=3)) * n).T  # [3, 8n]: o_0, a_1, a_2
     zero = np.zeros_like(runs[0])
@@ -324,7 +326,7 @@ def memory_of_one_bit(n: int) -> Episodes:
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("statistic", [Languages(2, 1, 1), Languages(1, 1, 2), Conjunctions(), Prefixes()], ids=str)
-def test_a_bit_is_remembered_as_long_as_it_matters(statistic: Statistic, bound: Bound) -> None:
+def test_oracle_adact_h_remembers_a_bit_as_long_as_it_matters(statistic: Statistic, bound: Bound) -> None:
     result = adact_h(memory_of_one_bit(64), statistic, bound, 0.05)
     assert result.layers == [1, 2, 1, 1]
     assert result.tau == {
@@ -343,19 +345,19 @@ def test_a_bit_is_remembered_as_long_as_it_matters(statistic: Statistic, bound: 
     assert len(result.log_sizes) == 2
 
 
-def test_what_a_family_cannot_see_is_merged() -> None:
+def test_oracle_adact_h_merges_what_a_family_does_not_distinguish() -> None:
     result = adact_h(memory_of_one_bit(64), Languages(1, 1, 1), "likelihood-ratio", 0.05)
     assert result.layers == [1, 1, 1, 1]
     gamma = 2 + 2 + 2  # actions, rewards, f = 0 and o_⊥: in steps 1..H f = 1 does not occur
     assert result.log_sizes == [math.log(gamma * 3), math.log(gamma)]
 
 
-def test_too_few_episodes_are_merged() -> None:
+def test_oracle_adact_h_merges_candidates_of_too_few_episodes() -> None:
     assert adact_h(memory_of_one_bit(1), Conjunctions(), "fisher", 0.001).layers == [1, 1, 1, 1]
 
 
 def three_starts(counts: tuple[int, int, int], rewards: tuple[int, int, int]) -> Episodes:
-    """Step 0 shows 0, 1 or 2; the only other step has one action and pays a fixed reward."""
+    """Return episodes whose first observation is 0, 1 or 2 and whose other step has one action and a fixed reward."""
     alphabet = Alphabet(actions=("go",), features=("f",), observations=((0,), (1,), (2,)), rewards=(0.0, 1.0, 2.0))
     start = np.repeat([0, 1, 2], counts)
     zero = np.zeros_like(start)
@@ -363,7 +365,7 @@ def three_starts(counts: tuple[int, int, int], rewards: tuple[int, int, int]) ->
     return Episodes.from_steps(alphabet, np.stack([zero + DUMMY, zero + 2]), np.stack([start + 1, zero + STOP]), reward)
 
 
-def test_order_by_size_then_code_and_merge_with_the_nearest() -> None:
+def test_oracle_adact_h_orders_by_size_then_code_and_merges_with_the_nearest() -> None:
     result = adact_h(three_starts((100, 300, 100), (0, 1, 0)), Languages(), "two-sample", 0.05)
     assert [d.candidate[1][1] for d in result.decisions[:3]] == [2, 1, 3]
     assert [d.promoted for d in result.decisions[:3]] == [True, True, False]
@@ -372,7 +374,7 @@ def test_order_by_size_then_code_and_merge_with_the_nearest() -> None:
     assert result.tau[0, 0, (DUMMY, 1)] == result.tau[0, 0, (DUMMY, 3)] == 1
 
 
-def test_cut_promotes_no_rare_candidate() -> None:
+def test_oracle_adact_h_with_cut_promotes_no_rare_candidate() -> None:
     episodes = three_starts((300, 290, 10), (0, 1, 2))
     assert adact_h(episodes, Languages(), "fisher", 0.05).layers == [1, 3, 1]
     result = adact_h(episodes, Languages(), "fisher", 0.05, cut=0.02)
@@ -384,12 +386,12 @@ def test_cut_promotes_no_rare_candidate() -> None:
     assert adact_h(episodes, Languages(), "fisher", 0.05, cut=2.0).layers == [1, 1, 1]
 
 
-def test_ties_go_to_the_oldest() -> None:
+def test_oracle_adact_h_breaks_ties_for_the_oldest_state() -> None:
     assert nearest({0: 0.3, 1: 0.2 + SAME_DISTANCE / 2, 2: 0.2}) == 1
     assert nearest({0: 0.3, 1: 0.2 + 3 * SAME_DISTANCE, 2: 0.2}) == 2
 
 
-def test_delta_may_depend_on_the_number_of_candidates() -> None:
+def test_oracle_adact_h_accepts_a_delta_by_number_of_candidates() -> None:
     episodes = memory_of_one_bit(8)
     seen: list[int] = []
 
@@ -403,7 +405,7 @@ def test_delta_may_depend_on_the_number_of_candidates() -> None:
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("statistic", statistics, ids=str)
-def test_a_weight_is_a_repetition(statistic: Statistic, bound: Bound) -> None:
+def test_oracle_adact_h_treats_a_weight_as_repeated_episodes(statistic: Statistic, bound: Bound) -> None:
     light = random_episodes(np.random.default_rng(3), 2, 2, 2, 2, 2, 40, early_end=0.3, weighted=True)
     assert light.weight is not None
     word = np.repeat(light.word, light.weight, axis=1)[:, ::-1]
@@ -411,7 +413,7 @@ def test_a_weight_is_a_repetition(statistic: Statistic, bound: Bound) -> None:
     assert adact_h(light, statistic, bound, 0.3) == adact_h(heavy, statistic, bound, 0.3)
 
 
-def test_a_declared_alphabet_is_larger_but_sees_the_same() -> None:
+def test_oracle_adact_h_with_a_declared_alphabet_finds_the_same_states() -> None:
     rng = np.random.default_rng(1)
     read = random_episodes(rng, 2, 2, 3, 3, 2, 6, n_features=2)
     declared = Episodes(read.alphabet, read.letters, read.word, read.follows, declared=True)
@@ -421,10 +423,10 @@ def test_a_declared_alphabet_is_larger_but_sees_the_same() -> None:
     assert [d.distance for d in a.decisions] == [d.distance for d in b.decisions]
 
 
-# The random episodes
+# Random episodes
 
 
-def test_random_episodes_are_well_formed() -> None:
+def test_random_episodes_have_valid_codes_and_padding() -> None:
     episodes = random_episodes(np.random.default_rng(0), 4, 2, 3, 2, 3, 200, n_features=2, early_end=0.5)
     action, observation, reward = np.moveaxis(episodes.letters[episodes.word], -1, 0)
     assert (action[0] == DUMMY).all() and (action[1:] != DUMMY).all() and (reward[0] == 0).all()
@@ -438,7 +440,7 @@ def test_random_episodes_are_well_formed() -> None:
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("statistic", [*statistics, Languages(2, 2, 2)], ids=str)
 @pytest.mark.parametrize("horizon", [0, 1, 2])
-def test_every_history_of_the_log_has_a_state(statistic: Statistic, bound: Bound, horizon: int) -> None:
+def test_oracle_adact_h_gives_every_logged_history_a_state(statistic: Statistic, bound: Bound, horizon: int) -> None:
     episodes = random_episodes(np.random.default_rng(5), horizon, 2, 2, 1, 2, 60, early_end=0.2)
     result = adact_h(episodes, statistic, bound, 0.2, cut=0.05)
     assert len(result.layers) == horizon + 2 and result.layers[0] == result.layers[-1] == 1

@@ -1,4 +1,4 @@
-"""Entries of archives: read, and written as a test wants them."""
+"""Read and write the entries of archives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def entries_of(path: Path) -> dict[str, bytes]:
 
 
 def write_entries(path: Path, entries: dict[str, bytes]) -> None:
-    """An archive in order: whatever is wrong with the entries, their check sums are right."""
+    """Write an archive with valid check sums, whatever is wrong with its entries."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in entries.items():
             archive.writestr(name, data)

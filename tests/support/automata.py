@@ -1,4 +1,4 @@
-"""Automata made by hand."""
+"""Random automata for tests of drawings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from suffice.data.alphabet import Alphabet
 
 
 def shuffled(wide: int, horizon: int) -> RDP:
-    """Layers of one size; each action leads anywhere."""
+    """Return an automaton with layers of one size and random transitions."""
     rng = np.random.default_rng(wide)
     alphabet = Alphabet(("left", "right"), ("seen",), (("wall",), ("$door$",)), (0.0, 1.0))
     letters = np.array([(0, 1, 0), (0, 2, 0), (2, 1, 0), (2, 2, 1), (3, 1, 0), (3, 2, 0)])

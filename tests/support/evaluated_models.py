@@ -1,4 +1,4 @@
-"""A folder of logs and models for the tests of `suffice evaluate`."""
+"""A folder of logs and models for tests of `suffice evaluate`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EPISODES = 9000
 
 
 def make_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with logs and models of a T-maze."""
+    """Create a folder with logs and models of a T-maze."""
     folder = tmp_path_factory.mktemp("policies")
 
     def path(name: str) -> str:
@@ -50,7 +50,7 @@ def evaluated(*args: str) -> dict[str, Any]:
 
 
 def expected(model: str, domain: Any = None, horizon: int = 4) -> Evaluation:
-    """By the library."""
+    """Evaluate a model exactly with the library."""
     loaded = Model.load(model)
     finite = (domain or TMaze(length=2)).model(horizon)
     assert loaded.plan is not None

@@ -146,13 +146,13 @@ class Both:
         return cls(minimal, oracle, place)
 
     def paired(self, t: int, states: list[dict[History, int]]) -> dict[int, int]:
-        """The oracle's states of layer t → the automaton's; both must put the same histories together."""
+        """Map the states of layer t of the oracle to those of the automaton; both must join the same histories."""
         pairs = {(q, self.place[t][history]) for history, q in states[t].items()}
         assert len(pairs) == len({q for q, _ in pairs}) == len({p for _, p in pairs}) == self.minimal.layers[t]
         return dict(pairs)
 
     def steps(self, t: int) -> list[dict[Any, Any]]:
-        """What each state of layer t may do next."""
+        """Return the distribution of the next step in each state of layer t."""
         minimal, alphabet = self.minimal, self.minimal.alphabet
         found: list[dict[Any, Any]] = [{} for _ in range(minimal.layers[t])]
         for (q, a, o, r, _), p in zip(minimal.arrows[t].rows(), minimal.arrows[t].probability, strict=True):

@@ -1,4 +1,4 @@
-"""Logs in many row groups, and workers in this process that have accidents: for the tests of what is elsewhere."""
+"""Logs in many row groups, and workers in this process that can be lost, for tests of distributed logs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from suffice.data.streaming import MemoryBudget
 from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
 from suffice.engines.worker import Worker
 
-Accident = Callable[[int, int], str]  # number of the call and part → "before" or "after" it, or neither
+Accident = Callable[[int, int], str]  # number of the call, part → lose the worker "before" or "after" the call, or ""
 
 
 def scattered_log(
     folder: Path, domain: str = "t-maze", n: int = 200, rows: int = 31, files: int = 2, **options: Any
 ) -> Path:
-    """A folder of Parquet files in small row groups, which divide episodes."""
+    """Write a folder of Parquet files in small row groups, which divide episodes."""
     made = suffice.make(domain, options)
     horizon = made.default_horizon
     episodes = suffice.simulate(made.model(horizon), n=n, horizon=horizon, rng=np.random.default_rng(5))
@@ -43,13 +43,13 @@ def scattered_log(
 
 
 def write_files(table: pa.Table, folder: Path, rows: int, files: int) -> None:
-    """The rows of a table in files of about equal size."""
+    """Write the rows of a table to files of about equal size."""
     for i, (begin, end) in enumerate(pairwise(np.linspace(0, len(table), files + 1).astype(int).tolist())):
         pq.write_table(table[begin:end], folder / f"part-{i}.parquet", row_group_size=rows)
 
 
 class FakePool:
-    """A `WorkerPool` in this process; all that is passed to workers is pickled on the way."""
+    """A `WorkerPool` in this process; arguments and answers are pickled as on a cluster."""
 
     def __init__(self, make: Callable[[int], Worker], parts: int, accident: Accident) -> None:
         self._make, self._accident, self._numbers, self._calls = make, accident, count(), count()
@@ -68,7 +68,7 @@ class FakePool:
 
     def _one(self, number: int, part: int, call: str, mine: tuple[Any, ...]) -> Any:
         when = self._accident(number, part)
-        if when == "after":  # it died while it worked, and the call comes again
+        if when == "after":  # the worker is lost after its work, and the call is repeated
             getattr(self.workers[part], call)(*mine)
         if when:
             self.workers[part] = self._make(part)
@@ -77,7 +77,7 @@ class FakePool:
 
 @dataclass(frozen=True)
 class Here:
-    """An engine of workers in this process."""
+    """An engine with workers in this process."""
 
     cuts: Callable[[Dataset], list[tuple[int, int]]]
     accident: Accident = lambda number, part: ""

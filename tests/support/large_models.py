@@ -1,4 +1,4 @@
-"""Automata of thousands of states, as large logs give them, without the log."""
+"""Automata of thousands of states, like those of large logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EPISODES = 1_000_000
 
 
 def large_rdp(layers: int, width: int, seed: int = 0) -> RDP:
-    """Layers of equal width between the first and the final state, and episodes that mostly go on to a place nearby."""
+    """Return an automaton with layers of equal width, in which most transitions lead to nearby states."""
     rng = np.random.default_rng(seed)
     alphabet = Alphabet(("left", "right"), ("light",), (("red",), ("green",)), (0.0, 1.0))
     first = [(DUMMY, o, 0) for o in (1, 2)]
@@ -41,7 +41,7 @@ def large_rdp(layers: int, width: int, seed: int = 0) -> RDP:
 
 
 def large_model(model: Model, layers: int, width: int) -> Model:
-    """As if a log had given it; what it says about itself is of another model."""
+    """Return a model of a large automaton with the header of another model."""
     rdp = large_rdp(layers, width)
     about = msgspec.structs.replace(model.about, layers=rdp.layers.tolist(), episodes=EPISODES)
     return Model(rdp, about, (), plan_on(rdp))

@@ -1,4 +1,4 @@
-"""Learned automata compared with those of the literal learner in `oracle`."""
+"""Compare learned automata with those of the literal learner in `oracle`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAMILIES = [(i, j, k) for i in (1, 2) for j in (1, 2) for k in (1, 2)]
 PAIRS = {f"{i},{j},{k}": (Languages(i, j, k), languages(f"{i},{j},{k}")) for i, j, k in FAMILIES}
 PAIRS |= {"conjunctions": (Conjunctions(), languages("conjunctions")), "prefixes": (Prefixes(), PrefixCounts())}
 
-# unround, so that no distance lies on a threshold by accident
+# levels with many digits, so that no distance equals a threshold by accident
 SHAPES: dict[str, dict[str, Any]] = {
     "plain": {"delta": 0.3137},
     "weights": {"delta": 0.05317, "weighted": True, "early_end": 0.3},
@@ -37,7 +37,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 @cache
 def random_log(name: str, shape: str, seed: int, size: int = 1) -> Episodes:
-    """Small where the literal families are slow: words and Boolean levels grow with a power of the patterns."""
+    """Return a random log, small where literal families are slow: words and Boolean levels grow with the patterns."""
     options = SHAPES[shape]
     rng = np.random.default_rng([seed, *f"{name} {shape}".encode()])
     wanted = {k: v for k, v in options.items() if k in ("weighted", "early_end", "declared", "n_features")}
@@ -80,7 +80,7 @@ def assert_agreement(
 
 
 def transitions(rdp: RDP) -> Iterator[tuple[tuple[int, int, tuple[int, int]], int]]:
-    """τ as the oracle writes it: (t, place of q in its layer, ao) → place in the next layer."""
+    """Return τ in the form of the oracle: (t, number of q in its layer, ao) → number in the next layer."""
     layer, offsets = rdp.layer_of(), rdp.offsets()
     for q, y in zip(*np.nonzero(rdp.tau != UNSEEN), strict=True):
         t = int(layer[q])
@@ -96,7 +96,7 @@ def meetings(rdp: RDP) -> dict[tuple[int, int, int], int]:
 
 
 def walk(episodes: Episodes, tau: dict[Any, int]) -> dict[tuple[int, int, int], int]:
-    """How often each state meets each letter, episode by episode."""
+    """Count how often each state meets each letter, episode by episode."""
     counts: Counter[tuple[int, int, int]] = Counter()
     weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
     for column, weight in zip(episodes.word.T.tolist(), weights, strict=True):

@@ -1,4 +1,4 @@
-"""Places in the repository."""
+"""Paths in the repository."""
 
 from __future__ import annotations
 

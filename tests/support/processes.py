@@ -1,4 +1,4 @@
-"""Child processes that start the same way however the tests were started."""
+"""Child processes whose signal handling does not depend on how the tests were started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def with_signals(ignored: int | None = None) -> Callable[[], None]:
-    """A `preexec_fn` that gives each signal its default disposition, except one that is ignored.
+    """Return a `preexec_fn` that gives each signal its default disposition, except one that is ignored.
 
     Children inherit ignored signals: SIGHUP under `nohup`, and SIGINT in the background of a shell script.
     """

@@ -1,4 +1,4 @@
-"""Small logs, their layers and the distances in them, for the tests of the learner."""
+"""Small logs, their layers and distances, for tests of the learner."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def of_one_feature(observations: int, rewards: int = 2) -> Alphabet:
 
 
 def side_by_side(*samples: Sequence[Suffix]) -> Episodes:
-    """Samples of suffixes of one length as one log: the first observation says which sample an episode is of."""
+    """Join samples of suffixes of one length into one log, whose first observation is the number of the sample."""
     steps = [[(DUMMY, i + 1, 0), *suffix] for i, sample in enumerate(samples) for suffix in sample]
     action, observation, reward = np.moveaxis(np.array(steps), (2, 1), (0, 1))
     return Episodes.from_steps(of_one_feature(max(len(samples), 2)), action, observation, reward)
 
 
 def sample_of(episodes: Episodes) -> NDArray[np.uint32]:
-    """Which sample each of the episodes laid side by side is of."""
+    """Return the sample of each episode of `side_by_side`."""
     return (episodes.letters[episodes.word[0], 1] - 1).astype(np.uint32)
 
 
@@ -68,7 +68,7 @@ def layer_at(
     bound: Bound = PAPER,
     cuts: Iterable[int] = (),
 ) -> CandidateLayer:
-    """The layer of the suffixes from step t by candidate, counted in the shards between the cuts."""
+    """Return the layer of the suffixes from step t by candidate, counted in shards between the cuts."""
     plan, n = statistic.plan(episodes.outline, bound, MEMORY), int(candidate.max()) + 1
     parts = parts_at(t, plan, episodes, candidate, cuts)
     sizes = np.bincount(candidate, episodes.weight, minlength=n).astype(np.int64)
@@ -84,21 +84,21 @@ def parts_at(
 
 
 def distance(statistic: Statistic, episodes: Episodes, a: int, b: int, kind: int = DIFFERENCE) -> float:
-    """The distance of two of the samples laid side by side."""
+    """Return the distance between two samples of `side_by_side`."""
     return distances(statistic, episodes, [a], b, kind)[0]
 
 
 def distances(
     statistic: Statistic, episodes: Episodes, samples: Iterable[int], b: int, kind: int = DIFFERENCE
 ) -> list[float]:
-    """Of several of them to one."""
+    """Return the distances of several samples of `side_by_side` to one."""
     layer = layer_at(1, statistic, episodes, sample_of(episodes))
     layer.promote(b)
     return [layer.judge(kind, a, *NEVER_DISTINCT, DELTA).distance for a in samples]
 
 
 def coins(rng: np.random.Generator, horizon: int, n: int, effect: float = 0.0) -> Episodes:
-    """Fair coins all the way: with probability `effect` the first reward repeats the first observation."""
+    """Simulate fair coins; with probability `effect` the first reward repeats the first observation."""
     action = rng.integers(2, size=(horizon + 1, n)) + 2
     observation = rng.integers(2, size=(horizon + 1, n)) + 1
     reward = rng.integers(2, size=(horizon + 1, n))
@@ -108,7 +108,7 @@ def coins(rng: np.random.Generator, horizon: int, n: int, effect: float = 0.0) -
 
 
 def starts(counts: Sequence[int], rewards: Sequence[int]) -> Episodes:
-    """Step 0 shows 0, 1, 2, …, each so often; then one action, which pays a reward that depends on it."""
+    """Return episodes whose first observation is 0, 1, 2, … `counts` times each and determines the only reward."""
     start = np.repeat(np.arange(len(counts)), counts)
     zero = np.zeros_like(start)
     action, observation = np.stack([zero + DUMMY, zero + 2]), np.stack([start + 1, zero + STOP])
@@ -117,7 +117,10 @@ def starts(counts: Sequence[int], rewards: Sequence[int]) -> Episodes:
 
 
 def from_values(steps: Sequence[Sequence[tuple[Any, Any, float]]]) -> Episodes:
-    """Episodes as (action, features or None for o_⊥, reward); the action of step 0 is None, of padding "pad"."""
+    """Make episodes from steps (action, features or None for o_⊥, reward).
+
+    The action of step 0 is None, that of padding "pad".
+    """
     flat = [step for episode in steps for step in episode]
     features = next(len(o) for _, o, _ in flat if o is not None)
     alphabet = Alphabet(
@@ -133,14 +136,14 @@ def from_values(steps: Sequence[Sequence[tuple[Any, Any, float]]]) -> Episodes:
 
 
 def to_values(episodes: Episodes) -> list[list[tuple[Any, Any, float]]]:
-    """The inverse."""
+    """Convert episodes to steps; the inverse of `from_values`."""
     known = episodes.alphabet
     letters = [(known.action(a), known.observation(o), known.rewards[r]) for a, o, r in episodes.letters.tolist()]
     return [[letters[x] for x in column] for column in episodes.word.T.tolist()]
 
 
 def everything(learned: Learned) -> tuple[Any, ...]:
-    """All that a run found, to be compared exactly."""
+    """Return all results of a run, for exact comparison."""
     rdp = learned.rdp
     arrays = tuple((a.shape, a.dtype.str, a.tobytes()) for a in (rdp.layers, rdp.tau, rdp.counts))
     return arrays, learned.decisions, learned.promise, learned.deltas, learned.languages, learned.forced_share
@@ -151,7 +154,7 @@ def settings(statistic: str, bound: str, delta: float = DELTA, **options: Any) -
 
 
 def rising(n: int, horizon: int = 8) -> Episodes:
-    """A reward is the more probable the later it is; nothing that is seen says how late it is."""
+    """Simulate rewards whose probability grows with the step, which observations do not show."""
     rng = np.random.default_rng(1)
     action = rng.integers(2, size=(horizon + 1, n)) + 2
     observation = rng.integers(2, size=(horizon + 1, n)) + 1

@@ -20,13 +20,13 @@ def run(domain: Domain, n: int, horizon: int, seed: int = 7) -> Episodes:
 
 
 def codes(episodes: Episodes) -> tuple[Codes, Codes, Codes]:
-    """Action, observation and reward codes, each [H+1, N]."""
+    """Return action, observation and reward codes, each [H+1, N]."""
     action, observation, reward = np.moveaxis(episodes.letters[episodes.word], -1, 0)
     return action, observation, reward
 
 
 def steps(episodes: Episodes, i: int) -> list[tuple[object, object, float]]:
-    """Episode `i` as (action, features joined to text or None, reward)."""
+    """Return episode `i` as (action, features joined to text or None, reward)."""
     alphabet = episodes.alphabet
     out: list[tuple[object, object, float]] = []
     for a, o, r in episodes.letters[episodes.word[:, i]]:
@@ -40,7 +40,7 @@ ROOM_STATES = range(12)
 
 
 def outcomes(hall: MiniHall, state: int, action: object) -> list[tuple[int, float]]:
-    """The (state, reward) pairs that may follow, straight from the definition."""
+    """Return the (state, reward) pairs that may follow, by definition."""
     if state == 12:
         return [(s, 0.0) for s in ROOM_STATES]
     doors = {2: 6, 4: 0, 5: 9, 10: 12, 11: 7, 6: 6 if hall.wall else 0}

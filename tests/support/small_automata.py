@@ -1,4 +1,4 @@
-"""A small automaton by hand, for the tests of policies."""
+"""A small automaton written by hand, for tests of policies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Arrow = tuple[int, Any, Any, float, int, int]  # state, action, observation, rew
 
 
 def automaton(layers: list[int], arrows: list[Arrow]) -> RDP:
-    """An automaton of one feature, from everything that it has seen."""
+    """Build an automaton of one feature from its transitions and counts."""
     alphabet = Alphabet(
         tuple({a for _, a, *_ in arrows} - {None, "pad"}),
         ("seen",),
@@ -36,7 +36,7 @@ def automaton(layers: list[int], arrows: list[Arrow]) -> RDP:
     return RDP(alphabet, np.array(letters), np.array(symbols), np.array(layers), tau, counts)
 
 
-# States 1 and 2 of layer 1, 3 to 5 of layer 2, 6 and 7 of layer 3, and the end. State 7 is over already.
+# Layer 1 has states 1 and 2, layer 2 has 3 to 5, layer 3 has 6 and 7. In state 7 the episode is already over.
 SMALL = automaton(
     [1, 2, 3, 2, 1],
     [
@@ -55,18 +55,18 @@ SMALL = automaton(
         (7, "pad", None, 0.0, 40, 8),
     ],
 )
-LOST = SMALL.n_states  # the first of the places where one is lost
+LOST = SMALL.n_states  # first of the extra states for histories that left the automaton
 
 
 def plan_of(rdp: RDP, **actions: int) -> Plan:
-    """Behave as the log did but in some states, called q3 and so on."""
+    """Return a plan that keeps the logged behaviour except in some states, called q3 and so on."""
     chosen = np.full(rdp.n_states, BEHAVE)
     for name, action in actions.items():
         chosen[int(name[1:])] = action
     return Plan(chosen, np.zeros(rdp.n_states), np.zeros(rdp.n_states), 0.0)
 
 
-# What observations look like
+# Observations of a T-maze
 
 
 def of_maze() -> RDP:

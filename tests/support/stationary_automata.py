@@ -1,4 +1,4 @@
-"""Stationary automata: learned from random logs, and those of domains."""
+"""Stationary automata learned from random logs, and exact ones of domains."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ DOMAINS: list[tuple[Domain, int]] = [
 ]
 
 
-# Unrolled
+# Cases of the tests that unroll automata
 
 
 def case(which: int) -> RDP:
-    """Some that were learned, and some that are right."""
+    """Return a learned automaton, or the exact one of a domain."""
     return automaton(which) if which < len(SEEDS) else true(*DOMAINS[which - len(SEEDS)])
 
 
@@ -70,7 +70,7 @@ CASES = pytest.mark.parametrize("which", range(len(SEEDS) + len(DOMAINS)))
 
 
 def paying(n: int, horizon: int) -> Episodes:
-    """Each of two actions pays 1, whatever it shows."""
+    """Simulate episodes in which every action has reward 1."""
     rng = np.random.default_rng(0)
     action = rng.integers(2, size=(horizon + 1, n)) + 2
     observation = rng.integers(2, size=(horizon + 1, n)) + 1

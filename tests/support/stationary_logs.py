@@ -1,4 +1,4 @@
-"""Logs for the tests of the stationary learner, and as the slow version in `oracle` reads them."""
+"""Logs for tests of the stationary learner, also in the form that the literal version in `oracle` reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from oracle import random_episodes
-from oracle import tying as oracle
+from oracle import stationary as oracle
 from suffice.data.episodes import Episodes
 from suffice.domains.domain import Domain
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
@@ -17,8 +17,6 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.learning.adact_h import Settings
 from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.pointers import Round
-
-# By hand
 
 
 def random_log(seed: int) -> Episodes:
@@ -48,7 +46,7 @@ def spelled(case: Any) -> oracle.Log:
 
 
 def level_of(how: Settings) -> Any:
-    """δ of each test: what a confidence leaves to chance, times 6/π² 1/i²."""
+    """Return a function from the number of a test to its δ: with a confidence c, (1 − c) · 6/π² · 1/i²."""
     if how.confidence is None:
         return lambda i: how.delta
     return lambda i: (1 - how.confidence) * 6 / math.pi**2 / (i + 1) ** 2

@@ -87,7 +87,7 @@ def reproduce(
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
             complain(f"{absent}. Until then it is left out.")
     settings = RunSettings(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
-    with if_interrupted(is_kept_in(output)):
+    with if_interrupted(is_kept_in(output, "results")):
         runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, settings, quick)
     stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
     died = sum(run.failed for run in runs)

@@ -1,7 +1,7 @@
-"""Episodes that are gone through block by block: more of them than fit into memory, once prepared for counting.
+"""Engine that processes episodes block by block, for logs that do not fit into memory once prepared for counting.
 
-One pass a layer: each thread takes a block at a time, reads what is left of its episodes, lets them take the step, and
-asks them. Between passes nothing is kept but where each episode is: 4 bytes of it.
+There is one pass per layer: each thread takes a block at a time, reads the rest of its episodes, lets them take the
+step, and runs the query. Between passes only the candidate of each episode is stored: 4 bytes per episode.
 """
 
 from __future__ import annotations
@@ -20,44 +20,44 @@ from suffice.kernels.array_types import Int64, UInt32
 
 T = TypeVar("T")
 
-KEPT_CELLS = 1 << 20  # cells up to which a table of the letters that candidates meet is kept
+KEPT_CELLS = 1 << 20  # largest table of letters by candidate that is stored, in cells
 
 
 class Move(NamedTuple):
-    """A step of every episode: a state and a letter give the next candidate."""
+    """A step of every episode, in which a state and a letter give the next candidate."""
 
     t: int
-    join: Int64  # [C] the state of each candidate before
-    candidate_of: Int64  # [Q · X]
+    join: Int64  # [C] state of each candidate before the step
+    candidate_of: Int64  # [Q · X] next candidate
 
 
 class Walkers(Protocol):
-    """Episodes on their way through an automaton, wherever they are."""
+    """Episodes that move through an automaton, wherever they are stored."""
 
     def step(self, move: Move, query: Query[T]) -> T:
-        """Let all take a step, and ask what follows."""
+        """Let all episodes take a step, and run a query on them."""
 
     def run_query(self, query: Query[T]) -> T:
-        """Ask where they are now."""
+        """Run a query on the episodes at their current candidates."""
 
 
 class BlockWalk:
-    """See `Walkers`; of blocks."""
+    """Episodes in blocks that move through an automaton; implements `Walkers`."""
 
     def __init__(self, blocks: Blocks, letters: int, threads: int, first: int = 0) -> None:
-        """`first` is the place of the first episode in the whole log."""
+        """Start at step 0; `first` is the number of the first episode in the whole log."""
         self._blocks, self._letters, self._threads, self._first = blocks, letters, threads, first
         self._begin = np.concatenate([[0], np.cumsum(blocks.sizes)]).tolist()
         self._group: UInt32 = np.zeros(self._begin[-1], np.uint32)
-        self._since = 0  # the step that was read last
+        self._since = 0  # last step read
 
     @property
     def blocks(self) -> int:
-        """That there are to ask."""
+        """Number of blocks that have episodes."""
         return sum(size > 0 for size in self._blocks.sizes)
 
     def step(self, move: Move, query: Query[T]) -> T:
-        """See `Walkers`."""
+        """Let all episodes take a step, and run a query on them."""
 
         def read(i: int) -> T:
             view = self._view(i, move.t)
@@ -69,7 +69,7 @@ class BlockWalk:
         return answer
 
     def run_query(self, query: Query[T]) -> T:
-        """See `Walkers`."""
+        """Run a query on the episodes at their current candidates."""
         return self._each(lambda i: query(self._view(i, self._since)), query.combine)
 
     def _view(self, i: int, since: int) -> EpisodesView:
@@ -82,14 +82,14 @@ class BlockWalk:
 
 
 class BlockEngine:
-    """See `Engine`."""
+    """Engine for episodes in blocks or on workers; implements `Engine`."""
 
     def __init__(self, walkers: Walkers, outline: Outline) -> None:
         self._walkers, self._horizon, self._letters = walkers, outline.horizon, len(outline.letters)
-        self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
+        self._following: Int64 | None = None  # [C, X] counts of the next letter by candidate, if small
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
-        """See `Engine`."""
+        """Count how often each state of layer t meets each letter, [Q, X]."""
         if self._following is not None:
             return np.asarray(walking.add_rows(self._following, join, n_states))
         return self._walkers.run_query(_Letters(t, join, n_states, self._letters))
@@ -103,7 +103,7 @@ class BlockEngine:
         query: Query[T],
         early: Callable[[int], EarlyQuery[Any]] | None = None,
     ) -> T | None:
-        """See `Engine`."""
+        """Let all episodes read step t, and run a query on them; None after the last step."""
         if t == self._horizon:
             return None
         move = Move(t, join, candidate_of)
@@ -115,40 +115,40 @@ class BlockEngine:
         return answer
 
     def run_query(self, query: Query[T]) -> T:
-        """See `Engine`."""
+        """Run a query on the episodes at their current candidates."""
         return self._walkers.run_query(query)
 
 
 class _Letters(NamedTuple):
-    """[Q, X] how often each state of layer t meets each letter."""
+    """Query for the counts of letters by state of layer t, [Q, X]."""
 
     t: int
-    join: Int64  # [C] the state of each candidate
+    join: Int64  # [C] state of each candidate
     n_states: int
     n_letters: int
 
     def __call__(self, view: EpisodesView) -> Int64:
-        """See `Query`."""
+        """Answer the query for one part of the episodes."""
         counted = (view.group, self.join, view.at(self.t), weights(view.episodes), self.n_states, self.n_letters)
         return np.asarray(walking.cross_count(*counted))
 
     def combine(self, answers: list[Int64]) -> Int64:
-        """See `Query`."""
+        """Combine the answers of several parts."""
         return added(answers)
 
 
 class _QueryAndLetters(NamedTuple, Generic[T]):
-    """A query, and the letters met, in one pass."""
+    """A query and the counts of letters, in one pass."""
 
     query: Query[T]
     letters: _Letters
 
     def __call__(self, view: EpisodesView) -> tuple[T, Int64]:
-        """See `Query`."""
+        """Answer the query for one part of the episodes."""
         return self.query(view), self.letters(view)
 
     def combine(self, answers: list[tuple[T, Int64]]) -> tuple[T, Int64]:
-        """See `Query`."""
+        """Combine the answers of several parts."""
         parts: Any = zip(*answers, strict=True)
         one, other = (list(part) for part in parts)
         return self.query.combine(one), self.letters.combine(other)

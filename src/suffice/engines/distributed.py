@@ -1,7 +1,7 @@
-"""A log whose parts are held by many workers, and what the one who asks them must know.
+"""Logs whose parts are held by several workers, and queries over them.
 
-Each worker answers for its part, with whole numbers or sums that do not depend on their order, and the answers add up:
-the same to the bit for any number of workers and any division of the log.
+Each worker answers for its part, with integers or with sums that do not depend on their order. The combined answers are
+bitwise the same for any number of workers and any division of the log.
 """
 
 from __future__ import annotations
@@ -34,48 +34,48 @@ Progress = Callable[[float, int], None]
 class WorkerPool(Protocol):
     """Workers, one for each part of a log."""
 
-    watch: Callable[[int, int], None]  # is told how much is done of what all of them are doing
+    watch: Callable[[int, int], None]  # progress callback: units done, and in total, of the current call
 
     def share(self, thing: Any) -> Shared:
-        """Put something where all workers find it."""
+        """Make an object available to all workers."""
 
     def each(self, call: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
-        """Let workers do something, each with its own arguments; those with None are left out."""
+        """Call a method of every worker with its own arguments; workers with None are left out."""
 
     def number(self) -> int:
-        """One that was not given before."""
+        """Return a number that was not returned before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DistributedLog(ExternalLog):
-    """See `ExternalLog`."""
+    """A log whose parts are held by workers; implements `ExternalLog`."""
 
     crew: WorkerPool
     held: tuple[int, ...]  # episodes of each part
-    agreed: tuple[Shared, ...]  # by part
+    agreed: tuple[Shared, ...]  # `PartPosition` of each part
     ascending: bool
     has_weights: bool
-    sizes: tuple[int, ...]  # of each part, the episodes that are meant,
-    some: tuple[Shared, ...]  # which these are,
-    number: int  # and by what they are known again
-    chosen: Mask | None = None  # [Σ held] the same, if not all are meant
+    sizes: tuple[int, ...]  # selected episodes of each part
+    some: tuple[Shared, ...]  # `EpisodeSubset` of each part
+    number: int  # identifies this selection
+    chosen: Mask | None = None  # [Σ held] the selection; None: all episodes
 
     @property
     def weighted(self) -> bool:
-        """See `ExternalLog`."""
+        """Whether the episodes have weights."""
         return self.has_weights
 
     def run_query(self, query: Query[T]) -> T:
-        """See `ExternalLog`."""
+        """Run a query on all episodes."""
         return self.gather(query, -1, 0, ())
 
     def running(self) -> AbstractContextManager[BlockEngine]:
-        """See `ExternalLog`."""
+        """Return an engine at the first step of all episodes."""
         return nullcontext(BlockEngine(_DistributedWalk(self), self))
 
     def among(self, chosen: Mask) -> DistributedLog:
-        """See `ExternalLog`."""
-        if self.chosen is not None:  # of those that had been chosen before
+        """Return the log of the chosen episodes only."""
+        if self.chosen is not None:  # `chosen` refers to the episodes selected before
             of_all = self.chosen.copy()
             of_all[of_all] = chosen
             chosen = of_all
@@ -86,8 +86,8 @@ class DistributedLog(ExternalLog):
         return replace(self, n=n, total=n, sizes=sizes, some=some, number=number, chosen=chosen)
 
     def watched(self, progress: Progress) -> Progress:
-        """See `ExternalLog`; between layers it shows how much of one the workers have done."""
-        at = [0.0, 1, 0.0]  # layers done, of how many, and the share of the next that has been seen
+        """Return a progress callback for layers that also reports the workers' progress within a layer."""
+        at = [0.0, 1, 0.0]  # layers done, number of layers, and the share of the current layer reported so far
 
         def layers(done: float, of: int) -> None:
             at[:] = done, of, 0.0
@@ -101,15 +101,18 @@ class DistributedLog(ExternalLog):
         return layers
 
     def gather(self, query: Query[T], run: int, taken: int, moves: tuple[Shared, ...]) -> T:
-        """The answer of all parts, where their episodes have walked so far; `moves` are all steps of the run."""
+        """Return the answer of all parts after `taken` steps; `moves` are all steps of the run.
+
+        Workers that have taken fewer steps, because they were restarted, are asked again with all steps.
+        """
         asked = self.crew.share(query)
 
         def task(part: int, since: int) -> tuple[WorkerTask]:
             return (WorkerTask(self.agreed[part], self.some[part], self.number, asked, run, since, moves[since:]),)
 
         filled = [size > 0 for size in self.sizes]
-        told = [task(part, taken) if full else None for part, full in enumerate(filled)]
-        answers = self.crew.each("answer", told)
+        tasks = [task(part, taken) if full else None for part, full in enumerate(filled)]
+        answers = self.crew.each("answer", tasks)
         behind = [isinstance(answer, WorkerBehind) for answer in answers]
         if any(behind):
             again = self.crew.each("answer", [task(part, 0) if late else None for part, late in enumerate(behind)])
@@ -118,24 +121,24 @@ class DistributedLog(ExternalLog):
 
 
 class _DistributedWalk:
-    """See `Walkers`; the steps are remembered, for workers that must catch up."""
+    """Episodes on workers that move through an automaton; the steps are stored for workers that are restarted."""
 
     def __init__(self, log: DistributedLog) -> None:
         self._log, self._run = log, log.crew.number()
         self._moves: tuple[Shared, ...] = ()
 
     def step(self, move: Move, query: Query[T]) -> T:
-        """See `Walkers`."""
+        """Let all episodes take a step, and run a query on them."""
         self._moves = (*self._moves, self._log.crew.share(narrowed(move)))
         return self._log.gather(query, self._run, len(self._moves) - 1, self._moves)
 
     def run_query(self, query: Query[T]) -> T:
-        """See `Walkers`."""
+        """Run a query on the episodes at their current candidates."""
         return self._log.gather(query, self._run, len(self._moves), self._moves)
 
 
 def cut_evenly(dataset: Dataset, workers: int) -> list[tuple[int, int]]:
-    """Units begin..end−1 of each part: about as much as the others have, and never none."""
+    """Divide the units of a dataset into parts begin..end−1 of about equal size, none of them empty."""
     edges, units = np.cumsum([0, *(unit.values for unit in dataset.units)]), len(dataset.units)
     if workers >= units:
         return [(i, i + 1) for i in range(units)] or [(0, 0)]
@@ -147,7 +150,7 @@ def cut_evenly(dataset: Dataset, workers: int) -> list[tuple[int, int]]:
 def read_distributed(
     dataset: Dataset, how: ReadOptions, room: MemoryBudget, pieces: Pieces, crew: WorkerPool, parts: int
 ) -> tuple[DistributedLog, ReadReport]:
-    """A log in parts, each read by its own worker."""
+    """Read a log in parts, each by its own worker."""
     crew.watch = room.progress
     extents: list[Extent] = crew.each("extent", [(False,)] * parts)
     if not (Extent.in_order(extents) and all(extent.ascending for extent in extents)):
@@ -174,7 +177,7 @@ def read_distributed(
 
 
 def _some(crew: WorkerPool, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:
-    """Which episodes are meant, by part."""
+    """Share the selected episodes of each part with the workers."""
     first, found = 0, []
     for part, size in enumerate(sizes):
         found.append(crew.share(EpisodeSubset(first, np.zeros(0, np.uint8) if bits is None else bits[part])))

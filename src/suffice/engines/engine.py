@@ -1,4 +1,4 @@
-"""Where the counting runs: the one seam below the learner."""
+"""Engines, which run the counting of a learner in this process or on a cluster."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from suffice.data.streaming import ExternalReader
 from suffice.engines.blocks import BlockEngine, BlockWalk
 from suffice.engines.local import LocalEngine
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, alternatives, parameter
 from suffice.kernels.array_types import Int64
 
 T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Lets all episodes walk an automaton while it is built, and asks them on the way.
+    """Moves all episodes through an automaton while it is built, and runs queries on them.
 
-    After each step episodes are in *candidates*, a state and a symbol each; the learner then says which candidates
-    `join` which states of the layer.
+    After each step every episode is in a *candidate*, given by a state and a symbol. The learner then decides which
+    candidates `join` which states of the layer.
     """
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
-        """How often each state of layer t meets each letter, [Q, X]."""
+        """Count how often each state of layer t meets each letter, [Q, X]."""
 
     def advance(
         self,
@@ -40,74 +40,78 @@ class Engine(Protocol):
         query: Query[T],
         early: Callable[[int], EarlyQuery[Any]] | None = None,
     ) -> T | None:
-        """Read step t, where a state and a letter give the next candidate, and ask what follows.
+        """Let all episodes read step t, where a state and a letter give the next candidate, and run a query on them.
 
-        Nothing follows the last step. Who will ask nothing before the next step may say what will be asked then, of so
-        many candidates: there may be threads to begin with it.
+        Return None after the last step. If no other query comes before the next step, `early` may give the query of
+        that step for a number of candidates, so that idle threads can start with it.
         """
 
     def run_query(self, query: Query[T]) -> T:
-        """Ask where the episodes are now."""
+        """Run a query on the episodes at their current candidates."""
 
 
 @runtime_checkable
 class EngineChoice(Protocol):
-    """Where a log is read and counted: in this process (`Local`), or by the workers of a cluster (`Ray`).
+    """The choice of where a log is read and counted: in this process (`Local`), or on a cluster (`Ray`).
 
-    What makes one from `EngineOptions` is in `tables.ENGINES`.
+    `tables.ENGINES` creates it from `EngineOptions`.
     """
 
     def reading(self) -> AbstractContextManager[ExternalReader | None]:
-        """What reads a log to where it is counted, as long as the block lasts; None: this process reads it."""
+        """Return a context whose value reads logs on the workers; None: this process reads them."""
 
     def refuse(self, *logs: Data) -> None:
-        """Refuse logs that cannot be read there, before anything is started."""
+        """Refuse logs that the engine cannot read, before anything is started."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """What the command line says about an engine."""
+    """Options of an engine on the command line."""
 
     workers: int | None = None
-    threads: int | None = None  # of each worker
+    threads: int | None = None  # threads of each worker
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Learn in this process, by as many threads as the settings say."""
+    """Learn in this process, with the number of threads in the settings."""
 
     @classmethod
     def of(cls, options: EngineOptions) -> Local:
-        """See `EngineChoice`."""
+        """Create the engine; the number of workers must not be set."""
         if options.workers is not None:
-            raise SettingsError("--workers are those of a cluster; add --engine ray, or say --threads")
+            raise SettingsError(
+                f"{parameter('workers', options.workers)} needs a cluster. Add {parameter('engine', 'ray')}, or use "
+                f"{parameter('threads', options.workers)} instead."
+            )
         return cls()
 
     def reading(self) -> AbstractContextManager[None]:
-        """See `EngineChoice`."""
+        """Return a context without a reader: this process reads the log."""
         return nullcontext()
 
     def refuse(self, *logs: Data) -> None:
-        """See `EngineChoice`; anything can be read here."""
+        """Accept all logs, because this process can read any."""
 
 
 def engine_of(chosen: EngineChoice | str | None) -> EngineChoice:
-    """An engine from an object, a name in `tables.ENGINES`, or None for the usual one."""
+    """Return the engine of a name in `tables.ENGINES` or an engine object; None gives the default."""
     if chosen is None or isinstance(chosen, str):
         made: EngineChoice = ENGINES[USUAL_ENGINE if chosen is None else chosen](EngineOptions())
         return made
     if isinstance(chosen, type) or not isinstance(chosen, EngineChoice):
-        raise SettingsError(f"engine is a name ({', '.join(ENGINES)}) or an object such as Ray(), not {chosen!r}")
+        known = alternatives(ENGINES)
+        raise SettingsError(f"{parameter('engine', chosen)} is not an engine. Choose {known}, or pass Ray(workers=4).")
     return chosen
 
 
 def running(
     log: Log, threads: int = 1, memory: int | None = None, needed: int = 0, finely: bool = False
 ) -> AbstractContextManager[Engine]:
-    """An engine for a log, at its beginning; its threads end with the block.
+    """Return a context with an engine for a log, at its first step; its threads end with the block.
 
-    Episodes in memory are prepared all at once if they and the bytes `needed` for that fit into `memory`, and else, or
-    where it is None, block by block; `finely` if answers of many parts add up quickly.
+    Episodes in memory are prepared all at once if they and the bytes `needed` for that fit into `memory`; otherwise, or
+    if it is None, block by block. Set `finely` if answers of many parts can be added quickly.
     """
     if isinstance(log, Episodes):
         if memory is not None and ITSELF + log.nbytes + needed <= memory:

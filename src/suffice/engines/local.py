@@ -1,12 +1,12 @@
-"""Episodes in memory: shards of them, prepared once, that threads share; integer counts add up.
+"""Engine for episodes in memory: threads share shards that are prepared once, and integer counts are added.
 
-Counting a layer needs the states of the layer before only to tell which candidates are the same. So while the learner
-still merges a layer, idle threads already take the next step, into *groups* as fine as the candidates before with the
-next symbol, and count what follows those. Once the states are known, groups turn into candidates, and their counts add
-up. There are more shards than threads, so that the one that merged takes its share of what is left.
+Counting a layer needs the states of the layer before only to know which candidates are equal. So while the learner
+still merges a layer, idle threads already take the next step, into *groups* (a candidate of the layer before and the
+next symbol), and count their suffixes. Once the states are known, groups become candidates, and their counts are added.
+There are more shards than threads, so that the merging thread takes some of the remaining ones.
 
-The result does not depend on the number of threads, to the bit. Memory per episode: 4 bytes for its group, besides what
-the statistic keeps.
+The result is bitwise the same for any number of threads. Memory per episode: 4 bytes for its group, besides that of the
+statistic.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ from suffice.kernels.array_types import Int64, UInt32
 
 T = TypeVar("T")
 
-SMALL_CELLS = 1 << 16  # cells up to which tables of the letters that groups meet are kept
-FEW_GROUPS = 1 << 8  # groups that are worth counting apart
-SHARDS = 2  # for each thread, where it costs nothing to add more of them up: who merged meanwhile takes its share
-LEAST_SHARD = 4096  # episodes; below this a second thread costs more than it brings
+SMALL_CELLS = 1 << 16  # largest table of letters by group that is stored, in cells
+FEW_GROUPS = 1 << 8  # most groups for which counting ahead is worth while
+SHARDS = 2  # shards per thread, where adding them costs nothing, so that the merging thread can take some
+LEAST_SHARD = 4096  # episodes; below this a second thread costs more than it saves
 
 
 class _WalkingShard:
-    """Some of the episodes, and where in the automaton each of them is."""
+    """Some of the episodes, with the current group of each."""
 
     def __init__(self, episodes: Episodes, first: int) -> None:
         self._episodes, self._first = episodes, first
         self._weight = weights(episodes)
         self._group: UInt32 = np.zeros(episodes.n, np.uint32)
-        self._met: LetterCounts | None = None  # of each group, if small
+        self._met: LetterCounts | None = None  # counts of letters by group, if small
         self._plan: Any = None
-        self._prepared: Any = None  # the episodes for the last plan
+        self._prepared: Any = None  # the episodes prepared for the last plan
 
     def read(
         self, t: int, of_group: Int64, next_group: Int64, n_groups: int, query: Query[T]
     ) -> tuple[T, Int64 | None]:
-        """Read step t: what a group stands for, and the letter, give the next group; what follows, by group.
+        """Let the episodes read step t, and run a query on them.
 
-        If that is a small table, also how often each group meets each letter next.
+        The value of a group in `of_group` and the letter give the next group. If the table is small, also return how
+        often each group meets each letter next.
         """
         word, letters = self._episodes.word, len(self._episodes.letters)
         if n_groups * letters > SMALL_CELLS:
@@ -63,17 +64,17 @@ class _WalkingShard:
         return self.answer(query), self._met.following
 
     def letters(self, t: int, of_group: Int64, n: int) -> Int64:
-        """[n, X] how often each of what groups stand for meets each letter at step t."""
+        """Count the letters at step t by the value of the group in `of_group`, [n, X]."""
         word, letters = self._episodes.word[t], len(self._episodes.letters)
         return np.asarray(walking.cross_count(self._group, of_group, word, self._weight, n, letters))
 
     def join(self, of_group: Int64, n: int) -> None:
-        """Let groups become what they stand for."""
+        """Replace each group by its value in `of_group`."""
         walking.relabel(self._group, of_group)
         self._met = self._met and self._met.joined(of_group, n)
 
     def answer(self, query: Query[T]) -> T:
-        """By group."""
+        """Run a query on the episodes by group."""
         return query(EpisodesView(self._episodes, self._first, 0, self._group, self._met, self._prepare))
 
     def _prepare(self, plan: Any, episodes: Episodes) -> Any:
@@ -83,39 +84,39 @@ class _WalkingShard:
 
 
 class _Ahead(NamedTuple):
-    """A step that is taken before the states are known: a group for each candidate and symbol that occur."""
+    """A step taken before the states are known, with a group for each candidate and symbol that occur."""
 
     candidates: Int64  # [groups]
     symbols: Int64  # [groups]
-    early: Callable[[int], EarlyQuery[Any]]  # what is asked, of so many groups
+    early: Callable[[int], EarlyQuery[Any]]  # number of groups → query
     begun: SharedTasks[tuple[Any, Int64 | None]]
 
 
 class LocalEngine:
-    """See `Engine`; the calling thread is one of those that share the shards."""
+    """Engine for episodes in memory; the calling thread is one of those that share the shards."""
 
     def __init__(self, episodes: Episodes, others: Helpers, edges: list[int]) -> None:
         self._others, self._horizon, self._letters = others, episodes.horizon, len(episodes.letters)
         symbols, self._symbol_of_letter = episodes.symbols()
         self._letter_of_symbol = np.zeros(len(symbols), np.int64)
-        self._letter_of_symbol[self._symbol_of_letter] = np.arange(self._letters)  # any of them will do
+        self._letter_of_symbol[self._symbol_of_letter] = np.arange(self._letters)  # any letter of the symbol
         self._n_candidates = 1
-        self._of_group: Int64 | None = None  # the candidate of each group, where they are not the same
-        self._following: Int64 | None = None  # [C, X] how often each candidate is followed by each letter, if small
+        self._of_group: Int64 | None = None  # candidate of each group; None: groups are candidates
+        self._following: Int64 | None = None  # [C, X] counts of the next letter by candidate, if small
         self._ahead: _Ahead | None = None
         self._shards = [_WalkingShard(episodes.columns(slice(a, b)), a) for a, b in pairwise(edges)]
 
     @classmethod
     @contextmanager
     def running(cls, episodes: Episodes, threads: int, finely: bool = False) -> Iterator[LocalEngine]:
-        """An engine whose threads end with the block; they share more shards than there are of them if `finely`."""
+        """Return an engine whose threads end with the block; with `finely` there are more shards than threads."""
         threads = max(1, min(threads, episodes.n // LEAST_SHARD))
         finely = finely and threads > 1 and episodes.n >= SHARDS * threads * LEAST_SHARD
         with helpers(threads - 1) as others:
             yield cls(episodes, others, _edges(episodes.n, SHARDS * threads if finely else threads, finely))
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
-        """See `Engine`."""
+        """Count how often each state of layer t meets each letter, [Q, X]."""
         if self._following is not None:
             return np.asarray(walking.add_rows(self._following, join, n_states))
         of_group = self._standing_for(join)
@@ -130,7 +131,7 @@ class LocalEngine:
         query: Query[T],
         early: Callable[[int], EarlyQuery[Any]] | None = None,
     ) -> T | None:
-        """See `Engine`."""
+        """Let all episodes read step t, and run a query on them; None after the last step."""
         if t == self._horizon:
             return None
         ahead, self._ahead, self._n_candidates = self._ahead, None, n_candidates
@@ -152,8 +153,8 @@ class LocalEngine:
         return answer
 
     def run_query(self, query: Query[T]) -> T:
-        """See `Engine`."""
-        assert self._ahead is None, "a step is being taken"
+        """Run a query on the episodes at their current candidates."""
+        assert self._ahead is None, "the next step has already begun"
         of_group, self._of_group = self._of_group, None
 
         def answer(shard: _WalkingShard) -> T:
@@ -164,7 +165,7 @@ class LocalEngine:
         return self._begin(answer, query.combine).finish()
 
     def _look_ahead(self, t: int, early: Callable[[int], EarlyQuery[Any]]) -> None:
-        """Begin step t where there are threads to spare: the learner has only one for the merging that comes first."""
+        """Begin step t in idle threads, because the learner uses only one thread for the merging that comes first."""
         if not self._others.n or t == self._horizon or self._following is None:
             return
         occurs = np.zeros((len(self._following), len(self._letter_of_symbol)), bool)
@@ -182,7 +183,7 @@ class LocalEngine:
         self._ahead = _Ahead(candidates, symbols, early, begun)
 
     def _standing_for(self, of_candidate: Int64) -> Int64:
-        """The same of groups."""
+        """Convert a value per candidate to a value per group."""
         return of_candidate if self._of_group is None else of_candidate[self._of_group]
 
     def _begin_reading(
@@ -199,7 +200,7 @@ class LocalEngine:
 
 
 def _edges(n: int, shards: int, finely: bool) -> list[int]:
-    """Where shards begin and end; if there are many, the last are small, so that threads end at about the same time."""
+    """Return the limits of the shards; with `finely` the last are small, so that threads end at about the same time."""
     sizes = np.arange(shards, 0, -1) if finely else np.ones(shards, int)
     return [0, *(n * np.cumsum(sizes) // sizes.sum()).tolist()]
 

@@ -1,8 +1,8 @@
-"""Workers on a Ray cluster.
+"""Engine that runs workers on a Ray cluster.
 
-A worker that dies (its process is killed, its machine is lost) is started again by Ray, on any machine that is left,
-with nothing but what its part is; the call that it did not answer comes again. That it then reads its part and takes
-all steps anew, before it answers, is for `worker.Worker` to see to. One that dies again and again ends the run.
+If a worker dies (its process is killed, or its machine is lost), Ray restarts it on any remaining machine and repeats
+the call that was not answered. The new worker knows only which part it has; `worker.Worker` reads the part again and
+takes all steps before it answers. A worker that dies repeatedly ends the run.
 """
 
 from __future__ import annotations
@@ -30,44 +30,80 @@ from suffice.data.streaming import MemoryBudget
 from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
 from suffice.engines.engine import EngineOptions
 from suffice.engines.worker import Shared, Worker
-from suffice.errors import EngineError, MissingError, SettingsError, SufficeError
+from suffice.errors import EngineError, MissingError, SettingsError, SufficeError, parameter
 from suffice.version import __version__
 
-AGAIN = 3  # times that a call comes again after its worker has died
-LITTLE = 1 << 16  # bytes up to which things travel with every call, instead of being fetched
-PIECE_ROWS = 1 << 18  # of a piece, at most: a machine may have many workers
-WATCHED = 0.5  # seconds between looks at how far workers are
+AGAIN = 3  # times that a call is repeated after its worker died
+LITTLE = 1 << 16  # bytes up to which an object is sent with every call instead of being fetched
+PIECE_ROWS = 1 << 18  # largest number of rows of a piece, because a machine may have many workers
+WATCHED = 0.5  # seconds between progress queries
 ANSWER_SECONDS = 10  # seconds until the cluster must have answered
-STORE = 200_000_000  # bytes of Ray's object store, of a cluster that is our own
+STORE = 200_000_000  # bytes of Ray's object store, in a cluster that this process starts
 
 
 @dataclass(frozen=True, slots=True)
 class Ray:
-    """Learn on a Ray cluster: that of `RAY_ADDRESS`, or one on this machine, for as long as it takes.
+    """Learn on a Ray cluster.
 
+    The cluster is that of the environment variable `RAY_ADDRESS`. Without it, one is started on this machine and ended
+    after the run.
+
+    Parameters
+    ----------
+    workers
+        Number of workers. None: one for each CPU of the cluster.
+    threads
+        Threads of each worker.
+
+    Examples
+    --------
     >>> suffice.Ray(workers=4)
     Ray(workers=4, threads=1)
     """
 
-    workers: int | None = None  # None: one for each CPU of the cluster
-    threads: int = 1  # of each
+    workers: int | None = None
+    threads: int = 1
 
     def __post_init__(self) -> None:
-        if (self.workers is not None and self.workers < 1) or self.threads < 1:
-            raise SettingsError("workers and threads must be at least 1")
+        for name, value in (("workers", self.workers), ("threads", self.threads)):
+            if value is not None and value < 1:
+                raise SettingsError(f"{parameter(name)} must be at least 1, not {value}.")
 
     @classmethod
     def of(cls, options: EngineOptions) -> Ray:
-        """See `EngineChoice`."""
+        """Create the engine from options.
+
+        Parameters
+        ----------
+        options
+            Numbers of workers and threads.
+
+        Returns
+        -------
+        Ray
+            The engine.
+        """
         return cls(options.workers, options.threads or 1)
 
     def refuse(self, *logs: Data) -> None:
-        """See `EngineChoice`; starting takes seconds."""
+        """Refuse logs that workers cannot read, before the cluster is started, which takes seconds.
+
+        Parameters
+        ----------
+        *logs
+            Logs as for `learn`. Workers read Parquet files.
+        """
         refuse_for_workers(*logs)
 
     @contextmanager
     def reading(self) -> Iterator[RayReader]:
-        """What reads a log to where workers are, as long as the block lasts."""
+        """Start or connect to the cluster for the duration of the block.
+
+        Yields
+        ------
+        RayReader
+            Reads logs on the workers.
+        """
         ray = _ray()
         ours = not ray.is_initialized()
         reader = RayReader(ray, self)
@@ -75,52 +111,52 @@ class Ray:
             if ours:
                 _start(ray)
             yield reader
-        finally:  # also after an interruption
+        finally:  # in case of an interruption too
             reader.dismiss()
             if ours:
                 ray.shutdown()
 
 
 class RayReader:
-    """Starts workers for a log, see `streaming.RayReader`."""
+    """Starts workers that read a log; implements `streaming.ExternalReader`."""
 
     def __init__(self, ray: Any, chosen: Ray) -> None:
         self._ray, self._chosen = ray, chosen
         self.crew: RayWorkerPool | None = None
 
     def __call__(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[DistributedLog, ReadReport]:
-        """See `streaming.RayReader`."""
+        """Read a dataset on workers, one part each."""
         cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        # other machines have other working folders
+        # paths must be absolute, because workers have other working folders
         dataset = replace(dataset, files=tuple(file.resolve() for file in dataset.files))
         parts = cut_evenly(dataset, self._chosen.workers or cpus)
         episodes, report = self.read(dataset, how, room, parts)
-        return episodes, replace(report, notes=(*report.notes, *self._doubts(len(parts), cpus)))
+        return episodes, replace(report, notes=(*report.notes, *self._notes(len(parts), cpus)))
 
-    def _doubts(self, workers: int, cpus: int) -> Iterator[str]:
-        """Whether so many workers help."""
+    def _notes(self, workers: int, cpus: int) -> Iterator[str]:
+        """Yield notes if fewer workers were used than requested, or more than there are CPUs."""
         if self._chosen.workers is not None and workers < self._chosen.workers:
-            yield f"{workers} of {self._chosen.workers:,} workers counted, as each takes whole row groups of the log"
+            yield f"{workers} of {self._chosen.workers:,} workers were used, because each reads whole row groups"
         if workers > cpus:
-            yield f"{workers} workers shared {cpus} CPUs; fewer would take less memory, and be no slower"
+            yield f"{workers} workers shared {cpus} CPUs; fewer workers would need less memory and be as fast"
 
     def read(
         self, dataset: Dataset, how: ReadOptions, room: MemoryBudget, parts: Sequence[tuple[int, int]]
     ) -> tuple[DistributedLog, ReadReport]:
-        """The same, divided as is said: the units begin..end−1 of each part."""
+        """Read a dataset on workers, divided into parts of units begin..end−1."""
         pieces = Pieces.of(dataset, how, min(room.rows, PIECE_ROWS))
         self.dismiss()
         self.crew = RayWorkerPool(self._ray, pieces, parts, self._chosen.threads)
         return read_distributed(dataset, how, room, pieces, self.crew, len(parts))
 
     def dismiss(self) -> None:
-        """Workers are not needed any more."""
+        """End the workers if there are any."""
         if self.crew is not None:
             self.crew.dismiss()
 
 
 class RayWorkerPool:
-    """See `WorkerPool`; an actor for each part."""
+    """Workers as Ray actors, one for each part; implements `WorkerPool`."""
 
     def __init__(self, ray: Any, pieces: Pieces, parts: Sequence[tuple[int, int]], threads: int) -> None:
         self._ray, self._numbers = ray, count()
@@ -132,22 +168,22 @@ class RayWorkerPool:
             scheduling_strategy="SPREAD",
             concurrency_groups={"watching": 1},
         )(_Actor)
-        # An actor that names no CPUs can be placed wherever there is one, busy or not: what is left after a machine
-        # was lost takes over its parts.
+        # An actor without a number of CPUs can be placed on any machine, busy or not. So after a machine was lost, the
+        # remaining ones take over its parts.
         self.actors = [actor.remote(__version__, pieces, begin, end, threads) for begin, end in parts]
 
     def share(self, thing: Any) -> Shared:
-        """See `WorkerPool`."""
+        """Make an object available to all workers."""
         packed = _packed(thing)
         self.moved_out += len(packed.bytes)
         return packed if len(packed.bytes) <= LITTLE else self._ray.put(packed)
 
     def number(self) -> int:
-        """See `WorkerPool`."""
+        """Return a number that was not returned before."""
         return next(self._numbers)
 
     def each(self, call: str, arguments: Sequence[tuple[Any, ...] | None]) -> list[Any]:
-        """See `WorkerPool`."""
+        """Call a method of every worker with its own arguments, and wait for the answers."""
         answers: list[Any] = [None] * len(arguments)
         waiting = {
             self.actors[part].do.remote(call, *mine): part for part, mine in enumerate(arguments) if mine is not None
@@ -165,7 +201,7 @@ class RayWorkerPool:
         return answers
 
     def dismiss(self) -> None:
-        """End all workers."""
+        """End all workers of the pool."""
         for actor in self.actors:
             self._ray.kill(actor)
         self.actors = []
@@ -177,19 +213,20 @@ class RayWorkerPool:
             packed: _Packed = self._ray.get(ref)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
             if "failed to import" in str(error):
-                raise EngineError(f"{name} cannot import suffice; install suffice[ray] on every machine") from None
+                raise EngineError(f"{name} cannot import suffice. Install suffice[ray] on every machine.") from None
             raise EngineError(
-                f"{name} died {AGAIN + 1} times in a row; has its machine memory enough? Try more --workers, so that "
-                "each has less, and the same --checkpoint again: what was found so far is kept there"
+                f"{name} died {AGAIN + 1} times in a row, possibly because its machine has too little memory. Use more "
+                f"{parameter('workers')}, so that each has a smaller part. With the same {parameter('checkpoint')} the "
+                "run continues where it stopped."
             ) from error
         except exceptions.RayError as error:  # memory, disk or network of the cluster itself
             reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
-            raise EngineError(f"{name} gave no answer ({reason[:300]}); mend that, and run the same again") from error
+            raise EngineError(f"{name} did not answer ({reason[:300]}). Fix this and run the command again.") from error
         self.moved_back += len(packed.bytes)
         return _unpacked(packed)
 
     def _look(self, parts: Sequence[int]) -> None:
-        """Ask those at work how far they are; who does not answer at once is not waited for."""
+        """Report the progress of working workers, without waiting for those that do not answer at once."""
         looks = [
             self.actors[part].progress.options(concurrency_group="watching", max_task_retries=0).remote()
             for part in parts
@@ -199,7 +236,7 @@ class RayWorkerPool:
         for look in seen:
             try:
                 found.append(self._ray.get(look))
-            except self._ray.exceptions.RayError:  # it is just being started again
+            except self._ray.exceptions.RayError:  # the worker is being restarted
                 continue
         if found:
             others = len(self.actors) - len(parts)
@@ -208,49 +245,50 @@ class RayWorkerPool:
 
 
 class _Refusal:
-    """What a worker complains of; it must not be taken for the end of the worker."""
+    """An error of a worker, returned as an answer so that Ray does not restart the worker."""
 
     def __init__(self, error: SufficeError) -> None:
         self.error = error
 
 
 class _Actor:
-    """A worker, as Ray starts it."""
+    """A worker as a Ray actor."""
 
     def __init__(self, version: str, pieces: Pieces, begin: int, end: int, threads: int) -> None:
         self._worker = Worker(pieces, begin, end, threads, _fetched)
         self._version, self._files = version, pieces.dataset.files
 
     def do(self, call: str, *arguments: Any) -> _Packed:
-        """Call the worker."""
+        """Call a method of the worker, and pack its answer."""
         return _packed(self._answer(call, *arguments))
 
     def _answer(self, call: str, *arguments: Any) -> Any:
-        """What is wrong with the log comes back as an answer too."""
+        """Return the answer of the worker, or its error as a `_Refusal`."""
         if self._version != __version__:
-            told = f"a worker has suffice {__version__}, and this is {self._version}; install the same on all machines"
-            return _Refusal(EngineError(told))
+            versions = f"a worker has suffice {__version__}, but this machine has {self._version}"
+            return _Refusal(EngineError(f"{versions}. Install the same version on all machines."))
         try:
             return getattr(self._worker, call)(*arguments)
         except SufficeError as error:
             missing = [str(file) for file in self._files if not file.exists()]
             if not missing:
                 return _Refusal(error)
-            told = f"{missing[0]}: a worker on {os.uname().nodename} cannot find it"
-            return _Refusal(EngineError(f"{told}; put the log where all machines find it, under the same name"))
+            problem = f"{missing[0]}: a worker on {os.uname().nodename} cannot find the file"
+            return _Refusal(EngineError(f"{problem}. Put the log where all machines find it under the same path."))
         except (MemoryError, OSError) as error:
-            told = f"a worker on {os.uname().nodename} has a problem ({error or 'out of memory'})"
-            return _Refusal(EngineError(f"{told}; mend that, or try more --workers, so that each has less to do"))
+            problem = f"a worker on {os.uname().nodename} failed ({error or 'out of memory'})"
+            fix = f"Fix this, or use more {parameter('workers')}, so that each has a smaller part."
+            return _Refusal(EngineError(f"{problem}. {fix}"))
 
     def progress(self) -> tuple[int, int]:
-        """How much is done of what is being done."""
+        """Return rows or blocks done, and their number, in the current call."""
         return self._worker.progress
 
 
 class _Packed(NamedTuple):
-    """Something on its way: counts are mostly zeros. (And arrays that Ray unpacks itself could not be written to.)"""
+    """A compressed object, because counts are mostly zeros, and arrays that Ray unpacks itself are read-only."""
 
-    size: int  # unpacked
+    size: int  # bytes of the object
     bytes: bytes
 
 
@@ -273,18 +311,20 @@ def _ray() -> Any:
             warnings.simplefilter("ignore")
             import ray
     except ImportError as error:
-        raise MissingError("--engine ray needs Ray: pip install 'suffice[ray]'") from error
+        raise MissingError(
+            f"{parameter('engine', 'ray')} needs Ray, which is not installed. Run: pip install 'suffice[ray]'"
+        ) from error
     return ray
 
 
 def _start(ray: Any) -> None:
-    """Connect to the cluster there is, or make one here."""
+    """Connect to the cluster of RAY_ADDRESS, or start one on this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns of what will change
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # suppresses a warning about future changes
     quietly: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
     address = os.environ.get("RAY_ADDRESS", "local")
     try:
-        with _heeding_sigterm():
+        with _restoring_sigterm():
             if address == "local":
                 ray.init(address=address, include_dashboard=False, object_store_memory=STORE, **quietly)
             else:
@@ -293,17 +333,17 @@ def _start(ray: Any) -> None:
     except (OSError, RuntimeError, ValueError) as error:  # a ConnectionError is an OSError
         first = str(error).partition("\n")[0]
         raise EngineError(
-            f"Ray cannot be started here ({first}); see /tmp/ray/session_latest/logs"
+            f"Ray cannot be started on this machine ({first}). See the logs in /tmp/ray/session_latest/logs."
             if address == "local"
-            else f"there is no Ray cluster at RAY_ADDRESS={address} ({first}); start one, or unset it"
+            else f"there is no Ray cluster at RAY_ADDRESS={address} ({first}). Start one, or unset RAY_ADDRESS."
         ) from error
-    # Ray prints to stdout that a worker died; we say what came of it, and stdout is for results.
-    setattr(ray._private.worker, "_worker_logs_enabled", False)  # noqa: B010 it is theirs, and may be gone one day
+    # Ray prints to stdout when a worker dies, but stdout is for results and errors are reported above.
+    setattr(ray._private.worker, "_worker_logs_enabled", False)  # noqa: B010 private to Ray, and may disappear
 
 
 @contextmanager
-def _heeding_sigterm() -> Iterator[None]:
-    """As before: Ray has its own way, which is to exit with the number of the signal."""
+def _restoring_sigterm() -> Iterator[None]:
+    """Restore the handler of SIGTERM, which Ray replaces by one that exits with the number of the signal."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -320,7 +360,7 @@ def _heeding_sigterm() -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Ray itself would try for minutes."""
+    """Raise OSError at once if no cluster listens at the address; Ray itself would try for minutes."""
     host, _, port = address.rpartition("/")[2].rpartition(":")
     if port.isdigit():
         socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()

@@ -1,4 +1,4 @@
-"""The table of engines: what makes one of `EngineOptions`. It imports none of them."""
+"""Table of the functions that create an engine from `EngineOptions`. It imports no engine."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What one of many workers does: it reads its part of a log itself, lets its episodes walk, and answers.
+"""A worker reads its part of a log, moves its episodes through the automaton, and answers queries.
 
-A worker can be lost at any time, and another one that knows nothing takes its place. So whatever a worker remembers is
-only what it need not do again: a task says what to have read, which of the episodes are meant, and how far they have
-walked. A worker that is behind says so instead of answering, and is then told all the steps from the beginning.
+A worker can be lost at any time and is then replaced by one without any state. So everything that a worker remembers is
+only a cache: a task states what must have been read, which episodes are selected, and which steps they must have taken.
+A worker that has taken fewer steps reports that instead of answering, and then receives all steps from the first.
 """
 
 from __future__ import annotations
@@ -25,57 +25,57 @@ from suffice.engines.blocks import BlockWalk, Move
 from suffice.errors import EngineError
 from suffice.kernels.array_types import Codes
 
-Shared = Any  # what many workers are told, in whatever form it travels
+Shared = Any  # an object shared with workers, in the form in which it is sent
 
 
 class PartSummary(NamedTuple):
-    """What the others must know of a part."""
+    """Summary of a part, from which the whole log is put together."""
 
     vocabulary: PieceLetters
     declared: bool
     weighted: bool
     n: int
     total: int
-    digest: str  # by which the part is known again
+    digest: str  # identifies the content of the part
 
 
 class PartPosition(NamedTuple):
-    """What a part is in the whole log."""
+    """The place of a part in the whole log, and how it is read."""
 
     how: ReadOptions
-    rows: int  # of a piece, about
-    digest: str
+    rows: int  # rows of a piece, approximately
+    digest: str  # identifies the content of the part
     vocabulary: PieceLetters  # of the whole log
-    places: Codes  # [X of the part] what its letters are there
+    places: Codes  # [X of the part] numbers of its letters in the whole log
 
 
 class EpisodeSubset(NamedTuple):
-    """Which episodes of a part are meant."""
+    """The selected episodes of a part."""
 
-    first: int  # place of the first of them among those of all parts
-    bits: NDArray[np.uint8]  # packed; empty if all are meant
+    first: int  # number of the first of them among those of all parts
+    bits: NDArray[np.uint8]  # packed mask; empty if all are selected
 
 
 class WorkerTask(NamedTuple):
-    """A query, and where the episodes must be when it is asked."""
+    """A query, and the steps that the episodes must have taken when it runs."""
 
-    agreed: Shared  # Agreed
-    some: Shared  # Some
-    number: int  # by which these are known again
-    query: Shared  # Question
-    run: int = -1  # −1: they do not walk
-    taken: int = 0  # steps that a worker must have taken before,
-    moves: tuple[Shared, ...] = ()  # and those that follow, Move
+    agreed: Shared  # PartPosition
+    some: Shared  # EpisodeSubset
+    number: int  # identifies the selection
+    query: Shared  # Query
+    run: int = -1  # −1: episodes are at their first step
+    taken: int = 0  # steps that the worker must have taken before
+    moves: tuple[Shared, ...] = ()  # steps that follow, each a Move
 
 
 class WorkerBehind(NamedTuple):
-    """A worker is not where it should be."""
+    """Answer of a worker that has taken fewer steps than the task requires."""
 
     steps: int
 
 
 class Worker:
-    """One part of a log: the episodes that begin in units begin..end−1."""
+    """The worker of one part of a log: the episodes that begin in units begin..end−1."""
 
     def __init__(
         self, pieces: Pieces, begin: int, end: int, threads: int, fetch: Callable[[Shared], Any] = lambda shared: shared
@@ -83,15 +83,15 @@ class Worker:
         self._pieces, self._begin, self._end, self._threads, self._fetch = pieces, begin, end, threads, fetch
         self._read: tuple[StoredLog, PartSummary] | None = None
         self._some: tuple[int, StoredLog] | None = None
-        self._walk: tuple[int, int, BlockWalk] | None = None  # of which run, and how many steps have been taken
-        self.progress = 0, 0  # how much is done of what is being done: rows or blocks
+        self._walk: tuple[int, int, BlockWalk] | None = None  # run, steps taken, and the episodes
+        self.progress = 0, 0  # rows or blocks done, and their number, in the current call
 
     def extent(self, marked: bool) -> Extent:
-        """What a first pass over the ids shows."""
+        """Return the result of a first pass over the ids."""
         return self._pieces.extent(self._begin, self._end, marked)
 
     def read(self, how: ReadOptions, rows: int) -> tuple[PartSummary | None, PieceSummary]:
-        """Read the part in pieces of so many rows; that nothing is left of it is wrong only if it is so of all."""
+        """Read the part in pieces of `rows` rows; None if no episode is left (an error only if no part has any)."""
         pieces, units = replace(self._pieces, rows=rows), self._pieces.dataset.units[self._begin : self._end]
         of = sum(unit.rows for unit in units)
 
@@ -107,7 +107,7 @@ class Worker:
         return notes, found
 
     def answer(self, task: WorkerTask) -> Any:
-        """The answer of the part, or how far behind it is."""
+        """Return the answer of the part, or `WorkerBehind`."""
         query: Query[Any] = self._fetch(task.query)
         log = self._log(task)
         if task.run < 0:
@@ -120,8 +120,8 @@ class Worker:
         return self._catch_up(walk, taken, task, query)
 
     def _catch_up(self, walk: BlockWalk, taken: int, task: WorkerTask, query: Query[Any]) -> Any:
-        """Take the steps that are missing, and ask with the last of them."""
-        self._walk = None  # if it fails half-way nobody knows where the episodes are
+        """Take the missing steps, and run the query with the last of them."""
+        self._walk = None  # an error on the way would leave episodes at different steps
         moves = [Move(*self._fetch(move)) for move in task.moves[taken - task.taken :]]
         blocks = max(1, len(moves)) * walk.blocks
         for move in moves[:-1]:
@@ -132,7 +132,7 @@ class Worker:
         return answer
 
     def _log(self, task: WorkerTask) -> StoredLog:
-        """The episodes that are meant, numbered as all parts number them."""
+        """Return the selected episodes, with the letters of the whole log."""
         if self._some is None or self._some[0] != task.number:
             some: EpisodeSubset = self._fetch(task.some)
             agreed: PartPosition = self._fetch(task.agreed)
@@ -151,19 +151,19 @@ class Worker:
         return self._some[1]
 
     def _again(self, agreed: PartPosition) -> StoredLog:
-        """What was read; by a worker that took another's place, once more."""
+        """Return what was read; a worker that replaces another reads its part again."""
         if self._read is None:
             self.read(agreed.how, agreed.rows)
         if self._read is None or self._read[1].digest != agreed.digest:
             raise EngineError(
-                f"{self._pieces.dataset.name}: a worker that took another's place has read something else than that "
-                "one had; has the log changed? Run the command again, and leave the log alone meanwhile"
+                f"{self._pieces.dataset.name}: the log has changed, because a worker that replaced another read other "
+                "data. Run the command again, and do not change the log while it runs."
             )
         return self._read[0]
 
 
 class _Counting:
-    """A query that tells how many blocks have been asked."""
+    """A query that counts the blocks done, for progress reports."""
 
     def __init__(self, query: Query[Any], worker: Worker, blocks: int) -> None:
         self._query, self._worker = query, worker
@@ -171,24 +171,24 @@ class _Counting:
             worker.progress = 0, blocks
 
     def __call__(self, view: EpisodesView) -> Any:
-        """See `Query`."""
+        """Answer the query for one part of the episodes."""
         answer = self._query(view)
         done, of = self._worker.progress
         self._worker.progress = done + 1, of
         return answer
 
     def combine(self, answers: list[Any]) -> Any:
-        """See `Query`."""
+        """Combine the answers of several parts."""
         return self._query.combine(answers)
 
 
 def narrowed(move: Move) -> Move:
-    """As it travels: every number in as few bytes as it needs."""
+    """Convert the arrays of a move to the smallest integer types, for sending."""
     t, join, candidate_of = move
     return Move(t, *(array.astype(smallest_uint(int(array.max(initial=0)) + 1)) for array in (join, candidate_of)))
 
 
 def widened(move: Move) -> Move:
-    """As kernels take it."""
+    """Convert the arrays of a move to the integer type of the kernels."""
     t, join, candidate_of = move
     return Move(t, join.astype(np.int64), candidate_of.astype(np.int64))

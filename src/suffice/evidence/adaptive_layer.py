@@ -1,4 +1,4 @@
-"""A layer that asks larger families only about states that smaller ones could not tell from a candidate."""
+"""A layer that compares a candidate by larger families only with states that smaller ones did not distinguish."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from suffice.kernels.array_types import Float, Int64, Mask, UInt8
 
 
 class Rungs(Protocol):
-    """What the layer needs of its plan, `adaptive.AdaptivePlan`."""
+    """The methods of `adaptive.AdaptivePlan` that the layer needs."""
 
     ladder: tuple[Family, ...]
     bound: Bound
 
     def share(self, r: int) -> float:
-        """w_r."""
+        """Return the share w_r of δ that rung r has."""
 
     def rung(self, r: int) -> LanguagePlan | None:
-        """The family of a rung on this log; None if it does not fit."""
+        """Return the family of a rung on this log; None if it does not fit into memory."""
 
     def leave_out(self, r: int) -> None:
-        """A rung that turns out not to fit."""
+        """Record that a rung does not fit into memory."""
 
     def needs_futures(self, r: int) -> bool:
-        """Whether the futures that a rung tells apart have to be counted."""
+        """Return whether the distinct futures of a rung must still be counted."""
 
     def know(self, r: int, futures: int) -> None:
-        """So many futures, which are refused if they do not fit."""
+        """Record the number of distinct futures; raise FamilyTooLargeError if they do not fit."""
 
 
 class CountedOn(NamedTuple):
-    """What `SuffixCounts` asks, on a rung of the ladder."""
+    """The query of `SuffixCounts` on a rung of the ladder."""
 
     plan: Rungs
     r: int
@@ -49,7 +49,7 @@ class CountedOn(NamedTuple):
     n_candidates: int
 
     def __call__(self, view: EpisodesView) -> Any:
-        """See `Query`."""
+        """Answer the query for one part of the episodes."""
         few = max(1, PREPARED // self._rung.prepared_bytes(1))
         return self.combine([self._count(part) for part in view.slices(few)])
 
@@ -58,85 +58,85 @@ class CountedOn(NamedTuple):
         return shard.count_on(self.r, self.t - view.since, view.group, self.n_candidates, view.met)
 
     def combine(self, answers: list[Any]) -> Any:
-        """See `Query`."""
+        """Combine the answers of several parts."""
         return answers[0] if len(answers) == 1 else self._rung.combine(answers)
 
     @property
     def _rung(self) -> LanguagePlan:
         plan = self.plan.rung(self.r)
-        assert plan is not None, "rungs that do not fit are not asked"
+        assert plan is not None, "rungs that do not fit are not used"
         return plan
 
 
 class _DistinctFutures(NamedTuple):
-    """What a rung of words tells apart from step t on: the distinct membership rows, as bits."""
+    """Query for the distinct membership rows, as bits, of a rung with words from step t on."""
 
     plan: Rungs
     r: int
     t: int
 
     def __call__(self, view: EpisodesView) -> UInt8:
-        """See `Query`."""
+        """Answer the query for one part of the episodes."""
         found: UInt8 = view.prepare(self.plan, view.episodes).futures(self.r, self.t - view.since)
         return found
 
     def combine(self, answers: list[UInt8]) -> UInt8:
-        """See `Query`."""
+        """Combine the answers of several parts."""
         return answers[0] if len(answers) == 1 else np.unique(np.concatenate(answers), axis=0)
 
 
 class _Rung(NamedTuple):
-    """A family in this layer."""
+    """The counts of a family in this layer."""
 
-    number: int
+    number: int  # r
     layer: RowLayer
     size: int  # |X|
     delta: float
 
     def thresholds(self, bound: Bound, n: int, sizes: Int64) -> tuple[Float, Float]:
-        """Between which values the threshold for each state lies."""
+        """Return lower and upper limits of the threshold for each state."""
         return bound.thresholds(n, sizes, self.size, self.layer.events, self.delta)
 
 
 class _RungAnswer(NamedTuple):
-    """What a rung said about a candidate."""
+    """The comparisons of a candidate on a rung."""
 
     rung: _Rung
-    told: StateComparisons
+    compared: StateComparisons
 
 
 class AdaptiveLayer:
-    """Candidates and states on every rung that was asked so far."""
+    """Candidates and states on every rung used so far."""
 
     def __init__(
         self, plan: Rungs, t: int, length: int, first: Any, sizes: Int64, delta: float, asker: QueryRunner | None
     ) -> None:
-        """`first` is what was counted for the first rung."""
+        """Open the first rung with its counts, `first`."""
         self._plan, self._t, self._length, self._first, self._sizes, self._delta = plan, t, length, first, sizes, delta
         self._asker = asker
         self._rungs: dict[int, _Rung] = {}
-        self._placed: list[tuple[int, int]] = []  # candidates and the states they became or joined, in order
+        self._placed: list[tuple[int, int]] = []  # candidates and the states that they became or joined, in order
         self._n_states = 0
         self._state_sizes = np.zeros_like(sizes)
-        self._telling = -1  # the largest rung that it took for the candidate judged last to be alone
-        self.needed = -1  # the largest rung without which a candidate would have joined a state
+        self._deciding = -1  # largest rung needed to distinguish the last judged candidate from all states
+        self.needed = -1  # largest rung without which a candidate would have joined a state
         self._open(0)
 
     @property
     def size(self) -> int:
-        """Σ |X| of the rungs asked, which is what the union bound pays for."""
+        """Σ |X| over the rungs used: the events of the union bound."""
         return sum(rung.size for rung in self._rungs.values())
 
     @property
     def events(self) -> float:
-        """See `CandidateLayer`."""
+        """Number of events, an upper limit of the testable ones."""
         return sum(rung.layer.events for rung in self._rungs.values())
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """See `CandidateLayer`; each rung has thresholds of its own instead of those given.
+        """Compare candidate c with every state. Each rung uses its own thresholds; `low`, `high`, `delta` are ignored.
 
-        The nearest of the undecided states is the one at the least distance over all languages asked. If there are
-        none, it is among those that only the largest rung told apart.
+        The nearest undecided state is the one at the smallest distance over all languages used. If there is none, it is
+        among the states that only the largest rung distinguished.
         """
         undecided = np.ones(self._n_states, bool)
         asked: list[_RungAnswer] = []
@@ -144,47 +144,47 @@ class AdaptiveLayer:
             rung = self._rung_for(r, c, undecided)
             if rung is None:
                 continue
-            told = rung.layer.tell_apart(kind, c, undecided, *self._thresholds(rung, c), rung.delta)
-            asked.append(_RungAnswer(rung, told))
-            apart = undecided & (told.evidence >= told.threshold)
-            undecided &= ~apart
+            compared = rung.layer.compare_each(kind, c, undecided, *self._thresholds(rung, c), rung.delta)
+            asked.append(_RungAnswer(rung, compared))
+            distinct = undecided & (compared.evidence >= compared.threshold)
+            undecided &= ~distinct
             if not undecided.any():
-                self._telling = r
-                return self._alone(kind, c, rung, apart)
+                self._deciding = r
+                return self._alone(kind, c, rung, distinct)
         return self._nearest(c, asked, undecided)
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
-        """See `CandidateLayer`."""
+        """Return the counts of an event in candidate c and state q, and their sizes."""
         event, r = divmod(event, len(self._plan.ladder))
         return self._rungs[r].layer.counts(c, q, event)
 
     def event(self, number: int) -> Event:
-        """See `CandidateLayer`."""
+        """Return the event with a number, as data."""
         number, r = divmod(number, len(self._plan.ladder))
         return self._rungs[r].layer.event(number)
 
     def promote(self, c: int) -> None:
-        """See `CandidateLayer`."""
+        """Make candidate c the next state."""
         for rung in self._rungs.values():
             rung.layer.promote(c)
         if self._n_states:
-            self.needed = max(self.needed, self._telling)
+            self.needed = max(self.needed, self._deciding)
         self._placed.append((c, self._n_states))
         self._state_sizes[self._n_states] = self._sizes[c]
         self._n_states += 1
 
     def absorb(self, c: int, q: int) -> None:
-        """See `CandidateLayer`."""
+        """Add the suffixes of candidate c to state q."""
         for rung in self._rungs.values():
             rung.layer.absorb(c, q)
         self._placed.append((c, q))
         self._state_sizes[q] += self._sizes[c]
 
     def _rung_for(self, r: int, c: int, undecided: Mask) -> _Rung | None:
-        """A rung, unless it does not fit or the samples are too small for it to tell any of the states apart.
+        """Return a rung, or None if it does not fit or the samples are too small to be distinct on it.
 
-        More evidence is attainable the larger the state, so the largest one shows whether there is any use. The first
-        rung is asked in any case: some distance must say which state is nearest.
+        A larger state allows more evidence, so the largest undecided state decides. The first rung is always used,
+        because it also measures which state is nearest.
         """
         plan = self._plan.rung(r)
         if r == 0 or plan is None:
@@ -199,7 +199,7 @@ class AdaptiveLayer:
         return self._rungs.get(r)
 
     def _open(self, r: int) -> None:
-        """Count a rung for all candidates, and let those placed already take their places on it."""
+        """Count a rung for all candidates, and repeat the promotions and merges made so far on it."""
         plan = self._plan.rung(r)
         assert plan is not None, "rungs that do not fit are not opened"
         delta = self._delta * self._plan.share(r)
@@ -224,30 +224,30 @@ class AdaptiveLayer:
     def _count(self, r: int) -> Any:
         if r == 0:
             return self._first
-        assert self._asker is not None, "larger rungs are asked for where episodes are"
+        assert self._asker is not None, "larger rungs need a query runner"
         return self._asker.run_query(CountedOn(self._plan, r, self._t, len(self._sizes)))
 
     def _thresholds(self, rung: _Rung, c: int) -> tuple[Float, Float]:
         return rung.thresholds(self._plan.bound, int(self._sizes[c]), self._state_sizes[: self._n_states])
 
     def _alone(self, kind: int, c: int, rung: _Rung, last: Mask) -> Judgement:
-        """Distinct from all states: of those told apart last, the nearest on that rung."""
+        """Judge a candidate distinct from all states; the nearest is among those that the last rung distinguished."""
         never = np.full(self._n_states, math.inf)
-        told = rung.layer.tell_apart(kind, c, last, never, never, rung.delta)
-        q = int(comparing.nearest(np.where(last, told.evidence, math.inf), never, never))
-        distance, event = float(told.evidence[q]), self._numbered(rung, int(told.event[q]))
+        compared = rung.layer.compare_each(kind, c, last, never, never, rung.delta)
+        q = int(comparing.nearest(np.where(last, compared.evidence, math.inf), never, never))
+        distance, event = float(compared.evidence[q]), self._numbered(rung, int(compared.event[q]))
         return Judgement(q, True, distance, self._threshold(rung, c, q), event)
 
     def _nearest(self, c: int, asked: list[_RungAnswer], undecided: Mask) -> Judgement:
-        """The nearest undecided state, and what the rung says that came closest to telling it apart."""
+        """Return the nearest undecided state, with the evidence of the rung that was closest to its threshold."""
         never = np.full(self._n_states, math.inf)
-        distances = np.max([told.evidence for _, told in asked], axis=0)
+        distances = np.max([compared.evidence for _, compared in asked], axis=0)
         q = int(comparing.nearest(np.where(undecided, distances, math.inf), never, never))
         thresholds = [self._threshold(rung, c, q) for rung, _ in asked]
-        evidence = [float(told.evidence[q]) for _, told in asked]
+        evidence = [float(compared.evidence[q]) for _, compared in asked]
         closest = int(np.argmax([e / limit for e, limit in zip(evidence, thresholds, strict=True)]))
-        rung, told = asked[closest]
-        event = self._numbered(rung, int(told.event[q]))
+        rung, compared = asked[closest]
+        event = self._numbered(rung, int(compared.event[q]))
         return Judgement(q, False, evidence[closest], thresholds[closest], event, max(thresholds))
 
     def _threshold(self, rung: _Rung, c: int, q: int) -> float:
@@ -255,5 +255,5 @@ class AdaptiveLayer:
         return rung.layer.tarone_threshold(c, q, rung.delta) if low[q] < high[q] else float(low[q])
 
     def _numbered(self, rung: _Rung, event: int) -> int:
-        """Events of different rungs have different numbers."""
+        """Number an event so that events of different rungs have different numbers."""
         return event if event < 0 else event * len(self._plan.ladder) + rung.number

@@ -1,8 +1,8 @@
-"""Numbers that come with their uncertainty, and sums without rounding.
+"""Means with standard errors, and sums without rounding.
 
-Floats add up differently in another order, so a mean over parts of a log would depend on how it was divided. Every
-float is a whole number of 2^−1074, though, and whole numbers add up to the same in any order: `exact_sum` and `Moments`
-are exact, those of a log are the sums of those of its parts, and rounding comes once, at the end.
+The rounded sum of floats depends on their order, so a mean over parts of a log would depend on how the log is divided.
+Every float is an integer multiple of 2^−1074, and sums of integers do not depend on the order. `exact_sum` and
+`Moments` are therefore exact, and those of a log are the sums of those of its parts. Rounding happens once, at the end.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from suffice.kernels import sums
 from suffice.kernels.array_types import Float, Int64
 
 HALF_SIGNIFICAND = 26  # bits; a float's significand is stored in twice as many
-TIMES = (1 << 20) - 1  # weights are taken this many bits at a time,
-BLOCK_NUMBERS = 1 << 16  # and numbers this many at a time: 26 + 20 + 16 bits are those of a whole number
+TIMES = (1 << 20) - 1  # mask: weights are processed 20 bits at a time
+BLOCK_NUMBERS = 1 << 16  # numbers processed at a time: 26 + 20 + 16 bits fit into an integer of 64 bits
 
 
 def exact_sum(numbers: Float, weight: Int64 | None = None) -> Fraction:
-    """Σ w·x without rounding, so that neither order nor parts matter; weights are not negative."""
+    """Return Σ w·x without rounding, independent of order and partition; weights are not negative."""
     units = 0
     for part, times in _blocks(numbers, weight):
         bits = np.ascontiguousarray(part, np.float64).view(np.int64)
@@ -45,16 +45,18 @@ def _blocks(numbers: Float, weight: Int64 | None) -> Iterator[tuple[Float, Int64
 
 
 def _units(bits: Int64, times: Int64 | None) -> int:
-    """Σ times·x in units of 2^−1074, from the bits of a block of numbers.
+    """Return Σ times·x in units of 2^−1074, from the bits of a block of numbers.
 
-    Numbers of one sign and exponent add up as their significands do; the leading 1, not stored, is added by count.
+    Significands of numbers with the same sign and exponent are added; the implicit leading 1 is added by count.
     """
     table = sums.significands(bits, np.zeros(0, np.int64) if times is None else times, HALF_SIGNIFICAND)
     total = 0
     for one in np.flatnonzero(table[0]).tolist():
         negative, exponent = divmod(one, 1 << 11)
         if exponent == 0x7FF:
-            raise SufficeError("numbers that are infinite or missing have no sum; are all rewards and chances finite?")
+            raise SufficeError(
+                "a sum has infinite or missing terms. Check that all rewards and probabilities are finite."
+            )
         n, upper, lower = (int(column[one]) for column in table)
         significand = (upper << HALF_SIGNIFICAND) + lower + ((n << 52) if exponent else 0)
         total += (-significand if negative else significand) << max(exponent - 1, 0)
@@ -63,15 +65,15 @@ def _units(bits: Int64, times: Int64 | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """How many numbers, their sum and that of their squares, all exact; they add up over parts."""
+    """Count, sum and sum of squares of a sample, all exact. Moments of parts can be added."""
 
     n: int
     total: Fraction
-    squares: Fraction
+    squares: Fraction  # sum of squares
 
     @classmethod
     def of(cls, sample: Float, weight: Int64 | None = None) -> Moments:
-        """Of numbers, each standing for as many as its weight says."""
+        """Return the moments of numbers, each counted as often as its weight says."""
         sample = np.asarray(sample, np.float64)
         n = len(sample) if weight is None else int(weight.sum())
         squares = (_exact_squares(part, times) for part, times in _blocks(sample, weight))
@@ -81,7 +83,7 @@ class Moments:
         return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
 
     def estimate(self) -> Estimate:
-        """The mean and its standard error."""
+        """Return the mean and its standard error."""
         mean = self.total / self.n
         if self.n < 2:
             return Estimate(float(mean), math.inf)
@@ -89,7 +91,7 @@ class Moments:
 
 
 def _exact_squares(sample: Float, weight: Int64 | None) -> Fraction:
-    """Σ w·x² without rounding: a square is a float and what rounding took from it, another float."""
+    """Return Σ w·x² without rounding: a square is a float plus its rounding error, another float."""
     square, rest = np.empty_like(sample), np.empty_like(sample)
     if not sums.squares(sample, square, rest):
         each = (Fraction(x) ** 2 for x in sample.tolist())
@@ -98,31 +100,31 @@ def _exact_squares(sample: Float, weight: Int64 | None) -> Fraction:
 
 
 def _root(square: Fraction) -> float:
-    """√, also of what is too large or too small for a float."""
+    """Return the square root, also of fractions that are too large or too small for a float."""
     shift = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
     return math.ldexp(math.sqrt(square / Fraction(4) ** shift), shift)
 
 
 class Estimate(NamedTuple):
-    """A mean and its standard error."""
+    """A mean with its standard error."""
 
     value: float
     error: float
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Two-sided, for large samples."""
+        """Return a two-sided confidence interval for large samples."""
         wide = self._off((1 + confidence) / 2)
         return self.value - wide, self.value + wide
 
     def lower(self, delta: float) -> float:
-        """One-sided: below it with probability δ, for large samples."""
+        """Return a one-sided lower confidence bound for large samples: the mean is below it with probability δ."""
         return self.value + self._off(delta)
 
     def _off(self, chance: float) -> float:
         errors = NormalDist().inv_cdf(chance)
-        return errors * self.error if errors else 0.0  # no errors are none, be they infinite
+        return errors * self.error if errors else 0.0  # 0 · ∞ would be NaN
 
     @classmethod
     def mean(cls, sample: Float, weight: Int64 | None = None) -> Estimate:
-        """Of independent numbers, each standing for as many as its weight says."""
+        """Return the estimate from independent numbers, each counted as often as its weight says."""
         return Moments.of(sample, weight).estimate()

@@ -1,13 +1,13 @@
-"""Events of the future as data: what statistics count, and what a witness says two samples differ by.
+"""Events of the future as data: statistics count them, and a witness names the one by which two samples differ most.
 
-An event holds codes of the alphabet (see `data.alphabet`), never text; `automata.describe` makes sentences of it.
+An event holds codes of the alphabet (see `data.alphabet`), never text; `automata.describe` writes it as a sentence.
 
     Pattern    a set of steps: conditions on action, feature, observation or reward, and combinations of them
     Event      a set of futures: a pattern at the next, the last or any step, words of patterns, a prefix, a sketch cell
-    OutcomeAt  an event at one place, whose counts are of the visits there
+    OutcomeAt  an event at one place, counted over the visits to that place
 
-Every type encodes as a short JSON list that begins with its tag. What is decoded comes from strangers: field types
-bound every number, `refuse_strange` compares codes with an alphabet, and `files.json_text` limits size and depth.
+Every type is encoded as a short JSON list that begins with its tag. Decoded events come from untrusted sources: field
+types bound every number, `refuse_strange` compares codes with an alphabet, and `files.json_text` limits size and depth.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ Letter = tuple[Number, Number, Number]  # codes of an action, an observation and
 
 
 class EventNode(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A part of an event: immutable, hashable, a JSON list."""
+    """A part of an event: immutable, hashable, encoded as a JSON list."""
 
 
 # ---------------------------------------------------------------- patterns: sets of steps
 
 
 class ActionIs(EventNode, frozen=True, tag="action"):
-    """The action is this one."""
+    """Steps with a given action."""
 
     action: Number
 
 
 class FeatureIs(EventNode, frozen=True, tag="feature"):
-    """A feature has the value that it has in an example, the code of an observation."""
+    """Steps in which a feature has a given value."""
 
-    feature: Number  # place among the features
-    example: Number
+    feature: Number  # index of the feature
+    example: Number  # code of an observation in which the feature has that value
 
 
 class ObservationIs(EventNode, frozen=True, tag="observation"):
-    """The whole observation is this one; STOP: the episode is over."""
+    """Steps with a given whole observation. STOP: the episode is over."""
 
     observation: Number
 
 
 class RewardIs(EventNode, frozen=True, tag="reward"):
-    """The reward is this one."""
+    """Steps with a given reward."""
 
     reward: Number
 
@@ -60,7 +60,7 @@ Condition = ActionIs | FeatureIs | ObservationIs | RewardIs
 
 
 class Conjunction(EventNode, frozen=True, tag="conjunction"):
-    """All conditions hold at one step."""
+    """Steps in which all conditions hold."""
 
     conditions: tuple[Condition, ...]
 
@@ -82,17 +82,17 @@ class AllOf(EventNode, frozen=True, tag="and"):
 Pattern = ActionIs | FeatureIs | ObservationIs | RewardIs | Conjunction | AnyOf | AllOf
 
 
-# ---------------------------------------------------------------- outcomes: what happens where
+# ---------------------------------------------------------------- outcomes at a place
 
 
 class Chosen(EventNode, frozen=True, tag="chosen"):
-    """An action is chosen; PAD: the episode is over."""
+    """An action is chosen; for PAD, the episode is over."""
 
     action: Number
 
 
 class Paid(EventNode, frozen=True, tag="paid"):
-    """An action pays a reward."""
+    """An action yields a reward."""
 
     action: Number
     reward: Number
@@ -107,36 +107,36 @@ class Shown(EventNode, frozen=True, tag="shown"):
 
 
 class New(EventNode, frozen=True, tag="new"):
-    """Something that had never been seen there, with an action or at all."""
+    """Something that was not seen at the place before, after a given action or after any."""
 
     action: Number | None = None
 
 
 class After(EventNode, frozen=True, tag="after"):
-    """At the step after some symbols; after none, at the next step."""
+    """The step after some symbols. No symbols: the next step."""
 
     symbols: tuple[Symbol, ...]
 
 
 class Later(EventNode, frozen=True, tag="later"):
-    """In a state that both samples come to, at any later step."""
+    """Any later step in a state that both samples reach."""
 
 
 class InState(EventNode, frozen=True, tag="state"):
-    """In a state of the automaton that is refined, by its layer and its place in the layer."""
+    """A state of the automaton that is refined, given by its layer and its number in the layer."""
 
     layer: Number
     state: Number
 
 
 class StepsLater(EventNode, frozen=True, tag="steps"):
-    """So many steps later; 0 for the next step."""
+    """The step that is this many steps after the next one."""
 
     steps: Number
 
 
 class OutcomeAt(EventNode, frozen=True, tag="outcome"):
-    """What happens at a place; its counts are of the visits there, not of the whole sample."""
+    """An outcome at a place, counted over the visits to that place and not over the whole sample."""
 
     place: After | Later | InState | StepsLater
     what: Chosen | Paid | Shown | New
@@ -146,9 +146,9 @@ class OutcomeAt(EventNode, frozen=True, tag="outcome"):
 
 
 class Within(EventNode, frozen=True, tag="within"):
-    """Some step of all that are left is in a pattern."""
+    """Some remaining step is in a pattern."""
 
-    steps: Number  # that are left
+    steps: Number  # number of remaining steps
     pattern: Pattern
 
 
@@ -165,9 +165,9 @@ class Last(EventNode, frozen=True, tag="last"):
 
 
 class Word(EventNode, frozen=True, tag="word"):
-    """Steps in several patterns, one after the other, with any steps or none between them."""
+    """Steps in several patterns in this order, consecutive or with other steps between them."""
 
-    gaps: tuple[bool, ...]  # [n+1] whether there may be steps before each pattern, and after the last
+    gaps: tuple[bool, ...]  # [n+1] whether other steps may occur before each pattern, and after the last
     patterns: tuple[Pattern, ...]  # [n]
 
 
@@ -192,7 +192,7 @@ class Prefix(EventNode, frozen=True, tag="prefix"):
 
 
 class SketchCell(EventNode, frozen=True, tag="cell"):
-    """The prefix of a length hashes to a cell of a Count-Min-Sketch."""
+    """The prefix of a given length hashes to a cell of a Count-Min-Sketch."""
 
     length: Number
     row: Number
@@ -205,29 +205,44 @@ Event = Within | Next | Last | Word | EitherOf | BothOf | Prefix | SketchCell | 
 class Witness(NamedTuple):
     """The event on which two samples differ most, and how often it occurs in each.
 
-    Counts of a sketch are its estimates.
+    Attributes
+    ----------
+    event
+        The event, as data.
+    k1, n1
+        Occurrences of the event in the candidate, and size of the candidate. For a sketch, k1 is an estimate.
+    k2, n2
+        The same for the state that the candidate is compared with.
 
+    Examples
+    --------
     >>> witness = model.decisions[3].placement.witness
     >>> witness.k1, witness.n1, witness.k2, witness.n2
     (75, 143, 0, 157)
     """
 
     event: Event
-    k1: Number  # of the candidate
+    k1: Number
     n1: Number
-    k2: Number  # of the state it is compared with
+    k2: Number
     n2: Number
 
     def swapped(self) -> Witness:
-        """The same difference, seen from the other sample."""
+        """Exchange the two samples of the witness.
+
+        Returns
+        -------
+        Witness
+            The same event, with the counts of the second sample first.
+        """
         return Witness(self.event, self.k2, self.n2, self.k1, self.n1)
 
 
-# ---------------------------------------------------------------- events from strangers
+# ---------------------------------------------------------------- events from untrusted sources
 
 
 def refuse_strange(witness: Witness | None, alphabet: Alphabet) -> None:
-    """Raise ValueError if a witness names what the alphabet does not have, or has counts that cannot be."""
+    """Raise ValueError if a witness has codes that are not in the alphabet, or impossible counts."""
     if witness is None:
         return
     event, k1, n1, k2, n2 = witness

@@ -1,89 +1,124 @@
-"""Guarantees: what a run may promise about the automaton it learned. Theory: theory.md, section 4."""
+"""Guarantees that a run gives for the automaton it learned. Theory: docs/theory.md, section 4."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from suffice.errors import parameter
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a run guarantees, in numbers and in a sentence.
+    """The guarantee of a run, as numbers and as sentences.
 
-    A false split is a candidate judged distinct from a state all of whose histories have the candidate's own future.
-    Their number is bounded whatever N is. Where a *merge* was wrong, what comes after is compared with a mixture, and
-    nothing is promised about that: only how large a difference can have gone unnoticed.
+    A false split is a candidate judged distinct from a state although all histories of that state have the same
+    distribution of futures as the candidate. The probability of a false split is bounded for every number of episodes.
+    A wrong merge is not bounded: later candidates are then compared with a mixture. Instead, the guarantee states how
+    large a difference would have been detected.
 
+    Attributes
+    ----------
+    split
+        Upper bound on the probability of any false split: the sum of δ over the tests.
+    tests
+        Number of candidates that were compared with states.
+    detectable
+        Difference of event frequencies that would have been detected for half of the merged data. None: no merges.
+    detectable_worst
+        The same for all of the merged data. Above 1: no difference would have been detected.
+    paper
+        The paper's 1 − 4AOQδ. It also requires an N and a μ₀ that a log does not show.
+    second_tests
+        Number of candidates that the refinement compared; 0 without refinement.
+    second_split
+        Upper bound on the probability of a false split by the refinement, if the future depends on the state alone.
+    stationary
+        Whether the automaton is stationary. Its tests use labels learned from the same episodes.
+    strict
+        Whether a stationary automaton was tested without such labels, and without an episode in both samples.
+
+    Examples
+    --------
     >>> promise = suffice.adact_h(episodes).promise
-    >>> f"{promise.tests} tests, a false split with probability {promise.split:.3f} at most"
-    '11 tests, a false split with probability 0.011 at most'
+    >>> promise.tests, round(promise.split, 3)
+    (11, 0.011)
+    >>> print(promise.sentence.partition(". ")[0])
+    No false split with probability at least 0.989 (11 tests)
     """
 
-    split: float  # P(some false split) is at most this
-    tests: int  # candidates that were compared
-    detectable: float | None  # observed differences of this size were noticed for half of the merged data
-    detectable_worst: float | None  # and for all of it; None: nothing merged; above 1: no difference was
-    paper: float  # the paper's 1 − 4AOQδ, which further needs N and μ₀ that nobody knows
-    second_tests: int = 0  # candidates that a second look compared
-    second_split: float = 0.0  # P(it made a false split) is at most this if what follows depends on the state alone
-    stationary: bool = False  # one automaton for all steps, whose labels come from the same episodes
-    strict: bool = False  # but no use is made of these labels, nor of an episode on both sides of a comparison
+    split: float
+    tests: int
+    detectable: float | None
+    detectable_worst: float | None
+    paper: float
+    second_tests: int = 0
+    second_split: float = 0.0
+    stationary: bool = False
+    strict: bool = False
 
     @property
     def paper_sentence(self) -> str:
-        """The paper's claim, with what it takes; it makes none about automata that fold time."""
+        """The paper's guarantee and its conditions; empty for stationary automata, which the paper does not treat."""
         if self.stationary:
             return ""
         vacuous = " (vacuous)" if self.paper <= 0 else ""
         return (
-            f"The paper's 1 − 4AOQδ = {self.paper:.3g}{vacuous} for the minimal automaton holds only if all states "
-            "differ by some μ₀ > 0 and N is as large as its theorem asks for that μ₀, which no log tells."
+            f"The paper guarantees the minimal automaton with probability 1 − 4AOQδ = {self.paper:.3g}{vacuous}. This "
+            "holds only if all states differ by some μ₀ > 0 and N is as large as its theorem requires for that μ₀. A "
+            "log does not show whether they do."
         )
 
     @property
     def second_sentence(self) -> str:
-        """What a second look adds to that; nothing if there was none."""
+        """The guarantee of the refinement; empty if there was none."""
         if not self.second_tests:
             return ""
-        tests = f"A second look compared merged histories along the automaton ({self.second_tests:,} tests)"
         if self.second_split >= 1:
-            return f"{tests}; no bound on its false splits, which add up to {self.second_split:.3g}: lower --delta."
+            return f"Refinement: {_no_bound(self.second_tests, self.second_split)}"
         return (
-            f"{tests}; it made no false split either with probability at least {1 - self.second_split:.4g}, if what "
-            "follows depends on the state alone and not on earlier rewards."
-        )
-
-    @property
-    def _stationary_sentence(self) -> str:
-        if self.split >= 1:
-            return f"No bound on false splits: {self.tests:,} tests add up to {self.split:.3g}; lower --delta."
-        also = "" if self.strict else ", and the labels by which futures are compared are right (--strict needs none)"
-        tests = f"{self.tests:,} test{'s' if self.tests > 1 else ''}"
-        return (
-            f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({tests}), if the "
-            f"process is the same at all times and what follows depends on the state alone{also}. "
-            "Transitions too rare for a test lead where they most likely lead."
+            f"Refinement: {_no_false_split(self.second_tests, self.second_split)}, if the future depends on the state "
+            "alone and not on earlier rewards."
         )
 
     @property
     def sentence(self) -> str:
-        """For a person."""
+        """The guarantee on false splits, then what the tests would have detected: one to three sentences."""
         if not self.tests:
-            return "Nothing was compared: every layer has a single candidate."
+            return "No tests were made: every layer has a single candidate."
+        valid = self.split < 1
+        split = f"{_no_false_split(self.tests, self.split)}." if valid else _no_bound(self.tests, self.split)
+        split = split[0].upper() + split[1:]
         if self.stationary:
-            return self._stationary_sentence
-        tests = f"{self.tests:,} test{'s' if self.tests > 1 else ''}"
-        kept = (
-            f"With probability at least {min(1 - self.split, 0.9999):.4g} there is no false split ({tests}): no "
-            "history was kept apart from a state whose histories all share its future."
-            if self.split < 1
-            else f"No bound on false splits: {tests} at this δ add up to {self.split:.3g}; lower --delta."
-        )
+            assumed = f" {self._assumptions}" if valid else ""
+            return f"{split}{assumed} Rare transitions are assigned by maximum likelihood, without a test."
         if self.detectable is None or self.detectable_worst is None:
-            return kept
+            return split
         if self.detectable > 1:
-            return f"{kept} Most merges rest on too few episodes to notice any difference."
-        worst = "none, for the rarest" if self.detectable_worst > 1 else f"{self.detectable_worst:.2g} for the rarest"
+            return f"{split} Most merges are based on too few episodes to detect any difference."
+        worst = "no difference" if self.detectable_worst > 1 else f"{self.detectable_worst:.2g}"
         return (
-            f"{kept} Where histories were merged, an observed difference of {self.detectable:.2g} in the frequency of "
-            f"some event would have been noticed for half of the data ({worst})."
+            f"{split} A difference of {self.detectable:.2g} in the frequency of an event would have been detected for "
+            f"half of the merged data ({worst} for the rarest)."
         )
+
+    @property
+    def _assumptions(self) -> str:
+        if self.strict:
+            return "This assumes that the process is the same at every step and the future depends on the state alone."
+        return (
+            "This assumes that the process is the same at every step, the future depends on the state alone, and the "
+            f"state labels used in the tests are correct ({parameter('strict', True)} does not need correct labels)."
+        )
+
+
+def _no_false_split(tests: int, split: float) -> str:
+    return f"no false split with probability at least {min(1 - split, 0.9999):.4g} ({_counted(tests)})"
+
+
+def _no_bound(tests: int, split: float) -> str:
+    failures = f"the failure probabilities of {_counted(tests)} add up to {split:.3g}"
+    return f"no bound on false splits, because {failures}. Lower {parameter('delta')}."
+
+
+def _counted(tests: int) -> str:
+    return f"{tests:,} test{'s' if tests > 1 else ''}"

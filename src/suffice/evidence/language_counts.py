@@ -1,9 +1,9 @@
-"""Counting language membership without ever simulating a language per episode.
+"""Count language membership of suffixes without simulating languages.
 
-Where j = k = 1 three facts decide every language: the next letter, the set of patterns met ahead, the last letter. The
-set is a bit per pattern, 64 patterns to a machine word, gathered backwards and kept of every fourth step; a layer's
-counting adds the letters until then, sorts the words by candidate and adds them up lane by lane. Memory: 2 bytes per
-step for every 64 patterns.
+Where j = k = 1 three facts decide membership in every language: the next letter, the set of patterns that later letters
+meet, and the last letter. The set has a bit per pattern, 64 patterns to a machine word. It is computed backwards and
+stored for every fourth step; counting a layer adds the letters in between, sorts the machine words by candidate and
+adds them up bit by bit. Memory: 2 bytes per step for every 64 patterns. Theory: docs/theory.md, section 3.
 
 Words of several patterns and Boolean levels are counted in `word_counts`.
 """
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, weights
 from suffice.data.queries import LetterCounts, added
+from suffice.errors import parameter
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event, Last, Next, Within
 from suffice.evidence.languages import BEYOND, CONJUNCTIONS, Family, FamilyTooLargeError, Patterns, Words, patterns_of
@@ -32,9 +33,16 @@ from suffice.kernels.array_types import Codes, Int64, UInt8, UInt32
 
 @dataclass(frozen=True, slots=True)
 class LanguageCounts(Statistic):
-    """The statistic of the paper's contribution: how often suffixes lie in each language of a family.
+    """Counts of suffixes in each language of a family: the statistic that the paper proposes.
 
-    >>> few = suffice.LanguageCounts(suffice.Family(1, 1, 1))  # the paper's, too small for this log
+    Parameters
+    ----------
+    family
+        The language family. Default: conjunctions.
+
+    Examples
+    --------
+    >>> few = suffice.LanguageCounts(suffice.Family(1, 1, 1))  # the paper's family, too small for this log
     >>> suffice.learn(episodes, settings=suffice.Settings(few)).rdp
     <RDP: 7 states in layers 1 1 1 1 1 1 1>
     """
@@ -44,12 +52,27 @@ class LanguageCounts(Statistic):
 
     @property
     def options(self) -> StatisticOptions:
-        """See `Statistic`."""
+        """The options that create this statistic again."""
         return StatisticOptions(self.name, str(self.family))
 
     def plan(self, log: Outline, bound: Bound, memory: int) -> LanguagePlan:
-        """See `Statistic`."""
-        # G_1 is part of every G_i and quick to make: what it already rules out need not be built
+        """Prepare counting on a log.
+
+        Parameters
+        ----------
+        log
+            Alphabet, horizon and size of the log.
+        bound
+            Test that compares samples.
+        memory
+            Memory limit in bytes. A family that exceeds it is refused.
+
+        Returns
+        -------
+        LanguagePlan
+            The plan of counting, with the patterns of the family.
+        """
+        # G_1 is part of every G_i and quick to build: if it is too large, G_i need not be built
         shallow = replace(self.family, i=1)
         for family in dict.fromkeys((shallow, self.family)):
             plan = LanguagePlan(family, patterns_of(family, log), log.horizon, memory)
@@ -70,34 +93,34 @@ class LanguagePlan(CountingPlan):
 
     @property
     def rows(self) -> bool:
-        """See `CountingPlan`."""
+        """Whether a part is a table of counts, [C, E]."""
         return self.family.is_simple
 
     @property
     def divides(self) -> bool:
-        """See `CountingPlan`; adding up rows of words takes longer than counting them."""
+        """Whether counting shards in parallel pays: for words, adding up rows takes longer than counting."""
         return self.family.is_simple
 
     def size(self, length: int, delta: float) -> int:
-        """See `CountingPlan`."""
+        """Return |X| for suffixes of a length."""
         return self.family.size(self.patterns.formal, length)
 
     @property
     def words(self) -> Words:
-        """The words of the family; unused where j = k = 1."""
+        """The words of the family; not used where j = k = 1."""
         return Words(self.patterns.count, min(self.family.j, self.horizon))
 
     def least_bytes(self, episodes: int) -> int:
-        """Memory that counting takes at least, however many episodes are prepared at a time."""
+        """Return the least memory of counting, for any number of episodes prepared at a time."""
         return _least_bytes(self.family, self.patterns.count, self.horizon, episodes)
 
     def prepared_bytes(self, episodes: int) -> int:
-        """See `CountingPlan`."""
+        """Return the memory of prepared episodes, in bytes."""
         a_row = bytes_of_bits(self.patterns.count, self.horizon) if self.family.is_simple else 4 * (self.horizon + 2)
         return a_row * episodes
 
     def refuse_if_too_large(self, episodes: int, asked: Family) -> None:
-        """Say beforehand that the family asked for, of which this one is a part, will not fit."""
+        """Raise FamilyTooLargeError if this family, a part of the one asked for, does not fit into memory."""
         if self.least_bytes(episodes) <= self.memory:
             return
         j, k = self.family.j, self.family.k
@@ -105,30 +128,32 @@ class LanguagePlan(CountingPlan):
             [replace(self.family, j=n) for n in range(j - 1, 0, -1)] if k == 1 else [replace(self.family, k=k - 1)]
         )
         fits = [f for f in smaller if _least_bytes(f, self.patterns.count, self.horizon, episodes) <= self.memory]
-        hint, least = "--family 1,1,1", "" if asked == self.family else "at least "
+        languages = self.size(self.horizon, 1.0)
+        hint, least = parameter("family", "1,1,1"), "" if asked == self.family or languages >= BEYOND else "at least "
         if fits:
-            hint = f"--family {fits[0]} (|X| = {_brief(fits[0].size(self.patterns.formal, self.horizon))})"
+            size = _brief(fits[0].size(self.patterns.formal, self.horizon))
+            hint = f"{parameter('family', str(fits[0]))} (|X| = {size})"
         raise FamilyTooLargeError(
-            f"family {asked} has |X| = {least}{_brief(self.size(self.horizon, 1.0))} languages on this log, which does "
-            f"not fit into {self.memory / 1e9:.1f} GB; try {hint}, or raise --memory"
+            f"{parameter('family', str(asked))}: |X| = {least}{_brief(languages)} languages on this log do not fit "
+            f"into {self.memory / 1e9:.1f} GB. Try {hint}, or raise {parameter('memory')}."
         )
 
     def shard(self, episodes: Episodes) -> SimpleShard | WordShard:
-        """See `CountingPlan`."""
+        """Prepare some of the episodes for counting."""
         if self.family.is_simple:
             return SimpleShard(self.patterns, episodes)
         return WordShard(self.automaton(), episodes)
 
     def automaton(self) -> BackwardAutomaton:
-        """What numbers the suffixes of a shard where words are spelt out; shards may share it, one after the other."""
+        """Return an automaton that numbers suffixes by their words; shards may share it, one after the other."""
         return BackwardAutomaton(self.patterns.member, self.words, self.memory)
 
     def combine(self, parts: list[Any]) -> Any:
-        """See `CountingPlan`."""
+        """Add up the parts of several shards."""
         return added(parts) if self.family.is_simple else WordPart.combine(parts)
 
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> RowLayer:
-        """See `CountingPlan`."""
+        """Create the candidates of layer t from their counts."""
         length = self.horizon - t + 1
         if self.family.is_simple:
             return RowLayer(lambda c: part[c], sizes, np.ones(part.shape[1]), simple_events(self.patterns, length))
@@ -136,7 +161,7 @@ class LanguagePlan(CountingPlan):
 
 
 def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> int:
-    """Two rows of counts, and the bits of a thousand episodes, or where words are spelt out their rows."""
+    """Return the memory of two rows of counts and of a thousand episodes: their bits, or their rows of words."""
     rows, few = 16 * family.size(patterns, horizon), min(episodes, 1000)
     if family.is_simple:
         return rows + bytes_of_bits(patterns, horizon) * few
@@ -144,7 +169,7 @@ def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> 
 
 
 def bytes_of_bits(patterns: int, horizon: int) -> int:
-    """What an episode's patterns ahead take."""
+    """Return the bytes that store the patterns met by the suffixes of an episode."""
     return 8 * -(-patterns // 64) * (horizon // SPACING + 1)
 
 
@@ -156,7 +181,7 @@ def _brief(size: int) -> str:
 
 
 class SimpleShard:
-    """Next letter, set of patterns ahead, last letter."""
+    """Episodes with the next letter, the set of patterns met ahead and the last letter of each suffix."""
 
     def __init__(self, patterns: Patterns, episodes: Episodes) -> None:
         self._member = patterns.member.astype(np.int64)
@@ -170,7 +195,7 @@ class SimpleShard:
             self._later.append(met)
 
     def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Int64:
-        """Counts [C, E]: Γ*GΓ*, GΓ*, Γ*G for each pattern G; of one letter the three are the same language."""
+        """Count [C, E] the languages Γ*GΓ*, GΓ*, Γ*G of each pattern G; for a suffix of one letter they are equal."""
         following, last = met or (None, None)
         following_in = self._count_letter(self._word[t], candidate, n_candidates, following)
         if t == len(self._word) - 1:
@@ -187,7 +212,7 @@ class SimpleShard:
         return np.asarray(patterns_kernels.count_patterns(candidate, word, *counted))
 
     def _count_letter(self, word: Codes, candidate: UInt32, n_candidates: int, counted: Int64 | None = None) -> Int64:
-        """Patterns of one letter: by a histogram over letters where that is small, else by bits like the others."""
+        """Count the patterns of one letter: by a histogram of letters where that is small, else by bits."""
         letters, columns = self._member.shape
         if n_candidates * letters * columns > HISTOGRAM * len(candidate):
             return self._count_met(word[None], NO_COUNTS, candidate, n_candidates)
@@ -197,20 +222,20 @@ class SimpleShard:
         return np.asarray(patterns_kernels.letters_in_patterns(counted, self._member))
 
 
-SPACING = 4  # steps: what suffixes meet is kept of every fourth, and gathered from there
+SPACING = 4  # steps between the stored sets of patterns met; sets in between are computed from them
 NO_COUNTS = np.zeros((0, 0), np.uint64)
-HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is the cheaper way
+HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is cheaper
 
 
 def _packed(member: UInt8) -> NDArray[np.uint64]:
-    """Membership bits as machine words, [X, W]: pattern g is bit g mod 64 of word g div 64."""
+    """Pack membership into machine words [X, W]: pattern g is bit g mod 64 of word g div 64."""
     padded = np.zeros((len(member), -(-member.shape[1] // 64) * 64), np.uint8)
     padded[:, : member.shape[1]] = member
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def simple_events(patterns: Patterns, length: int) -> Callable[[int], Event]:
-    """The events that the columns of `SimpleShard.count` count."""
+    """Return a function from the columns of `SimpleShard.count` to their events."""
 
     def event(column: int) -> Event:
         where, g = divmod(column, patterns.count)

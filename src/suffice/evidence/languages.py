@@ -1,9 +1,10 @@
-"""Language families X_{i,j,k}: which queries about the future are asked (theory.md §3).
+"""Language families X_{i,j,k}, whose languages are events of the future. Theory: docs/theory.md, section 3.
 
-A *pattern* is a set of letters: G_1 fixes one component of a step, G_i closes G_{i−1} under pairwise unions and
-intersections. A *word* `S_1 G_1 … S_n G_n S_{n+1}`, n ≤ j, with each gap S either Γ* or λ, is a language of suffixes;
-the levels k > 1 add unions and intersections of languages. `conjunctions` is the default: every combination of an
-action, a feature or whole observation, and a reward, because "north *and* reward 4" tells apart what neither does.
+A *pattern* is a set of letters: G_1 fixes one component of a step, G_i adds pairwise unions and intersections of
+G_{i−1}. A *word* `S_1 G_1 … S_n G_n S_{n+1}`, n ≤ j, with each gap S either Γ* or λ, is a language of suffixes; the
+levels k > 1 add unions and intersections of languages. `conjunctions` is the default: every combination of an action,
+a feature or whole observation, and a reward, because "north *and* reward 4" can distinguish states that neither
+condition distinguishes alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.data.alphabet import STOP, Alphabet, Value
 from suffice.data.episodes import Outline
-from suffice.errors import SettingsError, did_you_mean
+from suffice.errors import SettingsError, alternatives, closest, parameter
 from suffice.evidence.events import (
     ActionIs,
     AllOf,
@@ -34,18 +35,33 @@ from suffice.evidence.events import (
 from suffice.evidence.tables import FAMILIES
 from suffice.kernels.array_types import Codes, Mask, UInt8
 
-BEYOND = 10**300  # sizes are not told apart from here on: nothing that large is ever counted
+BEYOND = 10**300  # sizes are limited to this: families of this size are never counted
 MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets of Γ
 
 
 class FamilyTooLargeError(SettingsError):
-    """A language family that does not fit into the memory there is."""
+    """A language family that does not fit into the allowed memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """X_{i,j,k}, or the same over conjunctions instead of G_1; as text "I,J,K" and "conjunctions,I,J,K".
+    """The language family X_{i,j,k}, or the same with conjunctions instead of G_1.
 
+    As text it is "I,J,K" or "conjunctions,I,J,K".
+
+    Parameters
+    ----------
+    i
+        Boolean level of patterns: G_1 fixes one component of a step, each further level adds unions and intersections.
+    j
+        Largest number of patterns in a word.
+    k
+        Boolean level of languages: 1 for words alone.
+    conjunctions
+        Whether patterns start from conjunctions of action, observation and reward instead of single components.
+
+    Examples
+    --------
     >>> suffice.Family.parse("1,1,1")
     Family(i=1, j=1, k=1, conjunctions=False)
     >>> str(suffice.CONJUNCTIONS), str(suffice.Family(1, 2, 1, conjunctions=True))
@@ -59,20 +75,32 @@ class Family:
 
     def __post_init__(self) -> None:
         if min(self.i, self.j, self.k) < 1:
-            raise SettingsError(f"a language family needs I, J, K of at least 1, not {self}; try 1,1,1 or conjunctions")
+            raise SettingsError(f"family {self}: I, J and K must be at least 1. Try 1,1,1 or conjunctions.")
 
     @classmethod
     def parse(cls, text: str) -> Family:
-        """A family from its name in `tables.FAMILIES`, or what `str` makes of it."""
+        """Return the family of a name or of three numbers.
+
+        Parameters
+        ----------
+        text
+            A name in `tables.FAMILIES`, "I,J,K" or "conjunctions,I,J,K".
+
+        Returns
+        -------
+        Family
+            The family.
+        """
         found = FAMILIES.get(text)
         if isinstance(found, Family):
             return found
         if found is not None:
-            raise SettingsError(f"{text!r} is several language families; give one, such as 1,1,1 or conjunctions")
+            raise SettingsError(f"{text!r} is several language families. Choose one, such as 1,1,1 or conjunctions.")
         if (numbers := _FAMILY.fullmatch(text)) is None:
-            meant, (*some, last) = did_you_mean(text, FAMILIES) or ";", FAMILIES
+            near = closest(text, FAMILIES)
+            meant = "" if near is None else f" Did you mean {near!r}?"
             raise SettingsError(
-                f"'{text}' is no language family{meant} give I,J,K such as 1,1,1, {', '.join(some)}, or {last}"
+                f"'{text}' is not a language family.{meant} Choose I,J,K such as 1,1,1, or {alternatives(FAMILIES)}."
             )
         over, i, j, k = numbers.groups()
         return cls(int(i), int(j), int(k), conjunctions=over is not None)
@@ -84,11 +112,24 @@ class Family:
 
     @property
     def is_simple(self) -> bool:
-        """j = k = 1: next letter, set of letters ahead and last letter decide every language."""
+        """Whether j = k = 1: then the next letter, the set of letters ahead and the last letter decide membership."""
         return self.j == 1 and self.k == 1
 
     def size(self, patterns: int, length: int) -> int:
-        """|X| for suffixes of a length: Σ_n |G|^n · (2^{n+1} − 1, or 1 where n = ℓ), squared k − 1 times."""
+        """Return |X| = Σ_n |G|^n · (2^{n+1} − 1, or 1 where n = ℓ), squared k − 1 times.
+
+        Parameters
+        ----------
+        patterns
+            Number of patterns |G|.
+        length
+            Length ℓ of the suffixes.
+
+        Returns
+        -------
+        int
+            Number of languages, at most 10^300.
+        """
         size: int = sum(
             patterns**n * (2 ** (n + 1) - 1 if n < length else 1) for n in range(1, min(self.j, length) + 1)
         )
@@ -106,19 +147,19 @@ _FAMILY = re.compile(rf"(conjunctions,)?{_NUMBER},{_NUMBER},{_NUMBER}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """The patterns of a family on one log: how many there are on Γ, and those that its letters tell apart."""
+    """The patterns of a family on one log: their number on Γ, and those that differ on the letters of the log."""
 
     formal: int  # |G|, distinct as subsets of Γ = A × O × R
     member: UInt8  # [X, G'] which letters are in each pattern, one pattern for each distinct column
-    pattern: Callable[[int], Pattern]  # of a column
+    pattern: Callable[[int], Pattern]  # column → pattern
 
     @property
     def count(self) -> int:
-        """G'."""
+        """Number G' of patterns that differ on the letters of the log."""
         return int(self.member.shape[1])
 
     def __reduce__(self) -> tuple[type[Patterns], tuple[int, UInt8, Callable[[int], Pattern]]]:
-        """Only what is counted by travels to other processes; patterns are named where the counts arrive."""
+        """Send only the membership table to other processes; patterns are named in the process that made them."""
         return Patterns, (self.formal, self.member, _unnamed)
 
 
@@ -127,7 +168,7 @@ def _unnamed(g: int) -> Pattern:
 
 
 def patterns_of(family: Family, episodes: Outline) -> Patterns:
-    """The patterns G_i, or the conjunctions, over what occurs after step 0 of a log (or was declared)."""
+    """Return the patterns G_i, or the conjunctions, over the values that occur after step 0 (or are declared)."""
     if not episodes.follows.any():  # episodes of a single observation
         return Patterns(0, np.zeros((len(episodes.letters), 0), np.uint8), _unnamed)
     action, observation, reward = episodes.suffix_alphabet()
@@ -155,7 +196,7 @@ def patterns_of(family: Family, episodes: Outline) -> Patterns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rectangle:
-    """A pattern A' × O' × R'."""
+    """A pattern that is a product A' × O' × R'."""
 
     parts: tuple[Mask, Mask, Mask]
     pattern: Pattern
@@ -165,11 +206,11 @@ class _Rectangle:
         return tuple(part.tobytes() for part in self.parts)
 
 
-_Option = tuple[Mask, Condition | None]  # None: any
+_Option = tuple[Mask, Condition | None]  # None: any value
 
 
 def _options(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[list[_Option], ...]:
-    """What can be asked of each component: actions; o_⊥ and features, then whole observations; rewards."""
+    """Return the conditions on each component: actions; o_⊥ and features; whole observations; rewards."""
     actions: list[_Option] = [(action == a, ActionIs(int(a))) for a in action]
     rewards: list[_Option] = [(reward == r, RewardIs(int(r))) for r in reward]
     features: list[_Option] = [(observation == STOP, ObservationIs(STOP))] if STOP in observation else []
@@ -184,7 +225,7 @@ def _options(alphabet: Alphabet, action: Codes, observation: Codes, reward: Code
 
 
 def _distinct(rectangles: Iterable[_Rectangle]) -> list[_Rectangle]:
-    """One of each extension, the first named."""
+    """Return one rectangle of each extension: the one that is named first."""
     return list({r.key: r for r in reversed(list(rectangles))}.values())[::-1]
 
 
@@ -193,7 +234,7 @@ def _any(options: list[_Option]) -> _Option:
 
 
 def _single_components(options: tuple[list[_Option], ...]) -> list[_Rectangle]:
-    """G_1: action = a, reward = r, feature = v, o = o_⊥."""
+    """Return the patterns of G_1: action = a, reward = r, feature = v, o = o_⊥."""
     actions, features, _, rewards = options
     any_a, any_o, any_r = _any(actions), _any(features), _any(rewards)
     found = [_rectangle((a, any_o, any_r)) for a in actions]
@@ -203,7 +244,10 @@ def _single_components(options: tuple[list[_Option], ...]) -> list[_Rectangle]:
 
 
 def _conjunctions(options: tuple[list[_Option], ...]) -> list[_Rectangle]:
-    """(action | any) × (feature = v | whole observation | any) × (reward | any) without any-any-any; simplest first."""
+    """Return the conjunctions, simplest first.
+
+    They are (action | any) × (feature = v | whole observation | any) × (reward | any) without any-any-any.
+    """
     actions, features, wholes, rewards = options
     components = [[_any(o), *o] for o in (actions, features + wholes, rewards)]
     forms = [(a, o, r) for a, o, r in product(*components) if any(condition for _, condition in (a, o, r))]
@@ -227,11 +271,11 @@ def _on_letters(rectangle: _Rectangle, places: list[NDArray[np.intp]], occurs: M
 # ---------------------------------------------------------------- G_i: Boolean closure on explicit subsets of Γ
 
 
-_Made = tuple[type[AnyOf] | type[AllOf] | None, int, int]  # how two patterns are joined; None: the pattern itself
+_Made = tuple[type[AnyOf] | type[AllOf] | None, int, int]  # operation on two patterns; None: the pattern itself
 
 
 class _PatternClosure:
-    """G_i as explicit subsets of Γ, each remembering how it was made."""
+    """The level G_i as explicit subsets of Γ, each with the operation that made it."""
 
     def __init__(self, rectangles: list[_Rectangle], shape: tuple[int, int, int]) -> None:
         self.shape = shape
@@ -241,19 +285,20 @@ class _PatternClosure:
         self._made: list[_Made] = [(None, g, g) for g in range(len(rectangles))]
 
     def deepen(self, family: Family, level: int) -> None:
-        """G_i = G_{i−1} and its pairwise unions and intersections, one of each extension, without the empty one."""
+        """Add pairwise unions and intersections, one of each extension, without the empty set."""
         n = len(self.subsets)
         if n * n * self.subsets.shape[1] > MAX_PATTERN_BYTES:
             raise FamilyTooLargeError(
-                f"family {family}: level {level} has up to {n * n:,} patterns on {self.subsets.shape[1]:,} letters, "
-                f"which does not fit; try --family {level - 1},{family.j},{family.k} ({n:,} patterns) or conjunctions"
+                f"{parameter('family', str(family))}: level {level} has up to {n * n:,} patterns on "
+                f"{self.subsets.shape[1]:,} letters, too many for the memory. Try "
+                f"{parameter('family', f'{level - 1},{family.j},{family.k}')} ({n:,} patterns) or conjunctions."
             )
         u, v = np.triu_indices(n, 1)
         grown = np.concatenate([self.subsets, self.subsets[u] | self.subsets[v], self.subsets[u] & self.subsets[v]])
         pairs = list(zip(u.tolist(), v.tolist(), strict=True))
         made = self._made + [(AnyOf, *pair) for pair in pairs] + [(AllOf, *pair) for pair in pairs]
         keep = [g for g in first_of_each(grown) if grown[g].any()]
-        # pairs refer to positions of the level below, which come first and are all kept
+        # pairs refer to positions in the level below, which come first and all remain
         self.subsets, self._made = grown[keep], [made[g] for g in keep]
 
     def pattern(self, g: int) -> Pattern:
@@ -262,7 +307,7 @@ class _PatternClosure:
 
 
 def first_of_each(rows: NDArray[np.generic]) -> NDArray[np.intp]:
-    """Positions of the first of each distinct row, in order."""
+    """Return the positions of the first of each distinct row, in order."""
     packed = np.ascontiguousarray(np.packbits(rows.astype(bool), axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     return np.sort(np.unique(keys, return_index=True)[1])
@@ -274,7 +319,7 @@ def _distinct_on_log(formal: int, member: Mask, pattern: Callable[[int], Pattern
 
 
 def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]) -> int:
-    """How many patterns are looked at, coinciding ones included."""
+    """Return the number of patterns before duplicates are removed."""
     action, observation, reward = (len(c) for c in codes)
     features = sum(len({o[f] for o in alphabet.observations}) for f in range(len(alphabet.features)))
     if family.conjunctions:
@@ -283,36 +328,36 @@ def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]
 
 
 def _refuse_if_too_many(family: Family, forms: int, episodes: Outline) -> None:
-    """Before they are made: each is a set of letters."""
+    """Raise FamilyTooLargeError before patterns are made, if as sets of letters they would not fit into memory."""
     letters = int(episodes.follows.sum())
     if forms * letters > MAX_PATTERN_BYTES:
-        smaller = (
-            "--family 1,1,1, or bin the observations" if family.conjunctions else "to bin the observations (--bin)"
-        )
+        smaller = f"{parameter('family', '1,1,1')}, or " if family.conjunctions else ""
         raise FamilyTooLargeError(
-            f"family {family} has up to {forms:,} patterns on {letters:,} distinct steps, which does not fit; "
-            f"try {smaller}"
+            f"{parameter('family', str(family))}: up to {forms:,} patterns on {letters:,} distinct steps are too many "
+            f"for the memory. Try {smaller}fewer distinct observations ({parameter('bins')})."
         )
 
 
-# ---------------------------------------------------------------- words: which columns are languages at a length
+# ---------------------------------------------------------------- words: columns that are languages at a length
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """All words of up to j patterns, in the order in which `kernels.member_row` keeps them."""
+    """All words of up to j patterns, in the order of `kernels.words.member_row`."""
 
     patterns: int
     j: int
 
     @property
     def columns(self) -> int:
-        """Bits per suffix: 2 for the empty words λ and Γ*, then 2^{n+1} |G|^n for each n."""
+        """Number of bits per suffix: 2 for the empty words λ and Γ*, then 2^{n+1} |G|^n for each n."""
         return 2 + sum(int(2 ** (n + 1) * self.patterns**n) for n in range(1, self.j + 1))
 
     def languages(self, length: int) -> NDArray[np.int64]:
-        """Columns that are the languages of X_{i,j,1} at this length: all gap choices where n < ℓ but λ…λ, which is
-        empty; one of them where n = ℓ, when all are the same language.
+        """Return the columns that are the languages of X_{i,j,1} at a length.
+
+        Where n < ℓ these are all choices of gaps but λ…λ, which is empty. Where n = ℓ all choices are the same
+        language, and one is returned.
         """
         start, tight = 2, np.array([True, False])
         chosen = []
@@ -324,7 +369,7 @@ class Words:
         return np.concatenate(chosen) if chosen else np.zeros(0, dtype=np.int64)
 
     def word(self, column: int, pattern: Callable[[int], Pattern]) -> Word:
-        """The word of a column."""
+        """Return the word of a column."""
         n, start, size = 0, 0, 2
         while column >= start + size:
             n, start, size = n + 1, start + size, 2 * self.patterns * size

@@ -1,4 +1,4 @@
-"""A layer whose events are columns: one row of counts per candidate and state."""
+"""A layer whose events are columns, with a row of counts for each candidate and each state."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from suffice.kernels.array_types import Float, Int64, Mask
 
 
 class StateComparisons(NamedTuple):
-    """How a candidate compares with some of the states, one by one; distinct where evidence reaches the threshold."""
+    """Comparisons of a candidate with some of the states; distinct where the evidence reaches the threshold."""
 
-    evidence: Float  # [Q] exact where they are not distinct
-    event: Int64  # [Q] that shows it
-    threshold: Float  # [Q] or another value that decides as it would
+    evidence: Float  # [Q] exact where not distinct
+    event: Int64  # [Q] event with this evidence
+    threshold: Float  # [Q] or another value that gives the same decision
 
 
 class RowLayer:
@@ -30,8 +30,8 @@ class RowLayer:
         self,
         row_of: Callable[[int], Int64],  # candidate → [E]
         sizes: Int64,  # [C]
-        multiplicity: Float,  # [E] how many languages each event stands for
-        event: Callable[[int], Event],  # of a column
+        multiplicity: Float,  # [E] number of languages that each event stands for
+        event: Callable[[int], Event],  # column → event
     ) -> None:
         self._row_of = row_of
         self._sizes = sizes
@@ -52,33 +52,33 @@ class RowLayer:
         return self._row
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """See `CandidateLayer`."""
+        """Compare candidate c with every state of the layer."""
         row, n = self._candidate(c), self._sizes[c]
         return Judgement(
             *comparing.judge_rows(kind, row, n, *self._room, low, high, self._multiplicity, math.log(delta))
         )
 
-    def tell_apart(self, kind: int, c: int, asked: Mask, low: Float, high: Float, delta: float) -> StateComparisons:
-        """Compare candidate c with those of the states that are asked about, [Q]; thresholds as in `judge`."""
+    def compare_each(self, kind: int, c: int, asked: Mask, low: Float, high: Float, delta: float) -> StateComparisons:
+        """Compare candidate c with each state selected by `asked` [Q]; thresholds as in `judge`."""
         row, n, (states, sizes, _, event) = self._candidate(c), self._sizes[c], self._room
-        told = StateComparisons(np.zeros(len(asked)), event.copy(), high.copy())
-        distinct.tell_apart(
-            kind, row, n, states, sizes, asked, low, high, self._multiplicity, math.log(delta), event, *told
+        compared = StateComparisons(np.zeros(len(asked)), event.copy(), high.copy())
+        distinct.compare_each(
+            kind, row, n, states, sizes, asked, low, high, self._multiplicity, math.log(delta), event, *compared
         )
-        return told
+        return compared
 
     def tarone_threshold(self, c: int, q: int, delta: float) -> float:
-        """ln(κ/δ) for candidate c and state q."""
+        """Return Tarone's threshold ln(κ/δ) for candidate c and state q."""
         row, n, (states, sizes, _, _) = self._candidate(c), self._sizes[c], self._room
         return float(comparing.tarone_threshold(row, n, states[q], sizes[q], self._multiplicity, math.log(delta)))
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
-        """See `CandidateLayer`."""
+        """Return the counts of an event in candidate c and state q, and their sizes."""
         k1, k2 = self._candidate(c)[event], self._states[q, event]
         return int(k1), int(self._sizes[c]), int(k2), int(self._state_sizes[q])
 
     def promote(self, c: int) -> None:
-        """See `CandidateLayer`."""
+        """Make candidate c the next state."""
         q = self._n_states
         if q == len(self._states):
             grown = np.zeros((max(4, 2 * q), self._states.shape[1]), np.int64)
@@ -90,11 +90,11 @@ class RowLayer:
         self._room = self._make_room()
 
     def _make_room(self) -> tuple[Int64, Int64, Float, Int64]:
-        """States and their sizes, and room for distances and events; a search begins at the event found last."""
+        """Return views of the states, their sizes, distances and events; a search starts at the last event found."""
         n = self._n_states
         return self._states[:n], self._state_sizes[:n], self._best[:n], self._event[:n]
 
     def absorb(self, c: int, q: int) -> None:
-        """See `CandidateLayer`."""
+        """Add the suffixes of candidate c to state q."""
         self._states[q] += self._candidate(c)
         self._state_sizes[q] += self._sizes[c]

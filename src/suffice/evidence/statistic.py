@@ -1,11 +1,11 @@
-"""What is counted about the future of a candidate: the one seam inside the learner (theory.md §2).
+"""Statistics that describe the futures of candidates by additive counts. Theory: docs/theory.md, section 2.
 
-AdaCT-H needs three things of a sample of suffixes: its size, a distance to another, and the union. Each statistic gives
-them as rows of additive counts, so partial counts of shards add up:
+AdaCT-H needs three operations on samples of suffixes: their size, a distance between two, and the union of two. Each
+statistic provides them as rows of additive counts, so counts of shards of a log can be added:
 
     Statistic --plan--> CountingPlan --shard--> Shard --count--> part --combine--> part --layer--> CandidateLayer
 
-A `CountingPlan` is what is fixed before counting, a `Shard` some of the episodes prepared for it, a `CandidateLayer`
+A `CountingPlan` holds what is fixed before counting, a `Shard` some of the episodes prepared for it, a `CandidateLayer`
 the candidates of one time step, ready to be compared, promoted and absorbed.
 """
 
@@ -25,69 +25,69 @@ from suffice.evidence.tables import STATISTICS, USUAL_METRIC
 from suffice.kernels import walking
 from suffice.kernels.array_types import Float, Int64, UInt32
 
-PREPARED = 32 << 20  # bytes of episodes that are prepared for counting, and not kept
+PREPARED = 32 << 20  # bytes of episodes that are prepared for counting at a time
 
 
 class Judgement(NamedTuple):
-    """How a candidate compares with the states of its layer."""
+    """The result of comparing a candidate with the states of its layer."""
 
-    nearest: int  # among the states it is not distinct from, or if there is none among all; the oldest of equals
-    alone: bool  # distinct from all
-    distance: float
-    threshold: float
-    event: int  # on which they differ most; −1: none
-    widest: float | None = None  # where several families were asked, the threshold of the largest
+    nearest: int  # nearest state that is not distinct, or if there is none, of all states; of equals the oldest
+    alone: bool  # whether the candidate is distinct from all states
+    distance: float  # evidence between the candidate and the nearest state
+    threshold: float  # evidence at which they are distinct
+    event: int  # event on which they differ most; −1: none
+    widest: float | None = None  # where several families were used, the largest threshold
 
 
 class CandidateLayer(Protocol):
     """The candidates of one layer and the states promoted among them so far."""
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
-        """Compare candidate c with every state, evidence being of a kind of `kernels.comparing`.
+        """Compare candidate c with every state by a measure of `kernels.comparing`.
 
-        Thresholds lie between `low` and `high` [Q]; where they differ, Tarone's correction decides between them.
+        Thresholds lie between `low` and `high` [Q]. Where these differ, Tarone's correction gives the threshold.
         """
 
     @property
     def events(self) -> float:
-        """How many events there are: no more than that are testable."""
+        """Number of events, an upper limit of the testable ones."""
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
-        """How often the event occurs among the suffixes of candidate c, and their number; the same of state q."""
+        """Return k₁, n₁, k₂, n₂: the count of an event in candidate c and its size, and the same for state q."""
 
     def event(self, number: int) -> Event:
-        """The event of a number, as data."""
+        """Return the event with a number, as data."""
 
     def promote(self, c: int) -> None:
-        """Candidate c becomes the next state."""
+        """Make candidate c the next state."""
 
     def absorb(self, c: int, q: int) -> None:
-        """The suffixes of candidate c join those of state q."""
+        """Add the suffixes of candidate c to state q."""
 
 
 class Shard(Protocol):
     """Some of the episodes, prepared for counting."""
 
     def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Any:
-        """The additive part of this shard: suffixes from step t by candidate.
+        """Count the suffixes from step t by candidate: the part of this shard.
 
-        What candidates meet is given if it happens to be known.
+        `met` has the counts of next and last letters by candidate, if they are already known.
         """
 
 
 class QueryRunner(Protocol):
-    """Whoever puts queries to the episodes where they are now."""
+    """An object that runs queries over the episodes, wherever they are stored."""
 
     def run_query(self, query: Query[Any]) -> Any:
-        """The answer of all episodes."""
+        """Return the answer over all episodes."""
 
 
 class AdaptiveReport(Protocol):
-    """What a comparison by several families took."""
+    """Which of several families were needed to distinguish states."""
 
     @property
     def ladder(self) -> tuple[object, ...]:
-        """From small to large."""
+        """The families, from small to large."""
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -95,103 +95,103 @@ class AdaptiveReport(Protocol):
 
     @property
     def left_out(self) -> tuple[object, ...]:
-        """Rungs that were too large to ask."""
+        """Rungs that did not fit into memory."""
 
     @property
     def states(self) -> tuple[int, ...]:
-        """How many states each rung told apart; empty where that is not counted."""
+        """Number of states that each rung distinguished; empty where that is not counted."""
 
     @property
     def sentence(self) -> str:
-        """For a person."""
+        """The report as one or more sentences."""
 
 
 class LayerCost(NamedTuple):
-    """What the comparisons of a layer took."""
+    """The events used by the comparisons of a layer."""
 
-    size: int  # |X|, which the union bound pays for
+    size: int  # |X| of the union bound
     rung: int = -1  # where there are several families, the largest that was needed; −1: none
 
 
 class CountingPlan(Protocol):
-    """What is fixed before counting; a class of its own inherits the defaults."""
+    """What is fixed before counting. A plan inherits from this class to get the defaults."""
 
-    estimates: bool  # whether counts are estimates, as Theorem 1 allows for
-    again: bool  # whether a layer may ask for more counts
+    estimates: bool  # whether counts are estimates, as in the paper's Theorem 1
+    again: bool  # whether a layer may request more counts
 
     @property
     def divides(self) -> bool:
-        """Whether counting shards in parallel pays."""
+        """Whether counting shards in parallel is faster."""
 
     @property
     def rows(self) -> bool:
-        """Whether a part is a table of counts, [C, E]: then what is counted apart can be added up later."""
+        """Whether a part is a table of counts, [C, E]. Then rows of candidates can be added later."""
 
     def size(self, length: int, delta: float) -> int:
-        """|X| for suffixes of a length; δ matters only where it decides what is counted."""
+        """Return |X| for suffixes of a length; δ matters only where it determines what is counted."""
 
     def prepared_bytes(self, episodes: int) -> int:
-        """Memory of so many prepared episodes."""
+        """Return the memory of this number of prepared episodes, in bytes."""
 
     def shard(self, episodes: Episodes) -> Shard:
-        """Prepare some of the episodes."""
+        """Prepare some of the episodes for counting."""
 
     def combine(self, parts: list[Any]) -> Any:
-        """Add the parts of several shards up."""
+        """Add up the parts of several shards."""
 
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> CandidateLayer:
-        """The candidates, ready to be compared; the asker is there for what was not counted yet."""
+        """Create the candidates of layer t from their counts; `asker` runs queries for counts not made yet."""
 
     @property
     def rungs(self) -> int:
-        """How many families a layer may ask one after the other; 0: it does not choose."""
+        """Number of families that a layer may use one after the other; 0: the family is fixed."""
         return 0
 
     def asked(self, layer: Any, length: int, delta: float) -> LayerCost:
-        """What was asked of a layer, once all its candidates are placed."""
+        """Return the events that a layer used, once all its candidates are placed."""
         return LayerCost(self.size(length, delta))
 
     def figures(self) -> dict[str, list[str]]:
-        """What a checkpoint must know to `resume`."""
+        """Return what a checkpoint must store for `resume`."""
         return {}
 
     def resume(self, figures: Mapping[str, list[str]]) -> None:
-        """Continue as a plan with these figures."""
+        """Continue from the figures of a checkpoint."""
         return None
 
     def report(self, rungs: tuple[int, ...]) -> AdaptiveReport | None:
-        """What a run tells about its families, given the largest rung that each layer needed."""
+        """Return a report on the families, given the largest rung that each layer needed."""
         return None
 
 
 class Statistic(Protocol):
-    """A way of looking at futures: languages, prefixes, or a sketch of prefixes.
+    """What is counted about futures: languages, prefixes, or a sketch of prefixes.
 
-    A class of its own inherits the defaults. What makes one from `StatisticOptions` is in `tables.STATISTICS`.
+    A statistic inherits from this class to get the defaults. `tables.STATISTICS` creates it from `StatisticOptions`.
     """
 
     @property
     def name(self) -> str:
-        """As the command line and model files call it."""
+        """Name of the statistic on the command line and in model files."""
 
     @property
     def usual_bound(self) -> Bound:
-        """The sharpest valid bound that is fast for it."""
+        """The default bound, the sharpest valid one that is fast for this statistic."""
         return FISHER_EXACT
 
     @property
     def options(self) -> StatisticOptions:
-        """What makes the same statistic again."""
+        """The options that create this statistic again."""
         return StatisticOptions(self.name)
 
     def plan(self, log: Outline, bound: Bound, memory: int) -> CountingPlan:
-        """Fix what depends on the whole log; `memory` is a limit in bytes."""
+        """Prepare counting on a log; `memory` is a limit in bytes."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticOptions:
-    """What chooses a statistic, as text: what the command line gives and a model file keeps.
+    """The choice of a statistic as text, as on the command line and in model files.
 
     >>> from suffice.evidence.statistic import StatisticOptions
     >>> StatisticOptions("languages", "1,1,1").make()
@@ -199,25 +199,25 @@ class StatisticOptions:
     """
 
     metric: str = USUAL_METRIC
-    family: str | None = None  # None: the usual one, where the metric has families
+    family: str | None = None  # None: the default, where the metric has families
     ladder: tuple[str, ...] = ()  # several families, from small to large
     seed: int | None = None
 
     def make(self) -> Statistic:
-        """The statistic; an unknown metric or family is refused."""
+        """Create the statistic; raise SettingsError for an unknown metric or family."""
         make: Callable[[StatisticOptions], Statistic] = STATISTICS[self.metric]
         return make(self)
 
 
 class SuffixCounts(NamedTuple):
-    """How often the suffixes from step t of each candidate are what a plan looks at."""
+    """Query for the counts of a plan over the suffixes from step t, by candidate."""
 
     plan: CountingPlan
     t: int
     n_candidates: int
 
     def __call__(self, view: EpisodesView) -> Any:
-        """See `Query`."""
+        """Answer the query for one part of the episodes."""
         few = max(1, PREPARED // self.plan.prepared_bytes(1))
         return self.combine([self._count(part) for part in view.slices(few)])
 
@@ -226,9 +226,9 @@ class SuffixCounts(NamedTuple):
         return shard.count(self.t - view.since, view.group, self.n_candidates, view.met)
 
     def combine(self, answers: list[Any]) -> Any:
-        """See `Query`."""
+        """Combine the answers of several parts."""
         return answers[0] if len(answers) == 1 else self.plan.combine(answers)
 
     def joined(self, answer: Int64, of_group: Int64, n: int) -> Int64:
-        """See `EarlyQuery`; of plans whose parts are rows."""
+        """Add up the rows of groups that belong to one candidate; see `EarlyQuery`."""
         return np.asarray(walking.add_rows(answer, of_group, n))

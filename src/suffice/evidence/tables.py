@@ -1,5 +1,4 @@
-"""Tables of bounds, statistics and language families: what the library, the command line, model files and
-the laboratory can choose from.
+"""Tables of bounds, statistics and language families, used by the library, the command line, model files and the lab.
 
 This module imports no implementation, so that the command line can list names without loading any.
 """
@@ -34,7 +33,7 @@ BOUNDS: Final[Registry[Any]] = Registry(
     instances=True,
 )
 
-# What makes a statistic of `StatisticOptions`.
+# Functions that create a statistic from `StatisticOptions`.
 STATISTICS: Final[Registry[Any]] = Registry(
     "metric",
     {
@@ -47,7 +46,7 @@ STATISTICS: Final[Registry[Any]] = Registry(
 )
 USUAL_METRIC: Final = "languages"
 
-# A `Family`, or several from small to large, which are tried in turn. Others are given as I,J,K.
+# A `Family`, or a tuple of them from small to large, which are tried in turn. Other families are written as I,J,K.
 FAMILIES: Final[Registry[Any]] = Registry(
     "family",
     {

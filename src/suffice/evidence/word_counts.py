@@ -1,9 +1,10 @@
-"""Counting words of several patterns, and unions and intersections of languages: any j and k.
+"""Count words of several patterns, and unions and intersections of languages, for any j and k.
 
-Membership of a suffix in every word follows from its first letter and the memberships of the rest, so the suffixes of a
+Membership of a suffix in every word follows from its first letter and the memberships of the rest. So the suffixes of a
 log run backwards through one deterministic automaton whose states are the distinct membership rows: one id per step,
-and a layer's counting is a histogram over (candidate, id). Level k = 2 needs only joint counts, since
-|u ∪ v| = |u| + |v| − |u ∩ v|; deeper levels are spelt out. Memory: 4 bytes per step, and the distinct rows.
+and counting a layer is a histogram over (candidate, id). Level k = 2 needs only joint counts, because
+|u ∪ v| = |u| + |v| − |u ∩ v|; deeper levels are written out. Memory: 4 bytes per step, and the distinct rows. Theory:
+docs/theory.md, section 3.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, weights
 from suffice.data.queries import LetterCounts
+from suffice.errors import parameter
 from suffice.evidence.events import BothOf, EitherOf, Event
 from suffice.evidence.languages import FamilyTooLargeError, Patterns, Words, first_of_each
 from suffice.evidence.rows import RowLayer
@@ -23,30 +25,30 @@ from suffice.kernels import walking
 from suffice.kernels import words as words_kernels
 from suffice.kernels.array_types import Codes, Float, Int64, UInt8, UInt32
 
-FEWEST_ROWS = 256  # that there is room for
+FEWEST_ROWS = 256  # initial capacity of the table of rows
 
 
 class BackwardAutomaton:
-    """Ids for the membership rows that occur, and the transitions (letter, id of the rest) → id met so far."""
+    """Ids of the membership rows that occur, and the transitions (letter, id of the rest) → id seen so far."""
 
     def __init__(self, member: UInt8, words: Words, memory: int) -> None:
         self._member, self._words, self._memory = np.ascontiguousarray(member), words.j, memory
         self.rows: UInt8 = np.zeros((FEWEST_ROWS, words.columns), np.uint8)  # [ids, L]
-        self.rows[0, :2] = 1  # of the empty suffix: λ and Γ* hold, nothing else does
+        self.rows[0, :2] = 1  # the empty suffix is in λ and Γ* alone
         self._filled = np.array([0, 1], np.int64)
         self._row_slots = np.full(1024, -1, np.int64)
         words_kernels.rehash_rows(self.rows, 1, self._row_slots)
         self._pairs = np.full(4096, -1, np.int64)
 
     def ids(self, word: Codes) -> NDArray[np.uint32]:
-        """The id of every suffix from step t, [H+2, N]; row H+1 is the empty suffix's."""
+        """Return the id of every suffix, by its first step, [H+2, N]; row H+1 is for the empty suffix."""
         ids = np.zeros((word.shape[0] + 1, word.shape[1]), np.uint32)
         for t in range(word.shape[0] - 1, 0, -1):
             ids[t] = self.before(word[t], ids[t + 1])
         return ids
 
     def before(self, letters: Codes, ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The ids of suffixes that begin with these letters and go on as those of `ids`; both [N]."""
+        """Return the ids of suffixes that begin with these letters and continue as `ids`; both [N]."""
         ids, begin = ids.copy(), 0
         while (begin := self._walk(letters, ids, begin)) < len(ids):
             self._grow()
@@ -57,20 +59,23 @@ class BackwardAutomaton:
         return int(words_kernels.walk_back(word, ids, begin, self._member, self._words, *tables))
 
     def refuse_if_more(self, futures: int) -> None:
-        """Whether so many distinct rows fit depends on their number alone, not on who counts them in what order."""
+        """Raise FamilyTooLargeError if this number of distinct rows does not fit, in whatever order they are found."""
         room = FEWEST_ROWS
-        while room < futures + 1:  # the empty suffix has one too
+        while room < futures + 1:  # the empty suffix also has a row
             self._refuse_twice(room)
             room *= 2
 
     def _refuse_twice(self, rows: int) -> None:
-        """A table of so many rows beside one twice as large."""
+        """Raise FamilyTooLargeError if a table of rows and one twice as large do not fit together."""
         refuse_if_over(self._memory, 3 * rows * self.rows.shape[1])
         if 2 * rows > 1 << words_kernels.ID_BITS or 2 * rows * len(self._member) >= 1 << (63 - words_kernels.ID_BITS):
-            raise FamilyTooLargeError("this family tells more futures apart than can be numbered; try conjunctions")
+            raise FamilyTooLargeError(
+                f"{parameter('family')}: the family has more distinct futures on this log than can be numbered. Try "
+                f"{parameter('family', 'conjunctions')}."
+            )
 
     def _grow(self) -> None:
-        """Whatever the walk stopped for: rows only if it was for nothing else."""
+        """Enlarge the table that stopped the walk: pairs, slots of rows, or the rows themselves."""
         pairs, rows = self._filled
         if 2 * pairs >= len(self._pairs):
             old, self._pairs = self._pairs, np.full(4 * len(self._pairs), -1, np.int64)
@@ -85,16 +90,16 @@ class BackwardAutomaton:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordPart:
-    """How often each candidate has suffixes of each membership row."""
+    """Counts of the membership rows among the suffixes of each candidate."""
 
-    start: Int64  # [C+1]
-    value: NDArray[np.uint32]
-    count: Int64
+    start: Int64  # [C+1] where the rows of each candidate begin
+    value: NDArray[np.uint32]  # id of a row
+    count: Int64  # suffixes with this row
     rows: UInt8  # [ids, words] distinct
 
     @classmethod
     def combine(cls, parts: list[WordPart]) -> WordPart:
-        """The same of all their episodes."""
+        """Add up the counts of several parts."""
         packed = np.packbits(np.concatenate([part.rows for part in parts]), axis=1)
         _, keep, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         offsets = np.cumsum([0] + [len(part.rows) for part in parts[:-1]])
@@ -112,21 +117,21 @@ class WordPart:
 
 
 class WordShard:
-    """Suffixes by their membership in every word of up to j patterns."""
+    """Episodes whose suffixes are numbered by their membership in every word of up to j patterns."""
 
     def __init__(self, automaton: BackwardAutomaton, episodes: Episodes) -> None:
         self._weight, self._automaton = weights(episodes), automaton
         self._ids = automaton.ids(episodes.word)
 
     def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> WordPart:
-        """See `Shard`."""
+        """Count the suffixes from step t by candidate."""
         rows = self._automaton.rows
         start, value, count = walking.tally(candidate, self._ids[t], self._weight, n_candidates, len(rows))
         used, value = np.unique(value, return_inverse=True)
         return WordPart(start, value.astype(np.uint32), count, rows[used])
 
     def futures(self) -> UInt8:
-        """The distinct rows of all its suffixes, as bits."""
+        """Return the distinct rows of all suffixes, as bits."""
         rows = self._automaton.rows
         met = np.zeros(len(rows), bool)
         met[self._ids[1:-1]] = True
@@ -136,7 +141,7 @@ class WordShard:
 def word_layer(
     patterns: Patterns, words: Words, k: int, length: int, part: WordPart, sizes: Int64, memory: int
 ) -> RowLayer:
-    """Languages that hold for the same suffixes of the layer become one event, with their number."""
+    """Create a layer whose events are the distinct languages, each with the number of languages that coincide."""
     columns = words.languages(length)
     level = BooleanLevel.reaching(part.rows[:, columns], columns, k, memory)
     refuse_if_over(memory, 8 * len(sizes) * len(level.multiplicities))
@@ -150,33 +155,33 @@ def word_layer(
 
 
 def refuse_if_over(memory: int, needed: int) -> None:
-    """Where the need shows only on the way."""
+    """Raise FamilyTooLargeError if a need that shows only during counting exceeds the memory."""
     if needed > memory:
         raise FamilyTooLargeError(
-            f"this language family needs {needed / 1e9:.1f} GB on this log, more than the "
-            f"{memory / 1e9:.1f} GB allowed; try a smaller --family, or raise --memory"
+            f"{parameter('family')}: the family needs {needed / 1e9:.1f} GB on this log, more than the "
+            f"{memory / 1e9:.1f} GB allowed. Choose a smaller family, or raise {parameter('memory')}."
         )
 
 
-_Made = tuple[type[EitherOf] | type[BothOf] | None, int, int]  # how two languages are joined; None: the first itself
+_Made = tuple[type[EitherOf] | type[BothOf] | None, int, int]  # operation on two languages; None: the first itself
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BooleanLevel:
-    """Languages of one Boolean level, one for each distinct set of suffixes, and how many it stands for.
+    """Languages of one Boolean level, one for each distinct set of suffixes, with the number that coincide.
 
-    With `pairs` also their pairwise unions and intersections, which need not be spelt out to be counted.
+    With `pairs` their pairwise unions and intersections are events too; these are counted without being written out.
     """
 
     rows: UInt8  # [ids, L]
-    made: list[_Made]  # a word's column, or how two languages of the level below are joined
-    multiplicity: Float  # [L]
+    made: list[_Made]  # the column of a word, or the operation on two languages of the level below
+    multiplicity: Float  # [L] number of languages that coincide
     pairs: bool = False
     below: BooleanLevel | None = None
 
     @classmethod
     def reaching(cls, rows: UInt8, columns: Int64, k: int, memory: int) -> BooleanLevel:
-        """Level k over words, given by their columns in membership rows: the last step up is left to `pairs`."""
+        """Build level k over words, given by their columns in membership rows; `pairs` covers the last level."""
         level = cls._distinct(rows, [(None, int(c), 0) for c in columns], np.ones(len(columns)), None, k > 1)
         for _ in range(k - 2):
             refuse_if_over(memory, len(rows) * level.width**2)
@@ -194,7 +199,7 @@ class BooleanLevel:
         return cls(np.ascontiguousarray(rows[:, keep]), [made[i] for i in keep], total, pairs, below)
 
     def _deepen(self) -> BooleanLevel:
-        """All pairwise unions and intersections, spelt out."""
+        """Return the next level with all pairwise unions and intersections, written out."""
         u, v = self._both
         rows = np.concatenate([self.rows, self.rows[:, u] | self.rows[:, v], self.rows[:, u] & self.rows[:, v]], axis=1)
         both = list(zip(u.tolist(), v.tolist(), strict=True))
@@ -204,7 +209,7 @@ class BooleanLevel:
 
     @property
     def width(self) -> int:
-        """L."""
+        """Number L of distinct languages."""
         return int(self.rows.shape[1])
 
     @property
@@ -214,7 +219,10 @@ class BooleanLevel:
 
     @property
     def multiplicities(self) -> Float:
-        """[E] Of m languages that coincide m² pairs coincide with them; of two such groups mᵤ·mᵥ of each kind do."""
+        """Number of languages that each event stands for, [E].
+
+        Among m languages that coincide there are m² pairs; between two such groups there are mᵤ·mᵥ of each kind.
+        """
         m = self.multiplicity
         if not self.pairs:
             return m
@@ -222,7 +230,7 @@ class BooleanLevel:
         return np.concatenate([m**2, m[u] * m[v], m[u] * m[v]])
 
     def weigh(self, ids: Int64, weight: NDArray[np.int64] | Float) -> Float:
-        """[E] the weight of the membership rows in each event; |u ∪ v| = |u| + |v| − |u ∩ v|."""
+        """Return the weight of the membership rows in each event, [E]; |u ∪ v| = |u| + |v| − |u ∩ v|."""
         if not self.pairs:
             return np.asarray(weight @ self.rows[ids].astype(np.float64))  # exact below 2⁵³, and fast
         joint, (u, v) = words_kernels.joint_weights(self.rows, ids, weight), self._both
@@ -230,7 +238,7 @@ class BooleanLevel:
         return np.concatenate([single, single[u] + single[v] - joint[u, v], joint[u, v]])
 
     def event(self, column: int, word: Callable[[int], Event]) -> Event:
-        """An event of this level, or of the pairs of its languages, given the word of each column."""
+        """Return an event of this level or of its pairs; `word` maps columns to words."""
         if column < self.width:
             join, a, b = self.made[column]
             if self.below is None:

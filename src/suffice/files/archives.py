@@ -1,8 +1,8 @@
-"""Archives: files of a JSON header and plain arrays, with nothing in them that could run, read without trust.
+"""Archives of a JSON header and plain arrays. They contain no code, and files from untrusted sources are safe to read.
 
-An archive is a zip file of `.json` and `.npy` members. Nobody is believed: a member is unpacked only once its name, its
-size, and the kind and shape of its array are what the header says there must be, so that a small file cannot ask for
-much memory. Equal contents give equal bytes.
+An archive is a zip file of `.json` and `.npy` members. A member is unpacked only after its name, its size, and the type
+and shape of its array were found to be as declared, so that a small file cannot allocate much memory. Equal contents
+give equal bytes.
 """
 
 from __future__ import annotations
@@ -29,46 +29,51 @@ from suffice.files.atomic import name_beside, replacing
 from suffice.kernels.array_types import Array
 from suffice.version import __version__
 
-Shape = tuple[int | str, ...]  # a name stands for a number that is the same wherever the name is
+Shape = tuple[int | str, ...]  # a name stands for a number that is the same wherever the name occurs
 T = TypeVar("T")
 
 MEMBER_NAME = re.compile(r"[a-z0-9_]{1,80}\.(json|npy)")
 MOST_MEMBERS = 10_000
-ROOMY, TIGHTEST = 1 << 26, 200  # bytes that any file may unpack to, and times its own size that a larger one may
-PIECE = 1 << 20  # bytes that are read at a time
-LONGEST_READ = 1 << 22  # bytes that are ever read at once, such as the table of contents
-ARRAY_FORMAT, ARRAY_HEADER = (1, 0), 4096  # numpy's, and the most bytes of its header: of numbers it takes 128
+ROOMY, TIGHTEST = 1 << 26, 200  # a file may unpack to this many bytes, or to this many times its own size
+PIECE = 1 << 20  # bytes read at a time
+LONGEST_READ = 1 << 22  # largest number of bytes read at once, such as the table of contents
+ARRAY_FORMAT, ARRAY_HEADER = (1, 0), 4096  # version of numpy's format, and limit of its header, usually of 128 bytes
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1  # flag of a member
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What archives are for, and what to say of a file that is none."""
+    """A kind of archive, with the texts of its error messages."""
 
     name: str  # such as "model file"
     format: str
-    version: int  # of the format: no other one is read
+    version: int  # version of the format; no other version is read
     error: type[SufficeError]
-    remake: str  # how to mend a damaged one
-    make: str  # how to come by one, followed by its path
-    most_bytes: int = 1 << 33  # unpacked
-    renew: str = ""  # what to do with one of an older format, if not the same as with a damaged one
+    remake: str  # how to fix a damaged file
+    make: str  # how to create a missing file; its path is added
+    most_bytes: int = 1 << 33  # limit of the unpacked size
+    renew: str = ""  # what to do with a file of an older format, if not the same as with a damaged one
+
+    def refuse(self, path: Path, problem: str, fix: str = "") -> SufficeError:
+        """Return the error for a file: its path, the problem, and the fix (by default `remake`)."""
+        fix = fix or self.remake
+        return self.error(f"{path}: {problem}. {fix[:1].upper()}{fix[1:]}.")
 
 
 def write_archive(path: Path, header: msgspec.Struct, texts: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
-    """Write a header, further JSON and arrays by name, whole or not at all."""
+    """Write a header, further JSON and arrays by name; the file appears complete or not at all."""
     encoded = {"header.json": msgspec.json.format(msgspec.json.encode(header), indent=1)}
     encoded |= {f"{name}.json": msgspec.json.encode(text) for name, text in texts.items()}
     with replacing(path) as temporary:
         _write(temporary, encoded, arrays, zipfile.ZIP_DEFLATED)
         with zipfile.ZipFile(temporary) as archive:
             believed = _unpacked(archive.infolist()) <= _believable(temporary.stat().st_size)
-        if not believed:  # nearly nothing but zeros: as a reader would take it for a bomb, it is not packed
+        if not believed:  # mostly zeros: a reader would refuse it as a zip bomb, so it is stored uncompressed
             _write(temporary, encoded, arrays, zipfile.ZIP_STORED)
-        with temporary.open("rb") as file:  # it may be all that is left of hours: not even a power cut may lose it
+        with temporary.open("rb") as file:  # the result of hours must survive a power cut
             os.fsync(file.fileno())
-    with contextlib.suppress(OSError):  # nor the name; some file systems cannot
+    with contextlib.suppress(OSError):  # the name must survive it too; some file systems cannot sync folders
         _sync(path.parent)
 
 
@@ -82,7 +87,7 @@ def _sync(folder: Path) -> None:
 
 def _write(path: Path, texts: Mapping[str, bytes], arrays: Mapping[str, Array], packing: int) -> None:
     def member(name: str, size: int) -> zipfile.ZipInfo:
-        info = zipfile.ZipInfo(name)  # with no time of day
+        info = zipfile.ZipInfo(name)  # with a constant date, so that equal contents give equal bytes
         info.compress_type, info.file_size = packing, size
         return info
 
@@ -104,24 +109,26 @@ class Archive:
     file: zipfile.ZipFile
 
     def header(self, kind: type[T]) -> T:
-        """What it says about itself, unless its format or the version of its format is another."""
+        """Return the header; raise an error if the format or its version is another."""
         stamp = self.text("header", _Stamp)
         if stamp.format != self.kind.format:
             raise ValueError(f"its format is {stamp.format!r}, not {self.kind.format!r}")
         if stamp.format_version > self.kind.version:
             raise _OtherVersionError(
                 f"written by suffice {stamp.version} in format {stamp.format_version}, newer than the "
-                f"{self.kind.version} that suffice {__version__} reads; upgrade suffice"
+                f"{self.kind.version} that suffice {__version__} reads",
+                "upgrade suffice",
             )
         if stamp.format_version < self.kind.version:
             raise _OtherVersionError(
                 f"written by suffice {stamp.version} in format {stamp.format_version}, older than the "
-                f"{self.kind.version} that suffice {__version__} reads; {self.kind.renew or self.kind.remake}"
+                f"{self.kind.version} that suffice {__version__} reads",
+                self.kind.renew,
             )
         return self.text("header", kind)
 
     def text(self, name: str, kind: type[T]) -> T:
-        """A JSON member."""
+        """Decode a JSON member to a type."""
         member = self._member(f"{name}.json")
         if member.file_size > json_text.LARGEST_JSON:
             raise ValueError(f"{name}.json is larger than {json_text.LARGEST_JSON >> 20} MiB")
@@ -129,9 +136,9 @@ class Archive:
             return json_text.decode(b"".join(iter(lambda: file.read(PIECE), b"")), kind)
 
     def arrays(self, declared: Mapping[str, tuple[str, Shape]]) -> dict[str, Array]:
-        """Those that there must be, each with its kind of numbers ("i8", or "iu" for all integers) and its shape.
+        """Return the arrays that are declared by type ("i8", or "iu" for all integers) and shape.
 
-        All of them are looked at before the first is unpacked.
+        The headers of all arrays are checked before the first array is unpacked.
         """
         sizes: dict[str, int] = {}
         for name, (kinds, shape) in declared.items():
@@ -140,11 +147,13 @@ class Archive:
                 found, dtype = _array_header(file, member.filename)
                 size = file.tell() + math.prod(found) * dtype.itemsize
             if size != member.file_size:
-                raise ValueError(f"{member.filename} has {member.file_size:,} bytes, of {size:,}")
+                raise ValueError(f"{member.filename} has {member.file_size:,} bytes, not {size:,}")
             fits = dtype.kind in kinds if kinds.isalpha() else f"{dtype.kind}{dtype.itemsize}" == kinds
             if not fits or not dtype.isnative or not _agree(found, shape, sizes):
                 due = [sizes.get(str(part), part) for part in shape]
-                raise ValueError(f"{member.filename} has {dtype} of shape {list(found)}, where {due} numbers are due")
+                raise ValueError(
+                    f"{member.filename} has {dtype} of shape {list(found)}, expected {kinds} of shape {due}"
+                )
         return {name: self._array(f"{name}.npy") for name in declared}
 
     def _array(self, name: str) -> Array:
@@ -162,48 +171,50 @@ class Archive:
 
     def _member(self, name: str) -> zipfile.ZipInfo:
         if name not in self.members:
-            raise ValueError(f"there is no {name} in it")
+            raise ValueError(f"{name} is missing")
         return self.members[name]
 
 
 @contextlib.contextmanager
 def opened(path: Path, kind: Kind) -> Iterator[Archive]:
-    """An archive to read; whatever in the block turns out to be wrong with it becomes one line that names the file."""
-    if path.exists() and not path.is_file() and not path.is_dir():  # to read from a pipe would wait for ever
-        raise kind.error(f"{path}: this is no file, let alone a {kind.name}; {kind.remake}")
+    """Open an archive; an error in the block about its contents becomes one line that names the file."""
+    if path.exists() and not path.is_file() and not path.is_dir():  # reading from a pipe could block
+        raise kind.refuse(path, "not a regular file")
     try:
         with _Sips(path) as raw, _archive(raw) as file:
             try:
                 yield Archive(kind, _members(file, kind, raw.seek(0, io.SEEK_END)), file)
             except _OtherVersionError as error:
-                raise kind.error(f"{path}: {error}") from error
+                problem, fix = error.args
+                raise kind.refuse(path, problem, fix) from error
             except _UNPACKING as error:
-                raise kind.error(f"{path}: this {kind.name} is damaged (it does not unpack); {kind.remake}") from error
+                raise kind.refuse(path, f"this {kind.name} is damaged (it cannot be unpacked)") from error
             except _WRONG as error:
-                reason = f"this {kind.name} is damaged ({' '.join(str(error).split())[:300]})"
-                raise kind.error(f"{path}: {reason}; {kind.remake}") from error
+                reason = " ".join(str(error).split())[:300].rstrip(".")
+                raise kind.refuse(path, f"this {kind.name} is damaged ({reason})") from error
     except _NoArchiveError as error:
-        reason = f"this is no {kind.name}, or a damaged one ({error})"
-        raise kind.error(f"{path}: {reason}; {kind.remake}") from error
+        raise kind.refuse(path, f"this is not a {kind.name}, or it is damaged ({error})") from error
     except FileNotFoundError:
-        instead = f"{hint} If not," if (hint := name_beside(path)) else ";"
-        raise kind.error(f"{path}: there is no such file{instead} {kind.make} {path}") from None
-    except (OSError, ValueError) as error:  # whatever is wrong with the contents was said already
+        problem, _, hint = f"there is no such file{name_beside(path)}".partition("; ")
+        if hint:
+            raise kind.error(f"{path}: {problem}. {hint[0].upper()}{hint[1:]} If not, {kind.make} {path}") from None
+        raise kind.error(f"{path}: {problem}. {kind.make[0].upper()}{kind.make[1:]} {path}") from None
+    except (OSError, ValueError) as error:  # errors in the contents were converted above
         reason = str(getattr(error, "strerror", None) or error)
-        raise kind.error(f"{path}: the file cannot be read ({reason})") from error
+        raise kind.refuse(path, f"the file cannot be read ({reason})", "check the path and its permissions") from error
 
 
-# What damaged contents set off: in decompressors, and in those who make sense of them.
+# Exceptions that damaged contents cause: in the code that interprets them, and in decompressors.
 _WRONG = (SufficeError, ValueError, LookupError, TypeError, ArithmeticError, MemoryError, RuntimeError)
 _UNPACKING = (zipfile.BadZipFile, zlib.error, EOFError)
 
 
 class _NoArchiveError(Exception):
-    """What no program of ours wrote."""
+    """A file that was not written by `write_archive`."""
 
 
 class _OtherVersionError(Exception):
-    """A file of a format that this version does not read."""
+    """A file of a format that this version does not read; its arguments are the problem and the fix."""
 
 
 class _Stamp(msgspec.Struct):
@@ -213,7 +224,7 @@ class _Stamp(msgspec.Struct):
 
 
 class _Sips(io.FileIO):
-    """A file that is read in small pieces only, whatever it says of the size of its parts."""
+    """A file that is read only in small pieces, whatever sizes its table of contents states."""
 
     def read(self, size: int | None = -1) -> bytes:
         wanted = -1 if size is None else size
@@ -228,21 +239,21 @@ def _archive(raw: _Sips) -> zipfile.ZipFile:
         return zipfile.ZipFile(raw)
     except (_NoArchiveError, OSError):
         raise
-    except Exception as error:  # of whatever kind: its table of contents is damaged
+    except Exception as error:  # a damaged table of contents can cause any exception
         raise _NoArchiveError(str(error)) from error
 
 
 def _members(file: zipfile.ZipFile, kind: Kind, size: int) -> dict[str, zipfile.ZipInfo]:
-    """By name, after a look at what they say of themselves: nothing is unpacked yet."""
+    """Return the members by name, after checking what the table of contents states; nothing is unpacked yet."""
     found = file.infolist()
     members = {member.filename: member for member in found}
     if len(members) < len(found) or len(found) > MOST_MEMBERS:
-        raise _NoArchiveError(f"it has {len(found):,} parts, of {len(members):,} names")
+        raise _NoArchiveError(f"it has {len(found):,} members with {len(members):,} names")
     for name, member in members.items():
         if not MEMBER_NAME.fullmatch(name) or member.compress_type not in PACKINGS or member.flag_bits & ENCRYPTED:
-            raise _NoArchiveError(f"{name[:80]!r} in it is nothing of ours")
+            raise _NoArchiveError(f"its member {name[:80]!r} was not written by suffice")
     if (unpacked := _unpacked(found)) > min(kind.most_bytes, _believable(size)):
-        raise _NoArchiveError(f"its {size:,} bytes would unpack to {unpacked:,}")
+        raise _NoArchiveError(f"its {size:,} bytes would unpack to {unpacked:,} bytes")
     return members
 
 
@@ -255,22 +266,22 @@ def _believable(size: int) -> int:
 
 
 def _array_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of an array, of which nothing else is read."""
+    """Read the shape and type of an array, and nothing else."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # numpy puts up with headers that it never wrote
+            warnings.simplefilter("error")  # numpy only warns about headers that it never writes
             if np.lib.format.read_magic(file) != ARRAY_FORMAT:
-                raise ValueError("of another version")
+                raise ValueError("another version of the format")
             shape, by_column, dtype = np.lib.format.read_array_header_1_0(file, ARRAY_HEADER)
-    except Exception as error:  # it comes from a parser of Python
-        raise ValueError(f"{name} is no array of numbers ({' '.join(str(error).split())[:200]})") from error
+    except Exception as error:  # numpy parses the header as Python, which can raise anything
+        raise ValueError(f"{name} is not an array of numbers ({' '.join(str(error).split())[:200]})") from error
     if by_column or dtype.hasobject:
         raise ValueError(f"{name}: {'Object arrays' if dtype.hasobject else 'arrays by column'} cannot be loaded")
     return shape, dtype
 
 
 def _agree(found: tuple[int, ...], shape: Shape, sizes: dict[str, int]) -> bool:
-    """Whether a shape is the declared one; a name stands for what it stood for before."""
+    """Return whether a shape is as declared; a name stands for the same number everywhere."""
     return len(found) == len(shape) and all(
         size == (sizes.setdefault(part, size) if isinstance(part, str) else part)
         for size, part in zip(found, shape, strict=True)

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and can be known again."""
+"""Atomic writes of files, and fingerprints by which files are recognised."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place once it is complete, so that no reader ever sees half."""
+    """Yield a temporary file that replaces `path` when the block ends, so that no reader sees a partial file."""
     if "\0" in path.name:
-        raise SufficeError(f"{path}: no file can have such a name; choose another")
+        raise SufficeError(f"{path}: a file name cannot contain a null character. Choose another name.")
     if not path.parent.is_dir():
-        raise SufficeError(f"{path}: there is no folder {path.parent}; create it first")
-    refuse_what_is_no_file(path)
+        raise SufficeError(f"{path}: there is no folder {path.parent}. Create it first.")
+    refuse_special_file(path)
     temporary = path.with_name(f"{_beginning(path)}{os.getpid()}.tmp")
     try:
-        with contextlib.suppress(OSError):  # to tidy up is not what was asked for
+        with contextlib.suppress(OSError):  # failing to clean up must not prevent writing
             _remove_remains(path)
         temporary.unlink(missing_ok=True)
-        temporary.open("xb").close()  # a file of our own: through a link that waits there, another would be written
+        temporary.open("xb").close()  # creates a new file: writing through a link there would change another file
         yield temporary
         note_written()
         os.replace(temporary, path)
     except OSError as error:
         reason = error.strerror or (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        advice = "; make room, or choose another folder" if error.errno in FULL else ""
-        raise SufficeError(f"{path}: the file cannot be written ({reason}){advice}") from error
+        fix = "Free some space, or choose" if error.errno in FULL else "Choose"
+        raise SufficeError(f"{path}: the file cannot be written ({reason}). {fix} another folder.") from error
     finally:
-        with contextlib.suppress(OSError):  # a disk that fails says why above; who writes the file next tidies up
+        with contextlib.suppress(OSError):  # a failing disk was reported above; the next writer cleans up
             temporary.unlink(missing_ok=True)
 
 
-def refuse_what_is_no_file(path: Path) -> None:
-    """Refuse to put a file where none can be, or in the place of a device or a pipe, which other programs may need."""
+def refuse_special_file(path: Path) -> None:
+    """Raise SufficeError if `path` is a device or a pipe, which other programs may need, or cannot be a file."""
     try:
         kind = os.stat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):  # of which more is said elsewhere
+    except (FileNotFoundError, NotADirectoryError):  # reported with more detail elsewhere
         return
     except OSError as error:
-        raise SufficeError(f"{path}: no file can be there ({error.strerror}); choose another name") from error
+        raise SufficeError(f"{path}: no file can be written here ({error.strerror}). Choose another name.") from error
     if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-        raise SufficeError(f"{path}: this is a device or a pipe, which a file would replace; choose another name")
+        raise SufficeError(f"{path}: this is a device or a pipe, which must not be replaced. Choose another name.")
 
 
 def _beginning(path: Path) -> str:
-    """Of the names of temporary files on this machine: whether processes of another are alive cannot be seen here."""
+    """Return the start of the names of temporary files; it has the machine, whose processes alone can be checked."""
     machine = hashlib.blake2b(os.uname().nodename.encode(), digest_size=4).hexdigest()
     return f".{path.name[:40]}.{machine}."
 
 
 def _remove_remains(path: Path) -> None:
-    """What processes of this machine left behind that were killed as they wrote the same file."""
+    """Remove temporary files of killed processes of this machine that were writing the same file."""
     name = re.compile(re.escape(_beginning(path)) + r"(\d{1,9})\.tmp")
     for file in path.parent.iterdir():
         if (match := name.fullmatch(file.name)) and not _is_alive(int(match[1])):
@@ -75,24 +75,27 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # a process of another user
         return True
     return True
 
 
 def name_beside(path: str | Path) -> str:
-    """A hint for "there is no such file", if one in the same folder has a name much like it."""
+    """Return a hint such as "; did you mean log.csv?" if a file in the same folder has a similar name, else ""."""
     path = Path(path)
     if path.exists():
         return ""
     names = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
     near = [name for name in names if closest(path.name.partition(".")[0], [name.partition(".")[0]])]
-    meant = closest(path.name, near, cutoff=0.75)  # the ending alone makes names alike
+    meant = closest(path.name, near, cutoff=0.75)  # stricter, because equal suffixes alone make names similar
     return f"; did you mean {path.with_name(meant)}?" if meant else ""
 
 
 def fingerprint(path: str | Path, *more: str | Path) -> str:
-    """What files are known again by, however large: their sizes, beginnings and ends; what is no file, by its name."""
+    """Return a hash of sizes, first and last bytes of files, quick for files of any size.
+
+    A path that is not a file is identified by its name.
+    """
     if more:
         each = "".join(fingerprint(file) for file in (path, *more))
         return hashlib.blake2b(each.encode(), digest_size=16).hexdigest()
@@ -105,3 +108,6 @@ def fingerprint(path: str | Path, *more: str | Path) -> str:
             file.seek(start)
             ends.append(file.read(PIECE))
     return hashlib.blake2b(b"".join([str(size).encode(), *ends]), digest_size=16).hexdigest()
+
+
+refuse_what_is_no_file = refuse_special_file  # old name, for callers that are not renamed yet

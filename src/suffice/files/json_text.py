@@ -1,4 +1,4 @@
-"""JSON from anywhere: its size and its depth are looked at before it is decoded."""
+"""Decode JSON from untrusted sources: size and depth are checked before it is decoded."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 
 T = TypeVar("T")
 
-DEEPEST_JSON = 64  # lists and records within one another, in files of our own
+DEEPEST_JSON = 64  # nested lists and records; files of this project have fewer
 LARGEST_JSON = 1 << 28  # bytes
 OTHERS = bytes(set(range(256)) - set(b'[]{}"'))
-NESTING = np.zeros(256, np.int8)  # deeper, or less deep
+NESTING = np.zeros(256, np.int8)  # change of the depth by a byte
 NESTING[list(b"[{")], NESTING[list(b"]}")] = 1, -1
-BRACKETS_AT_A_TIME = 1 << 17  # brackets that are looked at together
+BRACKETS_AT_A_TIME = 1 << 17  # brackets processed together
 
 
 def read(path: Path, kind: type[T]) -> T:
-    """What a file says, as `decode` has it; a larger one is not read at all."""
+    """Decode the JSON of a file with `decode`; a file that is too large is not read."""
     _refuse_large(path.stat().st_size)
     return decode(path.read_bytes(), kind)
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    """What JSON says, if it is of the kind and neither too large nor too deep; else a ValueError says what is wrong."""
+    """Decode JSON to a type; raise ValueError if it is too large, too deep or of another type."""
     _refuse_large(len(data))
     if depth(data) > DEEPEST_JSON:
-        raise ValueError(f"lists and records are more than {DEEPEST_JSON} deep")
+        raise ValueError(f"lists and records are nested more than {DEEPEST_JSON} deep")
     return msgspec.json.decode(data, type=kind)
 
 
@@ -38,8 +38,8 @@ def _refuse_large(size: int) -> None:
 
 
 def depth(data: bytes) -> int:
-    """How many lists and records are open at once, at most; of what is no JSON, at least as many as a parser opens."""
-    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")  # what is left of quotes begins or ends a text
+    """Return the depth of nested lists and records; for invalid JSON, at least the depth that a parser reaches."""
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")  # the quotes that are left begin or end a string
     marks = np.frombuffer(plain.translate(None, OTHERS), np.uint8)
     quotes = now = deepest = 0
     for begin in range(0, len(marks), BRACKETS_AT_A_TIME):

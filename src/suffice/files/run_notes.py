@@ -1,4 +1,4 @@
-"""What a run took, in a small file beside the model: it differs from run to run although the result does not."""
+"""Time and memory of a run, in a small file beside the model: they vary between runs that give the same model."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from suffice.files.atomic import replacing
 
 
 class RunNotes(msgspec.Struct, frozen=True):
-    """What a run took."""
+    """Time and memory of a run, and fingerprints of its logs."""
 
     seconds: float
     bytes: int  # peak memory of the process
-    log_file: str = ""  # its fingerprint, by which it is known again however it is read
-    log_files: list[str] = []  # of several logs instead
+    log_file: str = ""  # fingerprint of the log, the same however the log is read
+    log_files: list[str] = []  # fingerprints, if there are several logs
 
 
 def save_run_notes(path: str | Path, notes: RunNotes) -> None:
-    """Write the small file beside a model."""
+    """Write the notes to the file beside a model."""
     with replacing(_notes_path(path)) as temporary:
         temporary.write_bytes(msgspec.json.encode(notes))
 
 
 def load_run_notes(path: str | Path) -> RunNotes | None:
-    """What the run took, if the small file is still beside the model."""
+    """Read the notes from the file beside a model; None if it is missing or invalid."""
     try:
         return json_text.read(_notes_path(path), RunNotes)
     except (OSError, ValueError):

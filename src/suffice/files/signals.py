@@ -1,8 +1,8 @@
-"""How a program ends when a person or a scheduler tells it to: at once, with one line, and nothing half written.
+"""Signal handling that exits promptly, with one line, leaving no partial files.
 
-An interruption is an exception wherever the program happens to be, and not everything there lets it through. numpy may
-make another one of it; the compiler, when it calls back, cannot raise it, and goes on or fails later. So what counts is
-the signal, not what became of it.
+A signal raises an exception at an arbitrary place, and not all code passes it on. numpy may convert it to another
+exception; the compiler cannot raise it in a callback, and continues or fails later. So this module records the signal
+and acts on it whatever became of the exception.
 """
 
 from __future__ import annotations
@@ -19,83 +19,87 @@ from typing import NoReturn
 
 from suffice.errors import visible
 
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # of people, schedulers and terminals
-_came: list[int] = []  # those that did
-_wrote = Event()  # whether there is a file that was not there before
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # from users, schedulers and closed terminals
+_received: list[int] = []  # signals received so far
+_wrote = Event()  # whether a file was written
 
 
 @contextmanager
 def exiting_on_signals() -> Iterator[None]:
-    """End this process if such a signal comes during the block, unless whoever started it has it ignored."""
+    """Exit the process if one of `ENDINGS` is received in the block, unless the parent process ignores the signal."""
     before = {number: signal.getsignal(number) for number in ENDINGS}
-    heard = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
-    complain_of_it = sys.unraisablehook
+    handled = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    previous_hook = sys.unraisablehook
     _wrote.clear()
 
-    def complain(unraisable: sys.UnraisableHookArgs) -> None:
-        if not (_came and issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit)):  # which will be heeded
-            complain_of_it(unraisable)
+    def report(unraisable: sys.UnraisableHookArgs) -> None:
+        if not (_received and issubclass(unraisable.exc_type, KeyboardInterrupt | SystemExit)):  # handled below
+            previous_hook(unraisable)
 
-    for number in heard:
+    for number in handled:
         signal.signal(number, _end)
-    sys.unraisablehook = complain
+    sys.unraisablehook = report
     try:
         yield
     except BaseException as error:
-        if _came and not (isinstance(error, SystemExit) and not error.code):  # it was done before it was heard
-            _leave(_came[0], error)
+        finished = isinstance(error, SystemExit) and not error.code  # the command ended before it saw the signal
+        if _received and not finished:
+            _leave(_received[0], error)
         raise
     finally:
-        _came.clear()
-        sys.unraisablehook = complain_of_it
-        for number, handler in heard.items():
+        _received.clear()
+        sys.unraisablehook = previous_hook
+        for number, handler in handled.items():
             signal.signal(number, handler)
 
 
 def exit_if_signalled() -> None:
-    """End now if that was told and went unheard; to be called from time to time while work goes on."""
-    if _came and current_thread() is main_thread():
-        _end(_came[0])
+    """Exit if a signal was received but its exception was lost; to be called regularly during long work."""
+    if _received and current_thread() is main_thread():
+        _end(_received[0])
 
 
 @contextmanager
-def if_interrupted(told: str) -> Iterator[None]:
-    """What whoever interrupts the block is told; of blocks within blocks, the innermost counts."""
+def if_interrupted(message: str) -> Iterator[None]:
+    """Print a message if the block is interrupted; of nested blocks, that of the innermost."""
     try:
         yield
     except BaseException as error:
-        error.add_note(_Note(told))
+        error.add_note(_Note(message))
         raise
 
 
 def note_written() -> None:
-    """From now on whoever interrupts is not told that nothing was written."""
+    """Record that a file was written, so that an interruption does not claim the opposite."""
     _wrote.set()
 
 
-def is_kept_in(folder: Path | str) -> str:
-    """To be told where nothing is lost."""
-    return f"what is done is kept in {folder}, and the same command goes on"
+def resume_message(folder: Path | str, stored: str = "checkpoints") -> str:
+    """Return the message for a run that can be continued."""
+    return f"{stored} are stored in {folder}; run the same command again to continue"
+
+
+is_kept_in = resume_message  # old name, for callers that are not renamed yet
 
 
 class _Note(str):
-    """A note of ours."""
+    """A message of `if_interrupted`, attached to an exception."""
 
 
 def _end(number: int, _: FrameType | None = None) -> NoReturn:
-    _came.append(number)
+    _received.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + number)
 
 
 def _leave(number: int, error: BaseException) -> NoReturn:
-    """Without waiting for threads: an interruption can leave them a lock of the compiler that nobody frees."""
+    """Exit without waiting for threads, which may be blocked by a lock of the compiler that is never released."""
     for another in ENDINGS:
         signal.signal(another, signal.SIG_IGN)
-    usual = "" if _wrote.is_set() else "; nothing was written"
-    told = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Note)), usual)
-    with suppress(OSError, ValueError):  # who reads it may have been interrupted too
+    default = "" if _wrote.is_set() else "; nothing was written"
+    message = next((f"; {note}" for note in getattr(error, "__notes__", ()) if isinstance(note, _Note)), default)
+    with suppress(OSError, ValueError):  # the reader of stderr may have been interrupted too
         if number == signal.SIGINT and sys.stderr is not None:
-            print(f"suffice: interrupted{visible(told)}", file=sys.stderr, flush=True)
+            print(f"suffice: interrupted{visible(message)}", file=sys.stderr, flush=True)
     os._exit(128 + number)

@@ -1,4 +1,4 @@
-"""Types of arrays, by what they hold; shapes stand in a comment beside each field."""
+"""Array types by element; the shape of an array is in a comment beside its field."""
 
 from typing import Any
 

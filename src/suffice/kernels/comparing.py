@@ -1,4 +1,7 @@
-"""Two samples: how different are they on one event, and on which of many events most?"""
+"""Compare two samples by the evidence of one event, or of the event with the largest evidence.
+
+Measures and bounds: `evidence/measures.py`, `evidence/bounds.py`. Theory: docs/theory.md, sections 4 and 5.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from suffice.kernels.jit import EQUAL_DISTANCE, jit
 from suffice.kernels.tables import cross, likeliest, likelihood_ratio, ln_table
 
-# How two samples' counts of one event are compared (see bounds.py).
+# Measures of evidence between the counts of one event in two samples (see evidence/measures.py).
 DIFFERENCE, LIKELIHOOD, FISHER = 0, 1, 2
 
 _EQUAL_FACTOR = 1e-7  # tables whose probabilities differ by less than this factor count as equally probable
@@ -17,7 +20,7 @@ _EQUAL_FACTOR = 1e-7  # tables whose probabilities differ by less than this fact
 
 @jit
 def _tail(x, up, n1, n2, k, enough):
-    """Σ of table probabilities from x outward, as a multiple of that of x, or `enough` of it."""
+    """Return the sum of table probabilities from x outward, as a multiple of that of x; stop at `enough`."""
     total, term = 1.0, 1.0
     if up:
         a, b, c, d = float(n1 - x), float(k - x), x + 1.0, n2 - k + x + 1.0
@@ -34,9 +37,10 @@ def _tail(x, up, n1, n2, k, enough):
 
 @jit
 def _opposite(k1, mode, outer, n1, n2, k, limit):
-    """Across the mode, the table nearest to it whose ln-probability is at most `limit`, as that of `outer` is.
+    """Return the table nearest to the mode, on its other side, whose ln-probability is at most `limit`.
 
-    It is close to the mirror image of k₁: from there steps double until it is enclosed, then it is bisected.
+    That of `outer` is. The table is close to the mirror image of k₁: steps from there double until it is enclosed, then
+    it is found by bisection.
     """
     inner, step = mode, 1
     x = 2 * mode - k1
@@ -57,8 +61,10 @@ def _opposite(k1, mode, outer, n1, n2, k, limit):
 
 @jit
 def _least_tail(x, n1, n2, k):
-    """A cheap lower bound of `_tail`: the ratios of successive terms fall, so those up to the m-th are at least ρ, that
-    of the m-th; the sum up to there is at least (1 − ρ^{m+1}) / (1 − ρ). About m = σ/(1 + z) says most.
+    """Return a cheap lower bound of `_tail`.
+
+    The ratios of successive terms fall, so those up to the m-th are at least its ratio ρ, and the sum up to there is at
+    least (1 − ρ^{m+1}) / (1 − ρ). The bound is sharpest at about m = σ/(1 + z).
     """
     n = n1 + n2
     mean = k * (n1 / n)
@@ -75,8 +81,9 @@ def _least_tail(x, n1, n2, k):
 
 @jit
 def fisher(k1, n1, k2, n2, seen, worth):
-    """−ln p of Fisher's exact test, two-sided: all tables no more probable than the one seen, of ln-probability
-    `seen`; 0 as soon as it is clear that the value is at most `worth`.
+    """Return −ln p of Fisher's exact two-sided test, or 0 if the value is at most `worth`.
+
+    p is the probability of all tables that are not more probable than the observed one, of ln-probability `seen`.
     """
     k = k1 + k2
     low, high = max(0, k - n2), min(k, n1)
@@ -97,7 +104,7 @@ def fisher(k1, n1, k2, n2, seen, worth):
 
 @jit
 def most_evidence(n1, n2, k):
-    """−ln of the smallest p-value Fisher's test can attain given the margins (for Tarone's correction)."""
+    """Return −ln of the smallest p-value that Fisher's test can attain given the margins (Tarone's correction)."""
     low, high = max(0, k - n2), min(k, n1)
     if low == high:
         return 0.0
@@ -108,10 +115,10 @@ def most_evidence(n1, n2, k):
 
 @jit
 def _most_likelihood_ratio(k1, n1, k2, n2):
-    """An upper bound of G without logarithms.
+    """Return an upper bound of G without logarithms.
 
-    kl(p, q) = ∫ (p−u)/(u(1−u)) du from q to p is at most (p−q)²/(2v) with v the least u(1−u) in between, which is at an
-    end, and at most (p−q)²/(q(1−q)).
+    kl(p, q) = ∫ (p−u)/(u(1−u)) du from q to p is at most (p−q)²/(2v), where v is the minimum of u(1−u) in between,
+    attained at an end, and at most (p−q)²/(q(1−q)).
     """
     n, d = float(n1 + n2), cross(k1, n1, k2, n2)
     p1, p2, pooled = k1 / n1, k2 / n2, (k1 + k2) / n
@@ -126,11 +133,11 @@ def _most_likelihood_ratio(k1, n1, k2, n2):
 
 @jit
 def _most_table_evidence(k1, n1, k2, n2, g):
-    """An upper bound of −ln P(table) from one of G: Stirling's formula, whose error for x! is between 0 and 1/12x."""
+    """Return an upper bound of −ln P(table) from one of G, by Stirling's formula with an error of 0 to 1/12x for x!."""
     k, n = float(k1 + k2), float(n1 + n2)
     scale, error = n / (k * (n - k) * n1 * n2), 1 / n
     for cell in (k1, n1 - k1, k2, n2 - k2):
-        if cell > 0:  # an empty one has neither the factor √(2πx) nor an error
+        if cell > 0:  # an empty cell has neither the factor √(2πx) nor an error
             scale *= 2 * math.pi * cell
             error += 1.0 / cell
     return g + 0.5 * math.log(scale / (2 * math.pi) ** 3) + error / 12
@@ -138,8 +145,10 @@ def _most_table_evidence(k1, n1, k2, n2, g):
 
 @jit
 def evidence(kind, k1, n1, k2, n2, worth, ceiling):
-    """How different two samples are on one event: 0 where a cheap bound shows that it is at most `worth`, and perhaps
-    less than it is, but at least `ceiling`, where a cheap bound shows that it reaches that.
+    """Return the evidence of one event between two samples.
+
+    Return 0 if a cheap bound shows that it is at most `worth`. If a cheap bound shows that it reaches `ceiling`, return
+    that bound, which may be less than the evidence.
     """
     if kind == DIFFERENCE:
         return abs(k1 / n1 - k2 / n2)
@@ -151,21 +160,21 @@ def evidence(kind, k1, n1, k2, n2, worth, ceiling):
         return 0.0 if g <= worth else likelihood_ratio(k1, n1, k2, n2)
     difference = k1 / n1 - k2 / n2
     surely = 2 * difference * difference * n1 * (n2 / n) - 1.5 * math.log(2.0 * n)
-    if surely >= ceiling:  # G by Pinsker's inequality; no table has more than √2n e^−G, and there are fewer than 2n
+    if surely >= ceiling:  # Pinsker's inequality for G; a table has at most √2n e^−G, and there are fewer than 2n
         return surely
     most = _most_table_evidence(k1, n1, k2, n2, g)
     if most <= worth or most - math.log(_least_tail(k1, n1, n2, k)) * (1 - 1e-9) <= worth:
         return 0.0
     seen = ln_table(k1, n1, k2, n2)
-    if -seen * (1 + 1e-9) <= worth:  # p is at least the probability of the table seen
+    if -seen * (1 + 1e-9) <= worth:  # p is at least the probability of the observed table
         return 0.0
-    least = -seen - math.log(min(k, n1) - max(0, k - n2) + 1.0)  # and at most that of so many such tables
+    least = -seen - math.log(min(k, n1) - max(0, k - n2) + 1.0)  # and at most that times the number of tables
     return least if least >= ceiling else fisher(k1, n1, k2, n2, seen, worth)
 
 
 @jit
 def subtree_bound(kind, k1, n1, k2, n2):
-    """No event with counts at most k₁ and k₂ shows more evidence than this (theory.md §5).
+    """Return an upper bound of the evidence of all events with counts at most k₁ and k₂ (docs/theory.md, section 5).
 
     The difference and G are convex, and the probability of a table has a single mode along each axis, so over the box
     [0, k₁] × [0, k₂] the extremes lie at the corners (k₁, 0) and (0, k₂).
@@ -182,7 +191,7 @@ def subtree_bound(kind, k1, n1, k2, n2):
 
 @jit
 def _compare_row(kind, row, n1, other, n2, first, floor, ceiling):
-    """The largest evidence above `floor`, and its event; the events are tried in order from `first` on."""
+    """Return the largest evidence above `floor` and its event, starting the search at event `first`."""
     most, where = floor, -1
     for i in range(row.size):
         j = first + i if first + i < row.size else first + i - row.size
@@ -196,7 +205,7 @@ def _compare_row(kind, row, n1, other, n2, first, floor, ceiling):
 
 @jit
 def _most_promising(kind, row, n1, other, n2):
-    """The event with the largest cheap bound: found first, it spares the others the dear sums."""
+    """Return the event with the largest cheap bound; compared first, it spares most others their exact sums."""
     most, where = -1.0, 0
     for j in range(row.size if kind != DIFFERENCE else 0):
         k = row[j] + other[j]
@@ -209,10 +218,10 @@ def _most_promising(kind, row, n1, other, n2):
 
 @jit
 def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
-    """The largest evidence over events between one row and each of several, and the event that attains it.
+    """Find the largest evidence between one row and each of several, and the event that attains it.
 
-    Exact where it matters for the nearest of the states below `low`: the search stops where evidence reaches `high`,
-    or that of a nearer state. It begins with the event on which the last candidate differed most from the state.
+    It is exact where it matters for the nearest of the states below `low`: the search stops where evidence reaches
+    `high`, or that of a nearer state. It starts with the event on which the last candidate differed most.
     """
     least = math.inf
     for q in range(sizes.size):
@@ -230,9 +239,9 @@ def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
 
 @jit
 def nearest(distances, low, high):
-    """The oldest of the nearest states among those below their thresholds, which lie between `low` and `high`.
+    """Return the nearest state, of equals the oldest, among those below their thresholds.
 
-    −1: all are distinct; −2: that depends on some threshold.
+    Thresholds lie between `low` and `high`. Return −1 if all states are distinct, −2 if that depends on a threshold.
     """
     least, between = math.inf, False
     for q in range(distances.size):
@@ -248,11 +257,11 @@ def nearest(distances, low, high):
 
 @jit
 def attainable(row, n1, other, n2, enough):
-    """The most evidence each event could have shown given its margins, or `enough` where it is at least that.
+    """Return the largest evidence of each event given its margins, or `enough` where it is at least that.
 
-    With m = min(n₁, n₂) and h = min(k, n − k, m) it is at least (h − 1) ln 2: if k ≤ m, the k suffixes of an event all
-    lie on the smaller side with probability at most (m/n)^k ≤ 2^−k, and likewise for the n − k others; if both are
-    more than m, one of them fills the smaller side with probability at most 2^−m. Two such tables at most count.
+    With m = min(n₁, n₂) and h = min(k, n − k, m) it is at least (h − 1) ln 2: if k ≤ m, the k suffixes of an event are
+    all in the smaller sample with probability at most (m/n)^k ≤ 2^−k, and likewise for the n − k others. If both exceed
+    m, one of them fills the smaller sample with probability at most 2^−m. At most two such tables count.
     """
     out = np.empty(row.size)
     smaller, surely = min(n1, n2), enough / math.log(2.0) + 1
@@ -264,7 +273,7 @@ def attainable(row, n1, other, n2, enough):
 
 @jit
 def tarone(attainable, multiplicity, ln_delta):
-    """The smallest κ ≥ 1 such that at most κ events could reach −ln p ≥ ln(κ/δ)."""
+    """Return Tarone's κ, the smallest κ ≥ 1 such that at most κ events can reach −ln p ≥ ln(κ/δ)."""
     low, high = 1, max(1, math.ceil(multiplicity.sum()))
     while low < high:
         middle = (low + high) // 2
@@ -281,7 +290,7 @@ def tarone(attainable, multiplicity, ln_delta):
 
 @jit
 def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity, ln_delta):
-    """`judging.judge` for rows in one call: (nearest state, distinct from all, distance, threshold, event)."""
+    """Do `judging.judge` for rows in one call: (nearest state, distinct from all, distance, threshold, event)."""
     compare_rows(kind, row, n1, rows, sizes, low, high, best, event)
     q = nearest(best, low, high)
     if q == -2:
@@ -303,8 +312,8 @@ def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity,
 
 @jit
 def tarone_threshold(row, n1, other, n2, multiplicity, ln_delta):
-    """ln(κ/δ), Tarone's κ for the events of two rows."""
-    enough = math.log(max(1.0, multiplicity.sum())) - ln_delta + 1  # whatever κ is
+    """Return ln(κ/δ) with Tarone's κ for the events of two rows."""
+    enough = math.log(max(1.0, multiplicity.sum())) - ln_delta + 1  # above the threshold for every κ
     return math.log(tarone(attainable(row, n1, other, n2, enough), multiplicity, ln_delta)) - ln_delta
 
 
@@ -328,8 +337,9 @@ def _compare_tree(kind, row, n1, other, n2, end, floor, ceiling):
 
 @jit
 def compare_trees(kind, row, n1, other, n2, end, low, high, least):
-    """As `compare_rows` for one state, the events being the nodes of the prefix tree: a preorder scan that skips
-    subtrees which cannot show more. `least` is the evidence of the nearest state so far.
+    """Do `compare_rows` for one state with the nodes of a prefix tree as events.
+
+    A preorder scan skips subtrees that cannot have more evidence. `least` is the evidence of the nearest state so far.
     """
     if low < math.inf:
         most, where = _compare_tree(kind, row, n1, other, n2, end, low, high)
@@ -340,9 +350,9 @@ def compare_trees(kind, row, n1, other, n2, end, low, high, least):
 
 @jit
 def attainable_in_tree(row, n1, other, n2, end, ln_delta):
-    """The most evidence each node could have shown, for the nodes where that can be as much as −ln δ at all.
+    """Return the largest evidence of each node given its margins, for the nodes where it can reach −ln δ.
 
-    It grows with the node's count up to min(n₁, n₂), so small counts cannot matter, and counts shrink along a path.
+    It grows with the count of the node up to min(n₁, n₂), so nodes of small counts are skipped, with their subtrees.
     """
     low, high = 0, min(n1, n2)
     if most_evidence(n1, n2, high) < -ln_delta:

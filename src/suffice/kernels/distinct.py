@@ -1,4 +1,4 @@
-"""One candidate against some of the states, each by itself: which are distinct from it?"""
+"""Compare one candidate with each of some states separately, to decide which of them are distinct."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from suffice.kernels.jit import jit
 
 
 @jit
-def tell_apart(
+def compare_each(
     kind, row, n1, rows, sizes, asked, low, high, multiplicity, ln_delta, hint, evidence, event, threshold
 ):  # fmt: skip
-    """Evidence, its event and a threshold for each state asked about, in the last three arrays.
+    """Write the evidence, its event and a threshold for each state in `asked` to the last three arrays.
 
-    Unlike `compare_rows` for the nearest state, every state is compared until it is clear whether it is distinct, and
-    the evidence is exact where it is not; `hint` are the events to begin with, those found last.
+    Unlike in `compare_rows`, every state is compared until it is known whether it is distinct, and the evidence is
+    exact where it is not. `hint` has the events to start with, those found last.
     """
     for q in range(sizes.size):
         if asked[q]:

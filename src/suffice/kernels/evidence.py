@@ -1,11 +1,11 @@
-"""Whether two groups of episodes that walked along the same labels met different things.
+"""E-values for the hypothesis that two groups of episodes have the same future. Theory: docs/theory.md, section 8.
 
 At every label and action the outcomes of both groups form a table of counts. If the groups have the same future, each
-table is a random division of what both saw together (multivariate hypergeometric, P₀). The evidence against that is
+table is a random division of the outcomes of both (multivariate hypergeometric, P₀). The e-value of a table is
 
-    e = Q(table) / P₀(table),   Q: each group has frequencies of its own, Beta(½, ½) distributed, given the same margins
+    e = Q(table) / P₀(table),   Q: each group has its own frequencies, distributed as Beta(½, ½), given the same margins
 
-whose mean under P₀ is 1, so that products over tables are at least 1/δ with probability at most δ (Markov).
+Its mean under P₀ is 1, so by Markov's inequality a product over tables reaches 1/δ with probability at most δ.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ import numpy as np
 from suffice.kernels.jit import jit
 from suffice.kernels.tables import ln_table
 
-DEPTH = 3  # steps since the start that labels of the tree tell apart
-FINE_NODES = 64  # nodes of the sum over all tables lie closer than their distance to its ends, divided by this
-COARSE_NODES, COARSE_FROM = 8, 1 << 10  # the same for tables of so many, where it costs time; off by less than 0.002
-ROUNDING_ERROR = 1e-12  # what is below it is rounding
-EQUAL_EVIDENCE = 1e-9  # cells that tell as much but for this are equal; the first is the most telling
-LARGEST_EXPONENT = 600.0  # exp of more is no double
-LN_NEVER = np.cumsum([0.0] + [math.log1p(-0.5 / i) for i in range(1, 1 << 12)])  # as far as it is looked up
+DEPTH = 3  # steps since the start that labels of the tree distinguish
+FINE_NODES = 64  # the sum over all tables has a node at least every (distance to its ends) / FINE_NODES
+COARSE_NODES, COARSE_FROM = 8, 1 << 10  # the same for tables with this many counts; the error is below 0.002
+ROUNDING_ERROR = 1e-12  # smaller values are rounding errors
+EQUAL_EVIDENCE = 1e-9  # evidence that differs by less is equal; of equal cells the first is reported
+LARGEST_EXPONENT = 600.0  # exp of more could exceed the range of doubles
+LN_NEVER = np.cumsum([0.0] + [math.log1p(-0.5 / i) for i in range(1, 1 << 12)])  # table of `ln_never`
 
 
 @jit
 def fold(one, other, begin, equal):
-    """Evidence that two rows of counts come from different futures: (ln E, Σ ln e, the most telling cell).
+    """Return the evidence that two rows of counts have different futures: (ln E, Σ ln e, cell with the largest e).
 
     Tables are the ranges `begin` of cells, each divided outcome by outcome. In E each e is mixed with 1 by the weights
-    `equal`, which bounds what tables that do not differ cost, and E is the mean over these weights.
+    `equal`, which limits the loss by tables that do not differ, and E is the mean over these weights.
     """
     mixed = np.zeros(equal.size)
-    total, most, telling = 0.0, 0.0, -1
+    total, most, where = 0.0, 0.0, -1
     for g in range(begin.size - 1):
         here, size = begin[g], begin[g + 1] - begin[g]
         added, highest, at = _fold_table(one[here : here + size], other[here : here + size], equal, mixed)
         total += added
         if highest > most + EQUAL_EVIDENCE:
-            most, telling = highest, here + at
-    return _ln_mean(mixed), total, telling
+            most, where = highest, here + at
+    return _ln_mean(mixed), total, where
 
 
 @jit
 def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begin, group, depth, strict, equal):
-    """The same for rows that know several labels of each step: (ln E, balance, the most telling cell, its split).
+    """Return the evidence of rows with several labels of each step: (ln E, balance, most distinct cell, its split).
 
-    The rows hold cells of a tree, by what happened since the start, and behind them, for each of the depths
-    0, 1, …, `depth` (or deeper), cells of a reference automaton. Labels may come from the tree down to any depth k and
-    from the automaton beyond it, or from the tree alone. Tables are of outcomes (group d of the tree, 0 of the
-    automaton) or of choices (from `depth` on, and 1). Both rows [2, D] are by side, and what they both count is
-    `twice`. So that nothing is, they are split by steps (0: the state's row without what is counted twice) or by sides
-    (1: one side of each). E is the mean over splits, labels and groups; the balance is the ln of the mean over labels
-    of Π e, of outcomes, split by steps unless that leaves nothing. A strict E is split by sides, with labels of the
-    tree alone. Only the tables named are looked at: those in which `mine` has counts.
+    A row has the cells of a tree, by the steps since the start, and then, for each of the depths 0, 1, …, `depth` (or
+    deeper), the cells of a reference automaton. Labels come from the tree down to any depth k and from the automaton
+    beyond it, or from the tree alone. Tables are of outcomes (group d of the tree, 0 of the automaton) or of choices
+    (from `depth` on, and 1). Both rows [2, D] are by side, and `twice` has what both of them count. To count nothing
+    twice, rows are split by steps (0: the row of the state without `twice`) or by sides (1: one side of each). E is the
+    mean over splits, labels and groups. The balance is the ln of the mean over labels of Π e over outcomes, split by
+    steps unless that leaves nothing. A strict E is split by sides, with labels of the tree alone. Only the given tables
+    are used, those in which `mine` has counts.
     """
-    labels, most, telling, told = depth + 2, 0.0, -1, 0
+    labels, most, where, where_split = depth + 2, 0.0, -1, 0
     evidence, balance = np.zeros((2 * 2 * labels, equal.size)), np.zeros((2, labels))
     for split in range(2):
         mixed, total = np.zeros((2 * (2 * depth + 1), equal.size)), np.zeros(2 * (2 * depth + 1))
@@ -69,7 +69,7 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
             added, highest, x = _fold_table(one, other, equal, mixed[at])
             total[at] += added
             if highest > most + EQUAL_EVIDENCE and (split or not strict):
-                most, telling, told = highest, tree_begin[g] + x, split
+                most, where, where_split = highest, tree_begin[g] + x, split
         for g in tables:
             one, other = _two(begin[g + 1] - begin[g])
             added, highest, x, here = 0.0, 0.0, 0, np.zeros(equal.size)
@@ -84,8 +84,8 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
                     mixed[at, w] += here[w]
                 total[at] += added
                 if highest > most + EQUAL_EVIDENCE and not strict:
-                    most, telling, told = highest, tree_begin[-1] + begin[g] + x, split
-        for k in range(labels):  # the tree above k, the automaton from there on; in the end the tree alone
+                    most, where, where_split = highest, tree_begin[-1] + begin[g] + x, split
+        for k in range(labels):  # the tree above depth k and the automaton from there on; the last k is the tree alone
             for part in range(2 * depth + 1):
                 if part < min(k, depth) or part == depth + k:
                     balance[split, k] += total[part]
@@ -95,18 +95,18 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
     by_steps = _ln_mean(balance[0])
     if strict:
         evidence = evidence[3 * labels - 1 :: labels].copy()
-    return _ln_mean(evidence.ravel()), by_steps if by_steps != 0.0 else _ln_mean(balance[1]), telling, told
+    return _ln_mean(evidence.ravel()), by_steps if by_steps != 0.0 else _ln_mean(balance[1]), where, where_split
 
 
 @jit
 def _two(size):
-    """Room for both sides of a table."""
+    """Return empty counts for both sides of a table."""
     return np.zeros(size, np.int64), np.zeros(size, np.int64)
 
 
 @jit
 def _add_split(split, mine, theirs, twice, begin, one, other):
-    """Add some cells of both rows, nothing counted twice; whether there was anything to add."""
+    """Add some cells of both rows, counting nothing twice; return whether there was anything to add."""
     before, after = 0, 0
     for x in range(one.size):
         before += one[x] + other[x]
@@ -125,12 +125,11 @@ def screen(
     row, tables, begin, group, states, enough, rows, path, episodes, start, joined, stride, word, weight, symbol_of,
     tree, tree_cells, equal,
 ):  # fmt: skip
-    """[S] ln E by the tree alone of a candidate against some states, each step on one side; or a bound that is enough.
+    """Return ln E, by the tree alone, of a candidate against some states [S], or a lower bound that is `enough`.
 
-    The last weight of `equal` is the largest: whatever the other tables say, they cost no more than its logarithm each.
-
-    What the candidate's episodes met in the tree of a state they had been in before is the candidate's: it is taken
-    from the state's row, and put back. Rows [Q, 2, D] are by side.
+    The last weight of `equal` is the largest: each of the remaining tables reduces ln E by at most its logarithm. Steps
+    that the candidate's episodes took in the tree of a state visited before are counted for the candidate only: they
+    are subtracted from the row of the state and added again. Rows [Q, 2, D] are by side.
     """
     found, least = np.zeros(states.size), math.log(equal[-1])
     width = 0
@@ -161,7 +160,7 @@ def screen(
 
 @jit
 def _take(sign, row, path, episodes, start, joined, stride, word, weight, symbol_of, tree, cells, state):
-    """Add or subtract what episodes met, from `start` on, within the tree of a state visited before."""
+    """Add or subtract the counts of episodes, from `start` on, within the tree of a state visited before."""
     for i in range(episodes.size):
         e, visit, until = episodes[i], 0, start[i] + joined
         while visit < until and path[e, visit] != state:
@@ -179,7 +178,7 @@ def _take(sign, row, path, episodes, start, joined, stride, word, weight, symbol
 
 @jit
 def _ln_mean(logarithms):
-    """ln of the mean of what these are the logarithms of."""
+    """Return ln of the mean of exp of the given values."""
     best, total = logarithms[0], 0.0
     for value in logarithms:
         best = max(best, value)
@@ -190,15 +189,15 @@ def _ln_mean(logarithms):
 
 @jit
 def _fold_table(one, other, equal, mixed):
-    """One table, divided outcome by outcome: Σ ln e, the largest ln e and its cell; adds ln(w + (1−w)e) to `mixed`."""
+    """Divide a table outcome by outcome: (Σ ln e, the largest ln e, its cell); add ln(w + (1−w)e) to `mixed`."""
     n1, n2, outcomes = 0, 0, 0
     for x in range(one.size):
         n1 += one[x]
         n2 += other[x]
         outcomes += one[x] + other[x] > 0
-    total, most, telling = 0.0, 0.0, 0
+    total, most, where = 0.0, 0.0, 0
     if outcomes < 2:
-        return total, most, telling
+        return total, most, where
     for x in range(one.size):
         if n1 == 0 or n2 == 0:
             break
@@ -206,24 +205,24 @@ def _fold_table(one, other, equal, mixed):
             ln_e = _ln_e(one[x], n1, other[x], n2)
             total += ln_e
             if ln_e > most + EQUAL_EVIDENCE:
-                most, telling = ln_e, x
+                most, where = ln_e, x
             e = math.exp(min(ln_e, LARGEST_EXPONENT))
             for w in range(equal.size):
                 mixed[w] += math.log(equal[w] + (1 - equal[w]) * e)
             n1 -= one[x]
             n2 -= other[x]
-    return total, most, telling
+    return total, most, where
 
 
 @jit
 def _ln_e(k1, n1, k2, n2):
-    """ln(Q/P₀) of k₁ in n₁ and k₂ in n₂."""
+    """Return ln(Q/P₀) of the table with k₁ of n₁ and k₂ of n₂."""
     k, n = k1 + k2, n1 + n2
     low, high = max(0, k - n2), min(n1, k)
-    if low == high:  # the margins leave nothing to chance
+    if low == high:  # only one table has these margins
         return 0.0
     mine = _ln_free(k1, n1) + _ln_free(k2, n2)
-    # the terms are convex in k, so a straight line between nodes lies above them, and the sum is exact or too large
+    # the terms are convex in k, so a straight line between nodes is above them, and the sum is exact or too large
     here = math.exp(_ln_free(low, n1) + _ln_free(k - low, n2) - mine)
     total, at = 0.0, low
     fine = FINE_NODES if n < COARSE_FROM else COARSE_NODES
@@ -239,13 +238,13 @@ def _ln_e(k1, n1, k2, n2):
 
 @jit
 def _ln_free(k, n):
-    """ln of the probability of k in n where the frequency is Beta(½, ½) distributed."""
+    """Return ln of the probability of k in n if the frequency is distributed as Beta(½, ½)."""
     return ln_never(k) + ln_never(n - k)
 
 
 @jit
 def ln_never(k):
-    """The same of none in k, ∏ (1 − 1/2i): beyond the table a series in k + ¼, cut off below the rounding."""
+    """Return ln of the same probability of none in k, ∏ (1 − 1/2i); beyond the table by a series in k + ¼."""
     if k < LN_NEVER.size:
         return LN_NEVER[k]
     x = k + 0.25

@@ -1,7 +1,7 @@
-"""How kernels are compiled: once for each machine, without the interpreter's lock.
+"""Compilation of kernels, once for each machine, to code that releases the interpreter lock.
 
-The compiled cache of a kernel notices a change only in the file it is of. Those of `tables` and `comparing` are called
-from other files too, which are to be touched after a change there.
+The cache of a compiled kernel notices changes only in its own file. Kernels of `tables` and `comparing` are called from
+other files, which must be touched after a change there.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from numba import njit
 
 
 def jit(kernel: Callable[..., Any]) -> Any:
-    """Compile when first called, and keep the result on disk where there is a place for it."""
-    # this error model spares every division a test for zero
+    """Compile a kernel when it is first called, and cache the result on disk if possible."""
+    # this error model avoids a test for zero before every division
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         return njit(cache=True, **options)(kernel)
-    except RuntimeError:  # neither the package nor the user's cache can be written
+    except RuntimeError:  # neither the package folder nor the user's cache folder can be written
         return njit(**options)(kernel)
 
 
-at = np.uint64  # what is not negative: an index that is signed costs a test whether it counts from the end
+at = np.uint64  # unsigned indices avoid a test whether an index counts from the end
 EQUAL_DISTANCE = 1e-12  # distances closer than this are equal; the oldest state wins

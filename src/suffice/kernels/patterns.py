@@ -1,4 +1,4 @@
-"""Patterns met ahead: 64 languages to a machine word."""
+"""Count the patterns that suffixes meet, as bits with 64 patterns to a machine word."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from suffice.kernels.jit import at, jit
 
-CHUNK_EPISODES = 1 << 15  # episodes whose words are worked on at a time: they stay in the cache
-COUNTER_BITS = 40  # of the counters: more than any count has bits
+CHUNK_EPISODES = 1 << 15  # episodes processed at a time, so that their words stay in the cache
+COUNTER_BITS = 40  # bits of a counter, enough for any count
 
 
 @jit
 def patterns_met(word, hits, later, bits):
-    """The patterns that suffixes meet, bits [W, N]: at the steps of `word` [U, N], or `later` [W, N] if not empty."""
+    """Write the patterns that suffixes meet to `bits` [W, N]: at the steps of `word` [U, N], or in `later` [W, N]."""
     for w in range(bits.shape[0]):
         for begin in range(0, word.shape[1], CHUNK_EPISODES):
             stop = min(begin + CHUNK_EPISODES, word.shape[1])
@@ -34,7 +34,7 @@ def _meet(word, hits, later, bits):
 
 @jit
 def letters_in_patterns(table, member):
-    """How often candidates meet each pattern, [C, G], from how often they meet each letter, [C, X], mostly never."""
+    """Count how often candidates meet each pattern, [C, G], from their counts of letters, [C, X], mostly 0."""
     counts = np.zeros((table.shape[0], member.shape[1]), dtype=np.int64)
     for c in range(table.shape[0]):
         for x in range(table.shape[1]):
@@ -46,7 +46,7 @@ def letters_in_patterns(table, member):
 
 @jit
 def _add3(a, b, c):
-    """Full adder on 64 lanes: sum and carry."""
+    """Add three bits in each of 64 lanes: (sum, carry)."""
     half = a ^ b
     return half ^ c, (a & b) | (half & c)
 
@@ -55,7 +55,7 @@ def _add3(a, b, c):
 def _add_lanes(words, slices):
     """Count the words that have each bit set, 64 lanes at once: slices[i] holds bit i of every lane's count.
 
-    Eight words at a time go through a tree of full adders before a carry ripples on.
+    Eight words at a time go through a tree of full adders before a carry is propagated.
     """
     n = words.size - words.size % 8
     ones, twos, fours = slices[0], slices[1], slices[2]
@@ -82,7 +82,7 @@ def _ripple(carry, level, slices):
 
 @jit
 def count_patterns(candidate, word, hits, later, weight, n_candidates, n_columns):
-    """How often each candidate's suffixes meet each pattern, [C, columns]; see `patterns_met`."""
+    """Count how often the suffixes of each candidate meet each pattern, [C, columns]; see `patterns_met`."""
     n, n_words = candidate.size, hits.shape[1]
     counts = np.zeros((n_candidates, 64 * n_words), dtype=np.int64)
     slices = np.zeros((n_candidates, COUNTER_BITS), dtype=np.uint64)
@@ -115,13 +115,13 @@ def _add_weighted(candidate, words, weight, counts):
 
 @jit
 def _add_sorted(candidate, words, grouped, end, slices):
-    """Sort the words by candidate, and add each candidate's up."""
+    """Sort the words by candidate, and add up those of each candidate."""
     end[:] = 0
     for e in range(candidate.size):
         end[at(candidate[e] + 1)] += 1
     for c in range(end.size - 1):
         end[c + 1] += end[c]
-    for e in range(candidate.size):  # end[c] runs from where the candidate's words begin to where they end
+    for e in range(candidate.size):  # end[c] moves from the begin to the end of the candidate's words
         c = candidate[e]
         grouped[at(end[c])] = words[e]
         end[c] += 1

@@ -1,4 +1,4 @@
-"""Rolling episodes out: one step of many at once."""
+"""Simulate one step of many episodes at once."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from suffice.kernels.jit import jit
 
 @jit
 def roll(code, chance, after, begin, cumulative, target, shown, paid, luck, state, memory, action, observation, reward):
-    """Let every running episode choose and see what happens.
+    """Choose an action in every running episode and draw its outcome.
 
-    `chance` [M, A] and `cumulative` are running sums of probabilities; `luck` [2, N] are uniform numbers, for the
-    choice and for what it brings. Episodes that are over (state < 0) are left alone; actions are coded from `code` on.
+    `chance` [M, A] and `cumulative` are cumulative probabilities; `luck` [2, N] are uniform random numbers, for the
+    action and for its outcome. Episodes that are over (state < 0) do not change; actions are coded from `code` on.
     """
     actions = chance.shape[1]
     for i in range(len(state)):

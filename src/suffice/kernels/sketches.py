@@ -1,4 +1,4 @@
-"""Count-Min-Sketch: hashing prefixes, adding, querying and comparing."""
+"""Hash prefixes, and add, query and compare Count-Min-Sketches. Theory: docs/theory.md, section 5."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _P61 = np.uint64((1 << 61) - 1)
 
 @jit
 def _mulmod61(a, b):
-    """a·b mod 2⁶¹−1 in 64-bit arithmetic."""
+    """Return a·b mod 2⁶¹−1 in 64-bit arithmetic."""
     low, high = np.uint64(0xFFFFFFFF), np.uint64(32)
     al, ah, bl, bh = a & low, a >> high, b & low, b >> high
-    middle = al * bh + ah * bl  # < 2⁶², as a, b < 2⁶¹
+    middle = al * bh + ah * bl  # < 2⁶², because a, b < 2⁶¹
     # a·b = ah·bh·2⁶⁴ + middle·2³² + al·bl, and 2⁶¹ ≡ 1
     total = (ah * bh << np.uint64(3)) + (middle >> np.uint64(29))
     total += ((middle & np.uint64(0x1FFFFFFF)) << high) % _P61
@@ -27,7 +27,7 @@ def _mulmod61(a, b):
 
 @jit
 def hash_prefixes(word, episode, base, out):
-    """Polynomial hashes mod 2⁶¹−1 of all prefixes of some suffixes, [ℓ, n]: h(e·x) = h(e)·base + x + 1."""
+    """Hash all prefixes of some suffixes by polynomials mod 2⁶¹−1, [ℓ, n]: h(e·x) = h(e)·base + x + 1."""
     for i in range(episode.size):
         h = np.uint64(1)
         for u in range(word.shape[0]):
@@ -37,7 +37,7 @@ def hash_prefixes(word, episode, base, out):
 
 @jit
 def _cell(key, multiplier, j, width):
-    """Row j's column of a key: vector multiply-shift, pairwise independent on the two 32-bit halves of the key."""
+    """Return the column of a key in row j: vector multiply-shift, pairwise independent on the halves of the key."""
     half = np.uint64(32)
     h = multiplier[j, 0] * (key >> half) + multiplier[j, 1] * (key & np.uint64(0xFFFFFFFF)) + multiplier[j, 2]
     return np.int64(((h >> half) * np.uint64(width)) >> half)
@@ -54,7 +54,7 @@ def sketch_add(cells, multiplier, keys, counts):
 
 @jit
 def sketch_query(cells, multiplier, key, worth):
-    """The estimate of one key: the minimum over rows; may stop as soon as it is at most `worth`."""
+    """Return the estimate of one key, the minimum over rows; may stop as soon as it is at most `worth`."""
     depth, width = cells.shape
     least = cells[0, _cell(key, multiplier, 0, width)]
     for j in range(1, depth):
@@ -66,7 +66,7 @@ def sketch_query(cells, multiplier, key, worth):
 
 @jit
 def sketch_query_all(cells, multiplier, keys):
-    """Estimates of many keys."""
+    """Return the estimates of many keys."""
     out = np.empty(keys.size, dtype=np.int64)
     for i in range(keys.size):
         out[i] = sketch_query(cells, multiplier, keys[i], -1)
@@ -75,7 +75,7 @@ def sketch_query_all(cells, multiplier, keys):
 
 @jit
 def _mass(nodes, cumulative, low, high):
-    """How many suffixes of a sorted list of leaves lie in a subtree."""
+    """Count the suffixes of a sorted list of leaves that are in a subtree."""
     return cumulative[np.searchsorted(nodes, high)] - cumulative[np.searchsorted(nodes, low)]
 
 
@@ -114,11 +114,11 @@ def _compare_sketch(row, n1, other, n2, tree, word, example, base, multiplier, r
 
 @jit
 def compare_sketch(row, n1, other, n2, tree, word, example, base, multiplier, resolution, low, high, least):
-    """The largest difference of estimated prefix frequencies, over prefixes heavier than `resolution`.
+    """Return the largest difference of estimated prefix frequencies, its node and the length of the prefix.
 
-    A row is (leaf nodes, cumulative counts, cells [ℓ, d, w]); it is a sketch where it has cells, else an exact list.
-    An estimate is the minimum over a prefix's own prefixes, so it falls as the prefix grows and subtrees can be
-    skipped. Returns (difference, node, length of the prefix); see `compare_trees` for the rest.
+    Only prefixes more frequent than `resolution` are compared. A row is (leaf nodes, cumulative counts, cells
+    [ℓ, d, w]): a sketch if it has cells, else an exact list. An estimate is the minimum over the prefixes of a prefix,
+    so it does not grow with the prefix, and subtrees can be skipped. For the other parameters see `compare_trees`.
     """
     if low < math.inf:
         found = _compare_sketch(row, n1, other, n2, tree, word, example, base, multiplier, resolution, low, high)

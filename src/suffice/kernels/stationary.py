@@ -1,8 +1,9 @@
-"""Walking a cyclic automaton, one pointer for each episode, and what a pointer meets from some step on.
+"""Move one pointer per episode through a stationary automaton, and count the letters from a step on.
 
-Here episodes lie one after the other, `word` [N, H+1], because each is followed as far as it gets. A step is told by
-labels: by its place in a `tree` of what happened since the start, and by the state of a reference automaton. A row of
-counts has the cells of the tree, then those of the automaton, once for each depth 0, 1, …, `depth` or deeper.
+Episodes are rows here, `word` [N, H+1], because each is followed as far as its transitions are known. A step has two
+labels: its node in a `tree` of the steps since the start, and the state of a reference automaton. A row of counts has
+the cells of the tree, then those of the automaton, once for each depth 0, 1, …, `depth` or deeper. Theory:
+docs/theory.md, section 8.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from suffice.kernels.jit import jit
 
 
 class Labels(NamedTuple):
-    """How steps are labelled, and where each label counts a letter's choice, reward and observation; −1: nowhere."""
+    """Labels of steps, and the cells in which a label counts action, reward and observation of a letter; −1: none."""
 
-    tau: Int32  # [M, Y] the reference automaton, complete
+    tau: Int32  # [M, Y] the reference automaton, with all transitions
     cells: Int32  # [3, M, X]
     tree: Int32  # [T, Y] below the given depth
     tree_cells: Int32  # [3, T, X]
     depth: int
-    first: int  # cells of the tree
-    width: int  # cells of the automaton at one depth
+    first: int  # number of cells of the tree
+    width: int  # number of cells of the automaton at one depth
 
 
 @jit
 def side_of(episode):
-    """0 or 1, as by a coin, but always the same: a bit of splitmix64."""
+    """Return 0 or 1, pseudo-random but fixed for each episode: a bit of splitmix64."""
     z = np.uint64(episode) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -38,9 +39,9 @@ def side_of(episode):
 
 @jit
 def _add(labels, symbol_of, word, start, since, label, amount, row):
-    """Count the letters of an episode from step `since` on, as seen from step `start` and a label there.
+    """Count the letters of an episode from step `since` on, with labels that begin at step `start`.
 
-    To a label an action, or what it brings, may be new: then it is counted as such, or not at all.
+    An action or outcome that is new to a label is counted in a cell for new ones, or not at all.
     """
     node = 0
     for u in range(start, word.size):
@@ -60,7 +61,7 @@ def _add(labels, symbol_of, word, start, since, label, amount, row):
 
 @jit
 def _add_sides(labels, symbol_of, word, episode, start, label, weight, rows):
-    """Count an episode on its side; of many alike half on each, and the odd one on its side."""
+    """Count an episode on its side; of an episode with a weight, half on each side, and the odd one on its side."""
     side = side_of(episode)
     for s in range(2):
         amount = weight // 2 + (weight % 2 if s == side else 0)
@@ -70,10 +71,10 @@ def _add_sides(labels, symbol_of, word, episode, start, label, weight, rows):
 
 @jit
 def follow(tau, symbol_of, word, weight, episodes, path, at, first, stride, labels, label_of, rows):
-    """Let pointers walk as far as transitions are known; a state gets what follows its first visit in each episode.
+    """Move pointers as far as transitions are known, and count for each state what follows its first visits.
 
-    Rows [Q, 2, D] keep the two sides apart that episodes are dealt out to. The first `first` states are of no interest;
-    the last letter is not walked along, because the log was cut there. Of long logs each `stride`-th episode counts.
+    Rows [Q, 2, D] are by the side of the episode. The first `first` states are not counted. Pointers do not follow the
+    last letter, because the log ends there. Of long logs only each `stride`-th episode is counted.
     """
     weighted = weight.size > 0
     for e in episodes:
@@ -92,17 +93,20 @@ def follow(tau, symbol_of, word, weight, episodes, path, at, first, stride, labe
 
 
 @jit
-def meet_tied(labels, symbol_of, word, weight, episodes, start, label, rows):
-    """What some episodes meet from a step of each on, seen from a label, rows [2, D] by side."""
+def count_from(labels, symbol_of, word, weight, episodes, start, label, rows):
+    """Count the letters of some episodes from a step of each on, starting at a label, rows [2, D] by side."""
     weighted = weight.size > 0
     for i in range(episodes.size):
         e, weighs = episodes[i], weight[episodes[i]] if weighted else 1
         _add_sides(labels, symbol_of, word[e], e, start[i], label, weighs, rows)
 
 
+meet_tied = count_from  # old name, for callers that are not renamed yet
+
+
 @jit
 def cells_met(labels, symbol_of, word, episodes, start, label):
-    """The cells in which `meet_tied` counts these episodes, each as often as it does."""
+    """Return the cells in which `count_from` counts these episodes, with repetitions."""
     found, n = np.empty(6 * episodes.size * word.shape[1], np.int64), 0
     for i in range(episodes.size):
         e, here, node = episodes[i], label, 0
@@ -124,10 +128,13 @@ def cells_met(labels, symbol_of, word, episodes, start, label):
 
 @jit
 def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, label, joined, stride, sign, row):
-    """What both a state's row and a candidate's count: what episodes meet that had been there; `sign` −1 undoes it."""
+    """Count what is in both the row of a state and that of a candidate; `sign` −1 subtracts it.
+
+    These are the letters of the candidate's episodes that had visited the state before.
+    """
     weighted = weight.size > 0
     for i in range(episodes.size):
-        e, visit, until = episodes[i], 0, start[i] + joined  # one that has joined the state counts there already
+        e, visit, until = episodes[i], 0, start[i] + joined  # an episode that joined the state is counted there
         while visit < until and path[e, visit] != state:
             visit += 1
         if visit < until and e % stride == 0:
@@ -136,7 +143,7 @@ def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, la
 
 @jit
 def trace(tau, symbol_of, word):
-    """[N, H+1] the states of every episode along an automaton that never stops."""
+    """Return the states of every episode, [N, H+1], in an automaton with all transitions."""
     path = np.zeros(word.shape, np.int32)
     for e in range(word.shape[0]):
         for u in range(word.shape[1] - 1):
@@ -146,7 +153,7 @@ def trace(tau, symbol_of, word):
 
 @jit
 def count_letters(path, word, weight, n_states, n_letters):
-    """[Q, X] how often each state meets each letter."""
+    """Count how often each state meets each letter, [Q, X]."""
     counts = np.zeros((n_states, n_letters), np.int64)
     weighted = weight.size > 0
     for e in range(word.shape[0]):
@@ -157,7 +164,7 @@ def count_letters(path, word, weight, n_states, n_letters):
 
 @jit
 def group(keys, n, most):
-    """The places of each key 0..n−1, in order and at most so many: (places, begin [n+1])."""
+    """Return the positions of each key 0..n−1, in order and at most `most` of each: (positions, begin [n+1])."""
     size = np.zeros(n, np.int64)
     for key in keys:
         size[key] += 1
@@ -176,7 +183,7 @@ def group(keys, n, most):
 
 @jit
 def likelihoods(tau, symbol_of, word, weight, episodes, start, within, ln_chance, states):
-    """[S] the ln-likelihood of what episodes met from a step of each on, had they been in these states then."""
+    """Return the ln-likelihood of the letters of episodes from a step of each on, if they start in a state, [S]."""
     weighted = weight.size > 0
     found = np.zeros(states.size)
     for s in range(states.size):

@@ -1,4 +1,4 @@
-"""Sums over episodes that are the same however the episodes are divided: of returns, and of hashes."""
+"""Sums of returns and of hashes that do not depend on how episodes are divided."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_values(word, values, total):
 
 @jit
 def squares(numbers, square, rest):
-    """The squares, and what rounding took from them; false if one of the two may have left the range of floats."""
+    """Compute squares and their rounding errors; return False if one of them may exceed the range of floats."""
     for e in range(numbers.size):
         x = numbers[e]
         if abs(x) > 2.0**480 or (x != 0 and abs(x) < 2.0**-480):
@@ -32,7 +32,7 @@ def squares(numbers, square, rest):
 
 @jit
 def significands(bits, times, half):
-    """How many floats have each sign and exponent, and the sums of the halves of their significands, [3, 2^12]."""
+    """Count floats by sign and exponent, and add up the halves of their significands, [3, 2^12]."""
     sums = np.zeros((3, 1 << 12), dtype=np.int64)
     below = (1 << half) - 1
     for e in range(bits.size):
@@ -45,7 +45,7 @@ def significands(bits, times, half):
 
 @jit
 def _scramble(z):
-    """Every bit of the result depends on every bit given (the finish of splitmix64)."""
+    """Mix the bits of a number, so that every bit of the result depends on all of them (end of splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -53,7 +53,7 @@ def _scramble(z):
 
 @jit
 def mix(word, weight, first, ordered):
-    """[2] the sums of two hashes of each episode, taken as often as its weight says; if `ordered`, of its place too."""
+    """Return the sums of two hashes of each episode times its weight, [2]; if `ordered`, of its position too."""
     total = np.zeros(2, np.uint64)
     weighted = weight.size > 0
     n = word.shape[1]

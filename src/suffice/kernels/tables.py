@@ -1,9 +1,9 @@
-"""2×2 tables of counts, k₁ of n₁ and k₂ of n₂: how uneven they are, and how probable given their margins.
+"""Likelihood ratios and hypergeometric probabilities of 2×2 tables with k₁ of n₁ and k₂ of n₂ counts.
 
-Logarithms of factorials are as large as counts are, and so is what rounding leaves of their differences. Beyond a table
-of small ones everything is therefore written with d = k₁n₂ − k₂n₁, which is small where frequencies are close: errors
-are some 10⁻¹⁶ √(n·G), below 10⁻⁸ for a million million episodes. Counts are below 2⁵²: floats hold them, and what
-rounding takes from a product of two is a float again.
+Logarithms of factorials grow with the counts, and so do the rounding errors of their differences. Beyond a table of
+small factorials everything is therefore expressed by d = k₁n₂ − k₂n₁, which is small where frequencies are close.
+Errors are some 10⁻¹⁶ √(n·G), below 10⁻⁸ for 10¹² episodes. Counts are below 2⁵², so they are exact as floats, and the
+rounding error of a product of two is a float too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.kernels.jit import jit
 
-EXACT = 2.0**53  # whole numbers up to this are floats
+EXACT = 2.0**53  # integers up to this are exact as floats
 
 _TABLE = np.array([math.lgamma(i + 1.0) for i in range(1 << 16)])  # ln i!
 
@@ -27,7 +27,7 @@ _STIRLING_ERRORS = np.array(
 
 @jit
 def _lost(a, b, product):
-    """What rounding took from a product (Dekker): the halves of both factors multiply without any."""
+    """Return the rounding error of a product (Dekker): products of the halves of both factors are exact."""
     upper_a, upper_b = a * 134217729.0, b * 134217729.0  # 2²⁷ + 1
     upper_a, upper_b = upper_a - (upper_a - a), upper_b - (upper_b - b)
     a, b = a - upper_a, b - upper_b
@@ -36,7 +36,7 @@ def _lost(a, b, product):
 
 @jit
 def cross(k1, n1, k2, n2):
-    """k₁n₂ − k₂n₁, right to the last digits however close the two are; 0 only where frequencies are equal."""
+    """Return k₁n₂ − k₂n₁ to full precision even if both are close; 0 only if frequencies are equal."""
     k1, n1, k2, n2 = float(k1), float(n1), float(k2), float(n2)
     one, other = k1 * n2, k2 * n1
     if max(one, other) < EXACT:
@@ -46,9 +46,9 @@ def cross(k1, n1, k2, n2):
 
 @jit
 def likelihood_ratio(k1, n1, k2, n2):
-    """G = n₁ kl(p̂₁, p̄) + n₂ kl(p̂₂, p̄), p̄ the pooled frequency; equal frequencies give exactly 0.
+    """Return G = n₁ kl(p̂₁, p̄) + n₂ kl(p̂₂, p̄) with p̄ the pooled frequency; equal frequencies give exactly 0.
 
-    For instance p̂₁/p̄ = k₁n/(n₁k) = 1 + d/(n₁k).
+    Each logarithm is written with d, for example p̂₁/p̄ = k₁n/(n₁k) = 1 + d/(n₁k).
     """
     d, k, rest = cross(k1, n1, k2, n2), float(k1 + k2), float(n1 + n2 - k1 - k2)
     g = 0.0
@@ -65,7 +65,7 @@ def likelihood_ratio(k1, n1, k2, n2):
 
 @jit
 def _beyond_stirling(x):
-    """ln x! less x ln x − x + ½ ln 2πx, for x > 0; the series is cut off below 10⁻¹¹."""
+    """Return the error of Stirling's formula, ln x! − (x ln x − x + ½ ln 2πx), for x > 0 and to within 10⁻¹¹."""
     if x < _STIRLING_ERRORS.size:
         return _STIRLING_ERRORS[x]
     inverse = 1.0 / x
@@ -75,7 +75,7 @@ def _beyond_stirling(x):
 
 @jit
 def ln_table(k1, n1, k2, n2):
-    """ln of the hypergeometric probability of a 2×2 table given its margins."""
+    """Return ln of the hypergeometric probability of a 2×2 table given its margins."""
     k, n = k1 + k2, n1 + n2
     if n < _TABLE.size:
         return (
@@ -85,7 +85,7 @@ def ln_table(k1, n1, k2, n2):
         )
     if k == 0 or k == n:
         return 0.0
-    scale, rest = float(n1) * n2 * k / n * (n - k), 0.0  # of Stirling's √2πx, and what is beyond his formula
+    scale, rest = float(n1) * n2 * k / n * (n - k), 0.0  # factors √2πx of Stirling's formula, and its errors
     for margin in (n1, n2, k, n - k):
         rest += _beyond_stirling(margin)
     factors = 3
@@ -100,7 +100,7 @@ def ln_table(k1, n1, k2, n2):
 
 @jit
 def likeliest(n1, n2, k):
-    """The most probable k₁ given the margins, ⌊(n₁+1)(k+1)/(n+2)⌋, in two steps of a long division."""
+    """Return the most probable k₁ given the margins, ⌊(n₁+1)(k+1)/(n+2)⌋, in two steps of a long division."""
     whole, high, low = n1 + n2 + 2, (k + 1) >> 20, (k + 1) & 0xFFFFF
     first, left = divmod((n1 + 1) * high, whole)
     return (first << 20) + ((left << 20) + (n1 + 1) * low) // whole

@@ -1,4 +1,4 @@
-"""Prefixes: the sorted order of suffixes, its compact tree, and comparisons over its nodes."""
+"""Sort suffixes and build the compact tree of their prefixes. Theory: docs/theory.md, section 5."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from suffice.kernels.jit import jit
 
 @jit
 def sort_by_letter(word, order, letters, out):
-    """Lexicographic order of the suffixes `word[e] · rest` from that of the rests: one stable counting sort."""
+    """Sort the suffixes `word[e] · rest` from the order of the rests, by one stable counting sort."""
     place = np.zeros(letters + 1, dtype=np.int64)
     for e in range(order.size):
         place[word[e] + 1] += 1
@@ -23,8 +23,9 @@ def sort_by_letter(word, order, letters, out):
 
 @jit
 def leaves_of(word, order):
-    """Distinct suffixes in order: which one each episode has, an episode that has it, and the common prefix of each
-    with the one before.
+    """Return the suffix of each episode, an example of each suffix, and its common prefix with the one before.
+
+    Distinct suffixes are numbered in order; the common prefix is given by its length.
     """
     length = word.shape[0]
     leaf = np.empty(order.size, dtype=np.uint32)
@@ -45,13 +46,13 @@ def leaves_of(word, order):
 
 @jit
 def prefix_tree(common, length):
-    """The compact tree of the distinct suffixes, nodes in preorder: (end, parent, depth, first leaf, node of a leaf).
+    """Return the compact tree of the distinct suffixes in preorder: (end, parent, depth, first leaf, node of a leaf).
 
-    A node's subtree is node..end; its edge carries the prefixes of lengths depth[parent]+1..depth, which begin
-    exactly the same suffixes. Node 0 is the root.
+    The subtree of a node is node..end−1; its edge stands for the prefixes of lengths depth[parent]+1..depth, which
+    begin the same suffixes. Node 0 is the root.
     """
     m = common.size
-    inner_low = np.empty(m + 1, dtype=np.int64)  # first and last leaf, and depth, of each inner node as it closes
+    inner_low = np.empty(m + 1, dtype=np.int64)  # first and last leaf, and depth, of each inner node when it is closed
     inner_high = np.empty(m + 1, dtype=np.int64)
     inner_depth = np.empty(m + 1, dtype=np.int32)
     opened = np.zeros(m + 1, dtype=np.int64)  # inner nodes that begin at each leaf
@@ -80,7 +81,7 @@ def prefix_tree(common, length):
         leaf_node[i] = first[i + 1] - 1
         first_leaf[first[i] : first[i + 1]] = i
         end[first[i + 1] - 1], depth_of[first[i + 1] - 1] = first[i + 1], length
-    for c in range(closed):  # the deepest node of a leaf closes first and stands last
+    for c in range(closed):  # the deepest node of a leaf is closed first and comes last
         opened[inner_low[c]] -= 1
         node = first[inner_low[c]] + opened[inner_low[c]]
         end[node], depth_of[node] = first[inner_high[c]], inner_depth[c]
@@ -95,7 +96,7 @@ def prefix_tree(common, length):
 
 @jit
 def add_paths(nodes, counts, parent, row, sign):
-    """Add (or take away) suffixes, given by leaf and count, along their paths to the root."""
+    """Add or subtract suffixes, given by leaf and count, along their paths to the root."""
     for i in range(nodes.size):
         v = np.int64(nodes[i])
         while v >= 0:

@@ -1,4 +1,4 @@
-"""Walking the automaton forward, and counting by candidate."""
+"""Move episodes through a layered automaton, and count by candidate."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from suffice.kernels.jit import at, jit
 
 @jit
 def advance(candidate, join, candidate_of, letters, word):
-    """One step of every episode: candidate of the last layer → state → candidate of this layer."""
+    """Take one step in every episode: candidate of the last layer → state → candidate of this layer."""
     for e in range(candidate.size):
         candidate[e] = candidate_of[at(join[candidate[e]] * letters + word[e])]
 
 
 @jit
 def advance_and_meet(candidate, join, candidate_of, word, following, last, weight, tables):
-    """As `advance`, adding up how often each new candidate meets each letter next and last, [2, C, X]."""
+    """Do `advance`, and count how often each new candidate meets each letter next and last, [2, C, X]."""
     letters = tables.shape[2]
     weighted = weight.size > 0
     for e in range(candidate.size):
@@ -29,9 +29,9 @@ def advance_and_meet(candidate, join, candidate_of, word, following, last, weigh
 
 @jit
 def advance_along(state, after, edge_of, first, word, following, weight, table):
-    """One step of every episode: a state and a letter give an edge and the next state, [Q · X] each.
+    """Take one step in every episode: a state and a letter give an edge and the next state, [Q · X] each.
 
-    Adds up how often edges are followed by each letter, from the first edge on; the last row is for all beyond it.
+    Count how often edges are followed by each letter, from edge `first` on; the last row is for all later edges.
     """
     beyond, letters = table.shape[0] - 1, table.shape[1]
     weighted = weight.size > 0
@@ -43,9 +43,10 @@ def advance_along(state, after, edge_of, first, word, following, weight, table):
 
 @jit
 def tally_along(state, tau, symbol, letter, action, word, weight, counts, lost):
-    """One step of every episode of any log, −1 where it is unseen: letters met on the way, or actions that got lost.
+    """Take one step in every episode of any log; state −1 means that the episode has left the automaton.
 
-    Symbol, letter and action are the automaton's, [X] of the log's letters, −1 where it has none.
+    Count the letters of episodes that stay, and the actions of those that leave. `symbol`, `letter` and `action` give
+    the codes of the automaton for the letters of the log, [X], −1 where it has none.
     """
     weighted = weight.size > 0
     for e in range(state.size):
@@ -63,14 +64,14 @@ def tally_along(state, tau, symbol, letter, action, word, weight, counts, lost):
 
 @jit
 def relabel(group, of_group):
-    """Groups become what they stand for."""
+    """Replace each group by its value in `of_group`."""
     for e in range(group.size):
         group[e] = of_group[group[e]]
 
 
 @jit
 def add_rows(table, of_row, n):
-    """[n, V] the sums of the rows [R, V] that belong together."""
+    """Add up the rows [R, V] that have the same value in `of_row`, [n, V]."""
     out = np.zeros((n, table.shape[1]), dtype=np.int64)
     for r in range(table.shape[0]):
         for v in range(table.shape[1]):
@@ -80,7 +81,7 @@ def add_rows(table, of_row, n):
 
 @jit
 def cross_count(group, of_group, value, weight, n_groups, n_values):
-    """How often each group meets each value, [G, V]; episode e is in the group of_group[group[e]]."""
+    """Count how often each group meets each value, [G, V]; episode e is in the group of_group[group[e]]."""
     counts = np.zeros((n_groups, n_values), dtype=np.int64)
     weighted = weight.size > 0
     for e in range(group.size):
@@ -90,9 +91,9 @@ def cross_count(group, of_group, value, weight, n_groups, n_values):
 
 @jit
 def tally(candidate, value, weight, n_candidates, n_values):
-    """The same counts where values are many: (start [C+1], value, count), sparse, grouped by candidate.
+    """Count how often each candidate meets each of many values: (start [C+1], value, count), grouped by candidate.
 
-    A counting sort by candidate, then one scratch histogram reused for each group: O(N) whatever C·V is.
+    A counting sort by candidate, then one histogram reused for each candidate: O(N), independent of C·V.
     """
     n = candidate.size
     weighted = weight.size > 0
@@ -132,9 +133,10 @@ def tally(candidate, value, weight, n_candidates, n_values):
 
 @jit
 def meet(after, cell_of, label_of, candidate, word, weight, rows):
-    """How often the episodes of each candidate meet each cell, rows [C, D]: a state and a letter give a cell, [Q, X].
+    """Count how often the episodes of each candidate meet each cell, rows [C, D]; a state and a letter give a cell.
 
-    They begin at the first row of `word` in the state that is their candidate's label, [C], and go where `after` says.
+    Episodes start at the first row of `word` in the state that is the label of their candidate, [C], and follow
+    `after`.
     """
     weighted = weight.size > 0
     label = np.empty(candidate.size, np.uint32)
@@ -149,7 +151,7 @@ def meet(after, cell_of, label_of, candidate, word, weight, rows):
 
 @jit
 def meet_from(after, cell_of, labels, which, candidate, word, weight, rows):
-    """The same of the episodes of one candidate, from each of several labels, rows [L, D]."""
+    """Do `meet` for the episodes of one candidate, from each of several labels, rows [L, D]."""
     weighted = weight.size > 0
     for e in range(candidate.size):
         if candidate[e] == which:

@@ -1,4 +1,4 @@
-"""The backward automaton of a family: which suffixes lie in which words."""
+"""Backward automaton that computes the membership of suffixes in words. Theory: docs/theory.md, section 3."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from suffice.kernels.jit import jit
 
 @jit
 def member_row(member, letter, following, words, row):
-    """Membership of the suffix `letter · rest` in every language, from that of `rest` (theory.md §3).
+    """Compute the membership of the suffix `letter · rest` in every word from that of `rest`.
 
-    The row holds, for n = 0..words, every word of n patterns, those with the leading gap λ before those with Γ*:
+    The row has, for n = 0..words, every word of n patterns, those with the leading gap λ before those with Γ*:
     M[λ G R] = (x ∈ G) ∧ M'[R], M[Γ* G R] = M[λ G R] ∨ M'[Γ* G R].
     """
     patterns = member.shape[1]
-    row[0], row[1] = 0, 1  # λ holds at the end only, Γ* always
-    rest, rests, here = 0, 2, 2  # where the words of n−1 patterns lie, how many; where those of n patterns begin
+    row[0], row[1] = 0, 1  # λ has only the empty suffix, Γ* all
+    rest, rests, here = 0, 2, 2  # begin and number of the words of n−1 patterns; begin of those of n patterns
     for _ in range(words):
         half = patterns * rests
         for g in range(patterns):
@@ -28,13 +28,13 @@ def member_row(member, letter, following, words, row):
         rest, rests, here = here, 2 * half, here + 2 * half
 
 
-ID_BITS = 24  # a pair (id, letter) and the id it leads to share one word of the table: one cache miss per look-up
+ID_BITS = 24  # a pair (id, letter) and its next id share one machine word: one cache miss per look-up
 _ID = np.int64((1 << ID_BITS) - 1)
 
 
 @jit
 def _slot(pairs, key):
-    """Open addressing: where the pair `key` is, or the empty slot (−1) where it belongs."""
+    """Return the slot of the pair `key`, or the empty slot (−1) for it, by open addressing."""
     mask = pairs.size - 1
     spread = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
     slot = np.int64(spread & np.uint64(mask))
@@ -45,7 +45,7 @@ def _slot(pairs, key):
 
 @jit
 def _find_row(row_slots, rows, row):
-    """Where an equal row is listed, or the empty slot where it belongs."""
+    """Return the slot of an equal row, or the empty slot for it."""
     h = np.uint64(14695981039346656037)
     for j in range(row.size):
         h = (h ^ np.uint64(row[j])) * np.uint64(1099511628211)
@@ -65,10 +65,10 @@ def _find_row(row_slots, rows, row):
 
 @jit
 def walk_back(word, ids, begin, member, words, pairs, row_slots, rows, filled):
-    """One backward step of every episode from `begin` on: ids[e] ← id of the suffix `word[e] · (suffix ids[e])`.
+    """Take one backward step in every episode from `begin` on: ids[e] ← id of the suffix `word[e] · (suffix ids[e])`.
 
-    Suffixes in the same languages share an id. `filled` = [pairs, rows] in use; the walk stops where a hash table is
-    half full, or a new row finds no place, and returns the episode to go on with, so that the caller can enlarge it.
+    Suffixes in the same languages share an id. `filled` = [pairs, rows] in use. The walk stops where a hash table is
+    half full or there is no room for a new row, and returns the next episode, so that the caller can enlarge the table.
     """
     letters = member.shape[0]
     scratch = np.empty(rows.shape[1], dtype=np.uint8)
@@ -94,7 +94,7 @@ def walk_back(word, ids, begin, member, words, pairs, row_slots, rows, filled):
 
 @jit
 def rehash_pairs(old, pairs):
-    """Move all pairs to a larger table."""
+    """Copy all pairs to a larger table."""
     for i in range(old.size):
         if old[i] >= 0:
             pairs[_slot(pairs, old[i] >> ID_BITS)] = old[i]
@@ -102,14 +102,14 @@ def rehash_pairs(old, pairs):
 
 @jit
 def rehash_rows(rows, n_rows, row_slots):
-    """List all rows in a larger table."""
+    """Enter all rows in a larger table."""
     for i in range(n_rows):
         row_slots[_find_row(row_slots, rows, rows[i])] = i
 
 
 @jit
 def joint_weights(rows, ids, weight):
-    """The weight of the suffixes that lie in both of two languages, [L, L] for u ≤ v: rows of bits have few ones."""
+    """Return the weight of the suffixes in both of two languages, [L, L] for u ≤ v; rows have few ones."""
     joint = np.zeros((rows.shape[1], rows.shape[1]), dtype=weight.dtype)
     ones = np.empty(rows.shape[1], dtype=np.int64)
     for i in range(ids.size):

@@ -1,7 +1,7 @@
-"""Stationary automata by definition (docstrings of learning/stationary and kernels/evidence.py): episodes by hand.
+"""The stationary learner by definition. Theory: docs/theory.md, section 8, and kernels/evidence.py.
 
-After every decision all episodes are walked again from their beginning, and all rows are counted again. A letter is
-(action, observation, reward) in codes; that of the last step has None for its observation.
+After every decision all episodes are run again from their first step, and all rows are counted again. A letter is
+(action, observation, reward) in codes; that of the last step has None as its observation.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from itertools import product
 
 from suffice.data.alphabet import DUMMY, PAD, STOP
 
-from .folding import EQUAL, SAME, e_value, ln
+from .refinement import EQUAL, SAME, e_value, ln
 from .settling import settle, with_ends
 from .spelled_log import END, SPECIAL, START, Edge, Event, Kind, Letter, Log, Symbol, Tau, complete
 
-Label = tuple[Symbol, ...] | int  # what happened since the start, or a state of the reference
+Label = tuple[Symbol, ...] | int  # the symbols since the start, or a state of the reference
 Cell = tuple[Label, Kind, Event]
-Told = tuple[Cell, tuple[int, int], tuple[int, int]]  # how many of how many in both rows
+Difference = tuple[Cell, tuple[int, int], tuple[int, int]]  # (count, total) in both rows
 Which = Callable[[Edge, list[int]], int]
 
 DEPTH = 3
-FIRST_COMPARED = 2048  # episodes of a candidate that are compared first
-FEWEST_COMPARED = 5  # episodes of a candidate that is compared; others join what is most alike
-FRESH = 1.1  # times as many episodes let a transition be looked at again
+FIRST_COMPARED = 2048  # episodes of a large candidate that are compared first
+FEWEST_COMPARED = 5  # episodes of a candidate that is tested; smaller ones join the most similar state
+FRESH = 1.1  # a transition is tested again if its episodes have grown by this factor
 ROUNDS = 8
 LARGEST = 1 << 20  # entries of a table that counts how often an observation came
 
@@ -44,7 +44,7 @@ def ln_mean(logarithms: Sequence[float]) -> float:
 
 @cache
 def side(episode: int) -> int:
-    """A bit of splitmix64."""
+    """Return a fixed pseudo-random side of an episode: a bit of splitmix64."""
     z = (episode + 1) * 0x9E3779B97F4A7C15 % 2**64
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
@@ -52,7 +52,7 @@ def side(episode: int) -> int:
 
 
 def kinds_of(letter: Letter) -> list[tuple[Kind, Event]]:
-    """The events of a letter, each given those before it: what was chosen, paid and shown. Nobody chose to pad."""
+    """Return the events of a letter, each given those before it: choice, reward, observation. Padding has none."""
     a, o, r = letter
     if a in (DUMMY, PAD):
         return []
@@ -65,7 +65,7 @@ def last_observation(log: Log) -> Tau:
 
 
 def repeated_observation(log: Log, most: int) -> Tau:
-    """It also counts how often in a row it has seen it, up to so many times."""
+    """Return the automaton of the last observation and the number of its repetitions, up to `most`."""
     number = {(o, k): 1 + o * most + k for o in range(log.n_observations) for k in range(most)}
     tau = {(0, (a, o)): number[o, 0] for a, o in log.symbols}
     for (seen, k), m in number.items():
@@ -74,14 +74,14 @@ def repeated_observation(log: Log, most: int) -> Tau:
 
 
 def first_reference(log: Log) -> Tau:
-    """The last observation, unless how often it came describes the log in half the length."""
+    """Return the automaton of the last observation, unless that with repetitions halves the description length."""
     most = max(1, min(log.horizon, LARGEST // (log.n_observations * len(log.symbols))))
     coarse, fine = last_observation(log), repeated_observation(log, most)
     return fine if description(log, fine) < description(log, coarse) / 2 else coarse
 
 
 def description(log: Log, tau: Tau) -> float:
-    """Σ ln 1/p of outcomes given label and action, the last step's apart, and ½ ln N for each free frequency."""
+    """Return Σ ln 1/p of outcomes given label and action, plus ½ ln N per free frequency; the last step is separate."""
     tables: dict[object, Counter[Letter]] = defaultdict(Counter)
     total = 0
     for word, weight in zip(log.words, log.weights, strict=True):
@@ -97,7 +97,7 @@ def description(log: Log, tau: Tau) -> float:
 
 
 class Labels:
-    """The reference automaton and the tree: what each label has seen, hence the cells it counts events in."""
+    """The reference automaton and the tree, with the events of each label and the cells that count them."""
 
     def __init__(self, log: Log, reference: Tau) -> None:
         self.reference = reference
@@ -114,10 +114,10 @@ class Labels:
                     for kind, event in kinds_of(letter):
                         seen[node, kind].add(event)
         self.tables = {table: [*sorted(events, key=_order), None] for table, events in seen.items()}
-        self.events = cache(self._events)  # nothing in it changes
+        self.events = cache(self._events)
 
     def _events(self, label: Label, letter: Letter) -> list[Cell]:
-        """Where a label counts a letter: nowhere if it has never seen the action."""
+        """Return the cells in which a label counts a letter: none if the action is new to it."""
         return [
             (label, kind, event if event in events else None)
             for kind, event in kinds_of(letter)
@@ -127,14 +127,14 @@ class Labels:
     def count(
         self, log: Log, visits: Mapping[int, int], label: int, skip: Mapping[int, int] | None = None
     ) -> list[_Row]:
-        """What episodes met from a step of each on, seen from there and a label; `skip`: but not from a later step on.
+        """Count the letters of episodes from a step of each on, starting at a label; stop at the step in `skip`.
 
-        One row for each side.
+        Return one row for each side.
         """
         rows = [_Row(), _Row()]
         for e, start in visits.items():
             state, word = label, log.words[e]
-            # of many alike half on each side, and the odd one on its own
+            # half of the weight on each side, and the odd one on the side of the episode
             weights = [log.weights[e] // 2 + (log.weights[e] % 2) * (s == side(e)) for s in (0, 1)]
             for u in range(start, len(word)):
                 depth, letter = u - start, word[u]
@@ -151,13 +151,13 @@ class Labels:
 
 
 def _order(event: Event) -> tuple[object, ...]:
-    """As they are numbered, within their table."""
+    """Return the sort key of an event within its table."""
     return (event,) if isinstance(event, int) else event or ()
 
 
 @dataclass
 class _Row:
-    """How often each cell was met: of the tree, and of the reference at each depth, the last one for all deeper."""
+    """Counts of the cells of the tree, and of the reference at each depth; the last depth includes all deeper ones."""
 
     tree: Counter[Cell] = field(default_factory=Counter)
     reference: list[Counter[Cell]] = field(default_factory=lambda: [Counter() for _ in range(DEPTH + 1)])
@@ -167,27 +167,27 @@ class _Row:
         return _Row(self.tree + other.tree, [a + b for a, b in pairs])
 
     def deeper(self, k: int) -> Counter[Cell]:
-        """Of the reference, at depth k or deeper."""
+        """Return the counts of the reference at depth k or deeper."""
         return sum(self.reference[k:], Counter())
 
 
 @dataclass(frozen=True)
 class Weighed:
     evidence: float  # ln E
-    strict: float  # the same by the tree alone, split by sides
+    strict: float  # ln E by the tree alone, split by sides
     balance: float
-    telling: list[Told]  # all cells with the largest e
-    strictly: list[Told]  # and of those that a strict comparison goes by
+    telling: list[Difference]  # all cells with the largest e
+    strictly: list[Difference]  # the same among the cells of a strict comparison
 
 
 def weigh(labels: Labels, mine: list[_Row], theirs: list[_Row], all_but: list[_Row]) -> Weighed:
-    """Rows by side; `all_but` is the state's without what both count.
+    """Compare two rows by side; `all_but` is the row of the state without what both count.
 
     E is the mean of Π (w + (1 − w) e) over two splits, outcomes or choices, DEPTH + 2 ways to label, and weights w.
     """
     splits = [(mine[0] + mine[1], all_but[0] + all_but[1]), (mine[1], theirs[0])]
-    every, strict, balances, said = [], [], [], []
-    by_tree = []  # what a strict comparison has to say
+    every, strict, balances, by_all = [], [], [], []
+    by_tree = []  # cells of a strict comparison
     for by, (one, other) in enumerate(splits):
         balance = []
         tree = [list(_tables(labels, one.tree, other.tree, d)) for d in range(DEPTH)]
@@ -195,26 +195,26 @@ def weigh(labels: Labels, mine: list[_Row], theirs: list[_Row], all_but: list[_R
             tables = [table for tables in tree[:k] for table in tables]
             if k <= DEPTH:
                 tables += _tables(labels, one.deeper(k), other.deeper(k))
-            for kind in ("outcome", "choice"):  # what was paid and shown, and what was chosen
+            for kind in ("outcome", "choice"):  # rewards and observations, and actions
                 found = [e for is_choice, row in tables if is_choice == (kind == "choice") for _, e in row]
                 mixed = [math.fsum(_ln_mixed(w, e) for e in found) for w in map(float, EQUAL)]
                 every += mixed
                 strict += mixed if by and k > DEPTH else []
                 if kind == "outcome":
                     balance.append(math.fsum(found))
-            said += [(e, by, cell) for _, row in tables for cell, e in row]
+            by_all += [(e, by, cell) for _, row in tables for cell, e in row]
         by_tree += [(e, by, cell) for tables in tree if by for _, row in tables for cell, e in row]
         balances.append(ln_mean(balance))
     telling = []
-    for told in (said, by_tree):
-        most = max((e for e, _, _ in told), default=0.0)
-        cells = {(by, cell) for e, by, cell in told if e > 0 and e >= most - SAME}
+    for compared in (by_all, by_tree):
+        most = max((e for e, _, _ in compared), default=0.0)
+        cells = {(by, cell) for e, by, cell in compared if e > 0 and e >= most - SAME}
         telling.append([(cell, *(_of_how_many(labels, row, cell) for row in splits[by])) for by, cell in cells])
     return Weighed(ln_mean(every), ln_mean(strict), balances[0] or balances[1], *telling)
 
 
 def tree_alone(labels: Labels, mine: list[_Row], all_but: list[_Row]) -> float:
-    """ln E by the tree, split by steps: what a candidate is screened by."""
+    """Return ln E by the tree, split by steps, which screens candidates."""
     one, other = (mine[0] + mine[1]).tree, (all_but[0] + all_but[1]).tree
     tables = [table for d in range(DEPTH) for table in _tables(labels, one, other, d)]
     return ln_mean(
@@ -232,7 +232,10 @@ def _ln_mixed(w: float, ln_e: float) -> float:
 def _tables(
     labels: Labels, one: Counter[Cell], other: Counter[Cell], depth: int | None = None
 ) -> Iterator[tuple[bool, list[tuple[Cell, float]]]]:
-    """Of the labels that `one` met, in a tree those of a depth: whether of choices, and ln e of every outcome."""
+    """Yield the tables of labels that `one` has met: whether it is of choices, and ln e of every outcome.
+
+    With `depth`, only labels of the tree at that depth.
+    """
     for label, kind in sorted({cell[:2] for cell in one}, key=str):
         if depth is not None and len(label) != depth:
             continue
@@ -264,7 +267,7 @@ class Choice:
     nearest: int | None = None
     evidence: float | None = None
     threshold: float | None = None
-    telling: tuple[Told, ...] = ()
+    telling: tuple[Difference, ...] = ()
 
 
 class Round:
@@ -280,27 +283,27 @@ class Round:
         strict: bool = False,
         which: Which = lambda edge, states: states[0],
     ) -> None:
-        """`which` says what a candidate is nearest to that the tree alone tells apart from all: any will do.
+        """`which` chooses among states where the definition allows any.
 
-        And among states that are alike to a rare one.
+        That is the nearest state if the tree alone distinguishes all, and the target of a rare candidate among equals.
         """
         self.strict, self.which = strict, which
-        self.compared: dict[Edge, int] = {}  # by how many episodes
+        self.compared: dict[Edge, int] = {}  # number of episodes compared
         self.log, self.labels, self.level, self.least, self.kept = log, labels, level, least, apart
         self.tau: Tau = {}
         self.founders: dict[int, Edge] = {}
-        self.label = {START: 0, END: 0}  # each state's, in the reference
+        self.label = {START: 0, END: 0}  # state of the reference for each state
         self.choices: list[Choice] = []
         self.tests: list[float] = []
         self.apart: dict[Edge, Edge] = {}
-        self.paths: list[list[int]] = []  # of all episodes, as far as they have got
+        self.paths: list[list[int]] = []  # states of all episodes, as far as transitions are known
 
     @property
     def n_states(self) -> int:
         return SPECIAL + len(self.founders)
 
     def run(self, again: bool = True) -> Round:
-        while candidates := self._waiting():  # all walk again
+        while candidates := self._waiting():  # runs all episodes again
             sizes = {c: sum(self.log.weights[e] for e in members) for c, members in candidates.items()}
             edge = min(candidates, key=lambda c: (-sizes[c], c))
             choice = self._place(edge, candidates[edge], sizes[edge])
@@ -311,7 +314,7 @@ class Round:
         return self
 
     def _waiting(self) -> dict[Edge, dict[int, int]]:
-        """The episodes that wait at each unknown transition, with the step behind it."""
+        """Return the episodes that wait at each unknown transition, with the step after it."""
         self.paths = [self.log.walk(self.tau, e) for e in range(len(self.log.words))]
         found: dict[Edge, dict[int, int]] = {}
         for e, (word, path) in enumerate(zip(self.log.words, self.paths, strict=True)):
@@ -334,7 +337,7 @@ class Round:
         delta = self.level(len(self.tests))
         self.tests.append(delta)
         threshold = -math.log(delta)
-        if len(members) > FIRST_COMPARED:  # some first, and all for what these leave open; both looks share δ
+        if len(members) > FIRST_COMPARED:  # some first, then all for undecided states; both share δ
             threshold += math.log(2)
             some = dict(sorted(members.items())[:: math.ceil(len(members) / FIRST_COMPARED)])
             evidence, _ = self._evidence(some, self._worth_comparing(edge, some, others, threshold))
@@ -346,10 +349,10 @@ class Round:
         by = possible or evidence
         near = min(s for s, value in by.items() if value <= min(by.values()) + SAME)
         telling = found[near].strictly if self.strict else found[near].telling
-        alone, told = not possible, (near, evidence[near], threshold, tuple(telling))
+        alone, details = not possible, (near, evidence[near], threshold, tuple(telling))
         if alone and n >= self.least:
-            return Choice(state, symbol, n, self._found(edge, label), True, False, *told)
-        return Choice(state, symbol, n, near, False, alone, *told)
+            return Choice(state, symbol, n, self._found(edge, label), True, False, *details)
+        return Choice(state, symbol, n, near, False, alone, *details)
 
     def _named(self, state: int) -> Edge:
         source, symbol = self.founders[state]
@@ -361,11 +364,11 @@ class Round:
         return state
 
     def visits(self, state: int) -> dict[int, int]:
-        """The first visit of each episode."""
+        """Return the first visit of each episode to a state."""
         return {e: path.index(state) for e, path in enumerate(self.paths) if state in path}
 
     def compare(self, members: Mapping[int, int], state: int) -> Weighed:
-        """Episodes from a step of each on, with a state: of what both have, only the candidate's counts."""
+        """Compare episodes from a step of each on with a state; what both have is counted for the candidate only."""
         label, visits = self.label[state], self.visits(state)
         mine, theirs = (self.labels.count(self.log, rows, label) for rows in (members, visits))
         return weigh(self.labels, mine, theirs, self.labels.count(self.log, visits, label, members))
@@ -377,7 +380,7 @@ class Round:
     def _worth_comparing(
         self, edge: Edge, members: Mapping[int, int], others: list[int], threshold: float
     ) -> list[int]:
-        """Those that the tree alone does not tell apart, however it is mixed; if there are none, one of them."""
+        """Return the states that the tree alone does not distinguish, however it is mixed; if none, one of all."""
         if self.strict:
             return others
         screened = {s: self._screen(members, s) - math.log(2 * (DEPTH + 2)) for s in others}
@@ -389,7 +392,7 @@ class Round:
         return tree_alone(self.labels, mine, self.labels.count(self.log, self.visits(state), label, members))
 
     def _look_again(self) -> None:
-        """Every transition, with the first time that each episode took it."""
+        """Test every transition again, with the first time that each episode took it."""
         for (state, symbol), visits in self.log.transitions(self.paths).items():
             target = END if symbol[1] == STOP else self.tau[state, symbol]
             if target < SPECIAL or self.founders[target] == (state, symbol):
@@ -408,7 +411,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Found:
-    tau: Tau  # settled, o_⊥ not among its symbols
+    tau: Tau  # after settling, without o_⊥
     of: Round
 
     @property
@@ -426,13 +429,13 @@ class Found:
         return order
 
     def shape(self) -> object:
-        """The same for automata that differ by the numbers of their states."""
+        """Return the same value for automata that differ only by the numbers of their states."""
         number = {q: i for i, q in enumerate(self.reached())}
         return frozenset((number[q], y, number[p]) for (q, y), p in self.tau.items() if q in number)
 
 
 def rounds(log: Log, level: Callable[[int], float], strict: bool = False) -> Found:
-    """Until an automaton comes again."""
+    """Run rounds until an automaton recurs."""
     reference = first_reference(log)
     apart: dict[Edge, Edge] = {}
     found: list[Found] = []

@@ -1,8 +1,8 @@
-"""The second look by definition (docstrings of refining.py and kernels/folding.py): fractions, and episodes by hand.
+"""Refinement of a layered automaton by definition, in fractions. Theory: docs/theory.md, section 9.
 
-A table has a row of counts for each of two groups. Outcome by outcome, in order, it is divided into what had this
-outcome and what had another; given the margins the first group's share is hypergeometric if the groups are alike (P₀),
-and weighed by two Beta(½, ½) mixtures if not (Q). e = Q/P₀.
+A table has a row of counts for each of two groups. Outcome by outcome, in order, it is divided into this outcome and
+the later ones. Given the margins, the count of the first group is hypergeometric if the groups are equal (P₀), and
+distributed by two Beta(½, ½) mixtures if not (Q). e = Q/P₀.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .adact import spell
 
 Letter = tuple[int, int, int]
 Symbol = tuple[int, int]
-Cell = tuple[int, int, Letter | None]  # state, action, and what it brought; None: what the state had never seen with it
+Cell = tuple[int, int, Letter | None]  # state, action and letter; None: a letter that is new to the state and action
 Row = Counter[Cell]
 
 EQUAL = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
@@ -38,7 +38,7 @@ def ln(x: Fraction) -> float:
 
 @cache
 def half_chances(n: int) -> list[Fraction]:
-    """∏ (i + ½)/(i + 1) over i < k, for k = 0..n."""
+    """Return ∏ (i + ½)/(i + 1) over i < k, for k = 0..n."""
     found = [Fraction(1)]
     for i in range(n):
         found.append(found[-1] * (i + Fraction(1, 2)) / (i + 1))
@@ -46,30 +46,30 @@ def half_chances(n: int) -> list[Fraction]:
 
 
 def free(k: int, n: int) -> Fraction:
-    """The probability of k in n where the frequency is Beta(½, ½) distributed: C(n, k) B(k + ½, n − k + ½)/B(½, ½)."""
+    """Return the probability C(n, k) B(k + ½, n − k + ½)/B(½, ½) of k in n for a frequency of Beta(½, ½)."""
     return half_chances(n)[k] * half_chances(n)[n - k]
 
 
 def divisions(k: int, n1: int, n2: int) -> range:
-    """How many of k may be in the group of n₁."""
+    """Return the numbers of the k that may be in the group of n₁."""
     return range(max(0, k - n2), min(n1, k) + 1)
 
 
 def hypergeometric(k1: int, n1: int, k2: int, n2: int) -> Fraction:
-    """P₀."""
+    """Return P₀ of k₁ in n₁ and k₂ in n₂."""
     return Fraction(comb(n1, k1) * comb(n2, k2), comb(n1 + n2, k1 + k2))
 
 
 @cache
 def e_value(k1: int, n1: int, k2: int, n2: int) -> Fraction:
-    """Q/P₀ of k₁ in n₁ and k₂ in n₂."""
+    """Return Q/P₀ of k₁ in n₁ and k₂ in n₂."""
     k = k1 + k2
     weight = {j: free(j, n1) * free(k - j, n2) for j in divisions(k, n1, n2)}
     return weight[k1] / sum(weight.values()) / hypergeometric(k1, n1, k2, n2)
 
 
 def factors(one: Sequence[int], other: Sequence[int]) -> list[Fraction]:
-    """The e-value of each outcome of a table, among what had none of the outcomes before."""
+    """Return the e-value of each outcome of a table, among it and the later outcomes."""
     found = []
     for x in range(len(one)):
         n1, n2 = sum(one[x:]), sum(other[x:])
@@ -78,14 +78,14 @@ def factors(one: Sequence[int], other: Sequence[int]) -> list[Fraction]:
 
 
 def mixture(tables: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Fraction:
-    """E: each e mixed with 1, multiplied over all tables and outcomes; the mean over the weights of 1."""
+    """Return E: each e is mixed with 1 and multiplied over all tables and outcomes; the mean over the weights of 1."""
     every = [e for one, other in tables for e in factors(one, other)]
     products = [math.prod((w + (1 - w) * e for e in every), start=Fraction(1)) for w in EQUAL]
     return sum(products, Fraction(0)) / len(EQUAL)
 
 
 def ln_evidence(tables: list[tuple[Sequence[int], Sequence[int]]]) -> tuple[float, float, tuple[int, int] | None]:
-    """ln E, Σ ln e, and the table and outcome with the largest e above 1: by logarithms, where fractions grow long."""
+    """Return ln E, Σ ln e, and the table and outcome with the largest e above 1, by logarithms for speed."""
     every = {(g, x): e for g, table in enumerate(tables) for x, e in enumerate(factors(*table))}
     sums = [sum(ln(w + (1 - w) * e) for e in every.values()) for w in EQUAL]
     most = max(sums)
@@ -95,7 +95,7 @@ def ln_evidence(tables: list[tuple[Sequence[int], Sequence[int]]]) -> tuple[floa
 
 
 def tables_with(outcomes: Sequence[int], n1: int) -> Iterator[tuple[list[int], list[int], Fraction]]:
-    """All divisions of what both groups saw together into n₁ and the rest, and how probable each is."""
+    """Yield all divisions of the outcomes of both groups into n₁ and the rest, with their probabilities."""
 
     def rows(rest: Sequence[int], n: int) -> Iterator[list[int]]:
         if not rest:
@@ -112,12 +112,12 @@ def tables_with(outcomes: Sequence[int], n1: int) -> Iterator[tuple[list[int], l
         yield row, [both - k for both, k in zip(outcomes, row, strict=True)], Fraction(ways, whole)
 
 
-# The second look
+# Refinement
 
 
 @dataclass(frozen=True)
 class OracleVerdict:
-    """What became of one candidate. `nearest` is None for the first of its label, and then nothing was compared."""
+    """The decision about one candidate. `nearest` is None for the first of its label, which is not compared."""
 
     t: int
     state: int
@@ -127,14 +127,14 @@ class OracleVerdict:
     promoted: bool
     nearest: int | None = None
     evidence: float | None = None
-    telling: tuple[Cell, tuple[int, int], tuple[int, int]] | None = None  # counts of how many, of both
-    moved: bool = False  # it joined a state of another label
-    label: int = -1  # where its histories lead in the first automaton
+    telling: tuple[Cell, tuple[int, int], tuple[int, int]] | None = None  # cell, and (count, total) of both
+    moved: bool = False  # whether it joined a state of another label
+    label: int = -1  # state of its histories in the first automaton
 
 
 @dataclass
-class OracleLook:
-    """The automaton, τ(t, q, ao) for t = 0..H, what its states met, and how it came about."""
+class OracleRefinement:
+    """The automaton, τ(t, q, ao) for t = 0..H, the counts of its states, and all decisions."""
 
     layers: list[int] = field(default_factory=lambda: [1])
     tau: dict[tuple[int, int, Symbol], int] = field(default_factory=dict)
@@ -143,8 +143,8 @@ class OracleLook:
     tests: int = 0
 
 
-class FirstLook:
-    """The first automaton in dictionaries."""
+class FirstAutomaton:
+    """The automaton to be refined, as dictionaries."""
 
     def __init__(self, rdp: RDP) -> None:
         letters: list[Letter] = [(a, o, r) for a, o, r in rdp.letters.tolist()]
@@ -163,8 +163,10 @@ class FirstLook:
         self.horizon = rdp.horizon
 
     def following(self, q: int, symbol: Symbol) -> int:
-        """Where to walk on: if no history did, to where the symbol most often led at that step, or to the largest state
-        of the next layer; among equals the oldest.
+        """Return the next state.
+
+        Without a transition, it is the most frequent target of the symbol at that step, or the largest state of the
+        next layer; of equals the oldest.
         """
         if (q, symbol) in self.tau:
             return self.tau[q, symbol]
@@ -178,13 +180,13 @@ class FirstLook:
         return max(arrived or next_layer, key=lambda p: (arrived[p], size[p] if not arrived else 0, -p))
 
     def cell(self, q: int, letter: Letter) -> Cell | None:
-        """What is counted when a letter is met in a state; nothing where the action was never taken there."""
+        """Return the cell that counts a letter in a state; None if the action was never taken there."""
         if letter in self.met[q]:
             return q, letter[0], letter
         return (q, letter[0], None) if any(other[0] == letter[0] for other in self.met[q]) else None
 
     def tables(self, t: int) -> list[list[Cell]]:
-        """The cells of every state and action from layer t on, in order."""
+        """Return the cells of every state and action from layer t on, in order."""
         found: dict[tuple[int, int], list[Cell]] = {}
         for q, met in self.met.items():
             if self.layer_of[q] >= t:
@@ -193,15 +195,17 @@ class FirstLook:
         return [[*cells, (q, a, None)] for (q, a), cells in found.items()]
 
 
-class SecondLook:
-    def __init__(self, rdp: RDP, episodes: Episodes, delta: Callable[[int], float]) -> None:
-        self.first, self.log, self.delta = FirstLook(rdp), spell(episodes), delta
-        self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
-        self.label = [0] * episodes.n  # of each episode, in the first automaton
-        self.state = [0] * episodes.n  # and in the new one
-        self.result = OracleLook()
+class Refinement:
+    """Refinement of an automaton, layer by layer."""
 
-    def run(self) -> OracleLook:
+    def __init__(self, rdp: RDP, episodes: Episodes, delta: Callable[[int], float]) -> None:
+        self.first, self.log, self.delta = FirstAutomaton(rdp), spell(episodes), delta
+        self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
+        self.label = [0] * episodes.n  # state of each episode in the first automaton
+        self.state = [0] * episodes.n  # and in the new one
+        self.result = OracleRefinement()
+
+    def run(self) -> OracleRefinement:
         for t in range(self.first.horizon + 1):
             self.step(t)
         return self.result
@@ -224,7 +228,7 @@ class SecondLook:
         self.result.tests += layer.tests
 
     def row(self, t: int, members: list[int], label: int) -> Row:
-        """What some episodes meet from step t on, if they walk from a label."""
+        """Count what some episodes meet from step t on, starting at a label."""
         row: Row = Counter()
         for e in members:
             q = label
@@ -236,16 +240,16 @@ class SecondLook:
 
 
 class _Layer:
-    def __init__(self, look: SecondLook, t: int, threshold: float) -> None:
-        self.look, self.t, self.threshold = look, t, threshold
-        self.tables = look.first.tables(t)
-        self.rows: list[Row] = []  # of the states so far
+    def __init__(self, run: Refinement, t: int, threshold: float) -> None:
+        self.run, self.t, self.threshold = run, t, threshold
+        self.tables = run.first.tables(t)
+        self.rows: list[Row] = []  # counts of the states so far
         self.labels: list[int] = []
         self.tests = 0
 
     def place(self, c: tuple[int, Symbol], members: list[int], n: int) -> OracleVerdict:
-        (label,) = {self.look.label[e] for e in members}
-        row, (state, symbol) = self.look.row(self.t, members, label), c
+        (label,) = {self.run.label[e] for e in members}
+        row, (state, symbol) = self.run.row(self.t, members, label), c
         where = self.t, state, symbol, n
         own = [s for s, other in enumerate(self.labels) if other == label]
         if not own:
@@ -262,14 +266,14 @@ class _Layer:
         walked = {}
         for s, other in enumerate(self.labels):
             if other != label:
-                walked[s] = self.look.row(self.t, members, other)
+                walked[s] = self.run.row(self.t, members, other)
                 elsewhere[s] = self._compare(walked[s], s)
         if elsewhere:
             s, its_evidence, balance, its_telling = self._nearest(elsewhere)
             if its_evidence < self.threshold and balance < 0:
                 self.rows[s] += walked[s]
                 for e in members:
-                    self.look.label[e] = self.labels[s]
+                    self.run.label[e] = self.labels[s]
                 return OracleVerdict(*where, s, False, s, its_evidence, its_telling, True, label)
         return OracleVerdict(*where, self._found(row, label), True, near, evidence, telling, label=label)
 
@@ -289,8 +293,11 @@ class _Layer:
         return evidence, balance, (self.tables[g][x], (one[x], sum(one)), (two[x], sum(two)))
 
     def _nearest(self, found: dict[int, tuple[float, float, object]]) -> tuple[int, float, float, object]:
-        """Of the states it is not distinct from the one with the least Σ ln e, else the one with the least ln E."""
+        """Return the state with the smallest Σ ln e among those not distinct, or else with the smallest ln E."""
         possible = {s: f[1] for s, f in found.items() if f[0] < self.threshold}
         by = possible or {s: f[0] for s, f in found.items()}
         near = min(s for s, value in by.items() if value <= min(by.values()) + SAME)
         return near, *found[near]
+
+
+SecondLook, OracleLook = Refinement, OracleRefinement  # old names, for callers that are not renamed yet
