@@ -74,6 +74,12 @@ def parameter(name: str, value: object = None) -> str:
     return option if value is None else f"{option} {value}"
 
 
+def alternatives(values: Iterable[str]) -> str:
+    """List the values that a parameter accepts, quoted in Python: `'safe', 'greedy' or 'subsampled'`."""
+    known = [repr(value) if _interface == "python" else value for value in values]
+    return " or ".join([", ".join(known[:-1]), known[-1]] if len(known) > 1 else known)
+
+
 class SufficeError(Exception):
     """Base class of all errors caused by the input: one line with the subject, the problem and the fix.
 
