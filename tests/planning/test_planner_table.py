@@ -20,7 +20,6 @@ from suffice.models.api import Choices
 from suffice.planning.plan import Plan
 from suffice.planning.planner import DEFAULT_STRENGTH, PLANNERS, Planning, plan_on, planning_with
 
-
 UNKNOWN = "planning='gredy' is not a planner. Choose 'safe', 'greedy', 'pessimistic' or 'subsampled'."
 
 
