@@ -241,12 +241,12 @@ def in_words(learned: Learned, telling: Any) -> str:
     rdp = learned.rdp
     (state, action, letter), (k1, n1), (k2, n2) = telling
     layer = int(rdp.layer_of()[state])
-    outcome = f"{rdp.alphabet.action(action)} → something new"
+    outcome = f"{rdp.alphabet.action(action)} → an unseen outcome"
     if letter is not None:
         seen = rdp.alphabet.action(letter[0]), rdp.alphabet.observation(letter[1])
         outcome = f"{show_symbol(seen)} with reward {rdp.alphabet.rewards[letter[2]]:g}"
     place = state - sum(rdp.layers[:layer])
-    return f"at step {layer}, in what was state {layer}.{place}, {outcome}: {k1} of {n1} against {k2} of {n2}"
+    return f"at step {layer}, in state {layer}.{place} before refinement, {outcome}: {k1} of {n1} against {k2} of {n2}"
 
 
 @cache

@@ -44,10 +44,10 @@ def in_words(episodes: Episodes, telling: Any) -> str:
     def shown(a: int, o: int) -> str:
         return show_symbol((alphabet.action(a), alphabet.observation(o)))
 
-    where = "in a state that both come to later"
+    where = "in a state that both reach later"
     if isinstance(label, tuple):
         where = f"after {' · '.join(shown(a, o) for a, o in label)}" if label else "next"
-    what = "something new"
+    what = "an unseen outcome"
     if isinstance(event, int):
         what = f"{alphabet.action(event)} is chosen"
     elif event is not None:
