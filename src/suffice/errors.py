@@ -134,7 +134,7 @@ class SettingsError(SufficeError, ValueError):
     >>> suffice.Settings(delta=2)
     Traceback (most recent call last):
         ...
-    suffice.errors.SettingsError: delta is a probability between 0 and 1, not 2; try 0.001
+    suffice.errors.SettingsError: delta=2 is not a probability between 0 and 1. Try 0.001.
     """
 
 

@@ -90,7 +90,8 @@ class Settings:
         for name in ("delta", "confidence", "cut", "threads", "memory"):
             value = getattr(self, name)
             if not (isinstance(value, Real) or (value is None and name == "confidence")):
-                raise SettingsError(f"{name}={value!r} is not a number. Leave it out for the default.")
+                given = f"{name}=None" if value is None else parameter(name, value)
+                raise SettingsError(f"{given} is not a number. Leave it out for the default.")
         if not 0 < self.delta < 1:
             raise SettingsError(f"{parameter('delta', self.delta)} is not a probability between 0 and 1. Try 0.001.")
         if self.confidence is not None and not 0 < self.confidence < 1:
@@ -322,8 +323,8 @@ class _LayerLearner:
         if 24 * n_states * letters > self._settings.memory:
             raise SettingsError(
                 f"{n_states:,} states so far and {letters:,} distinct steps in the log do not fit into "
-                f"{self._settings.memory / 1e9:.1f} GB. Bin the observations with {parameter('bins')}, use fewer columns "
-                f"with {parameter('observations')}, or raise {parameter('memory')}."
+                f"{self._settings.memory / 1e9:.1f} GB. Bin the observations with {parameter('bins')}, use fewer "
+                f"columns with {parameter('observations')}, or raise {parameter('memory')}."
             )
 
     def _merge(self, t: int, candidates: Candidates, part: Any) -> LayerRecord:

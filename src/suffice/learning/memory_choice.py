@@ -94,7 +94,8 @@ class Stationarity(NamedTuple):
         )
         return (
             f"{choice}. A held-out episode costs {self.tied:.4g} bits with {self.states[1]} stationary states and "
-            f"{self.layered:.4g} bits with {self.states[0]} states in layers (difference {gap:+.3g} ± {self.error:.2g})."
+            f"{self.layered:.4g} bits with {self.states[0]} states in layers (difference {gap:+.3g} ± "
+            f"{self.error:.2g})."
         )
 
 
