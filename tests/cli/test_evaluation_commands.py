@@ -46,7 +46,7 @@ MISTAKES = [
     ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "--accuracy nan is not a number above 0."),
     ("learn log.parquet -o b --split --max-states 0", "--max-states 0 is not a number from 1 on."),
     ("learn log.parquet -o b --split --max-states 2.5", "--max-states needs a whole number, not 2.5"),
-    ("learn log.parquet -o b --split --delta 1", "delta is a probability between 0 and 1, not 1"),
+    ("learn log.parquet -o b --split --delta 1", "is not a probability between 0 and 1"),
     ("learn log.parquet -o b --split --second-look", "--split is the paper's way, which takes no second look"),
     ("learn log.parquet -o b --split --confidence 0.9", "--split divides δ as the paper does; leave --confidence out"),
     ("learn log.parquet -o b --hold-out 0", "a share of 0 of 9,000 episodes leaves one side empty"),
