@@ -223,7 +223,7 @@ def test_a_split_says_whether_an_accuracy_is_proved(here: Path) -> None:
         plan = learned("--split", "--planner", "subsampled", "--accuracy", accuracy, "--max-states", "40")["plan"]
         gap = plan["proved_upper"] - plan["proved_lower"]
         assert (gap <= float(accuracy)) == (accuracy == "30")
-        assert plan["sentence"].endswith(f"The accuracy of {accuracy} that was asked for {told}")
+        assert plan["sentence"].endswith(f"The requested accuracy of {accuracy} {told}")
         assert "Proved, with probability 0.95, if the process has at most 40 states" in plan["sentence"]
 
 

@@ -68,7 +68,7 @@ def test_an_empty_name_is_no_engine() -> None:
 def test_settings_that_are_no_numbers_are_refused(name: str, value: Any) -> None:
     with pytest.raises(SettingsError, match=rf"^{name}=.* is not a number\. Leave it out for the default\.$"):
         Settings(**{name: value})
-    with pytest.raises(SettingsError, match="^confidence='1' is not a number"):
+    with pytest.raises(SettingsError, match=r"^confidence='1' is not a number"):
         Settings(confidence="1")  # type: ignore[arg-type]
 
 

@@ -37,7 +37,7 @@ DELTAS = (SMALLEST, 1e-300, 1e-3, 0.5, 1 - 2.0**-53)
 
 
 def episode(start: int, *steps: tuple[int, int, float]) -> list[tuple[Any, Any, float]]:
-    """Make an episode from its start and the action, observation and reward of each step; the last observation is o_⊥."""
+    """Make an episode from its start and the action, observation and reward of each step, with o_⊥ at the end."""
     whole = [(None, (start,), 0.0), *((action, (seen,), reward) for action, seen, reward in steps)]
     return [*whole[:-1], (whole[-1][0], None, whole[-1][2])]
 
