@@ -322,7 +322,7 @@ class _LayerLearner:
         n_states += sum(map(len, self._tau))
         if 24 * n_states * letters > self._settings.memory:
             raise SettingsError(
-                f"{n_states:,} states so far and {letters:,} distinct steps in the log do not fit into "
+                f"the table of {n_states:,} states so far and {letters:,} distinct steps does not fit into "
                 f"{self._settings.memory / 1e9:.1f} GB. Bin the observations with {parameter('bins')}, use fewer "
                 f"columns with {parameter('observations')}, or raise {parameter('memory')}."
             )

@@ -227,7 +227,7 @@ class BackwardInduction:
         """Return the penalties b [Q_t, A] of a layer."""
         left = self._range[layer][:, None]
         unit = self._unit / np.maximum(found.times, 1)
-        return np.minimum(np.sqrt(unit * found.spread) + unit * left, left)
+        return np.asarray(np.minimum(np.sqrt(unit * found.spread) + unit * left, left))
 
     def _real(self, by_action: Float) -> Float:
         """Drop the columns of the dummy and the pad action."""

@@ -67,10 +67,11 @@ class Planning:
     planner: str = ""  # of another package
 
     def __post_init__(self) -> None:
-        if isinstance(self.strength, str):
+        given: object = self.strength
+        if isinstance(given, str):
             raise SettingsError(
-                f"{parameter('strength', self.strength)} is not a number. To choose a planner by name, pass "
-                f"{parameter('planning', self.strength if self.strength in _OWN else 'safe')}."
+                f"{parameter('strength', given)} is not a number. To choose a planner by name, pass "
+                f"{parameter('planning', given if given in _OWN else 'safe')}."
             )
         if not (self.strength >= 0 and math.isfinite(self.strength)):
             raise SettingsError(
