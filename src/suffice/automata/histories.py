@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from suffice.data.alphabet import Value
 
-Symbol = tuple[
-    Value | None, tuple[Value, ...] | None
-]  # action and observation as logged; for the dummy and pad actions and o_⊥ see Alphabet
-
-
+# action and observation as logged; for the dummy and pad actions and o_⊥ see Alphabet
+Symbol = tuple[Value | None, tuple[Value, ...] | None]
 History = tuple[Symbol, ...]
 
 

@@ -32,9 +32,7 @@ class StateTracker:
         """Make the tables for an automaton."""
         states = rdp.n_states
         layer = np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))])
-        astray = (states + np.minimum(layer + 1, len(rdp.layers) - 1)).astype(
-            np.int32
-        )  # lost after the last layer: stays there
+        astray = (states + np.minimum(layer + 1, len(rdp.layers) - 1)).astype(np.int32)  # the last one leads to itself
         like = np.concatenate([rdp.most_like(), np.full((1, len(rdp.symbols)), UNSEEN, np.int32)])[layer]
         following = np.where(like == UNSEEN, astray[:, None], like)
         following[:states] = np.where(rdp.tau == UNSEEN, following[:states], rdp.tau)

@@ -108,9 +108,8 @@ def learn_stationary(
         )
     stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_LOG_STEPS))
     steps = -(-episodes.n // stride) * (episodes.horizon + 1)
-    needed = (
-        16 * steps if isinstance(episodes, Episodes) else ITSELF + 28 * steps
-    )  # without episodes in memory, all is counted
+    in_memory = isinstance(episodes, Episodes)  # otherwise the limit includes the episodes and the process itself
+    needed = 16 * steps if in_memory else ITSELF + 28 * steps
     if needed > settings.memory:
         raise SettingsError(
             f"learning a stationary automaton from this log needs about {needed / 1e9:.1f} GB, more than the "
