@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from suffice.models.estimator import Learner
     from suffice.models.model import Model, load
     from suffice.planning.controller import Controller
+    from suffice.planning.off_policy import OffPolicyEvaluation, RareAction, evaluate_off_policy
     from suffice.planning.plan import Plan
     from suffice.planning.planner import GREEDY, Planning, plan_on
     from suffice.planning.policy import Policy
@@ -118,6 +119,7 @@ _HOMES = {
     "models.estimator": ("Learner",),
     "models.model": ("Model", "load"),
     "planning.controller": ("Controller",),
+    "planning.off_policy": ("OffPolicyEvaluation", "RareAction", "evaluate_off_policy"),
     "planning.plan": ("Plan",),
     "planning.planner": ("GREEDY", "Planning", "plan_on"),
     "planning.policy": ("Policy",),
@@ -162,6 +164,7 @@ __all__ = [
     "MissingError",
     "Model",
     "ModelError",
+    "OffPolicyEvaluation",
     "Outcome",
     "Placement",
     "Plan",
@@ -171,6 +174,7 @@ __all__ = [
     "PrefixCounts",
     "PrefixSketches",
     "Promise",
+    "RareAction",
     "Ray",
     "Settings",
     "SettingsError",
@@ -186,6 +190,7 @@ __all__ = [
     "describe_witness",
     "draw_automaton",
     "evaluate",
+    "evaluate_off_policy",
     "is_stationary",
     "learn",
     "learn_stationary",

@@ -75,6 +75,19 @@ def parameter(name: str, value: object = None) -> str:
     return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 
+def alternatives(values: Iterable[str]) -> str:
+    """List the values that a parameter accepts, quoted in Python and bare on the command line.
+
+    Examples
+    --------
+    >>> from suffice.errors import alternatives
+    >>> alternatives(["safe", "greedy", "subsampled"])
+    "'safe', 'greedy' or 'subsampled'"
+    """
+    *some, last = [repr(value) if _interface == "python" else value for value in values] or ["none"]
+    return f"{', '.join(some)} or {last}" if some else last
+
+
 class SufficeError(Exception):
     """Base class of all errors caused by the input: one line with the subject, the problem and the fix.
 
@@ -174,17 +187,6 @@ class MissingError(SufficeError, ImportError):
     >>> issubclass(suffice.MissingError, ImportError)
     True
     """
-
-
-def alternatives(names: Iterable[str]) -> str:
-    """List names for a message: "paper, fisher or likelihood-ratio".
-
-    >>> from suffice.errors import alternatives
-    >>> alternatives(["local", "ray"])
-    'local or ray'
-    """
-    *some, last = [*names] or ["none"]
-    return f"{', '.join(some)} or {last}" if some else last
 
 
 def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

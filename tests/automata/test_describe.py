@@ -1,4 +1,4 @@
-"""Values, histories, events and witnesses as a person reads them."""
+"""Values, histories, events and witnesses as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GO, STAY, GREEN, RED = 2, 3, 1, 2  # codes
 
 
 @pytest.mark.parametrize(
-    ("edges", "told"),
+    ("edges", "text"),
     [
         ([], []),
         ([1.0], ["below 1", "1 or more"]),
@@ -34,16 +34,16 @@ GO, STAY, GREEN, RED = 2, 3, 1, 2  # codes
         ([1000.001, 1000.002], ["below 1000.001", "1000.001 to 1000.002", "1000.002 or more"]),
     ],
 )
-def test_ranges_tell_bins_apart(edges: list[float], told: list[str]) -> None:
-    assert Bins(tuple(edges)).legend() == told
+def test_bins_legend_shows_distinct_ranges(edges: list[float], text: list[str]) -> None:
+    assert Bins(tuple(edges)).legend() == text
 
 
-def test_a_bin_is_its_number_but_for_how_it_reads() -> None:
+def test_labelled_equals_its_number_and_shows_its_label() -> None:
     one = Labelled(1, "3.6 to 6.8")
     assert one == 1 and hash(one) == hash(1) and {1: "x"}[one] == "x" and f"{one}" == str(one) == "3.6 to 6.8"
 
 
-def test_the_alphabet_in_words_is_the_same_alphabet() -> None:
+def test_encoder_display_returns_equal_alphabet() -> None:
     assert READABLE == BINNED and [str(o[1]) for o in READABLE.observations] == [
         "6.8 or more",
         "below 3.6",
@@ -51,8 +51,8 @@ def test_the_alphabet_in_words_is_the_same_alphabet() -> None:
     ]
 
 
-def test_what_is_no_bin_of_a_column_reads_as_it_is() -> None:
-    """As in a forged file."""
+def test_encoder_display_keeps_values_that_are_not_bins() -> None:
+    """Such values occur in forged files."""
     odd = Alphabet(("a",), ("f",), ((0,), (7,), (-1,), ("x",), (0.5,)), (0.0,))
     read = Encoder(kinds={"f": Bins((3.0,))}).display(odd)
     assert [str(o[0]) for o in read.observations] == ["-1", "below 3", "0.5", "7", "x"]
@@ -62,7 +62,7 @@ CONJUNCTION = events.Conjunction((events.ActionIs(GO), events.FeatureIs(0, RED),
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "text"),
     [
         (events.Within(4, events.ActionIs(GO)), "within 4 steps, action = go"),
         (events.Next(events.ActionIs(PAD)), "at the next step, action = pad"),
@@ -97,10 +97,10 @@ CONJUNCTION = events.Conjunction((events.ActionIs(GO), events.FeatureIs(0, RED),
             events.OutcomeAt(events.After(((GO, RED), (STAY, GREEN))), events.Paid(GO, 1)),
             "after go → (red, False) · stay → (green, True), go with reward 1",
         ),
-        (events.OutcomeAt(events.Later(), events.New()), "in a state that both come to later, something new"),
+        (events.OutcomeAt(events.Later(), events.New()), "in a state that both reach later, an unseen outcome"),
         (
             events.OutcomeAt(events.InState(3, 1), events.New(STAY)),
-            "at step 3, in what was state 3.1, stay → something new",
+            "at step 3, in state 3.1 before refinement, stay → an unseen outcome",
         ),
         (
             events.OutcomeAt(events.StepsLater(1), events.Shown(GO, RED, 0)),
@@ -109,12 +109,12 @@ CONJUNCTION = events.Conjunction((events.ActionIs(GO), events.FeatureIs(0, RED),
         (events.OutcomeAt(events.StepsLater(2), events.Chosen(PAD)), "2 steps later, the episode is over"),
     ],
 )
-def test_every_kind_of_event_is_described(event: events.Event, told: str) -> None:
-    assert describe_event(event, LIGHTS) == told
+def test_describe_event_covers_every_kind_of_event(event: events.Event, text: str) -> None:
+    assert describe_event(event, LIGHTS) == text
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "text"),
     [
         (events.Next(events.FeatureIs(1, 3)), "at the next step, wait = 3.6 to 6.8"),
         (events.Next(events.ObservationIs(1)), "at the next step, observation = (angry, 6.8 or more)"),
@@ -124,12 +124,12 @@ def test_every_kind_of_event_is_described(event: events.Event, told: str) -> Non
         ),
     ],
 )
-def test_events_name_bins_by_their_ranges(event: events.Event, told: str) -> None:
-    assert describe_event(event, READABLE) == told
+def test_describe_event_shows_bins_as_ranges(event: events.Event, text: str) -> None:
+    assert describe_event(event, READABLE) == text
 
 
 @pytest.mark.parametrize(
-    ("event", "counts", "told"),
+    ("event", "counts", "text"),
     [
         (events.Last(events.RewardIs(1)), (1, 2, 0, 7), "at the last step, reward = 1: 0.50 against 0.00"),
         (events.Last(events.RewardIs(1)), (1, 999, 0, 7), "at the last step, reward = 1: 0.001 against 0.000"),
@@ -142,15 +142,15 @@ def test_events_name_bins_by_their_ranges(event: events.Event, told: str) -> Non
         ),
     ],
 )
-def test_a_witness_is_described_with_its_frequencies(event: events.Event, counts: Any, told: str) -> None:
-    assert describe_witness(Witness(event, *counts), LIGHTS).endswith(told)
+def test_describe_witness_shows_event_and_frequencies(event: events.Event, counts: Any, text: str) -> None:
+    assert describe_witness(Witness(event, *counts), LIGHTS).endswith(text)
 
 
-def test_without_a_witness_there_is_nothing_to_describe() -> None:
+def test_describe_witness_is_empty_without_witness() -> None:
     assert describe_witness(None, LIGHTS) == ""
 
 
-def test_a_model_in_words_is_the_same_model() -> None:
+def test_model_in_words_equals_the_model() -> None:
     episodes = TMaze(length=2).simulate(1000, 4, np.random.default_rng(1))
     model = Model.of(regorl(episodes), episodes)
     encoder = Encoder.of_features(model.encoder.features, {"bit1": Bins((0.5,))})
@@ -162,9 +162,9 @@ def test_a_model_in_words_is_the_same_model() -> None:
     assert model.in_words.rdp.alphabet == model.rdp.alphabet
 
 
-def test_long_histories_are_told_from_where_they_differ() -> None:
+def test_apart_leaves_out_common_steps_of_long_histories() -> None:
     one = ((None, (0,)), *((("go", (1,)),) * 6), ("a", (1,)))
     other = (*one[:-1], ("b", (1,)))
-    assert apart(one, other) == ("… 7 alike … · a → (1)", "… 7 alike … · b → (1)")
+    assert apart(one, other) == ("… 7 equal steps … · a → (1)", "… 7 equal steps … · b → (1)")
     assert apart(one[:2], other[-2:]) == (brief(one[:2]), brief(other[-2:]))
     assert brief(one) == "(0) · … 4 more … · go → (1) · go → (1) · a → (1)"

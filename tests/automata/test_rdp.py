@@ -1,4 +1,4 @@
-"""The automaton: running, comparing up to renaming, minimising, validation."""
+"""`RDP` runs histories, minimises and validates; `compare` works up to renaming of states."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
 from support.log_files import decode
 
-# Automata to try things on
+# Automata for the tests
 
 
 def automaton(rng: np.random.Generator, widths: tuple[int, ...], seen: float = 0.8, most: int = 4) -> RDP:
-    """Layers of the given widths, transitions and counts at random: each state has seen a share of the symbols."""
+    """Draw an automaton with layers of the given widths, where each state has seen a share of the symbols."""
     alphabet = Alphabet(("a", "b"), ("o",), ((0,), (1,)), (0.0, 1.0))
     symbols = np.array(list(product((2, 3), (1, 2))), np.int32)
     letters = np.array([(a, o, r) for a, o in symbols for r in (0, 1)], np.int32)
@@ -55,7 +55,7 @@ def learned(seed: int, **options: Any) -> RDP:
 
 
 def edited(rdp: RDP, **changes: Callable[[Any], None]) -> RDP:
-    """A copy, some of its arrays changed in place before it is frozen."""
+    """Copy an automaton, changing some of its arrays in place before it is frozen."""
     arrays = {name: getattr(rdp, name).copy() for name in ("letters", "symbols", "layers", "tau", "counts")}
     for name, change in changes.items():
         change(arrays[name])
@@ -63,7 +63,7 @@ def edited(rdp: RDP, **changes: Callable[[Any], None]) -> RDP:
 
 
 def permuted(rdp: RDP, rng: np.random.Generator) -> RDP:
-    """The same automaton, the states of each layer renamed at random."""
+    """Rename the states of each layer at random."""
     offsets = rdp.offsets()
     old = np.concatenate([a + rng.permutation(b - a) for a, b in pairwise(offsets)])
     new = np.append(np.argsort(old), UNSEEN).astype(np.int32)  # index −1 stays −1
@@ -71,7 +71,7 @@ def permuted(rdp: RDP, rng: np.random.Generator) -> RDP:
 
 
 def redirected(rdp: RDP, rng: np.random.Generator) -> RDP:
-    """One transition leads to another state, or is forgotten, or is new."""
+    """Redirect, remove or add one transition."""
     tau, layer, offsets = rdp.tau.copy(), rdp.layer_of(), rdp.offsets()
     q, y = rng.integers(rdp.n_states - rdp.layers[-1]), rng.integers(tau.shape[1])
     targets = [UNSEEN, *range(offsets[layer[q] + 1], offsets[layer[q] + 2])]
@@ -83,15 +83,15 @@ def redirected(rdp: RDP, rng: np.random.Generator) -> RDP:
 
 
 def forget(rdp: RDP, q: int, y: int) -> RDP:
-    """Without one transition."""
+    """Remove one transition."""
     tau, counts = rdp.tau.copy(), rdp.counts.copy()
     tau[q, y], counts[q, 2 * y : 2 * y + 2] = UNSEEN, 0
     return replace(rdp, tau=tau, counts=counts)
 
 
 def split(rdp: RDP, q: int, factors: dict[int, int], rng: np.random.Generator) -> RDP:
-    """State q twice: the copy is seen a multiple as often, action by action, and takes over some transitions to q."""
-    of = np.insert(np.arange(rdp.n_states), q + 1, q)  # new state → old state
+    """Split state q: its copy has multiples of its counts for each action, and some of the transitions to q."""
+    of = np.insert(np.arange(rdp.n_states), q + 1, q)  # old state of each new state
     tau = np.where(rdp.tau > q, rdp.tau + 1, rdp.tau)[of]
     to_q = np.argwhere(tau == q)
     for row in to_q[rng.random(len(to_q)) < 0.5]:
@@ -104,7 +104,7 @@ def split(rdp: RDP, q: int, factors: dict[int, int], rng: np.random.Generator) -
 
 
 def histories(*rdps: RDP) -> Iterator[History]:
-    """Every history over the symbols of any of the automata, shortest first."""
+    """Generate every history over the symbols of any of the automata, shortest first."""
     known = list(dict.fromkeys(r.symbol(y) for r in rdps for y in range(len(r.symbols))))
     for length in range(max(r.horizon for r in rdps) + 2):
         yield from product(known, repeat=length)
@@ -114,7 +114,7 @@ def histories(*rdps: RDP) -> Iterator[History]:
 
 
 @pytest.mark.parametrize("options", [{}, {"weighted": True, "n_features": 2}], ids=["plain", "weights"])
-def test_a_learned_automaton_knows_every_history_of_its_log(options: dict[str, Any]) -> None:
+def test_rdp_run_all_knows_every_history_of_its_log(options: dict[str, Any]) -> None:
     episodes, rdp = log(1, **options), learned(1, **options)
     states = rdp.run_all(episodes)
     assert states.shape == (episodes.horizon + 2, episodes.n) and states.min() >= 0
@@ -125,7 +125,7 @@ def test_a_learned_automaton_knows_every_history_of_its_log(options: dict[str, A
 
 
 @pytest.mark.parametrize("options", [{}, {"weighted": True, "n_features": 2}], ids=["plain", "weights"])
-def test_counts_are_how_often_states_met_letters(options: dict[str, Any]) -> None:
+def test_rdp_counts_equal_letters_along_run_all(options: dict[str, Any]) -> None:
     episodes, rdp = log(1, **options), learned(1, **options)
     states, expected = rdp.run_all(episodes), np.zeros_like(rdp.counts)
     for t in range(episodes.horizon + 1):
@@ -137,8 +137,8 @@ def test_counts_are_how_often_states_met_letters(options: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("horizon", "actions", "observations", "features"), [(4, 3, 4, 1), (2, 2, 3, 1), (6, 2, 2, 1), (4, 2, 3, 2)]
 )
-def test_any_other_log_may_be_run(horizon: int, actions: int, observations: int, features: int) -> None:
-    """With another alphabet, so other codes, another horizon, even other columns."""
+def test_rdp_run_all_accepts_other_logs(horizon: int, actions: int, observations: int, features: int) -> None:
+    """The log may have another alphabet, and so other codes, another horizon, and other columns."""
     rdp = learned(1)
     rng = np.random.default_rng(0)
     other = random_episodes(rng, horizon, actions, observations, 3, 2, 60, n_features=features, early_end=0.2)
@@ -148,14 +148,14 @@ def test_any_other_log_may_be_run(horizon: int, actions: int, observations: int,
         history = tuple((a, o) for a, o, _ in steps)
         assert [rdp.run(history[:t]) for t in range(len(states))] == states[:, e].tolist()
     unseen = states == UNSEEN
-    assert (unseen[1:] >= unseen[:-1]).all(), "once unseen, unseen for good"
+    assert (unseen[1:] >= unseen[:-1]).all(), "unseen histories stay unseen"
     assert unseen.any() and (features == 2 or not unseen.all(axis=1)[1])
 
 
 @pytest.mark.parametrize("stationary", [False, True])
 @pytest.mark.parametrize("options", [{}, {"weighted": True}, {"n_features": 2}], ids=str)
-def test_a_tally_is_what_the_states_met(options: dict[str, Any], stationary: bool) -> None:
-    """Of any log, step by step: letters where the automaton goes on, else the action it got lost after."""
+def test_rdp_tally_agrees_with_counting_step_by_step(options: dict[str, Any], stationary: bool) -> None:
+    """Counts letters of any log where the automaton has a transition, else the action of the lost step."""
     rdp = learn_stationary(log(1), Settings()).rdp if stationary else learned(1)
     for other in (log(1), random_episodes(np.random.default_rng(0), 5, 3, 4, 4, 2, 80, early_end=0.2, **options)):
         met, lost, alphabet = Counter[Any](), Counter[Any](), rdp.alphabet
@@ -180,7 +180,7 @@ def test_a_tally_is_what_the_states_met(options: dict[str, Any], stationary: boo
         assert not met and all(action not in actions for _, action in lost)
 
 
-def test_unseen_histories() -> None:
+def test_rdp_run_returns_unseen_for_histories_not_in_the_log() -> None:
     rdp = learned(1)
     start = next(rdp.symbol(y) for y in range(len(rdp.symbols)) if rdp.tau[0, y] != UNSEEN)
     assert rdp.run(()) == 0 and rdp.run((start,)) > 0
@@ -189,21 +189,21 @@ def test_unseen_histories() -> None:
     assert rdp.run((start, ("no such action", (0,)), start)) == UNSEEN
     whole = tuple((a, o) for a, o, _ in decode(log(1))[0])
     assert rdp.run(whole) == rdp.n_states - 1
-    assert rdp.run((*whole, whole[-1])) == UNSEEN, "nothing follows the final state"
+    assert rdp.run((*whole, whole[-1])) == UNSEEN, "no step follows the final state"
 
 
 # Comparing
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_renaming_states_changes_nothing(seed: int) -> None:
+def test_compare_ignores_renaming_of_states(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for rdp in (automaton(rng, (1, 3, 4, 3, 1)), learned(seed % 3)):
         renamed = permuted(rdp, rng)
         assert compare(rdp, rdp) is None and compare(rdp, renamed) is None and compare(renamed, rdp) is None
 
 
-def test_another_numbering_of_symbols_changes_nothing() -> None:
+def test_compare_ignores_numbering_of_symbols() -> None:
     """An alphabet with more actions gives the same symbols other codes."""
     rdp = automaton(np.random.default_rng(3), (1, 2, 3, 1))
     alphabet = Alphabet(("0", *rdp.alphabet.actions), ("o",), ((-1,), *rdp.alphabet.observations), rdp.alphabet.rewards)
@@ -211,33 +211,33 @@ def test_another_numbering_of_symbols_changes_nothing() -> None:
     assert compare(rdp, wider) is None and compare(wider, rdp) is None
 
 
-def tells_apart(first: RDP, second: RDP) -> set[History]:
-    """By definition: the shortest histories seen by one only, or taken for another by one only, or rewarded by one only
-    as it was.
+def distinguishing_histories(first: RDP, second: RDP) -> set[History]:
+    """Return, by definition, the shortest histories that only one automaton has seen, or merges with another history,
+    or has a reward for.
     """
     known: dict[History, tuple[int, int]] = {}
     for history in histories(first, second):
         known[history] = first.run(history), second.run(history)
     for length in range(max(map(len, known)) + 1):
         level = {h: pair for h, pair in known.items() if len(h) == length and pair != (UNSEEN, UNSEEN)}
-        told = {h for h, pair in level.items() if UNSEEN in pair}
+        found = {h for h, pair in level.items() if UNSEEN in pair}
         for h, (p, q) in level.items():
-            if h not in told and any((p == p2) != (q == q2) for p2, q2 in level.values()):
-                told.add(h)
-            if h and h not in told and len({frozenset(rewards_after(r, h)) for r in (first, second)}) > 1:
-                told.add(h)
-        if told:
-            return told
+            if h not in found and any((p == p2) != (q == q2) for p2, q2 in level.values()):
+                found.add(h)
+            if h and h not in found and len({frozenset(rewards_after(r, h)) for r in (first, second)}) > 1:
+                found.add(h)
+        if found:
+            return found
     return set()
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_shortest_history_that_tells_them_apart(seed: int) -> None:
+def test_compare_returns_shortest_distinguishing_history(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first = automaton(rng, (1, 2, 3, 1), seen=0.6)
     change = (redirected, lambda r, g: redirected(redirected(r, g), g), lambda r, g: automaton(g, (1, 2, 3, 1)))
     second = permuted(change[seed % 3](first, rng), rng)
-    expected = tells_apart(first, second)
+    expected = distinguishing_histories(first, second)
     for one, other in ((first, second), (second, first)):
         difference = compare(one, other)
         assert (difference is None) == (not expected)
@@ -247,7 +247,7 @@ def test_the_shortest_history_that_tells_them_apart(seed: int) -> None:
 
 
 def rewards_after(rdp: RDP, history: History) -> set[float]:
-    """Counted by hand: the rewards of the last step."""
+    """Return the rewards of the last step of a history, from letters and counts."""
     q, (action, observation) = rdp.run(history[:-1]), history[-1]
     alphabet = rdp.alphabet
     return {
@@ -258,40 +258,40 @@ def rewards_after(rdp: RDP, history: History) -> set[float]:
 
 
 def reason_holds(reason: str, history: History, first: RDP, second: RDP) -> bool:
-    """What is said about two automata is true of them."""
+    """Return whether the reason for a difference is true of the two automata."""
     p, q = first.run(history), second.run(history)
     if "reward" in reason:
         one, other = (first, second) if "first" in reason else (second, first)
         reward = float(reason.removesuffix(" there").rpartition(" ")[2])
         return reward in rewards_after(one, history) - rewards_after(other, history)
     if reason.startswith("only"):
-        return reason == f"only the {'first' if q == UNSEEN else 'second'} has seen it" and (p == UNSEEN) != (
+        return reason == f"only the {'first' if q == UNSEEN else 'second'} has seen this history" and (p == UNSEEN) != (
             q == UNSEEN
         )
-    one, other = (first, second) if reason.startswith("the first takes") else (second, first)
-    shown = reason.removeprefix("the first takes it for ").removeprefix("the second takes it for ")
-    shown = shown.removesuffix(", the other does not")
+    one, other = (first, second) if reason.startswith("the first merges") else (second, first)
+    shown = reason.removeprefix("the first merges it with ").removeprefix("the second merges it with ")
+    shown = shown.removesuffix(", the second does not").removesuffix(", the first does not")
     meant = next(h for h in histories(first, second) if len(h) == len(history) and show(h) == shown)
     return one.run(meant) == one.run(history) and other.run(meant) != other.run(history)
 
 
-def test_single_changes_are_found() -> None:
+def test_compare_finds_single_changes_of_transitions() -> None:
     rdp = automaton(np.random.default_rng(0), (1, 2, 2, 1), seen=1.0)
     symbol = [rdp.symbol(y) for y in range(4)]
     rdp = edited(rdp, tau=lambda tau: tau.__setitem__(slice(0, 3), [[1, 1, 2, 2], [3, 4, 3, 4], [3, 3, 4, 4]]))
     rdp = edited(rdp, counts=lambda counts: counts.__setitem__(slice(0, 5), 1))  # every reward everywhere
     removed = forget(rdp, 1, 2)
     difference = compare(rdp, removed)
-    assert difference is not None and difference.reason == "only the first has seen it"
+    assert difference is not None and difference.reason == "only the first has seen this history"
     assert difference.history == (symbol[0], symbol[2])
     added = compare(removed, rdp)
-    assert added is not None and added.reason == "only the second has seen it"
+    assert added is not None and added.reason == "only the second has seen this history"
     moved = compare(rdp, edited(rdp, tau=lambda tau: tau.__setitem__((1, 2), 4)))
     assert moved is not None and len(moved.history) == 2 and moved.history[-1] in (symbol[1], symbol[2], symbol[3])
-    assert "takes it for" in moved.reason
+    assert "merges it with" in moved.reason
 
 
-def test_another_reward_is_found() -> None:
+def test_compare_finds_a_different_reward() -> None:
     rdp = automaton(np.random.default_rng(0), (1, 1, 1), seen=1.0)
     rdp = edited(rdp, counts=lambda counts: counts.__setitem__(slice(0, 2), 1))
     other = edited(rdp, counts=lambda counts: counts.__setitem__((1, 3), 0))
@@ -300,7 +300,7 @@ def test_another_reward_is_found() -> None:
     assert len(difference.history) == 2 and difference.history[-1] == rdp.symbol(1)
 
 
-def test_a_symbol_that_only_one_alphabet_has() -> None:
+def test_compare_finds_symbol_of_one_alphabet_only() -> None:
     rdp = automaton(np.random.default_rng(3), (1, 2, 1), seen=1.0)
     alphabet = replace(rdp.alphabet, actions=("a", "b", "c"))
     more = RDP(
@@ -313,23 +313,23 @@ def test_a_symbol_that_only_one_alphabet_has() -> None:
     )
     for first, second, who in ((rdp, more, "second"), (more, rdp, "first")):
         difference = compare(first, second)
-        assert difference is not None and difference.reason == f"only the {who} has seen it"
+        assert difference is not None and difference.reason == f"only the {who} has seen this history"
         assert len(difference.history) == 2 and difference.history[-1] == ("c", (0,))
 
 
-def test_horizons_differ() -> None:
+def test_compare_reports_different_horizons() -> None:
     rng = np.random.default_rng(0)
     difference = compare(automaton(rng, (1, 2, 1)), automaton(rng, (1, 2, 2, 1)))
     assert difference is not None and (difference.history, difference.reason) == ((), "horizons 1 and 2")
 
 
-def test_an_action_called_pad_is_refused() -> None:
-    """It could not be told from padding."""
+def test_alphabet_refuses_an_action_called_pad() -> None:
+    """It could not be distinguished from padding."""
     with pytest.raises(SufficeError, match="an action cannot be called 'pad'"):
         Alphabet(("go", "pad"), ("o",), (("a",),), (0.0, 1.0))
 
 
-def test_histories_as_a_person_reads_them() -> None:
+def test_show_formats_histories_and_symbols() -> None:
     assert show(()) == "the empty history"
     assert (
         show(((None, (0, "x")), ("E", (1, "y")), ("N", None), ("pad", None))) == "(0, x) · E → (1, y) · N → (end) · pad"
@@ -344,7 +344,7 @@ Shares = dict[tuple[int, int, int], Fraction]
 
 
 def shares(rdp: RDP, q: int) -> Shares:
-    """θ(q, ·): of the times an action was taken, the share of each letter."""
+    """Return θ(q, ·): the share of each letter among the visits with its action."""
     letters, counts = rdp.letters.tolist(), rdp.counts[q].tolist()
     taken: dict[int, int] = {}
     for (a, _, _), k in zip(letters, counts, strict=True):
@@ -353,7 +353,7 @@ def shares(rdp: RDP, q: int) -> Shares:
 
 
 def classes(rdp: RDP) -> list[int]:
-    """By definition, from the last layer backwards: states are one if their shares and successors are."""
+    """Return equivalence classes by definition: states are equal if their shares and successors are."""
     found: list[int] = [0] * rdp.n_states
     symbols = [tuple(s) for s in rdp.symbols.tolist()]
     names: dict[Any, int] = {}
@@ -364,7 +364,7 @@ def classes(rdp: RDP) -> list[int]:
 
 
 def side_by_side(first: RDP, second: RDP) -> set[tuple[int, int]]:
-    """The pairs of states that some history leads to; both have seen the same ones."""
+    """Return the pairs of states that some history leads to, checking that both have seen the same histories."""
     pairs = level = {(0, 0)}
     while level:
         for p, q in level:
@@ -381,12 +381,12 @@ def equal(first: RDP, second: RDP) -> bool:
 
 
 def some_automaton(seed: int, rng: np.random.Generator) -> RDP:
-    """With few counts, so that states agree by chance; or learned."""
+    """Return a random automaton with few counts, so that states agree by chance, or a learned one."""
     return automaton(rng, (1, 4, 6, 4, 1), seen=0.5, most=2) if seed % 2 else learned(seed % 3)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_minimising_merges_what_is_the_same_and_nothing_else(seed: int) -> None:
+def test_minimise_merges_exactly_the_equivalent_states(seed: int) -> None:
     rdp = some_automaton(seed, np.random.default_rng(seed))
     small, found = rdp.minimise(), classes(rdp)
     layers = [rdp.layer_of() == t for t in range(rdp.horizon + 2)]
@@ -395,7 +395,7 @@ def test_minimising_merges_what_is_the_same_and_nothing_else(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_minimising_again_changes_nothing_and_loses_no_counts(seed: int) -> None:
+def test_minimise_is_idempotent_and_keeps_all_counts(seed: int) -> None:
     rdp = some_automaton(seed, np.random.default_rng(seed))
     small = rdp.minimise()
     assert equal(small.minimise(), small)
@@ -406,7 +406,7 @@ def test_minimising_again_changes_nothing_and_loses_no_counts(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_state_split_in_two_is_one_again(seed: int) -> None:
+def test_minimise_merges_split_states_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rdp = (automaton(rng, (1, 2, 3, 2, 1)) if seed % 2 else learned(seed % 3)).minimise()
     halves = rdp
@@ -420,7 +420,7 @@ def test_a_state_split_in_two_is_one_again(seed: int) -> None:
     assert all(shares(rdp, p) == shares(small, q) for p, q in side_by_side(rdp, small))
 
 
-def test_states_that_differ_in_one_count_or_one_successor_stay_two() -> None:
+def test_minimise_keeps_states_that_differ_in_one_count_or_successor() -> None:
     base = automaton(np.random.default_rng(1), (1, 2, 2, 1), seen=1.0)
     base = edited(base, tau=lambda tau: tau.__setitem__(0, [1, 2, 1, 2]))
     twins = edited(
@@ -467,17 +467,17 @@ ROW, STEP = "one row of transitions and of counts for each state", "must lead to
         ({"tau": lambda r: np.where(r.tau == 1, -2, r.tau)}, STEP),
         ({"tau": lambda r: np.where(r.tau == 1, 99, r.tau)}, STEP),
         pytest.param({"letters": lambda r: r.letters + np.array([9, 0, 0])}, None, id="no such action"),
-        pytest.param({"letters": lambda r: r.letters + np.array([0, 9, 0])}, None, id="no such view"),
+        pytest.param({"letters": lambda r: r.letters + np.array([0, 9, 0])}, None, id="no such observation"),
         pytest.param({"letters": lambda r: r.letters + np.array([0, 0, 9])}, None, id="no such reward"),
         pytest.param({"letters": lambda r: r.letters - 9}, None, id="negative codes"),
-        pytest.param({"symbols": lambda r: r.symbols + 9}, None, id="symbols of no letter"),
+        pytest.param({"symbols": lambda r: r.symbols + 9}, None, id="symbols without a letter"),
         pytest.param({"symbols": lambda r: r.symbols[::-1].copy()}, None, id="symbols out of order"),
         pytest.param({"counts": lambda r: -r.counts}, None, id="negative counts"),
         pytest.param({"counts": lambda r: r.counts + 1}, None, id="counts without a transition"),
-        pytest.param({"counts": lambda r: r.counts / 2}, None, id="counts that are no integers"),
+        pytest.param({"counts": lambda r: r.counts / 2}, None, id="counts that are not integers"),
     ],
 )
-def test_what_is_no_automaton_is_refused(changes: dict[str, Callable[[RDP], Any]], complaint: str | None) -> None:
+def test_rdp_refuses_inconsistent_arrays(changes: dict[str, Callable[[RDP], Any]], complaint: str | None) -> None:
     rdp = automaton(np.random.default_rng(2), (1, 2, 3, 1), seen=0.7)
     assert (rdp.tau == 1).any() and (rdp.tau[:-1] == UNSEEN).any() and (rdp.counts > 0).any()
     with pytest.raises(SufficeError, match=complaint):
@@ -485,20 +485,20 @@ def test_what_is_no_automaton_is_refused(changes: dict[str, Callable[[RDP], Any]
 
 
 @pytest.mark.parametrize("layers", [(2, 2, 1), (1, 2, 2), (0, 1, 1)])
-def test_there_is_one_first_and_one_final_state(layers: tuple[int, ...]) -> None:
+def test_rdp_refuses_several_first_or_final_states(layers: tuple[int, ...]) -> None:
     with pytest.raises(SufficeError):
         automaton(np.random.default_rng(2), layers)
 
 
-def test_an_automaton_is_immutable() -> None:
+def test_rdp_arrays_are_read_only() -> None:
     rdp = automaton(np.random.default_rng(2), (1, 2, 3, 1))
     for name in ("letters", "symbols", "layers", "tau", "counts"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(rdp, name)[:] = 0
 
 
-def test_symbols_are_found_however_large_the_alphabet() -> None:
-    """Codes beyond √2³¹ in both places."""
+def test_rdp_symbol_of_letter_works_for_large_alphabets() -> None:
+    """Both codes of a symbol exceed √2³¹."""
     many = 50_000
     alphabet = Alphabet(tuple(range(many)), ("x",), tuple((o,) for o in range(many)), ())
     symbols = np.array([(2, 1), (many - 1, many - 1), (many + 1, many)], np.int32)

@@ -1,4 +1,4 @@
-"""Callers ask layered and stationary automata the same questions."""
+"""Layered and stationary automata have the same interface."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_layer_at_and_states_at_cover_the_states_of_a_step(both: dict[str, RDP])
     assert cyclic.states_at(100) == slice(0, cyclic.n_states)
 
 
-def test_limit_and_final_say_where_layers_end(both: dict[str, RDP]) -> None:
+def test_limit_and_final_give_the_end_of_layers(both: dict[str, RDP]) -> None:
     layered, cyclic = both["layered"], both["stationary"]
     assert (layered.limit, layered.final) == (5, layered.n_states - 1)
     assert (cyclic.limit, cyclic.final) == (None, None)

@@ -1,4 +1,4 @@
-"""Stationary automata: validation, unrolling and comparison."""
+"""Validation, unrolling and comparison of stationary automata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suffice.errors import SufficeError
 from suffice.learning.adact_h import adact_h
 from support.stationary_automata import CASES, DOMAINS, SEEDS, automaton, case, log, true
 
-# What they must be
+# Validation
 
 
 def changed(rdp: RDP, **changes: Any) -> RDP:
@@ -27,7 +27,7 @@ def changed(rdp: RDP, **changes: Any) -> RDP:
     return RDP(**({"alphabet": rdp.alphabet, "steps": rdp.steps, "cut": rdp.cut} | arrays | changes))
 
 
-def test_one_layer_goes_with_a_number_of_steps() -> None:
+def test_rdp_with_one_layer_requires_steps() -> None:
     rdp, in_layers = automaton(0), adact_h(log(0)).rdp
     assert rdp.stationary and rdp.horizon == log(0).horizon and len(rdp.offsets()) == 2
     assert not in_layers.stationary and in_layers.steps is None
@@ -37,39 +37,39 @@ def test_one_layer_goes_with_a_number_of_steps() -> None:
         (in_layers, {"steps": in_layers.horizon}),
     ]
     for given, changes in wrong:
-        with pytest.raises(SufficeError, match="a layer for each step, or a single one and a horizon"):
+        with pytest.raises(SufficeError, match="a layer for each step, or a single layer and steps of at least 0"):
             changed(given, **changes)
     assert changed(rdp, steps=0).horizon == 0
     assert repr(rdp) == f"<RDP: {rdp.n_states} states in one layer>"
 
 
-def test_transitions_lead_to_states_and_counts_have_transitions() -> None:
+def test_rdp_stationary_refuses_inconsistent_arrays() -> None:
     rdp = automaton(0)
     for bad in (rdp.n_states, -2):
         tau = rdp.tau.copy()
         tau[0, np.flatnonzero(tau[0] != UNSEEN)[0]] = bad
         with pytest.raises(SufficeError, match="must lead to one of its states"):
             changed(rdp, tau=tau)
-    with pytest.raises(SufficeError, match="counts where it has transitions"):
+    with pytest.raises(SufficeError, match="must be 0 where it has no transition"):
         changed(rdp, counts=rdp.counts + 1)
     with pytest.raises(SufficeError, match="one row of transitions and of counts for each state"):
         changed(rdp, layers=rdp.layers + 1)
     assert rdp.cut is not None
     for cut in (rdp.cut[1:], rdp.cut - 1):
-        with pytest.raises(SufficeError, match="what an RDP met at the last step must be counts"):
+        with pytest.raises(SufficeError, match="cut of an RDP must have the shape of its counts, and none below 0"):
             changed(rdp, cut=cut)
-    with pytest.raises(SufficeError, match="layers, each with a state"):
+    with pytest.raises(SufficeError, match="layers with at least one state each"):
         changed(rdp, layers=np.array([], np.int64))
 
 
-def test_only_layers_are_minimised() -> None:
-    with pytest.raises(SufficeError, match="unroll a stationary one first"):
+def test_rdp_minimise_refuses_stationary_automata() -> None:
+    with pytest.raises(SufficeError, match=r"cannot be minimised\. Use rdp\.layered\(\)\.minimise\(\)\."):
         automaton(0).minimise()
     assert automaton(0).unroll()[0].minimise().horizon == automaton(0).horizon
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_histories_that_are_typical_lead_to_their_states_and_are_shortest(seed: int) -> None:
+def test_rdp_typical_histories_are_shortest_histories_of_their_states(seed: int) -> None:
     rdp = automaton(seed)
     steps = {0: 0}
     queue = [0]
@@ -83,7 +83,7 @@ def test_histories_that_are_typical_lead_to_their_states_and_are_shortest(seed: 
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_symbol_is_like_the_state_it_most_often_leads_to(seed: int) -> None:
+def test_rdp_most_like_is_the_most_frequent_target(seed: int) -> None:
     rdp = automaton(seed)
     arrived: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for q, y in np.argwhere(rdp.tau != UNSEEN).tolist():
@@ -99,7 +99,7 @@ def test_a_symbol_is_like_the_state_it_most_often_leads_to(seed: int) -> None:
 
 
 @CASES
-def test_unrolled_it_is_the_same_automaton_step_by_step(which: int) -> None:
+def test_rdp_unroll_agrees_with_stationary_automaton_step_by_step(which: int) -> None:
     rdp = case(which)
     found, stands = rdp.unroll()
     assert found.horizon == rdp.horizon and len(stands) == found.n_states and not found.stationary
@@ -129,14 +129,14 @@ def test_unrolled_it_is_the_same_automaton_step_by_step(which: int) -> None:
     assert layer[-1] == rdp.horizon + 1 and not found.counts[-1].any()
 
 
-def test_layers_stay_as_they_are() -> None:
+def test_rdp_layered_returns_layered_automaton_unchanged() -> None:
     in_layers = adact_h(log(0)).rdp
     assert in_layers.layered() is in_layers
     assert compare(automaton(0).layered(), automaton(0).unroll()[0]) is None
 
 
 @pytest.mark.parametrize(("domain", "horizon"), DOMAINS, ids=str)
-def test_the_truth_as_an_automaton_has_its_chances_and_its_end_last(domain: Domain, horizon: int) -> None:
+def test_stationary_rdp_counts_match_exact_probabilities_with_end_last(domain: Domain, horizon: int) -> None:
     exact = stationary_rdp(domain.model(horizon))
     rdp = exact.rdp(horizon, visits=10**9)
     assert rdp.n_states == exact.n_states and rdp.horizon == horizon
@@ -153,11 +153,11 @@ def test_the_truth_as_an_automaton_has_its_chances_and_its_end_last(domain: Doma
     assert np.allclose(rdp.counts.sum(axis=1), 1e9, atol=50)
 
 
-# Compared
+# Comparison
 
 
 def renamed(rdp: RDP, rng: np.random.Generator) -> RDP:
-    """The same states in another order, the first first."""
+    """Reorder the states, except the first."""
     order = np.concatenate([[0], 1 + rng.permutation(rdp.n_states - 1)])
     place = np.append(np.argsort(order), UNSEEN).astype(np.int32)
     cut = None if rdp.cut is None else rdp.cut[order]
@@ -165,15 +165,15 @@ def renamed(rdp: RDP, rng: np.random.Generator) -> RDP:
 
 
 @CASES
-def test_renamed_it_is_equal_however_many_steps(which: int) -> None:
+def test_compare_stationary_ignores_renaming_and_number_of_steps(which: int) -> None:
     rdp = case(which)
     other = renamed(rdp, np.random.default_rng(which))
     assert compare(rdp, other) is None and compare(other, rdp) is None
     assert compare(rdp, changed(other, steps=rdp.horizon + 5)) is None
 
 
-def test_a_transition_that_leads_elsewhere_is_a_difference() -> None:
-    """Wherever it is; and the history says where."""
+def test_compare_stationary_finds_every_redirected_transition() -> None:
+    """Every redirected transition is found, with a history that leads to it."""
     rdp = true(TMaze(length=3), 7)
     for q, y in np.argwhere(rdp.tau != UNSEEN).tolist():
         tau = rdp.tau.copy()
@@ -183,14 +183,14 @@ def test_a_transition_that_leads_elsewhere_is_a_difference() -> None:
             assert found is not None and found.history, (q, y)
 
 
-def test_a_cycle_is_no_layers() -> None:
+def test_compare_distinguishes_stationary_from_layered() -> None:
     rdp = automaton(0)
     for pair, which in (((rdp, rdp.layered()), "first"), ((rdp.layered(), rdp), "second")):
         found = compare(*pair)
         assert found is not None and found.reason == f"the {which} is stationary, the other layered"
 
 
-def test_a_reward_that_only_one_has_seen_is_a_difference() -> None:
+def test_compare_stationary_finds_reward_seen_by_one_only() -> None:
     rdp = automaton(0)
     of_letter = rdp.symbol_of_letter()
     q, x = next(

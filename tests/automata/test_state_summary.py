@@ -1,4 +1,4 @@
-"""What a state stands for: what all arrivals share, and what varies."""
+"""`arrivals` summarises states by the features that all arrivals share and those that vary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.samples import from_values
 
 
 def waiting_room() -> Episodes:
-    """Calm customers are content whatever they ask for; angry ones are lost after `wait` alone."""
+    """Make a log where calm customers always stay, and angry ones leave only after `wait`."""
     steps = []
     for mood, topic, times in (
         ("calm", "bill", 300),
@@ -33,7 +33,7 @@ def model() -> Model:
     return Model.of(regorl(waiting_room()), waiting_room())
 
 
-def test_what_is_common_and_what_varies_by_hand(model: Model) -> None:
+def test_arrivals_separate_common_and_varying_features(model: Model) -> None:
     found = arrivals(model.rdp)
     assert found[0].features == () and found[0].text == ""
     moods = {arrival.features[0].values[0]: arrival for arrival in found[1:3]}
@@ -42,12 +42,12 @@ def test_what_is_common_and_what_varies_by_hand(model: Model) -> None:
     assert moods["calm"].action is None
 
 
-def test_the_last_action_is_told_where_it_is_always_the_same(model: Model) -> None:
+def test_arrivals_name_the_last_action_where_it_is_unique(model: Model) -> None:
     gone = [a for a in arrivals(model.rdp) if a.features and a.features[0].values == ("gone",)]
     assert [a.action for a in gone] == ["wait"] and gone[0].common == "f0 = gone, f1 = none, after wait"
 
 
-def test_shares_are_the_counts_of_the_automaton(model: Model) -> None:
+def test_arrivals_shares_agree_with_counts_of_the_automaton(model: Model) -> None:
     rdp, visits = model.rdp, model.rdp.counts.sum(axis=1)
     for q, arrival in list(enumerate(arrivals(rdp)))[1:-1]:
         for feature in arrival.features:
@@ -56,7 +56,7 @@ def test_shares_are_the_counts_of_the_automaton(model: Model) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shares", "told"),
+    ("shares", "text"),
     [
         ((1.0,), "x = a"),
         ((0.996, 0.004), "x = a (> 99 %)"),
@@ -64,5 +64,5 @@ def test_shares_are_the_counts_of_the_automaton(model: Model) -> None:
         ((0.9, 0.096, 0.004), "x: a 90 %, b 10 %, c < 1 %"),
     ],
 )
-def test_no_more_values_are_named_than_one_reads(shares: tuple[float, ...], told: str) -> None:
-    assert Feature("x", tuple("abcd"[: len(shares)]), shares).text == told
+def test_feature_text_lists_few_values_with_shares(shares: tuple[float, ...], text: str) -> None:
+    assert Feature("x", tuple("abcd"[: len(shares)]), shares).text == text

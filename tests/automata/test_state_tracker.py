@@ -1,4 +1,4 @@
-"""The state of a history: where the log went, and where it did not."""
+"""`StateTracker` follows histories of the log and unseen ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.small_automata import LOST, SMALL, automaton
 
 
 def places(rdp: RDP, *history: tuple[Any, Any]) -> list[int]:
-    """The places that a history leads through; observations of one feature."""
+    """Return the places along a history; observations have one feature."""
     memory, place, found = StateTracker.of(rdp), 0, []
     for action, seen in history:
         place = memory.after(place, (action, (seen,)))
@@ -26,22 +26,19 @@ def places(rdp: RDP, *history: tuple[Any, Any]) -> list[int]:
     return found
 
 
-# Memory
-
-
-def test_where_the_log_went_memory_is_the_state() -> None:
+def test_state_tracker_follows_states_on_logged_histories() -> None:
     assert places(SMALL, (None, "x"), ("l", "x"), ("r", "y")) == [1, 3, 6]
     assert places(SMALL, (None, "y"), ("r", "x")) == [2, 5]
 
 
-def test_a_step_that_a_state_has_not_seen_leads_to_where_it_usually_leads() -> None:
-    """At step 1 l → y led to state 5, always; so after x too. At step 2 r → y led to 6, whatever came before."""
+def test_state_tracker_goes_to_most_similar_state_after_unseen_step() -> None:
+    """At step 1 l → y always led to state 5, so it does after x too. At step 2 r → y always led to 6."""
     assert places(SMALL, (None, "x"), ("l", "y")) == [1, 5]
     assert places(SMALL, (None, "x"), ("r", "x"), ("r", "y")) == [1, 4, 6]
     assert places(SMALL, (None, "x"), ("l", "y"), ("l", "y")) == [1, 5, 6]
 
 
-def test_usually_means_most_often_and_among_equals_the_oldest() -> None:
+def test_state_tracker_prefers_most_frequent_then_first_state() -> None:
     """r → x led 30 times to state 5, and more or less often to state 6."""
     for often, target in ((35, 6), (30, 5), (29, 5)):
         rdp = automaton(
@@ -59,16 +56,16 @@ def test_usually_means_most_often_and_among_equals_the_oldest() -> None:
         assert places(rdp, (None, "z"), ("r", "x")) == [3, target]
 
 
-def test_a_step_that_nobody_ever_saw_there_is_lost_until_one_is_known() -> None:
-    """Lost, one has a place for each step: layers 1, 2, … are LOST + 1, LOST + 2, …"""
+def test_state_tracker_is_lost_until_a_known_step() -> None:
+    """There is a lost place for each step: layers 1, 2, … are LOST + 1, LOST + 2, …"""
     assert places(SMALL, (None, "z")) == [LOST + 1]
     assert places(SMALL, (None, "z"), ("l", "y")) == [LOST + 1, 5]
     assert places(SMALL, (None, "z"), ("l", "z"), ("l", "y")) == [LOST + 1, LOST + 2, 6]
     assert places(SMALL, (None, "x"), ("x", "x"), ("l", "x")) == [1, LOST + 2, LOST + 3], "l → x is unknown at step 2"
-    assert places(SMALL, ("l", "y")) == [LOST + 1], "nor does an action come first"
+    assert places(SMALL, ("l", "y")) == [LOST + 1], "no action precedes the first observation"
 
 
-def test_after_the_last_step_one_stays_lost() -> None:
+def test_state_tracker_stays_lost_after_the_last_step() -> None:
     beyond = places(SMALL, (None, "x"), *[("l", "x")] * 9)
     assert beyond == [1, 3, LOST + 3, *[LOST + 4] * 7]
     memory = StateTracker.of(SMALL)
@@ -76,15 +73,15 @@ def test_after_the_last_step_one_stays_lost() -> None:
     assert memory.following.shape == (SMALL.n_states + len(SMALL.layers), len(SMALL.symbols))
 
 
-def test_memory_knows_what_the_log_had() -> None:
+def test_state_tracker_was_seen_only_for_logged_transitions() -> None:
     memory = StateTracker.of(SMALL)
     assert memory.was_seen(1, ("l", ("x",))) and memory.was_seen(0, (None, ("y",)))
-    assert not memory.was_seen(1, ("l", ("y",))), "known, but not there"
+    assert not memory.was_seen(1, ("l", ("y",))), "a known symbol, but not in this state"
     assert not memory.was_seen(1, ("l", ("z",))) and not memory.was_seen(LOST + 1, ("l", ("x",)))
 
 
-def test_choices_are_the_plans_the_logs_or_the_steps() -> None:
-    """Actions l and r; state 3 has a plan."""
+def test_state_tracker_choices_come_from_plan_state_or_step() -> None:
+    """The actions are l and r; only state 3 has a planned action."""
     actions = np.full(SMALL.n_states, BEHAVE)
     actions[3] = 1
     right = {0: [0, 0], 1: [30, 30], 2: [5, 35], 3: [0, 1], 4: [30, 0], 5: [0, 40], 6: [45, 15], 7: [0, 0], 8: [0, 0]}
@@ -94,7 +91,7 @@ def test_choices_are_the_plans_the_logs_or_the_steps() -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(logs())
-def test_the_state_most_like_is_the_one_most_often_reached(episodes: Episodes) -> None:
+def test_rdp_most_like_is_the_state_most_often_reached(episodes: Episodes) -> None:
     rdp = adact_h(episodes, Settings(delta=0.3)).rdp
     weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
     arrived: dict[tuple[int, Any], Counter[int]] = {}

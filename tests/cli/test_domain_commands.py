@@ -110,7 +110,7 @@ def test_a_model_is_compared_with_the_truth(tmp_path: Path) -> None:
     said = ok("compare", model, "corridor").splitlines()
     assert said == ["Equal up to renaming of states.", f"Next: suffice evaluate {model} --domain corridor --exact"]
     told = json.loads(ok("compare", model, "corridor", "--set", "enemy=0.9", "--json"))
-    assert not told["equal"] and "only the second has seen it" in told["difference"]["reason"]
+    assert not told["equal"] and "only the second has seen this history" in told["difference"]["reason"]
     ran = suffice("compare", model, model, "--set", "enemy=0.9")
     assert ran.code == 2 and "--set enemy=0.9 is about a domain, and none is named" in ran.err
 

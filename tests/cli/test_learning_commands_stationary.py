@@ -115,8 +115,11 @@ def test_without_a_plan_there_is_an_automaton(here: Path) -> None:
         ("--stationary --discount 1", "from 0 to 0.999"),
         ("--stationary --discount -0.5", "from 0 to 0.999"),
         ("--stationary --discount 0.9 --planner none", "--discount does not go with --planner none"),
-        ("--stationary --horizon 1", "at least two decisions; leave --stationary out"),
-        ("--stationary --memory 1KB", "raise --memory"),
+        (
+            "--stationary --horizon 1",
+            "--stationary needs episodes of at least two decisions, and these have 1. Leave it out.",
+        ),
+        ("--stationary --memory 1KB", "Raise --memory."),
         ("--stationary --delta 0.01 --confidence 0.9", "give one of them"),
         ("--stationary=perhaps", ""),
         ("--strict", "--strict is for --stationary"),
@@ -130,7 +133,7 @@ def test_options_that_do_not_go_together_are_refused(here: Path, options: str, s
 
 def test_auto_folds_a_maze(here: Path) -> None:
     out = ok("learn", "log.parquet", "-o", "b.model", "--stationary", "auto")
-    assert out.startswith("Fold time: one automaton for all steps predicts as well or better.")
+    assert out.startswith("Stationary automaton: layers do not predict held-out episodes clearly better.")
     assert ok("compare", "b.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
     told = json.loads(ok("learn", "log.parquet", "-o", "c.model", "--stationary", "auto", "--json"))
     assert told["stationarity"]["stationary"] is True and told["stationary"] is True
@@ -140,7 +143,9 @@ def test_auto_folds_a_maze(here: Path) -> None:
 def test_auto_keeps_the_layers_of_what_depends_on_the_step(here: Path) -> None:
     write_log(rising(400), "steps.parquet")
     out = ok("learn", "steps.parquet", "-o", "b.model", "--stationary", "auto", "--discount", "0.9")
-    assert out.startswith("Keep the layers: what happens depends on the step.")
+    assert out.startswith(
+        "Layered automaton: it predicts held-out episodes clearly better, so the process depends on the step."
+    )
     ok("learn", "steps.parquet", "-o", "c.model")
     assert Path("b.model").read_bytes() == Path("c.model").read_bytes(), "as if nothing had been said of time"
     told = json.loads(ok("learn", "steps.parquet", "-o", "d.model", "--stationary", "auto", "--json"))

@@ -12,7 +12,7 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SettingsError, SufficeError
+from suffice.errors import SettingsError, SufficeError, alternatives
 
 
 def test_make_converts_text_to_the_type_of_the_option() -> None:
@@ -37,7 +37,7 @@ def test_make_accepts_options_as_keywords() -> None:
 
 
 T_MAZE_OPTIONS = "Its options are length, cue_visible, noise, actions."
-ALL_DOMAINS = ", ".join(DOMAINS)
+ALL_DOMAINS = f"Choose {alternatives(DOMAINS)}."
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_make_names_problem_and_fix(name: str, options: dict[str, object], messa
         assert str(error.value) == message
 
 
-@pytest.mark.parametrize(("name", "hint"), [("tmaze", "did you mean 't-maze'?"), ("poker", "")])
+@pytest.mark.parametrize(("name", "hint"), [("tmaze", "Did you mean 't-maze'?"), ("poker", "")])
 def test_make_lists_the_domains_if_one_is_unknown(name: str, hint: str) -> None:
     with pytest.raises(SufficeError) as error:
         make(name)

@@ -66,9 +66,9 @@ def test_engine_of_refuses_an_empty_name() -> None:
 @pytest.mark.parametrize("name", ["delta", "cut", "threads", "memory"])
 @pytest.mark.parametrize("value", [None, "1", [1]])
 def test_settings_refuse_values_that_are_not_numbers(name: str, value: Any) -> None:
-    with pytest.raises(SettingsError, match=f"{name} is a number, not .*; leave it out for the usual one"):
+    with pytest.raises(SettingsError, match=rf"^{name}=.* is not a number\. Leave it out for the default\.$"):
         Settings(**{name: value})
-    with pytest.raises(SettingsError, match="confidence is a number, not '1'"):
+    with pytest.raises(SettingsError, match=r"^confidence='1' is not a number"):
         Settings(confidence="1")  # type: ignore[arg-type]
 
 
@@ -102,5 +102,5 @@ def test_running_prepares_episodes_at_once_only_if_they_fit() -> None:
 @pytest.mark.parametrize("memory", [0, -1])
 def test_settings_refuse_memory_that_is_not_a_number_of_bytes(memory: int) -> None:
     assert Settings().memory > 1 << 20
-    with pytest.raises(SettingsError, match="memory is a number of bytes"):
+    with pytest.raises(SettingsError, match=r"^memory=\S+ is not a number of bytes from 1 on\."):
         Settings(memory=memory)

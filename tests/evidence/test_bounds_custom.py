@@ -192,7 +192,7 @@ def test_register_refuses_what_is_not_a_bound() -> None:
 
 
 def test_settings_refuse_the_name_of_a_bound() -> None:
-    with pytest.raises(SettingsError, match=r"bound is an object, not its name: suffice.BOUNDS\['paper'\]"):
+    with pytest.raises(SettingsError, match=r"bound='paper' is only a name\. .*suffice\.BOUNDS\['paper'\]\."):
         Settings(bound="paper")  # type: ignore[arg-type]
 
 

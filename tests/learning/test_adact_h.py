@@ -1,4 +1,4 @@
-"""The learner against the literal one, against the T-maze's minimal automaton, and in what it reports."""
+"""`adact_h` agrees with the literal learner and with the minimal automaton of T-maze, and reports its guarantee."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ SEEDS = 2
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", PAIRS)
-def test_agrees_with_the_literal_learner(name: str, bound: str, shape: str) -> None:
+def test_adact_h_agrees_with_literal_learner(name: str, bound: str, shape: str) -> None:
     for seed in range(SEEDS):
         assert_agreement(random_log(name, shape, seed), name, bound, SHAPES[shape])
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", ["1,1,1", "conjunctions", "prefixes"])
-def test_agrees_with_the_literal_learner_where_the_ended_are_apart(name: str, bound: str) -> None:
-    """One state of each layer holds them all, and nothing else."""
+def test_adact_h_with_ended_apart_agrees_with_literal_learner(name: str, bound: str) -> None:
+    """One state of each layer holds all terminated histories, and no others."""
     shape = next(shape for shape, options in SHAPES.items() if "early_end" in options)
     for seed in range(4):
         rdp = assert_agreement(random_log(name, shape, seed), name, bound, SHAPES[shape], ended_apart=True).rdp
@@ -54,31 +54,31 @@ def test_agrees_with_the_literal_learner_where_the_ended_are_apart(name: str, bo
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", PAIRS)
-def test_agrees_with_the_literal_learner_on_many_logs(name: str, bound: str, shape: str) -> None:
+def test_adact_h_agrees_with_literal_learner_on_many_logs(name: str, bound: str, shape: str) -> None:
     for seed in range(100, 108):
         assert_agreement(random_log(name, shape, seed, size=2), name, bound, SHAPES[shape])
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", PAIRS)
-def test_the_logs_compared_lead_to_splits_and_merges(name: str, bound: str) -> None:
-    """Or else agreement would say little."""
-    verdicts = []
+def test_random_logs_lead_to_splits_and_merges(name: str, bound: str) -> None:
+    """Check that the agreement tests above are not vacuous."""
+    placements = []
     for shape, options in SHAPES.items():
         how = Settings(
             PAIRS[name][1], BOUNDS[bound], options["delta"], options.get("confidence"), options.get("cut", 0)
         )
         for seed in range(SEEDS):
             decisions = adact_h(random_log(name, shape, seed), how).decisions
-            verdicts += [d.placement for d in decisions if d.placement.threshold is not None]
-    assert sum(v.promoted for v in verdicts) >= 5
-    assert sum(not v.promoted for v in verdicts) >= 20
-    assert any(v.nearest != 0 for v in verdicts)  # not only the first state of a layer
-    assert any(v.forced for v in verdicts)
+            placements += [d.placement for d in decisions if d.placement.threshold is not None]
+    assert sum(p.promoted for p in placements) >= 5
+    assert sum(not p.promoted for p in placements) >= 20
+    assert any(p.nearest != 0 for p in placements)  # not only the first state of a layer
+    assert any(p.forced for p in placements)
 
 
 @pytest.mark.parametrize("name", ["prefixes", "conjunctions", "1,2,2"])
-def test_agrees_where_nothing_follows_the_first_observation(name: str) -> None:
+def test_adact_h_agrees_with_literal_learner_at_horizon_zero(name: str) -> None:
     episodes = random_episodes(np.random.default_rng(1), 0, 2, 2, 2, 2, 20)
     learned = assert_agreement(episodes, name, "fisher", {"delta": 0.1})
     assert learned.rdp.layers.tolist() == [1, 1]
@@ -88,15 +88,15 @@ def test_agrees_where_nothing_follows_the_first_observation(name: str) -> None:
 
 
 def minimal_t_maze(horizon: int) -> RDP:
-    """The minimal automaton of T-maze, straight from its definition: reachable (goal, cell) per layer, merged from the
-    last layer backwards where action → (observation, reward, successor's class) is the same.
+    """Make the minimal automaton of T-maze from its definition: reachable (goal, cell) per layer, merged from the last
+    layer backwards where action → (observation, reward, successor's class) is the same.
     """
     length, alphabet = horizon - 1, TMaze().model(horizon).alphabet
     seen = {bits: alphabet.observations.index(bits) + 1 for bits in alphabet.observations}
     names = {a: i + 2 for i, a in enumerate(alphabet.actions)}
 
     def moves(state: Any, t: int) -> list[tuple[tuple[int, int], float, Any]]:
-        """(ao, r, next) of step t."""
+        """List (ao, r, next) of step t."""
         if state == "start":
             return [((DUMMY, seen[0, 1, 1]), 0, ("N", 0)), ((DUMMY, seen[1, 1, 0]), 0, ("S", 0))]
         if state == "over":
@@ -141,7 +141,7 @@ def t_maze(n: int, seed: int, horizon: int = 5) -> Episodes:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_t_maze_is_learned_exactly_with_default_settings(seed: int) -> None:
+def test_adact_h_learns_t_maze_exactly_with_default_settings(seed: int) -> None:
     learned, truth = adact_h(t_maze(100_000, seed)), minimal_t_maze(5)
     assert truth.layers.tolist() == [1, 2, 3, 4, 5, 4, 1]
     assert learned.rdp.layers.tolist() == [1, 2, 3, 4, 5, 4, 1]
@@ -149,18 +149,18 @@ def test_t_maze_is_learned_exactly_with_default_settings(seed: int) -> None:
 
 
 @pytest.mark.parametrize("horizon", [2, 3, 4])
-def test_t_mazes_of_other_lengths_are_learned_exactly(horizon: int) -> None:
+def test_adact_h_learns_t_mazes_of_other_lengths_exactly(horizon: int) -> None:
     assert compare(adact_h(t_maze(50_000, 7, horizon)).rdp, minimal_t_maze(horizon)) is None
 
 
-def test_single_components_cannot_see_which_way_pays() -> None:
-    """theory.md §3: under the uniform policy the distinguishability of X_{1,1,1} is 0 on T-maze."""
+def test_adact_h_with_single_components_misses_memory_of_t_maze() -> None:
+    """Under the uniform policy the distinguishability of X_{1,1,1} is 0 on T-maze (docs/theory.md, section 3)."""
     blind = adact_h(t_maze(100_000, 0), Settings(languages("1,1,1")))
     assert blind.rdp.layers[1] == 1
     assert compare(blind.rdp, minimal_t_maze(5)) is not None
 
 
-def test_the_default_is_fisher_on_conjunctions_and_for_sketches_the_bound_of_the_paper() -> None:
+def test_settings_default_bound_is_fisher_and_for_sketches_that_of_the_paper() -> None:
     episodes = coins(np.random.default_rng(0), 2, 300, effect=0.5)
     assert adact_h(episodes).decisions == adact_h(episodes, Settings(languages("conjunctions"), FISHER_EXACT)).decisions
     sketch = Settings(PrefixSketches())
@@ -170,7 +170,7 @@ def test_the_default_is_fisher_on_conjunctions_and_for_sketches_the_bound_of_the
 # AdaCT-H-A
 
 
-def test_a_candidate_below_the_cut_joins_the_nearest_state() -> None:
+def test_adact_h_merges_candidates_below_the_cut_with_nearest_state() -> None:
     episodes = starts((300, 290, 10), (0, 1, 2))
     whole, cut = adact_h(episodes), adact_h(episodes, Settings(cut=0.02))
     assert whole.rdp.layers.tolist() == [1, 3, 1] and whole.forced_share == 0
@@ -180,11 +180,11 @@ def test_a_candidate_below_the_cut_joins_the_nearest_state() -> None:
     assert cut.forced_share == 10 / 600
 
 
-def test_the_largest_candidate_founds_a_state_whatever_the_cut() -> None:
+def test_adact_h_promotes_largest_candidate_at_any_cut() -> None:
     assert adact_h(starts((3, 4, 3), (0, 1, 2)), Settings(cut=0.9)).rdp.layers.tolist() == [1, 1, 1]
 
 
-def test_the_cut_is_a_share_of_weights() -> None:
+def test_adact_h_cut_is_a_share_of_weights() -> None:
     light = starts((300, 290, 10), (0, 1, 2))
     heavy = Episodes(
         light.alphabet, light.letters, light.word[:, [0, 300, 590]], light.follows, np.array([300, 290, 10])
@@ -195,11 +195,11 @@ def test_the_cut_is_a_share_of_weights() -> None:
     assert adact_h(heavy, Settings(cut=0.017)).rdp.layers[1] == 2
 
 
-def test_a_share_equal_to_the_cut_is_not_below_it() -> None:
+def test_adact_h_promotes_candidate_with_share_equal_to_cut() -> None:
     assert adact_h(starts((10, 8, 7), (0, 1, 2)), Settings(delta=0.5, cut=7 / 25)).rdp.layers[1] == 3
 
 
-def test_forced_share_is_the_share_of_suffixes_that_joined_by_force() -> None:
+def test_adact_h_forced_share_counts_suffixes_merged_by_force() -> None:
     shares = []
     for seed in range(5):
         episodes = random_episodes(np.random.default_rng(seed), 3, 2, 2, 2, 4, 900, weighted=True)
@@ -212,10 +212,10 @@ def test_forced_share_is_the_share_of_suffixes_that_joined_by_force() -> None:
     assert max(shares) > 0
 
 
-# What a run promises
+# Guarantees
 
 
-def test_confidence_is_divided_among_layers_and_candidates() -> None:
+def test_adact_h_divides_confidence_among_layers_and_candidates() -> None:
     episodes = random_episodes(np.random.default_rng(2), 3, 2, 2, 2, 3, 500, early_end=0.2)
     learned = adact_h(episodes, Settings(confidence=0.9))
     per_layer = Counter(d.layer for d in learned.decisions)
@@ -228,7 +228,7 @@ def test_confidence_is_divided_among_layers_and_candidates() -> None:
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_the_promise_adds_up(bound: str) -> None:
+def test_adact_h_promise_matches_its_decisions(bound: str) -> None:
     episodes = random_episodes(np.random.default_rng(3), 3, 2, 2, 2, 3, 3000)
     learned = adact_h(episodes, settings("conjunctions", bound, 0.01))
     promise = learned.promise
@@ -243,7 +243,7 @@ def test_the_promise_adds_up(bound: str) -> None:
     assert f"{1 - promise.split:.4g}" in promise.sentence and f"{promise.detectable:.2g}" in promise.sentence
 
 
-def test_a_vacuous_promise_says_so() -> None:
+def test_promise_sentence_states_when_it_is_vacuous() -> None:
     episodes = random_episodes(np.random.default_rng(3), 3, 2, 2, 2, 3, 300)
     promise = adact_h(episodes, Settings(delta=0.5)).promise
     assert promise.split > 1 and "No bound" in promise.sentence
@@ -256,7 +256,7 @@ def test_a_vacuous_promise_says_so() -> None:
     [{"delta": 0}, {"delta": 1}, {"confidence": 1}, {"confidence": 0}, {"cut": -0.1}, {"cut": 1}, {"threads": 0}],
     ids=str,
 )
-def test_impossible_settings_are_refused_by_the_name_of_their_option(wrong: dict[str, Any]) -> None:
+def test_settings_refuse_invalid_values_by_parameter_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(SufficeError, match=next(iter(wrong))):
         Settings(**wrong)
 
@@ -264,26 +264,26 @@ def test_impossible_settings_are_refused_by_the_name_of_their_option(wrong: dict
 # Witnesses
 
 
-def test_the_witness_of_t_maze_is_the_reason_for_its_memory() -> None:
-    """Of 4⁵ runs one wins, after one cue by going north at last, after the other by going south."""
+def test_adact_h_witness_of_t_maze_is_reward_of_the_right_turn() -> None:
+    """One of 4⁵ runs wins, after one cue by finally going north, after the other by going south."""
     learned = [adact_h(t_maze(100_000, s)) for s in range(3)]
-    told = [describe_witness(one.decisions[1].placement.witness, one.rdp.alphabet) for one in learned]
-    found = {re.search("action = [NS] and reward = 4: .*", text)[0] for text in told}
+    texts = [describe_witness(one.decisions[1].placement.witness, one.rdp.alphabet) for one in learned]
+    found = {re.search("action = [NS] and reward = 4: .*", text)[0] for text in texts}
     assert any("action = N and reward = 4" in text for text in found)
     assert {0.0, 0.001} == {round(float(p), 3) for text in found for p in re.findall(r"\d\.\d+", text)}
 
 
 def holds(text: str, suffix: list[tuple[Any, Any, float]]) -> bool:
-    """Reads the witness of a conjunction."""
+    """Return whether the described event of a conjunction occurs in a suffix."""
     when, what = text.split(", ", 1)
 
     def letter(step: tuple[Any, Any, float]) -> bool:
         action, observation, reward = step
-        said = {"the episode is over": observation is None, f"action = {action}": True, f"reward = {reward:g}": True}
+        facts = {"the episode is over": observation is None, f"action = {action}": True, f"reward = {reward:g}": True}
         if observation is not None:
-            said |= {f"f{i} = {v}": True for i, v in enumerate(observation)}
-            said[f"observation = ({', '.join(map(str, observation))})"] = True
-        return all(said.get(part, False) for part in what.split(" and "))
+            facts |= {f"f{i} = {v}": True for i, v in enumerate(observation)}
+            facts[f"observation = ({', '.join(map(str, observation))})"] = True
+        return all(facts.get(part, False) for part in what.split(" and "))
 
     if when == f"within {len(suffix)} steps":
         return any(map(letter, suffix))
@@ -291,11 +291,11 @@ def holds(text: str, suffix: list[tuple[Any, Any, float]]) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_witness_says_what_differs_most_and_how_much(seed: int) -> None:
+def test_describe_witness_matches_frequencies_of_largest_difference(seed: int) -> None:
     episodes = random_episodes(np.random.default_rng(seed), 1 + seed % 3, 2, 3, 2, 3, 400, n_features=2, early_end=0.2)
     first, second = adact_h(episodes, settings("conjunctions", "paper")).decisions[:2]
-    told = describe_witness(second.placement.witness, episodes.alphabet)
-    text, p1, p2 = re.fullmatch(r"(.*): ([\d.]+) against ([\d.]+)", told).groups()
+    described = describe_witness(second.placement.witness, episodes.alphabet)
+    text, p1, p2 = re.fullmatch(r"(.*): ([\d.]+) against ([\d.]+)", described).groups()
     shown = len(p1.split(".")[1])
     sides = [
         [e[1:] for e in to_values(episodes) if e[0][1] == episodes.alphabet.observation(code)]

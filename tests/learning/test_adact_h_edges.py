@@ -1,6 +1,7 @@
-"""At the edges: one episode, one action or observation, horizon 1, frequencies of 0 and 1, the smallest and largest δ.
+"""Edge cases: one episode, one action or observation, horizon 1, frequencies 0 and 1, the smallest and largest δ.
 
-Whatever the log and the settings, the learner decides as the literal one does, warns of nothing, and finds numbers.
+For every log and every setting, the learner decides as the literal one does, without warnings, and all numbers are
+finite.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ DELTAS = (SMALLEST, 1e-300, 1e-3, 0.5, 1 - 2.0**-53)
 
 
 def episode(start: int, *steps: tuple[int, int, float]) -> list[tuple[Any, Any, float]]:
-    """A start, then action, observation and reward of each step; the last shows nothing."""
-    told = [(None, (start,), 0.0), *((action, (seen,), reward) for action, seen, reward in steps)]
-    return [*told[:-1], (told[-1][0], None, told[-1][2])]
+    """Make an episode from its start and the action, observation and reward of each step, with o_⊥ at the end."""
+    whole = [(None, (start,), 0.0), *((action, (seen,), reward) for action, seen, reward in steps)]
+    return [*whole[:-1], (whole[-1][0], None, whole[-1][2])]
 
 
 LOGS: dict[str, Episodes] = {
@@ -46,7 +47,7 @@ LOGS: dict[str, Episodes] = {
     "one episode of one step": from_values([episode(0, (0, 0, 0.0))]),
     "two that differ": from_values([episode(0, (0, 0, 0.0)), episode(1, (0, 0, 1.0))]),
     "horizon 1": coins(np.random.default_rng(0), 1, 60, effect=0.9),
-    "all alike": from_values([episode(0, (0, 1, 0.0), (1, 0, 1.0))] * 300),
+    "all equal": from_values([episode(0, (0, 1, 0.0), (1, 0, 1.0))] * 300),
     "all different": from_values([episode(i, (0, i, i / 7), (0, i, 1.0)) for i in range(4)]),
     "one action": from_values([episode(i % 2, (0, i // 2 % 2, 0.0), (0, 0, float(i % 2))) for i in range(120)]),
     "one observation": from_values([episode(0, (i % 2, 0, 0.0), (i // 2 % 2, 0, i % 2)) for i in range(120)]),
@@ -60,8 +61,8 @@ LOGS: dict[str, Episodes] = {
 
 @pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("name", ["1,1,1", "1,2,1", "conjunctions", "prefixes"])
-def test_decisions_are_those_of_the_literal_learner(name: str, log: str) -> None:
-    """Words and prefixes may be no more than one; thresholds are above what any difference can reach, or near 0."""
+def test_adact_h_agrees_with_literal_learner_on_edge_cases(name: str, log: str) -> None:
+    """There may be a single word or prefix; thresholds exceed the largest possible difference, or are near 0."""
     for bound in BOUNDS:
         for delta in (1e-300, 0.00317, 0.99997):
             assert_agreement(LOGS[log], name, bound, {"delta": delta})
@@ -69,7 +70,7 @@ def test_decisions_are_those_of_the_literal_learner(name: str, log: str) -> None
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=BOUNDS)
 @pytest.mark.parametrize("name", [*STATISTICS, "adaptive"])
-def test_every_number_of_a_run_is_one(name: str, bound: Bound) -> None:
+def test_adact_h_returns_finite_numbers_on_edge_cases(name: str, bound: Bound) -> None:
     statistic = AdaptiveLanguages() if name == "adaptive" else STATISTICS[name]
     for episodes in LOGS.values():
         for delta in (1e-300, 0.5, 1 - 2.0**-53):
@@ -81,17 +82,17 @@ def _see_numbers(episodes: Episodes, settings: Settings) -> None:
     learned = adact_h(episodes, settings)
     assert int(learned.rdp.counts[0].sum()) == episodes.total
     for decision in learned.decisions:
-        verdict = decision.placement
-        numbers = [verdict.distance, verdict.threshold, verdict.detectable]
-        assert all(x is None or (math.isfinite(x) and x >= 0) for x in numbers), verdict
-        if verdict.promoted and verdict.nearest is not None:
-            assert verdict.distance is not None and verdict.threshold is not None
-            assert verdict.distance >= verdict.threshold
+        placement = decision.placement
+        numbers = [placement.distance, placement.threshold, placement.detectable]
+        assert all(x is None or (math.isfinite(x) and x >= 0) for x in numbers), placement
+        if placement.promoted and placement.nearest is not None:
+            assert placement.distance is not None and placement.threshold is not None
+            assert placement.distance >= placement.threshold
     assert "nan" not in learned.promise.sentence and "inf" not in learned.promise.sentence
 
 
-def test_the_smallest_delta_there_is_tells_nothing_apart_that_chance_could_explain() -> None:
-    """And is refused where it would have to be divided."""
+def test_adact_h_with_smallest_delta_merges_everything() -> None:
+    """It is refused where it would have to be divided."""
     episodes = LOGS["one against many"]
     for bound in BOUNDS.values():
         learned = adact_h(episodes, Settings(bound=bound, delta=SMALLEST))
@@ -104,7 +105,7 @@ def test_the_smallest_delta_there_is_tells_nothing_apart_that_chance_could_expla
 
 @pytest.mark.parametrize("stationary", [False, True], ids=["layers", "one layer"])
 @pytest.mark.parametrize("log", LOGS)
-def test_plans_and_predictions_are_numbers(log: str, stationary: bool) -> None:
+def test_regorl_returns_finite_numbers_on_edge_cases(log: str, stationary: bool) -> None:
     episodes = LOGS[log]
     if stationary and episodes.horizon < 2:
         with pytest.raises(suffice.SufficeError, match="at least two decisions"):
@@ -137,7 +138,7 @@ def sizes_and_levels() -> Any:
 
 
 @given(sizes_and_levels())
-def test_thresholds_are_the_literal_formulas_down_to_the_smallest_delta(drawn: tuple[int, int, int, float]) -> None:
+def test_bound_thresholds_equal_literal_formulas_down_to_smallest_delta(drawn: tuple[int, int, int, float]) -> None:
     n1, n2, size, delta = drawn
     ln_size = math.log(size)
     for bound, literal in ((PAPER, distinctness.paper_threshold), (TWO_SAMPLE, distinctness.two_sample_threshold)):
@@ -149,8 +150,8 @@ def test_thresholds_are_the_literal_formulas_down_to_the_smallest_delta(drawn: t
 
 
 @pytest.mark.parametrize("level", [-1e-16, -1e-12, -1e-6, -0.01, -1.0, -700.0, -1500.0])
-def test_the_larger_root_is_right_even_where_both_roots_meet(level: float) -> None:
-    """There s − ln(1 + s) is s²/2, and so s = √(−2 level)."""
+def test_larger_root_is_accurate_where_both_roots_meet(level: float) -> None:
+    """Near that point s − ln(1 + s) is s²/2, so s = √(−2 level)."""
     s = larger_root(level) - 2 * math.log(2)
     assert s > 0 and s - math.log1p(s) == pytest.approx(-level, rel=1e-6)
     if level > -1e-5:
@@ -159,8 +160,8 @@ def test_the_larger_root_is_right_even_where_both_roots_meet(level: float) -> No
 
 @pytest.mark.parametrize("kind", [DIFFERENCE, LIKELIHOOD, FISHER])
 @pytest.mark.parametrize("name", STATISTICS)
-def test_at_the_threshold_samples_are_distinct_and_just_below_it_they_are_not(name: str, kind: int) -> None:
-    """L ≥ threshold, one rule for all (theory.md §4)."""
+def test_judge_decides_distinct_exactly_from_the_threshold_on(name: str, kind: int) -> None:
+    """All bounds use the rule L ≥ threshold (docs/theory.md, section 4)."""
     statistic: Statistic = STATISTICS[name]
     bound = PAPER if kind == DIFFERENCE else next(b for b in BOUNDS.values() if b.kind == kind)
     rng = np.random.default_rng(1)
@@ -181,7 +182,7 @@ def test_at_the_threshold_samples_are_distinct_and_just_below_it_they_are_not(na
         assert layer.judge(kind, 0, limit, limit, 0.1).alone == distinct
 
 
-def test_a_whole_run_keeps_to_that_rule() -> None:
+def test_adact_h_promotes_exactly_from_the_threshold_on() -> None:
     tested = [
         decision.placement
         for statistic in (*STATISTICS.values(), AdaptiveLanguages())
@@ -195,8 +196,8 @@ def test_a_whole_run_keeps_to_that_rule() -> None:
 
 
 @pytest.mark.parametrize("kind", [DIFFERENCE, LIKELIHOOD, FISHER])
-def test_samples_of_one_are_compared(kind: int) -> None:
-    """n = 1 on one side or both, p = 0 and 1: evidence is that of the definition, never negative nor missing."""
+def test_evidence_of_single_samples_agrees_with_definition(kind: int) -> None:
+    """With n = 1 on one side or both, and p = 0 or 1, the evidence agrees with the definition and is not negative."""
     for n2 in (1, 2, 7, 10**5, 2**40 - 1):
         for k1, k2 in ((0, 0), (1, n2), (0, n2), (1, 0), (1, n2 // 2), (0, n2 // 2)):
             found = comparing.evidence(kind, k1, 1, k2, n2, 0.0, math.inf)
@@ -204,14 +205,14 @@ def test_samples_of_one_are_compared(kind: int) -> None:
                 exact = abs(Fraction(k1) - Fraction(k2, n2))
             elif kind == LIKELIHOOD:
                 exact = distinctness.likelihood_ratio(k1, 1, k2, n2)
-            else:  # what is alone on its side is any of the n₂ + 1 with the same probability
+            else:  # the single element is each of the n₂ + 1 with the same probability
                 same = k1 + k2 if k1 else n2 + 1 - k1 - k2
                 exact = -math.log(same / (n2 + 1)) if 2 * same < n2 + 1 else 0.0
             assert found == pytest.approx(float(exact), rel=1e-9, abs=2e-9), (k1, k2, n2)
 
 
 @given(st.integers(1, 2**39), st.integers(1, 2**39), st.data())
-def test_a_cell_more_or_less_is_seen_among_any_number(n1: int, n2: int, data: st.DataObject) -> None:
+def test_cross_has_exact_sign_for_any_counts(n1: int, n2: int, data: st.DataObject) -> None:
     k1, k2 = data.draw(st.integers(0, n1)), data.draw(st.integers(0, n2))
     d = k1 * n2 - k2 * n1
     found = tables.cross(k1, n1, k2, n2)
@@ -223,7 +224,7 @@ def test_a_cell_more_or_less_is_seen_among_any_number(n1: int, n2: int, data: st
 # ---------------------------------------------------------------- estimates
 
 
-def test_no_number_of_infinite_errors_is_missing() -> None:
+def test_estimate_bounds_are_never_nan() -> None:
     unsure = Estimate(2.0, math.inf)
     assert unsure.lower(0.5) == 2.0 and unsure.lower(0.4) == -math.inf and unsure.interval() == (-math.inf, math.inf)
     for delta in DELTAS:

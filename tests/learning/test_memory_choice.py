@@ -1,4 +1,4 @@
-"""Whether to fold time: surprise by definition, and verdicts that fit the process."""
+"""`surprise` agrees with its definition, and `is_stationary` chooses the automaton that fits the process."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def log(seed: int) -> Episodes:
 
 
 def by_definition(rdp: RDP, episodes: Episodes) -> list[float]:
-    """Bits of each episode: from step 1 on, what was met in the state one is in, or in the state most like it.
+    """Return the bits of each episode, by the counts of its states from step 1 on, or of the most similar state.
 
-    Of the last step only action and reward count, with what was met at it. Lost, at a step or in a cycle, one has met
-    nothing; then all letters are as probable as in the whole log.
+    Of the last step only action and reward count, with the counts of the last step. A lost history has no counts; then
+    all letters are as probable as in the whole log.
     """
     letters = [tuple(letter) for letter in rdp.letters.tolist()]
     symbols = [tuple(symbol) for symbol in rdp.symbols.tolist()]
@@ -79,17 +79,17 @@ def by_definition(rdp: RDP, episodes: Episodes) -> list[float]:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 6])
-def test_surprise_is_what_was_not_expected(seed: int) -> None:
-    """Of the episodes learned from, and of others, in which there are histories never seen."""
+def test_surprise_agrees_with_definition(seed: int) -> None:
+    """Checked on the training episodes, and on others with unseen histories."""
     episodes = log(seed)
     few = episodes.columns(np.arange(6))
     for rdp in (adact_h(few, Settings(delta=0.3)).rdp, learn_stationary(few, Settings(delta=0.3)).rdp):
-        assert (rdp.run_all(episodes) == UNSEEN).any(), "or else this would be too easy"
+        assert (rdp.run_all(episodes) == UNSEEN).any(), "some histories must be unseen"
         assert surprise(rdp, few) == pytest.approx(by_definition(rdp, few), rel=1e-9)
         assert surprise(rdp, episodes) == pytest.approx(by_definition(rdp, episodes), rel=1e-9)
 
 
-def test_what_always_happens_is_no_surprise() -> None:
+def test_surprise_is_zero_for_certain_steps() -> None:
     action = np.full((6, 400), 2)
     observation = np.ones_like(action)
     action[0], observation[-1] = DUMMY, STOP
@@ -100,48 +100,48 @@ def test_what_always_happens_is_no_surprise() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
-def test_the_numbers_are_those_of_episodes_held_out(seed: int) -> None:
-    """Means over episodes, by weight, and the standard error of the mean difference."""
+def test_is_stationary_compares_costs_of_held_out_episodes(seed: int) -> None:
+    """Weighted means over episodes, and the standard error of the mean difference."""
     episodes, settings = log(seed), Settings(delta=0.01)
     found = is_stationary(episodes, settings, rng=np.random.default_rng(7))
     some, others, _ = episodes.divide(HELD_OUT, np.random.default_rng(7))
     assert others.total == round(0.3 * episodes.total)
-    in_layers, tied = learn_layers(some, settings).rdp, learn_stationary(some, settings).rdp
-    assert found.states == (in_layers.n_states, tied.n_states)
+    in_layers, stationary = learn_layers(some, settings).rdp, learn_stationary(some, settings).rdp
+    assert found.states == (in_layers.n_states, stationary.n_states)
     weights = [1] * others.n if others.weight is None else others.weight.tolist()
     costs = [
         [bits for bits, k in zip(by_definition(rdp, others), weights, strict=True) for _ in range(k)]
-        for rdp in (in_layers, tied)
+        for rdp in (in_layers, stationary)
     ]
     assert found.layered == pytest.approx(np.mean(costs[0])) and found.tied == pytest.approx(np.mean(costs[1]))
     differences = np.subtract(*costs)
     assert found.error == pytest.approx(np.std(differences, ddof=1) / math.sqrt(len(differences)))
-    assert found == is_stationary(episodes, settings, rng=np.random.default_rng(7)), "and the same again"
+    assert found == is_stationary(episodes, settings, rng=np.random.default_rng(7)), "the result is reproducible"
 
 
-def test_without_a_second_look_layers_are_those_of_the_first() -> None:
+def test_is_stationary_without_second_look_uses_unrefined_layers() -> None:
     episodes = log(1)
     some = episodes.divide(HELD_OUT, np.random.default_rng(0))[0]
     found = is_stationary(episodes, Settings(delta=0.3), second_look=False)
     assert found.states[0] == adact_h(some, Settings(delta=0.3)).rdp.n_states
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    is_stationary(log(1), progress=lambda done, of: told.append((done, of)))
-    shares = [done / of for done, of in told]
+def test_is_stationary_reports_progress() -> None:
+    reported: list[tuple[int, int]] = []
+    is_stationary(log(1), progress=lambda done, of: reported.append((done, of)))
+    shares = [done / of for done, of in reported]
     assert shares == sorted(shares) and shares[-1] == 1 and 0.5 in shares
 
 
 @pytest.mark.parametrize(
-    ("gap", "folds"),
+    ("gap", "stationary"),
     [(-1.0, True), (0.0, True), (CLEAR_STANDARD_ERRORS * 0.1, True), (CLEAR_STANDARD_ERRORS * 0.1 + 1e-9, False)],
 )
-def test_layers_must_be_clearly_better(gap: float, folds: bool) -> None:
+def test_stationarity_chooses_layers_only_if_clearly_better(gap: float, stationary: bool) -> None:
     found = Stationarity(0.0, gap, 0.1, (30, 5))
-    assert found.stationary == folds == found.summary()["stationary"]
-    assert found.sentence.startswith("Fold time" if folds else "Keep the layers")
-    assert "5 states for all steps" in found.sentence and "30 in layers" in found.sentence
+    assert found.stationary == stationary == found.summary()["stationary"]
+    assert found.sentence.startswith("Stationary automaton: " if stationary else "Layered automaton: ")
+    assert "bits with 5 stationary states" in found.sentence and "bits with 30 states in layers" in found.sentence
     assert set(found.summary()) == {
         "stationary",
         "layered_bits",
@@ -153,7 +153,7 @@ def test_layers_must_be_clearly_better(gap: float, folds: bool) -> None:
 
 
 def alternating(n: int, horizon: int = 6) -> Episodes:
-    """One action pays at odd steps, the other at even ones: two states say it all."""
+    """Draw a log where one action is rewarded at odd steps, the other at even ones: two states suffice."""
     rng = np.random.default_rng(1)
     action = rng.integers(2, size=(horizon + 1, n)) + 2
     observation = np.ones_like(action)
@@ -163,31 +163,31 @@ def alternating(n: int, horizon: int = 6) -> Episodes:
     return Episodes.from_steps(of_one_feature(1), action, observation, reward)
 
 
-def test_what_depends_on_the_step_keeps_its_layers() -> None:
+def test_is_stationary_chooses_layers_for_process_that_depends_on_step() -> None:
     for n in (300, 1000):
         found = is_stationary(rising(n))
         assert not found.stationary and found.tied - found.layered > 2 * found.error
-        assert found.states[0] == 10 and found.states[1] <= 4, "a cycle does not learn to count by this"
+        assert found.states[0] == 10 and found.states[1] <= 4, "a stationary automaton cannot count these steps"
 
 
-def test_what_a_few_states_can_count_is_folded() -> None:
-    """Although it depends on the step."""
+def test_is_stationary_chooses_stationary_for_alternating_process() -> None:
+    """A stationary automaton is chosen although the process depends on the step."""
     found = is_stationary(alternating(500))
     assert found.stationary and found.states[1] == 3
 
 
-def test_a_maze_is_folded() -> None:
+def test_is_stationary_chooses_stationary_for_t_maze() -> None:
     episodes = TMaze(length=3).simulate(600, 9, np.random.default_rng(0))
     found = is_stationary(episodes)
     assert found.stationary and found.states[0] > 2 * found.states[1]
-    assert found.tied < found.layered, "with so few episodes layers are learned badly"
+    assert found.tied < found.layered, "600 episodes are too few for layers"
     weighted = replace(episodes, weight=np.full(episodes.n, 2))
     assert is_stationary(weighted).stationary
 
 
 @pytest.mark.parametrize("episodes", [alternating(19), alternating(500, 1)], ids=["few", "short"])
-def test_where_nothing_can_be_said_layers_are_kept(episodes: Episodes) -> None:
+def test_is_stationary_chooses_layers_untested_for_few_or_short_episodes(episodes: Episodes) -> None:
     found = is_stationary(episodes)
     assert not found.stationary and found.summary()["tied_bits"] is None
-    assert found.sentence.startswith("Keep the layers: with one decision per episode, or fewer than 20 episodes")
+    assert found.sentence.startswith("Layered automaton: with one decision per episode, or fewer than 20 episodes")
     assert is_stationary(alternating(20)).states[1] > 0

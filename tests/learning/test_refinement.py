@@ -1,4 +1,4 @@
-"""The second look: e-values that are e-values, decisions as by hand, memory found where there is some."""
+"""`refine`: its evidence consists of e-values, its decisions agree with the oracle, and it finds memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.rotating_mab import RotatingMAB
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, naming_options
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels.evidence import LN_NEVER, ln_never
 from suffice.learning.adact_h import Learned, Settings, adact_h
@@ -53,8 +53,8 @@ def fold(tables: Tables) -> tuple[float, float, int]:
 # e-values
 
 
-def test_beta_chances_add_up_to_one() -> None:
-    """And those of one, two and three draws are known: ½, ⅜ and 5/16 for none."""
+def test_oracle_beta_probabilities_add_up_to_one() -> None:
+    """Those of no success in one, two and three draws are known: ½, ⅜ and 5/16."""
     for n in range(40):
         assert sum(oracle.free(k, n) for k in range(n + 1)) == 1
     assert [oracle.free(0, n) for n in (1, 2, 3)] == [Fraction(1, 2), Fraction(3, 8), Fraction(5, 16)]
@@ -70,7 +70,7 @@ def several_tables(draw: st.DrawFn) -> Tables:
 
 @hypothesis_settings(deadline=None, max_examples=100)
 @given(several_tables())
-def test_evidence_is_what_enumeration_finds(tables: Tables) -> None:
+def test_fold_evidence_agrees_with_enumeration(tables: Tables) -> None:
     evidence, balance, telling = fold(tables)
     right, right_balance, place = oracle.ln_evidence(tables)
     assert evidence == pytest.approx(right, rel=1e-10, abs=1e-10)
@@ -93,19 +93,19 @@ MARGINS = [
     [((20, 31), 17)],
     [((4, 3), 3), ((2, 2, 1), 2)],
     [((1, 5), 3), ((3, 3), 1), ((2, 4), 5)],
-    [((7,), 3), ((0, 4, 0), 2), ((2, 0, 2), 2)],  # nothing can differ but in the last
+    [((7,), 3), ((0, 4, 0), 2), ((2, 0, 2), 2)],  # only the last can differ
 ]
 
 
 def all_divisions(margins: list[tuple[tuple[int, ...], int]]) -> Iterator[tuple[Tables, Fraction]]:
-    """Every way to divide what was seen together, in each table by itself, and how probable it is."""
+    """Generate every division of the tables with these margins, with its probability."""
     for several in product(*(list(oracle.tables_with(outcomes, n1)) for outcomes, n1 in margins)):
         yield [(one, other) for one, other, _ in several], math.prod((p for *_, p in several), start=Fraction(1))
 
 
 @pytest.mark.parametrize("margins", MARGINS, ids=str)
-def test_evidence_has_mean_one_where_nothing_differs(margins: list[Any]) -> None:
-    """To the fraction, so that it is 1/δ or more with probability at most δ; and so says the kernel."""
+def test_fold_evidence_has_mean_one_for_equal_samples(margins: list[Any]) -> None:
+    """Exactly 1, so that it is at least 1/δ with probability at most δ; the kernel agrees."""
     law = list(all_divisions(margins))
     assert sum(p for _, p in law) == 1
     assert sum(p * oracle.mixture(tables) for tables, p in law) == 1
@@ -115,24 +115,24 @@ def test_evidence_has_mean_one_where_nothing_differs(margins: list[Any]) -> None
         assert reached * math.fsum(p for e, p in found if e >= reached) <= 1 + 1e-12
 
 
-def test_evidence_grows_with_a_difference_and_speaks_against_it_where_there_is_none() -> None:
+def test_fold_evidence_grows_with_difference_and_falls_for_equal_samples() -> None:
     same = [fold([([n, n], [n, n])]) for n in (1, 10, 100, 1000)]
     differs = [fold([([3 * n, n], [n, 3 * n])]) for n in (1, 10, 100, 1000)]
     assert all(a[1] > b[1] for a, b in pairwise(same)) and same[-1][1] < -3
     assert all(a[0] < b[0] for a, b in pairwise(differs)) and differs[-1][0] > 400
-    assert same[-1][0] > 3 * math.log(0.5)  # what cannot differ much costs at most ½
+    assert same[-1][0] > 3 * math.log(0.5)  # a prior of ½ bounds the loss
     certain = fold([([1000, 0], [5, 0]), ([0, 7], [0, 400])])
     assert certain == (0.0, 0.0, -1)
 
 
-def test_the_evidence_of_many_tables_is_no_double_any_more() -> None:
-    """So each table counts for at most e⁶⁰⁰ in it."""
+def test_fold_evidence_is_capped_for_each_table() -> None:
+    """Each table counts for at most e⁶⁰⁰, because larger numbers are not doubles."""
     evidence, balance, telling = fold([([1000, 0], [0, 1000]), ([0, 5000], [5000, 0])] * 3)
     assert 20_000 < balance < 3 * 12_000 * math.log(2) and telling == 2
     assert evidence == pytest.approx(6 * (600 + math.log(0.5)) - math.log(3))
 
 
-def test_looked_up_logarithms_are_those_of_gamma() -> None:
+def test_ln_never_agrees_with_log_gamma() -> None:
     tabled = len(LN_NEVER)
     k = np.arange(tabled)
     assert np.allclose(LN_NEVER, gammaln(k + 0.5) - gammaln(k + 1) - math.log(math.pi) / 2, rtol=1e-12, atol=1e-11)
@@ -146,7 +146,7 @@ def test_looked_up_logarithms_are_those_of_gamma() -> None:
 
 
 def exact_in_doubles(k1: int, n1: int, k2: int, n2: int) -> float:
-    """ln e with every term of its sum."""
+    """Return ln e with every term of its sum."""
     k, j = k1 + k2, np.arange(max(0, k1 + k2 - n2), min(n1, k1 + k2) + 1)
 
     def ln_choose(n: Any, k: Any) -> Any:
@@ -162,20 +162,20 @@ def exact_in_doubles(k1: int, n1: int, k2: int, n2: int) -> float:
 
 
 def too_small(k1: int, n1: int, k2: int, n2: int) -> float:
-    """By how much the kernel's ln e is below the exact one."""
+    """Return by how much the kernel's ln e is below the exact one."""
     return exact_in_doubles(k1, n1, k2, n2) - fold([([k1, n1 - k1], [k2, n2 - k2])])[1]
 
 
 @pytest.mark.parametrize(
     "table", [(365, 1450, 301, 1236), (1095, 1270, 25, 602), (558, 1440, 499, 1288), (517, 854, 303, 921)], ids=str
 )
-def test_beyond_512_terms_evidence_is_a_little_too_small(table: tuple[int, int, int, int]) -> None:
+def test_fold_evidence_is_slightly_too_small_beyond_512_terms(table: tuple[int, int, int, int]) -> None:
     assert exact_in_doubles(*table) == pytest.approx(oracle.ln(oracle.e_value(*table)), abs=1e-8)
     assert 0 < too_small(*table) < 0.03
 
 
-def test_the_evidence_of_millions_is_never_too_large() -> None:
-    """Nor much too small: of two tables in three by less than 0.1."""
+def test_fold_evidence_of_large_counts_is_never_too_large() -> None:
+    """It is not much too small either: by less than 0.1 for two tables in three."""
     rng, gaps = np.random.default_rng(0), []
     for i in range(90):
         n1, n2 = (10 ** rng.uniform(3, 6.3, 2)).astype(int).tolist()
@@ -187,14 +187,14 @@ def test_the_evidence_of_millions_is_never_too_large() -> None:
 
 
 @pytest.mark.parametrize("n", [600, 2_000, 20_000, 1_000_000])
-def test_where_all_margins_are_equal_evidence_is_smallest(n: int) -> None:
-    """A node stands for no more terms than a step has, so that the sum is at most that many times too large."""
+def test_fold_evidence_error_is_bounded_for_equal_margins(n: int) -> None:
+    """A node stands for at most `step` terms, so the sum is at most this many times too large."""
     step = n // 512 + 1
     for k1 in (n // 2, 52 * n // 100, n):
         assert 0 < too_small(k1, n, n - k1, n) < math.log(step)
 
 
-# By hand
+# Agreement with the oracle
 
 
 def random_log(seed: int) -> Episodes:
@@ -223,8 +223,8 @@ def log(case: Any) -> Episodes:
 
 
 @cache
-def looks(case: Any, first: float, second: float) -> tuple[Learned, Learned]:
-    """Both looks; the first at one δ, so that it may merge or split too much, the second at another."""
+def both_passes(case: Any, first: float, second: float) -> tuple[Learned, Learned]:
+    """Run AdaCT-H at one δ, so that it may merge or split too much, and the refinement at another."""
     learned = replace(adact_h(log(case), Settings(delta=first)), settings=Settings(delta=second))
     return learned, refine(learned, log(case))
 
@@ -235,30 +235,30 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def in_words(learned: Learned, telling: Any) -> str:
-    """The witness that a person reads."""
+    """Describe the witness of the oracle as users read it."""
     if telling is None:
         return ""
     rdp = learned.rdp
     (state, action, letter), (k1, n1), (k2, n2) = telling
     layer = int(rdp.layer_of()[state])
-    outcome = f"{rdp.alphabet.action(action)} → something new"
+    outcome = f"{rdp.alphabet.action(action)} → an unseen outcome"
     if letter is not None:
         seen = rdp.alphabet.action(letter[0]), rdp.alphabet.observation(letter[1])
         outcome = f"{show_symbol(seen)} with reward {rdp.alphabet.rewards[letter[2]]:g}"
     place = state - sum(rdp.layers[:layer])
-    return f"at step {layer}, in what was state {layer}.{place}, {outcome}: {k1} of {n1} against {k2} of {n2}"
+    return f"at step {layer}, in state {layer}.{place} before refinement, {outcome}: {k1} of {n1} against {k2} of {n2}"
 
 
 @cache
 def by_hand(case: Any, first: float, second: float) -> oracle.OracleLook:
-    learned, _ = looks(case, first, second)
+    learned, _ = both_passes(case, first, second)
     return oracle.SecondLook(learned.rdp, log(case), lambda candidates: second).run()
 
 
 @both_levels
 @every_case
-def test_a_second_look_decides_as_by_hand(case: Any, levels: tuple[float, float]) -> None:
-    (first, found), right = looks(case, *levels), by_hand(case, *levels)
+def test_refine_agrees_with_oracle(case: Any, levels: tuple[float, float]) -> None:
+    (first, found), right = both_passes(case, *levels), by_hand(case, *levels)
     rdp = found.rdp
     assert rdp.layers.tolist() == right.layers
     symbols = [tuple(symbol) for symbol in rdp.symbols.tolist()]
@@ -277,8 +277,7 @@ def test_a_second_look_decides_as_by_hand(case: Any, levels: tuple[float, float]
             last = decision.layer == rdp.horizon + 1
             assert decision.placement.threshold == (None if last else pytest.approx(-math.log(levels[1])))
             if verdict.promoted:
-                told = describe_witness(decision.placement.witness, rdp.alphabet)
-                assert told == in_words(first, verdict.telling)
+                assert describe_witness(decision.placement.witness, rdp.alphabet) == in_words(first, verdict.telling)
     offsets, letters = rdp.offsets(), [tuple(letter) for letter in rdp.letters.tolist()]
     counts = {(q, letters[x]): int(rdp.counts[q, x]) for q, x in np.argwhere(rdp.counts).tolist()}
     assert counts == {(int(offsets[t]) + q, letter): k for (t, q, letter), k in right.counts.items()}
@@ -287,28 +286,28 @@ def test_a_second_look_decides_as_by_hand(case: Any, levels: tuple[float, float]
     assert found.promise.second_split == pytest.approx(levels[1] * right.tests)
 
 
-def test_these_logs_show_every_kind_of_decision() -> None:
-    """Joining, splitting, joining a state of another label, and being the first of a label."""
+def test_refine_cases_show_every_kind_of_decision() -> None:
+    """The kinds are joining, splitting, joining a state of another label, and being the first of a label."""
     kinds: Counter[str] = Counter()
     for case, levels in product(CASES, LEVELS):
         for verdict in by_hand(case, *levels).verdicts:
             kinds["first" if verdict.nearest is None else "split" if verdict.promoted else "joined"] += 1
             kinds["moved"] += verdict.moved
-        learned, found = looks(case, *levels)
+        learned, found = both_passes(case, *levels)
         kinds["grown"] += found.rdp.n_states > learned.rdp.n_states
         kinds["shrunk"] += found.rdp.n_states < learned.rdp.n_states
     assert kinds["joined"] > 300 and kinds["split"] > 30 and kinds["first"] > 100
     assert kinds["moved"] >= 10 and kinds["grown"] >= 10
 
 
-def test_a_table_that_says_nothing_has_no_telling_outcome() -> None:
-    """As 0 of 1 and 3 of 5: Q = P₀."""
+def test_fold_returns_no_cell_for_uninformative_tables() -> None:
+    """An example is 0 of 1 and 3 of 5, where Q = P₀."""
     for k1, n1, k2, n2 in ((0, 1, 3, 5), (1, 1, 2, 5), (1, 2, 0, 2)):
         assert oracle.e_value(k1, n1, k2, n2) == 1
         assert fold([([k1, n1 - k1], [k2, n2 - k2])]) == (0.0, 0.0, -1)
 
 
-def test_among_states_that_nothing_speaks_for_or_against_the_oldest_is_joined() -> None:
+def test_refine_joins_first_of_equal_states() -> None:
     rng = np.random.default_rng(29)
     horizon, n = int(rng.integers(1, 5)), int(rng.integers(100, 250))
     episodes = random_episodes(rng, horizon, 2, 3, 2, 4, n, early_end=0.3)
@@ -319,15 +318,15 @@ def test_among_states_that_nothing_speaks_for_or_against_the_oldest_is_joined() 
 
 @both_levels
 @every_case
-def test_decisions_explain_the_automaton(case: Any, levels: tuple[float, float]) -> None:
-    found = looks(case, *levels)[1]
+def test_refine_decisions_explain_the_automaton(case: Any, levels: tuple[float, float]) -> None:
+    found = both_passes(case, *levels)[1]
     rdp = found.rdp
     offsets, taken = rdp.offsets(), rdp.taken()
     tau = np.full_like(rdp.tau, UNSEEN)
     promoted: dict[int, list[int]] = {}
     for layer, state, symbol, n, verdict in found.decisions:
         source = int(offsets[layer - 1]) + state
-        assert tau[source, symbol] == UNSEEN, "decided once"
+        assert tau[source, symbol] == UNSEEN, "each transition is decided once"
         tau[source, symbol] = offsets[layer] + verdict.target
         assert n == taken[source, symbol] and not verdict.forced
         if verdict.promoted:
@@ -345,16 +344,16 @@ def test_decisions_explain_the_automaton(case: Any, levels: tuple[float, float])
     assert not rdp.counts[-1].any()
 
 
-def test_what_is_said_of_layers_is_about_the_second_look() -> None:
+def test_refine_candidates_are_those_of_the_refinement() -> None:
     """There is one decision for each candidate."""
     for case in CASES:
-        found = looks(case, 1e-3, 0.3)[1]
+        found = both_passes(case, 1e-3, 0.3)[1]
         decided = Counter(d.layer for d in found.decisions)
         assert found.candidates == tuple(decided[t] for t in range(1, found.rdp.horizon + 2))
 
 
-def test_rare_candidates_found_no_states() -> None:
-    """AdaCT-H-A: those with a share of the episodes below `cut`."""
+def test_refine_never_promotes_candidates_below_the_cut() -> None:
+    """AdaCT-H-A: candidates with a share of the episodes below `cut` are never promoted."""
     for case in CASES:
         episodes = log(case)
         learned = replace(adact_h(episodes, Settings(cut=0.1)), settings=Settings(delta=0.3, cut=0.1))
@@ -365,7 +364,7 @@ def test_rare_candidates_found_no_states() -> None:
         assert all(d.n / episodes.total >= 0.1 for d in split)
 
 
-def test_with_a_confidence_every_layer_has_its_own_delta() -> None:
+def test_refine_with_confidence_uses_delta_of_each_layer() -> None:
     for case in CASES[-6:]:
         learned = adact_h(log(case), Settings(confidence=0.9))
         found, horizon = refine(learned, log(case)), log(case).horizon
@@ -373,8 +372,8 @@ def test_with_a_confidence_every_layer_has_its_own_delta() -> None:
         assert [d.placement.target for d in found.decisions] == [v.target for v in right.verdicts]
         for layer in range(1, horizon + 1):
             here = [d.placement for d in found.decisions if d.layer == layer]
-            told = {v.threshold for v in here if not v.promoted}
-            assert all(t == pytest.approx(-math.log(0.1 / ((horizon + 1) * len(here)))) for t in told)
+            thresholds = {v.threshold for v in here if not v.promoted}
+            assert all(t == pytest.approx(-math.log(0.1 / ((horizon + 1) * len(here)))) for t in thresholds)
         assert found.promise.second_split <= 0.1
 
 
@@ -383,29 +382,29 @@ def test_with_a_confidence_every_layer_has_its_own_delta() -> None:
 FEW = hypothesis_settings(deadline=None, max_examples=25)
 
 
-def second_look(episodes: Episodes, delta: float = 0.3) -> Learned:
+def refined(episodes: Episodes, delta: float = 0.3) -> Learned:
     return refine(replace(adact_h(episodes, Settings(delta=0.02)), settings=Settings(delta=delta)), episodes)
 
 
 @FEW
 @given(logs(weighted=True))
-def test_a_weight_is_a_repetition(light: Episodes) -> None:
+def test_refine_treats_weights_like_repeated_episodes(light: Episodes) -> None:
     heavy = Episodes(light.alphabet, light.letters, np.repeat(light.word, light.weight, axis=1), light.follows)
-    assert everything(second_look(light)) == everything(second_look(heavy))
+    assert everything(refined(light)) == everything(refined(heavy))
 
 
 @FEW
 @given(logs(), st.randoms(use_true_random=False))
-def test_the_order_of_episodes_does_not_matter(episodes: Episodes, random: Any) -> None:
+def test_refine_ignores_order_of_episodes(episodes: Episodes, random: Any) -> None:
     order = list(range(episodes.n))
     random.shuffle(order)
     shuffled = episodes.columns(np.array(order))
-    assert everything(second_look(episodes)) == everything(second_look(shuffled))
+    assert everything(refined(episodes)) == everything(refined(shuffled))
 
 
 @FEW
 @given(logs())
-def test_a_second_look_only_adds_to_the_promise(episodes: Episodes) -> None:
+def test_refine_only_adds_to_the_promise(episodes: Episodes) -> None:
     learned = adact_h(episodes, Settings(delta=0.02))
     found = refine(learned, episodes)
     assert everything(refine(learned, episodes)) == everything(found)
@@ -415,28 +414,31 @@ def test_a_second_look_only_adds_to_the_promise(episodes: Episodes) -> None:
     assert found.settings is learned.settings
 
 
-def test_where_memory_is_short_that_is_said() -> None:
-    """A count for every candidate and step that a state has seen would not fit."""
+def test_refine_refuses_too_little_memory() -> None:
+    """The counts of all candidates and of all steps that states have seen do not fit."""
     for case in (0, DOMAINS[0]):
         learned = adact_h(log(case), Settings(delta=0.3))
-        with pytest.raises(SufficeError, match="raise --memory, or say --no-second-look"):
-            refine(replace(learned, settings=replace(learned.settings, memory=1000)), log(case))
+        short = replace(learned, settings=replace(learned.settings, memory=1000))
+        with pytest.raises(SufficeError, match=r"Raise memory, or use second_look=False\."):
+            refine(short, log(case))
+        with naming_options(), pytest.raises(SufficeError, match=r"Raise --memory, or use --no-second-look\."):
+            refine(short, log(case))
 
 
-def test_other_episodes_are_refused() -> None:
+def test_refine_refuses_other_episodes() -> None:
     learned = adact_h(log(0))
-    with pytest.raises(SufficeError, match="the episodes that the automaton was learned from"):
+    with pytest.raises(SufficeError, match="the episodes are not those that the automaton was learned from"):
         refine(learned, log(0).columns(slice(0, 10)))
 
 
-def test_a_single_candidate_leaves_nothing_to_compare() -> None:
+def test_refine_makes_no_tests_with_single_candidates() -> None:
     learned = adact_h(from_values([[(None, (0,), 0.0), ("a", None, 1.0)]] * 5))
     found = refine(learned, from_values([[(None, (0,), 0.0), ("a", None, 1.0)]] * 5))
     assert found.rdp.layers.tolist() == [1, 1, 1] and found.promise.tests == 0
     assert [d.placement.nearest for d in found.decisions] == [None, None]
 
 
-# Memory that is there
+# Processes with memory
 
 
 @cache
@@ -450,23 +452,23 @@ def learn(domain: Domain, n: int, seed: int) -> tuple[Learned, Learned]:
     return learned, refine(learned, episodes)
 
 
-def test_the_memory_of_a_t_maze_is_found_where_one_look_misses_it() -> None:
+def test_refine_finds_memory_of_t_maze_that_adact_h_misses() -> None:
     right, missed = truth(TMaze()).rdp(), 0
     for seed in range(6):
         first, second = learn(TMaze(), 33_333, seed)
         missed += compare(first.rdp, right) is not None
         assert compare(second.rdp, right) is None
         assert second.rdp.layers.tolist() == right.layers.tolist()
-    assert missed >= 2, "or else there was nothing to find"
+    assert missed >= 2, "AdaCT-H alone must miss it for some seeds"
 
 
-def test_a_reward_that_depends_on_the_first_observation_is_found() -> None:
-    """At one δ and with half of the chances to see it, three of four are told from coins."""
-    found = [second_look(coins(np.random.default_rng(seed), 2, 150, effect=0.5), 1e-3) for seed in range(40)]
-    assert sum(look.rdp.layers[1] == 2 for look in found) >= 30
+def test_refine_finds_reward_that_depends_on_first_observation() -> None:
+    """At δ = 0.001 and an effect of 0.5, three of four logs are distinguished from coins."""
+    found = [refined(coins(np.random.default_rng(seed), 2, 150, effect=0.5), 1e-3) for seed in range(40)]
+    assert sum(one.rdp.layers[1] == 2 for one in found) >= 30
 
 
-# Memory that is not there
+# Processes without memory
 
 
 @pytest.mark.parametrize(
@@ -474,20 +476,20 @@ def test_a_reward_that_depends_on_the_first_observation_is_found() -> None:
     [(Corridor(), 300, 60), (TMaze(), 100_000, 5), (Cookie(actions="sensible"), 30_000, 5)],
     ids=["corridor", "t-maze", "cookie"],
 )
-def test_what_the_first_look_got_right_stays_right(domain: Domain, n: int, seeds: int) -> None:
+def test_refine_keeps_correct_automata_correct(domain: Domain, n: int, seeds: int) -> None:
     right, found = truth(domain).rdp(), 0
     for seed in range(seeds):
         first, second = learn(domain, n, seed)
         if compare(first.rdp, right) is None:
             found += 1
             assert compare(second.rdp, right) is None
-    assert found >= 0.8 * seeds, "or else this says little"
+    assert found >= 0.8 * seeds, "AdaCT-H must be right for most seeds"
 
 
-def test_coins_are_split_no_more_often_than_promised() -> None:
-    """Nothing is remembered here, and the labels, one for each layer, do not depend on the data. The 2, 4 and 4
-    candidates of three layers make 1, 3 and 3 comparisons until one is split off, each with probability at most δ. So
-    P(some split) ≤ 7δ, and of 200 logs 1400 δ are split on average at most, here within three sigma.
+def test_refine_splits_coins_at_most_as_often_as_guaranteed() -> None:
+    """Coins have no memory, and the labels, one for each layer, do not depend on the data. The 2, 4 and 4 candidates of
+    three layers make 1, 3 and 3 comparisons until the first split, each false with probability at most δ. So
+    P(some split) ≤ 7δ, and of 200 logs at most 1400 δ are split on average, here within three sigma.
     """
     runs, delta, split = 200, 0.02, 0
     for seed in range(runs):
@@ -501,13 +503,13 @@ def test_coins_are_split_no_more_often_than_promised() -> None:
     assert split <= runs * most + 3 * math.sqrt(runs * most * (1 - most))
 
 
-def test_two_looks_at_coins_split_no_more_often_than_promised() -> None:
-    """With labels that are learned from the same episodes, at a δ that a user might ask for."""
+def test_adact_h_and_refine_split_coins_at_most_as_often_as_guaranteed() -> None:
+    """Here labels are learned from the same episodes, at a usual δ."""
     runs = 100
     found = [regular(coins(np.random.default_rng(1000 + seed), 3, 200)) for seed in range(runs)]
-    most = max(look.promise.split + look.promise.second_split for look in found)
+    most = max(one.promise.split + one.promise.second_split for one in found)
     assert 0.1 < most < 0.3
-    split = sum(look.rdp.n_states > 5 for look in found)
+    split = sum(one.rdp.n_states > 5 for one in found)
     assert split <= runs * most + 3 * math.sqrt(runs * most * (1 - most))
 
 

@@ -1,4 +1,4 @@
-"""The stationary learner: invariances, exact automata, few false splits, and unusual logs."""
+"""`learn_stationary` is invariant, finds exact automata, makes few false splits, and accepts unusual logs."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ from support.stationary_logs import DOMAINS, log, one_round, random_log, spelled
 
 
 def heavier(seed: int) -> tuple[Episodes, Episodes]:
-    """Episodes with weights, and all of them one by one."""
+    """Return episodes with weights, and the same episodes repeated."""
     light, rng = replace(random_log(seed), weight=None), np.random.default_rng(seed)
     copies = np.concatenate([np.arange(light.n), rng.integers(light.n, size=2 * light.n)])
     return replace(light, weight=np.bincount(copies, minlength=light.n)), light.columns(copies)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_where_sides_do_not_matter_a_weight_is_a_repetition(seed: int) -> None:
-    """How many episodes there are, what the tree says of them by steps, and what is probable beforehand."""
+def test_round_treats_weights_like_repeated_episodes_in_first_choice(seed: int) -> None:
+    """Checked for the number of episodes, the evidence of the tree, and the prior of targets."""
     light, heavy = (PointerLog.of(episodes) for episodes in heavier(seed))
     start = [one_round(steps, last_observation(steps), Settings(delta=0.2)).choices[0] for steps in (light, heavy)]
     assert start[0] == start[1]
@@ -55,8 +55,8 @@ def test_where_sides_do_not_matter_a_weight_is_a_repetition(seed: int) -> None:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-def test_copies_of_an_episode_are_no_evidence(strict: bool) -> None:
-    """Without memory, in a few columns that stand for thousands: all of one column on one side would look like more."""
+def test_learn_stationary_ignores_copies_of_episodes_as_evidence(strict: bool) -> None:
+    """A process without memory in a few columns of large weight: a column on one side must not count as evidence."""
     n, horizon = 3000, 3
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -69,13 +69,13 @@ def test_copies_of_an_episode_are_no_evidence(strict: bool) -> None:
         assert learn_stationary(light, Settings(strict=strict)).rdp.n_states == 2
 
 
-def test_a_transition_that_is_not_known_leads_to_where_its_symbol_leads_from_most_states() -> None:
+def test_completed_fills_in_most_frequent_target_of_symbol() -> None:
     tau = np.array([[1, -1, -1], [2, 0, -1], [2, 0, -1], [-1, 1, -1], [1, 1, -1]], np.int32)
     assert completed(tau).tolist() == [[1, 0, 0], [2, 0, 0], [2, 0, 0], [1, 1, 0], [1, 1, 0]]
     assert tau[3, 0] == -1
 
 
-def test_the_same_log_gives_the_same_bytes_whatever_the_threads() -> None:
+def test_learn_stationary_returns_same_bytes_with_any_number_of_threads() -> None:
     episodes = TMaze(length=3).simulate(400, 9, np.random.default_rng(3))
     first = everything(learn_stationary(episodes))
     assert (
@@ -83,15 +83,15 @@ def test_the_same_log_gives_the_same_bytes_whatever_the_threads() -> None:
     )
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    learn_stationary(log(1), progress=lambda done, of: told.append((done, of)))
-    assert told[-1] == (MOST_ROUNDS, MOST_ROUNDS) and [done for done, _ in told] == sorted(done for done, _ in told)
-    assert {of for _, of in told} == {MOST_ROUNDS} and len(told) >= 3
+def test_learn_stationary_reports_progress() -> None:
+    calls: list[tuple[int, int]] = []
+    learn_stationary(log(1), progress=lambda done, of: calls.append((done, of)))
+    assert calls[-1] == (MOST_ROUNDS, MOST_ROUNDS) and [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert {of for _, of in calls} == {MOST_ROUNDS} and len(calls) >= 3
 
 
-def learned_by_decisions(found: Learned) -> None:
-    """What is said of decisions is what the automaton does."""
+def assert_decisions_explain_automaton(found: Learned) -> None:
+    """Check that decisions agree with the transitions of the automaton."""
     rdp = found.rdp
     taken = rdp.taken()
     assert rdp.stationary and rdp.layers.tolist() == [rdp.n_states]
@@ -110,22 +110,22 @@ def learned_by_decisions(found: Learned) -> None:
 
 
 @pytest.mark.parametrize("case", [*range(6), *DOMAINS], ids=str)
-def test_counts_are_of_all_steps_but_the_last(case: Any) -> None:
+def test_learn_stationary_counts_all_steps_and_cuts_the_last(case: Any) -> None:
     episodes = log(case)
     found = learn_stationary(episodes, Settings(delta=0.3))
-    learned_by_decisions(found)
+    assert_decisions_explain_automaton(found)
     rdp, own = found.rdp, found.rdp.tally(episodes)
     padding = (rdp.letters[:, 0] == PAD)[episodes.word[-1]]
     at_last = int((np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight)[padding].sum())
-    own.counts[-1, rdp.letters[:, 0] == PAD] += at_last  # what is over is not cut
+    own.counts[-1, rdp.letters[:, 0] == PAD] += at_last  # ended episodes are not cut
     assert own.counts.tolist() == rdp.counts.tolist() and not own.lost.any()
     assert rdp.cut is not None and rdp.cut.sum() == episodes.total - at_last
     assert rdp.counts.sum() == episodes.total * episodes.horizon + at_last
-    assert rdp.counts[0].sum() == episodes.total, "nothing leads back to the start"
+    assert rdp.counts[0].sum() == episodes.total, "no transition leads back to the start"
     assert (found.rdp.run_all(episodes) != UNSEEN).all()
 
 
-# Automata that are right
+# Exact automata
 
 EXACT = [
     ("t-maze", {"length": "4", "cue_visible": "true"}, 14, 1000),
@@ -148,30 +148,32 @@ def check_exact(name: str, options: dict[str, str], horizon: int, n: int, seed: 
     )
     assert found.rdp.n_states == truth.n_states
     assert exact(found.rdp, truth)
-    learned_by_decisions(found)
+    assert_decisions_explain_automaton(found)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("case", EXACT, ids=str)
-def test_the_automaton_is_right(case: tuple[str, dict[str, str], int, int], seed: int) -> None:
+def test_learn_stationary_finds_exact_automaton(case: tuple[str, dict[str, str], int, int], seed: int) -> None:
     check_exact(*case, seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 10))
 @pytest.mark.parametrize("case", EXACT, ids=str)
-def test_the_automaton_is_right_for_ten_seeds(case: tuple[str, dict[str, str], int, int], seed: int) -> None:
+def test_learn_stationary_finds_exact_automaton_for_ten_seeds(
+    case: tuple[str, dict[str, str], int, int], seed: int
+) -> None:
     check_exact(*case, seed)
 
 
-def test_a_long_log_is_first_tried_on_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then there is one more round, for all episodes, of which decisions tell."""
-    domain, told = TMaze(length=3), []  # type: Any, list[tuple[int, int]]
+def test_learn_stationary_runs_rounds_on_sample_of_long_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more round uses all episodes; the decisions are those of this round."""
+    domain, calls = TMaze(length=3), []  # type: Any, list[tuple[int, int]]
     episodes = domain.simulate(3000, 9, np.random.default_rng(0))
     monkeypatch.setattr("suffice.learning.stationary.learner.LABEL_SAMPLE", 1000)
-    found = learn_stationary(episodes, progress=lambda done, of: told.append((done, of)))
+    found = learn_stationary(episodes, progress=lambda done, of: calls.append((done, of)))
     assert exact(found.rdp, stationary_rdp(domain.model(9)))
-    assert told[-1] == (MOST_ROUNDS + 1, MOST_ROUNDS + 1)
+    assert calls[-1] == (MOST_ROUNDS + 1, MOST_ROUNDS + 1)
     assert found.rdp.counts[0].sum() == 3000
     first = next(d for d in found.decisions if d.state == 0)
     assert first.n == found.rdp.taken()[0, first.symbol]
@@ -181,7 +183,7 @@ def test_a_long_log_is_first_tried_on_a_part_of_it(monkeypatch: pytest.MonkeyPat
 
 
 def false_splits(found: Learned, truth: Stationary) -> int:
-    """States whose founder leads where the founder of another led, by the true automaton."""
+    """Count the states whose founding history leads to the same true state as that of another state."""
     true, rdp = truth.rdp(found.rdp.horizon), found.rdp
     histories = rdp.typical_histories()
     founders = [(d.state, d.symbol) for d in found.decisions if d.placement.promoted]
@@ -195,20 +197,20 @@ def false_splits(found: Learned, truth: Stationary) -> int:
     [(TMaze(length=3, cue_visible=True), 400, 9, 25), (EnemyCorridor(columns=2), 300, 8, 25)],
     ids=str,
 )
-def test_states_are_rarely_split_where_the_truth_has_one(domain: Domain, n: int, horizon: int, repeats: int) -> None:
-    """Of tests at δ a share of at most δ errs."""
+def test_learn_stationary_false_splits_stay_below_level(domain: Domain, n: int, horizon: int, repeats: int) -> None:
+    """At most a share δ of the tests may err."""
     truth, wrong, tests, right = stationary_rdp(domain.model(horizon)), 0, 0, 0
     for seed in range(repeats):
         found = learn_stationary(domain.simulate(n, horizon, np.random.default_rng(seed)), Settings(delta=0.05))
         wrong, tests = wrong + false_splits(found, truth), tests + found.promise.tests
         right += exact(found.rdp, truth)
         assert found.promise.split == pytest.approx(0.05 * found.promise.tests)
-    assert right > repeats / 2, "the automaton is mostly found, so that this says something"
+    assert right > repeats / 2, "the automaton must be right for most seeds"
     assert wrong <= binom.ppf(0.999, tests, 0.05)
 
 
-def test_what_has_no_memory_is_rarely_split() -> None:
-    """Fair coins: one state besides the first, whatever was seen before."""
+def test_learn_stationary_rarely_splits_coins() -> None:
+    """Fair coins have one state besides the first."""
     wrong = tests = 0
     for seed in range(150):
         found = learn_stationary(coins(np.random.default_rng(seed), 5, 60), Settings(delta=0.05))
@@ -220,24 +222,26 @@ def test_what_has_no_memory_is_rarely_split() -> None:
 # Unusual logs
 
 
-def test_a_horizon_of_one_is_refused() -> None:
-    with pytest.raises(SufficeError, match="at least two decisions; leave --stationary out"):
+def test_learn_stationary_refuses_horizon_of_one() -> None:
+    with pytest.raises(
+        SufficeError, match=r"^stationary=True needs episodes of at least two decisions, and these have 1\."
+    ):
         learn_stationary(coins(np.random.default_rng(0), 1, 10))
     assert learn_stationary(coins(np.random.default_rng(0), 2, 10)).rdp.horizon == 2
 
 
-def test_where_memory_is_short_that_is_said() -> None:
+def test_learn_stationary_refuses_too_little_memory() -> None:
     episodes = coins(np.random.default_rng(0), 5, 100)
     needed = 16 * 6 * 100
-    with pytest.raises(SufficeError, match="raise --memory"):
+    with pytest.raises(SufficeError, match=r"Raise memory\."):
         learn_stationary(episodes, Settings(memory=needed - 1))
     with pytest.raises(SufficeError, match="follow each other in too many ways"):
         learn_stationary(episodes, Settings(memory=needed))
     assert learn_stationary(episodes, Settings(memory=100 * needed)).rdp.stationary
 
 
-def test_rare_candidates_found_no_states() -> None:
-    """They join the nearest state although they are distinct from it."""
+def test_learn_stationary_never_promotes_candidates_below_the_cut() -> None:
+    """Rare candidates join the nearest state although they are distinct from it."""
     episodes = TMaze(length=3).simulate(300, 9, np.random.default_rng(0))
     found = learn_stationary(episodes, Settings(delta=0.05, cut=0.1))
     assert all(d.n >= 30 for d in found.decisions if d.placement.promoted and d.placement.distance is not None)
@@ -246,7 +250,7 @@ def test_rare_candidates_found_no_states() -> None:
     assert forced > 0 and found.forced_share == pytest.approx(forced / sum(d.n for d in found.decisions))
 
 
-def test_with_a_confidence_tests_share_what_it_leaves_to_chance() -> None:
+def test_learn_stationary_divides_confidence_among_tests() -> None:
     found = learn_stationary(TMaze(length=3).simulate(800, 9, np.random.default_rng(0)), Settings(confidence=0.9))
     assert found.promise.split == pytest.approx(
         sum(0.1 * 6 / math.pi**2 / (i + 1) ** 2 for i in range(found.promise.tests))
@@ -256,7 +260,7 @@ def test_with_a_confidence_tests_share_what_it_leaves_to_chance() -> None:
     assert exact(found.rdp, stationary_rdp(TMaze(length=3).model(9)))
 
 
-def test_the_end_comes_last_and_stays() -> None:
+def test_learn_stationary_end_is_last_state_and_absorbing() -> None:
     for seed in (1, 3, 5):
         episodes = random_log(seed)
         rdp = learn_stationary(episodes, Settings(delta=0.3)).rdp
@@ -270,7 +274,7 @@ def test_the_end_comes_last_and_stays() -> None:
         assert (over[1:] == ended).all()
 
 
-def test_without_early_ends_there_is_no_end() -> None:
+def test_learn_stationary_has_no_end_without_early_ends() -> None:
     rdp = learn_stationary(coins(np.random.default_rng(0), 4, 50)).rdp
     (stop,) = {int(o) for o in rdp.symbols[:, 1]} & {STOP}
     assert (rdp.tau[:, rdp.symbols[:, 1] == stop] == UNSEEN).all()
@@ -278,7 +282,7 @@ def test_without_early_ends_there_is_no_end() -> None:
 
 
 def counting(lengths: list[int]) -> Episodes:
-    """Episodes of some lengths; each shows 0, then 1, then 0 again, and pays for a 1."""
+    """Make episodes of some lengths with observations 0, 1, 0, … and reward 1 with each 1."""
     horizon = max(lengths)
     episodes = []
     for n in lengths:
@@ -287,17 +291,17 @@ def counting(lengths: list[int]) -> Episodes:
     return from_values(episodes)
 
 
-def test_every_episode_may_have_a_length_of_its_own() -> None:
+def test_learn_stationary_accepts_episodes_of_different_lengths() -> None:
     found = learn_stationary(counting(list(range(1, 40))), Settings(delta=0.05))
-    learned_by_decisions(found)
+    assert_decisions_explain_automaton(found)
     rdp = found.rdp
     assert rdp.horizon == 39 and rdp.n_states == 4, "the start, even, odd, and over"
     seen = rdp.run(((None, (0,)), ("a", (1,)), ("a", (0,))))
     assert seen == rdp.run(((None, (0,)),)) and seen != rdp.run(((None, (0,)), ("a", (1,))))
 
 
-def test_one_episode_has_one_state_besides_the_first_and_the_end() -> None:
-    """Whatever it shows is no evidence against that."""
+def test_learn_stationary_of_one_episode_has_one_inner_state() -> None:
+    """A single episode has no evidence for more states."""
     for length in (2, 5):
         rdp = learn_stationary(counting([length])).rdp
         assert rdp.n_states == 2 and rdp.counts.sum() == length
@@ -305,7 +309,7 @@ def test_one_episode_has_one_state_besides_the_first_and_the_end() -> None:
 
 
 def switch(rng: np.random.Generator, n: int, horizon: int, acts: Any) -> Episodes:
-    """A light that is off at first: 1 turns it on, 0 off, and it pays 1 to have it on; nothing but rewards shows it."""
+    """Draw episodes with a light, at first off: action 1 turns it on, 0 off; only the reward, 1 if on, shows it."""
     action, observation, reward = (np.zeros((horizon + 1, n), np.int64) for _ in range(3))
     action[0], observation[:-1], on = DUMMY, 1, np.zeros(n, np.int64)
     for t in range(1, horizon + 1):
@@ -314,8 +318,8 @@ def switch(rng: np.random.Generator, n: int, horizon: int, acts: Any) -> Episode
     return Episodes.from_steps(of_one_feature(1), action, observation, reward)
 
 
-def test_an_action_that_was_never_taken_in_a_state_is_no_transition_of_it() -> None:
-    """Who is on stays on; who is off may turn it on."""
+def test_learn_stationary_has_no_transition_for_untaken_actions() -> None:
+    """The behaviour policy never turns the light off."""
 
     def acts(rng: np.random.Generator, on: Any, t: int) -> Any:
         return np.where(on == 1, 1, rng.random(len(on)) < 0.3)
@@ -328,11 +332,11 @@ def test_an_action_that_was_never_taken_in_a_state_is_no_transition_of_it() -> N
     assert rdp.run(((None, (0,)), (1, (0,)), (1, (0,)))) == on
     assert rdp.run(((None, (0,)), (0, (0,)))) == off
     assert rdp.run(((None, (0,)), (1, (0,)), (0, (0,)))) == UNSEEN
-    learned_by_decisions(found)
+    assert_decisions_explain_automaton(found)
 
 
-def test_how_far_one_had_to_look_is_told() -> None:
-    """A light shows in the next reward; a cue of a maze shows only where it ends; coins show nothing."""
+def test_learn_stationary_reports_depth_needed() -> None:
+    """A light shows in the next reward, the cue of a maze only at its end, and coins in nothing."""
 
     def acts(rng: np.random.Generator, on: Any, t: int) -> Any:
         return rng.integers(2, size=len(on))
@@ -340,13 +344,14 @@ def test_how_far_one_had_to_look_is_told() -> None:
     light = learn_stationary(switch(np.random.default_rng(0), 400, 8, acts)).needed
     assert light is not None and light.layers == (0,) and light.sentence.endswith("the next step (1).")
     maze = learn_stationary(TMaze(length=6).simulate(2000, 14, np.random.default_rng(0))).needed
-    assert maze is not None and maze.layers == (3,) and "what they come to later (" in maze.sentence
+    assert maze is not None and maze.layers == (3,) and "later steps (" in maze.sentence
     nothing = learn_stationary(coins(np.random.default_rng(0), 5, 60)).needed
-    assert nothing is not None and nothing.layers == (-1,) and nothing.sentence.endswith("by nothing.")
+    assert nothing is not None and nothing.layers == (-1,)
+    assert nothing.sentence == "No states had to be distinguished."
 
 
-def test_what_an_expert_chooses_tells_states_apart() -> None:
-    """The first sight says what the expert will do all along; nothing else differs."""
+def test_learn_stationary_distinguishes_states_by_chosen_actions() -> None:
+    """The first observation determines the expert's action at every step; nothing else differs."""
     rng = np.random.default_rng(0)
     n, horizon = 200, 6
     sight = rng.integers(2, size=n)
@@ -360,12 +365,12 @@ def test_what_an_expert_chooses_tells_states_apart() -> None:
     for a in (0, 1):
         here = rdp.run(((None, (a,)),))
         assert here == rdp.run(((None, (a,)), (a, (2,)))) != rdp.run(((None, (1 - a,)),))
-    told = [describe_witness(d.placement.witness, found.rdp.alphabet) for d in found.decisions if d.placement.promoted]
-    assert any("is chosen" in text for text in told)
+    promoted = [d.placement for d in found.decisions if d.placement.promoted]
+    assert any("is chosen" in describe_witness(placement.witness, found.rdp.alphabet) for placement in promoted)
 
 
-def test_a_coin_that_rewards_show_alone_is_no_memory_of_symbols() -> None:
-    """The first reward says what all others will be, but histories have none: one state pays both."""
+def test_learn_stationary_ignores_memory_in_rewards_alone() -> None:
+    """The first reward determines all others, but histories contain no rewards: one state has both."""
     rng = np.random.default_rng(0)
     n, horizon = 300, 6
     action = np.full((horizon + 1, n), 2)
@@ -374,13 +379,13 @@ def test_a_coin_that_rewards_show_alone_is_no_memory_of_symbols() -> None:
     reward = np.tile(rng.integers(2, size=n), (horizon + 1, 1))
     reward[0] = 0
     found = learn_stationary(Episodes.from_steps(of_one_feature(1), action, observation, reward))
-    learned_by_decisions(found)
+    assert_decisions_explain_automaton(found)
     here = found.rdp.run(((None, (0,)), (0, (0,))))
     assert {r for _, r, _ in found.rdp.outputs(here, 0)} == {0.0, 1.0}
 
 
 def number_of(steps: PointerLog, event: Any) -> int:
-    """Choices, pairs of an action and a reward, and letters as they are numbered."""
+    """Return the number of a choice, of a pair of action and reward, or of a letter."""
     letters = steps.episodes.letters.tolist()
     if isinstance(event, int):
         return int(steps.events[0, next(x for x, letter in enumerate(letters) if letter[0] == event)])
@@ -389,8 +394,8 @@ def number_of(steps: PointerLog, event: Any) -> int:
     return int(steps.events[2, letters.index(list(event))])
 
 
-def test_a_label_counts_what_it_never_saw_by_itself() -> None:
-    """The last cell of a table, and nothing where even the action is new."""
+def test_labelling_counts_unseen_events_in_last_cell() -> None:
+    """The last cell of a table counts unseen events; unseen actions are not counted."""
     steps = PointerLog.of(log(3))
     assert steps.outcome(-1) == New()
     labelling = Labelling(steps, last_observation(steps))
@@ -406,8 +411,8 @@ def test_a_label_counts_what_it_never_saw_by_itself() -> None:
     assert len(labelling.tree_tables.nodes) == len(by_hand.tables) - in_reference
 
 
-def test_the_end_of_the_log_says_what_an_action_paid_and_no_more() -> None:
-    """Whether its observation is o_⊥ for an end or for the cut is not known."""
+def test_pointer_log_last_step_has_only_choice_and_reward() -> None:
+    """Its observation is o_⊥, both at the end of an episode and where the log was cut."""
     episodes = Cheese().simulate(30, 5, np.random.default_rng(0))
     steps = PointerLog.of(episodes)
     for e, x in enumerate(steps.word[:, -1].tolist()):
@@ -420,8 +425,8 @@ def test_the_end_of_the_log_says_what_an_action_paid_and_no_more() -> None:
     assert (steps.word[:, :-1] == episodes.word[:-1].T).all()
 
 
-def test_a_round_without_candidates_left_leaves_every_pointer_at_the_end() -> None:
+def test_round_run_moves_every_pointer_to_the_end() -> None:
     steps = PointerLog.of(log(6))
     done = Round(steps, Labelling(steps, last_observation(steps)), lambda i: 0.3, 0.0, {})
     done.run()
-    assert (done._at == steps.horizon).all() and not done._scratch.twice.any(), "scratch is clean"
+    assert (done._at == steps.horizon).all() and not done._scratch.twice.any(), "the scratch table is cleared"

@@ -1,4 +1,4 @@
-"""Rounds of the stationary learner: decisions equal those of the slow version in `oracle`."""
+"""Rounds of the stationary learner make the same decisions as the slow version in `oracle`."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ SOME = [1, 2, 3, 6, 9, 10, 12, *DOMAINS]
 
 
 def in_symbols(tau: Any, case: Any) -> oracle.Tau:
-    """Transitions by their symbols, without those that end an episode."""
+    """Return transitions by their symbols, without those that end an episode."""
     symbols = spelled(case).symbols
     return {(q, symbols[y]): int(tau[q, y]) for q, y in np.argwhere(tau != UNSEEN).tolist() if symbols[y][1] != STOP}
 
 
 def in_words(episodes: Episodes, telling: Any) -> str:
-    """The witness that a person reads."""
+    """Describe the witness of the oracle as users read it."""
     (label, _, event), (k1, n1), (k2, n2) = telling
     alphabet = episodes.alphabet
 
     def shown(a: int, o: int) -> str:
         return show_symbol((alphabet.action(a), alphabet.observation(o)))
 
-    where = "in a state that both come to later"
+    where = "in a state that both reach later"
     if isinstance(label, tuple):
         where = f"after {' · '.join(shown(a, o) for a, o in label)}" if label else "next"
-    what = "something new"
+    what = "an unseen outcome"
     if isinstance(event, int):
         what = f"{alphabet.action(event)} is chosen"
     elif event is not None:
@@ -64,9 +64,9 @@ EVERY_LEVEL = pytest.mark.parametrize("how", [*LEVELS, Settings(delta=0.5, stric
 def by_hand_too(
     case: Any, found: Any, reference: oracle.Tau, how: Settings, apart: Any = None, of: Any = None
 ) -> oracle.Round:
-    """The same; of states that the tree alone tells a candidate apart from, the one that was `found` is called nearest.
+    """Run the oracle; of states that the tree alone shows to be distinct, the one `found` counts as the nearest.
 
-    Which it is matters to nobody but those that are too rare to found a state.
+    The choice affects only candidates that are too rare to become states.
     """
     known = spelled(case)
     joined = {(c.state, known.symbols[c.symbol]): c.placement for c in found.choices}
@@ -102,16 +102,16 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
         else:
             assert verdict.distance == pytest.approx(by_hand.evidence, rel=1e-9, abs=1e-9)
             assert verdict.threshold == pytest.approx(by_hand.threshold)
-            said = {in_words(log(case), t) for t in by_hand.telling} or {""}
-            told = describe_witness(verdict.witness, log(case).alphabet)
-            assert told in (said if by_hand.evidence >= BORDERLINE_SHARE * by_hand.threshold else {""})
+            expected = {in_words(log(case), t) for t in by_hand.telling} or {""}
+            text = describe_witness(verdict.witness, log(case).alphabet)
+            assert text in (expected if by_hand.evidence >= BORDERLINE_SHARE * by_hand.threshold else {""})
     named = {(q, symbols[y]): (p, symbols[z]) for (q, y), (p, z) in found.apart.items()}
     assert named == right.apart
 
 
 @pytest.fixture
 def no_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Candidates of any size are compared."""
+    """Make the learner and the oracle test candidates of any size."""
     for module in ("suffice.learning.stationary.pointers", "oracle.stationary"):
         monkeypatch.setattr(f"{module}.FEWEST_COMPARED", 0)
 
@@ -119,14 +119,14 @@ def no_few(monkeypatch: pytest.MonkeyPatch) -> None:
 @EVERY_LEVEL
 @pytest.mark.parametrize("case", SOME, ids=str)
 @pytest.mark.usefixtures("no_few")
-def test_a_round_decides_as_by_hand(case: Any, how: Settings) -> None:
+def test_round_agrees_with_oracle(case: Any, how: Settings) -> None:
     steps = PointerLog.of(log(case))
     found = one_round(steps, last_observation(steps), how)
     same_round(case, found, by_hand_too(case, found, oracle.last_observation(spelled(case)), how))
 
 
 @pytest.mark.parametrize("case", SOME, ids=str)
-def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_round_compares_sample_of_large_candidates_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("suffice.learning.stationary.pointers", "oracle.stationary"):
         monkeypatch.setattr(f"{module}.FIRST_COMPARED", 6)
     steps = PointerLog.of(log(case))
@@ -136,8 +136,8 @@ def test_of_many_episodes_some_are_compared_first(case: Any, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("case", [3, 6, 10, DOMAINS[1]], ids=str)
-def test_what_the_tree_alone_says_is_what_it_says_by_hand(case: Any) -> None:
-    """Of every transition that was taken, against the state it leads to."""
+def test_comparison_tree_evidence_agrees_with_oracle(case: Any) -> None:
+    """Compares every transition that was taken with its target."""
     steps, how = PointerLog.of(log(case)), LEVELS[1]
     done = Round(steps, Labelling(steps, last_observation(steps)), level_of(how), 0.0, {})
     right = by_hand_too(case, done.run(), oracle.last_observation(spelled(case)), how)
@@ -151,12 +151,12 @@ def test_what_the_tree_alone_says_is_what_it_says_by_hand(case: Any) -> None:
             (found,) = compare._screened([target], math.inf)
             assert found == pytest.approx(right._screen(first, target), rel=1e-9, abs=1e-9)
             several += any(0 < start - right.visits(target)[e] < oracle.DEPTH for e, start in first.items())
-    assert several, "some had been there within the tree"
+    assert several, "some episodes visit the target twice within the depth of the tree"
 
 
 @pytest.mark.parametrize("case", SOME, ids=str)
-def test_labels_may_come_from_a_part_of_the_log(case: Any) -> None:
-    """To them some of what is counted is new."""
+def test_round_accepts_labels_from_part_of_the_log(case: Any) -> None:
+    """Some of the counted events are unseen by these labels."""
     some = log(case).columns(np.arange(0, log(case).n, 4))
     steps, part, how = PointerLog.of(log(case)), PointerLog.of(some), Settings(delta=0.3)
     found = one_round(steps, last_observation(steps), how, of=part)
@@ -165,7 +165,7 @@ def test_labels_may_come_from_a_part_of_the_log(case: Any) -> None:
 
 
 @pytest.mark.parametrize("case", SOME, ids=str)
-def test_the_next_round_goes_by_the_last_and_keeps_apart_what_was_distinct(case: Any) -> None:
+def test_round_uses_labels_and_distinct_edges_of_last_round(case: Any) -> None:
     steps, by_hand, how = PointerLog.of(log(case)), spelled(case), Settings(delta=0.3)
     first = one_round(steps, last_observation(steps), how)
     named = {(q, by_hand.symbols[y]): (p, by_hand.symbols[z]) for (q, y), (p, z) in first.apart.items()}
@@ -177,8 +177,8 @@ def test_the_next_round_goes_by_the_last_and_keeps_apart_what_was_distinct(case:
 
 
 @pytest.mark.usefixtures("no_few")
-def test_these_logs_show_every_kind_of_decision() -> None:
-    """First, joined, split, forced, kept apart, screened by the tree; both kinds of labels tell, and choices do."""
+def test_round_cases_show_every_kind_of_decision() -> None:
+    """Decisions are first, joined, split, forced and kept apart; witnesses are of both kinds of labels, and choices."""
     kinds: Counter[str] = Counter()
     for case in SOME:
         steps = PointerLog.of(log(case))
@@ -196,8 +196,8 @@ def test_these_logs_show_every_kind_of_decision() -> None:
 
 
 @pytest.mark.parametrize("case", SOME, ids=str)
-def test_transitions_are_settled_as_by_hand(case: Any) -> None:
-    """From what a round found, and from a random automaton, where nearly all have to change."""
+def test_settle_agrees_with_oracle(case: Any) -> None:
+    """Starts from the automaton of a round, and from a random one, where nearly all transitions change."""
     steps, by_hand = PointerLog.of(log(case)), spelled(case)
     found = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
     mixed = found.copy()
@@ -207,11 +207,11 @@ def test_transitions_are_settled_as_by_hand(case: Any) -> None:
         given = tau.copy()
         settled = in_symbols(settle(steps, tau), case)
         assert settled == slow_settle(by_hand, in_symbols(tau, case), len(tau))
-        assert (tau == given).all(), "what was given is left alone"
+        assert (tau == given).all(), "the argument is not changed"
 
 
 @pytest.mark.parametrize("case", [3, 6, DOMAINS[0]], ids=str)
-def test_scores_of_a_transition_are_those_by_hand(case: Any) -> None:
+def test_settling_scores_agree_with_oracle(case: Any) -> None:
     steps, by_hand = PointerLog.of(log(case)), spelled(case)
     tau = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
     fast, slow = _Pass(steps, tau), SlowPass(by_hand, in_symbols(tau, case), len(tau))
@@ -224,7 +224,7 @@ def test_scores_of_a_transition_are_those_by_hand(case: Any) -> None:
             assert likelihoods == pytest.approx([slow.ln_likelihood(s, visits) for s in range(len(tau))], rel=1e-9)
 
 
-def test_of_many_states_only_the_likeliest_by_a_few_visits_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settle_scores_only_likeliest_of_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("suffice.learning.stationary.settling", "oracle.settling"):
         for name, value in (("FEW_VISITS", 3), ("BEST_STATES", 2), ("VISITS", 9), ("SOON", 2)):
             monkeypatch.setattr(f"{module}.{name}", value)
@@ -237,7 +237,7 @@ def test_of_many_states_only_the_likeliest_by_a_few_visits_are_scored(monkeypatc
 
 @pytest.mark.parametrize("how", [LEVELS[0], Settings(delta=0.5, strict=True)], ids=["usual", "strict"])
 @pytest.mark.parametrize("case", [1, 2, 6, 9, 10, *DOMAINS], ids=str)
-def test_all_rounds_end_as_by_hand(case: Any, how: Settings) -> None:
+def test_rounds_end_like_oracle(case: Any, how: Settings) -> None:
     found = _rounds(PointerLog.of(log(case)), how, lambda done: None)
     right = oracle.rounds(spelled(case), level_of(how), strict=how.strict)
     assert in_symbols(found.tau, case) == right.tau
@@ -246,8 +246,8 @@ def test_all_rounds_end_as_by_hand(case: Any, how: Settings) -> None:
 
 @pytest.mark.usefixtures("no_few")
 @pytest.mark.parametrize("seed", [0, 9, 18, 26])
-def test_what_is_kept_apart_is_so_from_round_to_round(seed: int) -> None:
-    """These would end otherwise if it were forgotten, or kept where a transition has been settled elsewhere."""
+def test_rounds_keep_distinct_edges_from_round_to_round(seed: int) -> None:
+    """These logs end differently if it is forgotten, or applied to transitions that were settled elsewhere."""
     rng = np.random.default_rng(seed)
     horizon, n = int(rng.integers(2, 5)), int(rng.integers(15, 40))
     how: dict[str, Any] = {"early_end": 0.3 * (seed % 2), "weighted": seed % 3 == 0}
@@ -259,7 +259,7 @@ def test_what_is_kept_apart_is_so_from_round_to_round(seed: int) -> None:
     assert {edge: target for edge, target in taken.items() if edge[1][1] != STOP} == right
 
 
-def test_sides_are_dealt_out_as_by_a_coin_and_for_good() -> None:
+def test_side_of_is_balanced_and_deterministic() -> None:
     sides = [int(side_of(e)) for e in range(4000)]
     assert sides == [oracle.side(e) for e in range(4000)]
     assert 1800 < sum(sides) < 2200

@@ -242,7 +242,7 @@ def test_the_output_may_be_none_of_the_logs(here: Path) -> None:
     ("chosen", "said"),
     [
         ({"delta": 0.1, "confidence": 0.9}, "give one of them"),
-        ({"delta": 2.0}, "delta is a probability between 0 and 1, not 2"),
+        ({"delta": 2.0}, "delta=2.0 is not a probability between 0 and 1"),
         ({"stationary": "sometimes"}, "True, False or 'auto', not 'sometimes'"),
         ({"stationary": True, "split": Split()}, "proved for layers"),
         ({"stationary": True, "planning": Planning(subsample=True)}, "proved for layers"),

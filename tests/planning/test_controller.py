@@ -1,4 +1,4 @@
-"""Policies as controllers: tables, plans on automata, and what is refused."""
+"""Controllers from tables and from plans on automata, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def table(tmp_path: Path, text: str, domain=None, horizon: int = 5) -> Controlle
 
 
 def chances_after(policy: Controller, *history: object) -> dict[object, Fraction]:
-    """How a policy chooses after a first observation and pairs of an action and an observation, as they are logged."""
+    """Return the action probabilities after a first observation and pairs of an action and an observation."""
     alphabet = policy.alphabet
     code = {o: i + 1 for i, o in enumerate(alphabet.observations)}
     memory = policy.first[code[history[0]]]
@@ -39,20 +39,20 @@ def chances_after(policy: Controller, *history: object) -> dict[object, Fraction
 CUE, CORRIDOR, JUNCTION = (0, 1, 1), (1, 0, 1), (0, 1, 0)
 
 
-def test_a_table_chooses_by_the_first_row_that_matches(tmp_path: Path) -> None:
+def test_read_policy_table_uses_first_matching_row(tmp_path: Path) -> None:
     policy = table(tmp_path, "bit1,bit2,bit3,E,N,S,W\n0,1,0,0,1/2,0.5,0\n0,,,1,,,\n,,,0.9,0,0,0.1\n")
     assert chances_after(policy, CUE) == {"E": 1}
     assert chances_after(policy, CUE, "E", CORRIDOR) == {"E": F(9, 10), "W": F(1, 10)}
     assert chances_after(policy, CUE, "E", CORRIDOR, "E", JUNCTION) == {"N": F(1, 2), "S": F(1, 2)}
 
 
-def test_columns_of_a_table_stand_in_any_order_and_features_may_be_missing(tmp_path: Path) -> None:
+def test_read_policy_table_accepts_any_column_order_and_missing_features(tmp_path: Path) -> None:
     policy = table(tmp_path, "W,bit2,S,E,N\n0,1,0,1,0\n1/3,0,1/3,1/3,0\n")
     assert chances_after(policy, CUE) == {"E": 1}
     assert chances_after(policy, CUE, "E", CORRIDOR) == dict.fromkeys("ESW", F(1, 3))
 
 
-def test_a_table_may_choose_by_step(tmp_path: Path) -> None:
+def test_read_policy_table_supports_step_column(tmp_path: Path) -> None:
     policy = table(tmp_path, "step,bit2,E,N,S,W\n0,,1,0,0,0\n2,0,0,1,0,0\n,,0,0,1,0\n", horizon=4)
     assert chances_after(policy, CUE) == {"E": 1}
     assert chances_after(policy, CUE, "E", CORRIDOR) == {"S": 1}
@@ -60,7 +60,7 @@ def test_a_table_may_choose_by_step(tmp_path: Path) -> None:
     assert chances_after(policy, CUE, "E", CORRIDOR, "S", CORRIDOR, "N", CORRIDOR) == {"S": 1}
 
 
-def test_rounded_probabilities_are_scaled_to_one(tmp_path: Path) -> None:
+def test_read_policy_table_scales_rounded_probabilities_to_one(tmp_path: Path) -> None:
     policy = table(tmp_path, "E,N,S,W\n0.3333333,0.3333333,0.3333333,0\n")
     assert chances_after(policy, CUE) == dict.fromkeys("ENS", F(1, 3))
 
@@ -68,41 +68,41 @@ def test_rounded_probabilities_are_scaled_to_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "row 1: there is no column for action E; the actions are E, N, S, W"),
+        ("", "policy.csv, row 1: there is no column for action E; the actions are E, N, S, W"),
         ("E,N,S\n", "row 1: there is no column for action W"),
-        ("E,N,S,W,bits\n", "row 1: column 'bits' is no feature and no action; known: bit1, bit2, bit3, step, E, N, S"),
+        ("E,N,S,W,bits\n", "row 1: column 'bits' is neither a feature nor an action; known: bit1, bit2, bit3, step, E"),
         ("E,N,S,W,E\n", "row 1: column 'E' occurs twice"),
         ("E,N,S,W\n", "no row follows the header"),
         ("E,N,S,W\n1,0,0\n", "row 2: 3 cells under 4 columns"),
-        ("E,N,S,W\n1,0,0,0\n\n1,0,0,much\n", "row 4: column 'W' says 'much'; a probability such as 0.25 or 1/4"),
-        ("E,N,S,W\n1.5,-0.5,0,0\n", "row 2: column 'E' says '1.5'"),
-        ("E,N,S,W\n1/0,0,0,0\n", "row 2: column 'E' says '1/0'"),
-        ("E,N,S,W\n0.5,0,0,0\n", "row 2: the probabilities add up to 0.5, not 1"),
-        ("bit2,E,N,S,W\n2,1,0,0,0\n", "row 2: column 'bit2' says '2', which never occurs; known: 0, 1"),
+        ("E,N,S,W\n1,0,0,0\n\n1,0,0,much\n", "row 4: column 'W': 'much' is not a probability; write it like 0.25"),
+        ("E,N,S,W\n1.5,-0.5,0,0\n", "row 2: column 'E': '1.5' is not a probability"),
+        ("E,N,S,W\n1/0,0,0,0\n", "row 2: column 'E': '1/0' is not a probability"),
+        ("E,N,S,W\n0.5,0,0,0\n", "row 2: the probabilities add up to 0.5; they must add up to 1"),
+        ("bit2,E,N,S,W\n2,1,0,0,0\n", "row 2: column 'bit2': '2' never occurs; known: 0, 1."),
         (
             "step,E,N,S,W\nfirst,1,0,0,0\n",
-            "row 2: column 'step' says 'first', which never occurs; known: 0, 1, 2, 3, 4",
+            "row 2: column 'step': 'first' never occurs; known: 0, 1, 2, 3, 4.",
         ),
-        ("bit2,E,N,S,W\n1,1,0,0,0\n", "no row matches bit1 = 1, bit2 = 0, bit3 = 1; add one, or a last row with"),
+        ("bit2,E,N,S,W\n1,1,0,0,0\n", "no row matches bit1 = 1, bit2 = 0, bit3 = 1. Add one, or a last row with"),
     ],
 )
-def test_a_table_that_cannot_be_right_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+def test_read_policy_table_refuses_invalid_tables(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(SufficeError) as caught:
         table(tmp_path, text)
     assert complaint in str(caught.value) and "policy.csv" in str(caught.value)
 
 
-def test_a_table_that_is_no_text_or_not_there_is_refused(tmp_path: Path) -> None:
+def test_read_policy_table_refuses_binary_and_missing_files(tmp_path: Path) -> None:
     alphabet = TMaze().model(3).alphabet
     (tmp_path / "noise.csv").write_bytes(b"\xff\xfe\x00\x01")
     for name in ("noise.csv", "missing.csv"):
-        with pytest.raises(SufficeError, match=f"{name}: (the table cannot be read|this is no table)"):
+        with pytest.raises(SufficeError, match=f"{name}: (the table cannot be read|not a CSV file)"):
             read_policy_table(tmp_path / name, alphabet, 3)
 
 
 @pytest.mark.parametrize(("domain", "horizon"), [(TMaze(), 5), (Cookie(actions="sensible"), 9), (Cheese(), 6)])
-def test_the_plan_on_the_exact_automaton_is_worth_the_optimum(domain, horizon: int) -> None:
-    """Counts of 10¹² episodes are as good as probabilities here, so that the plan is optimal."""
+def test_controller_on_exact_automaton_has_optimal_return(domain, horizon: int) -> None:
+    """Counts of 10¹² episodes are close enough to the probabilities for the plan to be optimal."""
     model = domain.model(horizon)
     minimal = minimal_rdp(model, horizon)
     rdp = minimal.rdp(10**12)
@@ -113,7 +113,7 @@ def test_the_plan_on_the_exact_automaton_is_worth_the_optimum(domain, horizon: i
     assert evaluate(model, greedy, horizon).mean_return == best
 
 
-def test_epsilon_mixes_the_plan_with_anything() -> None:
+def test_controller_on_automaton_mixes_in_uniform_actions_with_epsilon() -> None:
     model = TMaze().model(5)
     rdp = minimal_rdp(model, 5).rdp()
     policy = Controller.on_automaton(rdp, model.alphabet, backward_induction(rdp).actions, F(1, 5))
@@ -123,31 +123,31 @@ def test_epsilon_mixes_the_plan_with_anything() -> None:
     assert evaluate(model, everything, 5) == uniform
 
 
-def test_where_an_automaton_is_lost_it_does_as_the_log_did_and_finds_back() -> None:
+def test_controller_on_automaton_keeps_behaviour_on_unseen_histories_and_recovers() -> None:
     learned = minimal_rdp(TMaze(actions="east").model(3), 3).rdp()
     noisy = TMaze(noise=True).model(5).alphabet
     policy = Controller.on_automaton(learned, noisy, backward_induction(learned).actions)
     assert chances_after(policy, CUE) == {"E": 1}
-    assert chances_after(policy, CUE, "E", (1, 1, 1)) == {"E": 1}  # lost; the log went east at that step
-    assert chances_after(policy, CUE, "E", (1, 1, 1), "E", CORRIDOR) == {"N": F(1, 2), "S": F(1, 2)}  # still lost
+    assert chances_after(policy, CUE, "E", (1, 1, 1)) == {"E": 1}  # unseen; the log went east at that step
+    assert chances_after(policy, CUE, "E", (1, 1, 1), "E", CORRIDOR) == {"N": F(1, 2), "S": F(1, 2)}  # still unseen
     assert set(chances_after(policy, CUE, "E", (1, 1, 1), "E", JUNCTION).values()) == {1}  # back on the plan
     assert chances_after(policy, CUE, *["E", CORRIDOR] * 5) == dict.fromkeys("ENSW", F(1, 4))  # beyond the horizon
 
 
-def test_a_plan_for_other_actions_is_refused() -> None:
+def test_controller_on_automaton_refuses_missing_actions() -> None:
     rdp = minimal_rdp(TMaze().model(3), 3).rdp()
-    with pytest.raises(SufficeError, match="the model's action 'E' is none of"):
+    with pytest.raises(SufficeError, match=r"the model's action 'E' does not exist here\. The actions are"):
         Controller.on_automaton(rdp, Cookie().model(3).alphabet, backward_induction(rdp).actions, F(0))
 
 
-def test_a_policy_is_checked() -> None:
+def test_controller_refuses_inconsistent_tables() -> None:
     alphabet = TMaze().model(3).alphabet
     good = Controller.uniform(alphabet)
     half = tuple(p / 2 for p in uniform_over(alphabet, "EN"))
     with pytest.raises(SufficeError, match="add up to 1"):
         Controller(alphabet, good.first, good.after, (half,))
-    with pytest.raises(SufficeError, match="a number below 1"):
+    with pytest.raises(SufficeError, match="a number from 0 to 0, as in chances"):
         Controller(alphabet, good.first + 1, good.after, good.chances)
-    with pytest.raises(SufficeError, match="a memory for every observation"):
+    with pytest.raises(SufficeError, match="a controller needs tables first of shape"):
         Controller(alphabet, good.first[1:], good.after, good.chances)
     assert np.allclose(good.table, 0.25)

@@ -1,4 +1,4 @@
-"""Off-policy evaluation: against loops over episodes, against exact values over many logs, and what is refused."""
+"""`evaluate_off_policy` agrees with loops over episodes and with exact values over many logs; refused logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from suffice.domains.exact.values import evaluate
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, naming_options
 from suffice.evidence.estimates import Estimate
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.planning.controller import Controller
@@ -44,7 +44,10 @@ SEEDS = range(8)
 
 @cache
 def divided(seed: int) -> tuple[RDP, Episodes]:
-    """An automaton of few episodes and many others, of which some get lost: with early ends, weights, and losses."""
+    """Return an automaton learned from few episodes and other episodes, some of which leave it.
+
+    Some logs have early ends, weights, and negative rewards.
+    """
     rng = np.random.default_rng(100 + seed)
     whole = random_episodes(rng, 3, 2, 4, 3, 3, 260, early_end=0.4 * (seed % 2), weighted=seed % 3 == 0)
     if seed % 4 > 1:
@@ -56,17 +59,16 @@ def divided(seed: int) -> tuple[RDP, Episodes]:
 
 
 def chances_of(episodes: Episodes, seed: int) -> np.ndarray:
-    """Some propensities; 1 where there was no choice."""
+    """Draw some propensities; 1 where there was no choice."""
     drawn = np.random.default_rng(seed).uniform(0.1, 1, size=episodes.word.shape)
     decides = episodes.letters[episodes.word, 0] > PAD
     return np.where(decides, drawn, 1.0)
 
 
 def by_loops(rdp: RDP, plan: Plan, episodes: Episodes, propensity: np.ndarray | None, name: str) -> Estimate:
-    """The mean of what the oracle says of each episode, those of weight w counted w times.
+    """Average the oracle's result of each episode, counting those of weight w w times.
 
-    As if one more of the episodes that count had been half the range away; where fewer than ten count, nobody knows
-    how far off it is.
+    The error counts one more effective episode half the range away; with fewer than ten it is infinite.
     """
     oracle = HeldOut(rdp, plan)
     of_each = [None] * episodes.n if propensity is None else propensity.T.tolist()
@@ -80,16 +82,18 @@ def by_loops(rdp: RDP, plan: Plan, episodes: Episodes, propensity: np.ndarray | 
 
 
 def count(weights: list[float]) -> float:
-    """How many equally weighted episodes would count as much."""
+    """Return the effective number of episodes."""
     return sum(weights) ** 2 / sum(w**2 for w in weights) if any(weights) else 0.0
 
 
 @pytest.mark.parametrize("logged", [False, True], ids=["estimated", "logged"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_estimates_are_those_of_the_definition(seed: int, logged: bool) -> None:
+def test_evaluate_off_policy_agrees_with_definition(seed: int, logged: bool) -> None:
     rdp, rest = divided(seed)
     propensity = chances_of(rest, seed) if logged else None
-    other = plan_on(rdp, GREEDY, rdp.tally(rest))  # as with --split: not all that it does was learned from
+    other = plan_on(
+        rdp, GREEDY, rdp.tally(rest)
+    )  # as with --split: some of its actions are not in the training episodes
     for plan in (other, *(plan_on(rdp, how) for how in PLANNERS)):
         found = evaluate_off_policy(rdp, plan, rest, propensity)
         for name in OFF_POLICY:
@@ -98,8 +102,8 @@ def test_estimates_are_those_of_the_definition(seed: int, logged: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_log_with_other_codes_is_read_by_its_words(seed: int) -> None:
-    """Few episodes have a smaller alphabet, so that the same words have other codes."""
+def test_evaluate_off_policy_accepts_log_with_other_codes(seed: int) -> None:
+    """Few episodes have a smaller alphabet, in which the same values have other codes."""
     rdp, rest = divided(seed)
     few = from_values(to_values(rest.columns(np.arange(40))))
     assert few.alphabet != rdp.alphabet or len(few.letters) != len(rdp.letters)
@@ -110,8 +114,8 @@ def test_a_log_with_other_codes_is_read_by_its_words(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_counts_is_that_of_the_definition(seed: int) -> None:
-    """The effective number of episodes, the matched ones, and the log's own return."""
+def test_evaluate_off_policy_coverage_agrees_with_definition(seed: int) -> None:
+    """Checks the effective number of episodes, the matched ones, and the log's own return."""
     rdp, rest = divided(seed)
     repeats = np.ones(rest.n, int) if rest.weight is None else rest.weight
     steps = [s for s, k in zip(to_values(rest), repeats, strict=True) for _ in range(k)]
@@ -125,8 +129,8 @@ def test_what_counts_is_that_of_the_definition(seed: int) -> None:
         assert found.episodes == len(steps)
 
 
-def test_these_logs_get_lost_and_the_plans_differ_from_the_log() -> None:
-    """Or else agreement would say little."""
+def test_random_logs_have_unseen_histories_and_plans_that_differ_from_the_log() -> None:
+    """Check that the agreement tests above are not vacuous."""
     lost = 0
     for rdp, rest in map(divided, SEEDS):
         oracle = HeldOut(rdp, plan_on(rdp))
@@ -134,17 +138,17 @@ def test_these_logs_get_lost_and_the_plans_differ_from_the_log() -> None:
     assert lost > 10
     acting = [np.count_nonzero(plan_on(divided(seed)[0], how).actions != BEHAVE) for seed in SEEDS for how in PLANNERS]
     assert min(acting[2::3]) == max(acting[2::3]) == 0 and min(acting[0::3]) > 5 and sum(acting[1::3]) > 30
-    unheard_of = 0
+    untaken = 0
     for rdp, rest in map(divided, SEEDS):
         planned = plan_on(rdp, GREEDY, rdp.tally(rest)).actions
         taken = [{int(a) for a in rdp.letters[row > 0, 0]} for row in rdp.counts]
-        unheard_of += sum(action != BEHAVE and action + PAD + 1 not in taken[q] for q, action in enumerate(planned))
-    assert unheard_of > 0
+        untaken += sum(action != BEHAVE and action + PAD + 1 not in taken[q] for q, action in enumerate(planned))
+    assert untaken > 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_who_behaves_as_the_log_did_is_worth_what_it_brought(seed: int) -> None:
-    """By the episodes that were learned from: all weights are 1, and corrections cancel."""
+def test_evaluate_off_policy_of_behaviour_equals_logged_return(seed: int) -> None:
+    """On the training episodes all weights are 1, and corrections cancel."""
     rng = np.random.default_rng(seed)
     episodes = random_episodes(rng, 3, 2, 4, 3, 3, 150, early_end=0.3, weighted=seed % 2 == 0)
     rdp = adact_h(episodes, Settings(delta=0.5)).rdp
@@ -160,7 +164,7 @@ def test_who_behaves_as_the_log_did_is_worth_what_it_brought(seed: int) -> None:
 
 @pytest.mark.parametrize("logged", [False, True], ids=["estimated", "logged"])
 @pytest.mark.parametrize("seed", [s for s in SEEDS if s % 3 == 0])
-def test_a_weight_is_so_many_episodes(seed: int, logged: bool) -> None:
+def test_evaluate_off_policy_treats_weights_like_repeated_episodes(seed: int, logged: bool) -> None:
     one, many = in_both_ways(seed, logged)
     for name in ESTIMATES:
         assert getattr(one, name) == pytest.approx(getattr(many, name), rel=1e-12)
@@ -169,7 +173,7 @@ def test_a_weight_is_so_many_episodes(seed: int, logged: bool) -> None:
 
 
 def in_both_ways(seed: int, logged: bool = False) -> tuple[OffPolicyEvaluation, OffPolicyEvaluation]:
-    """By weights, and with every episode repeated."""
+    """Evaluate episodes with weights, and with every episode repeated."""
     rdp, rest = divided(seed)
     assert rest.weight is not None and rest.weight.max() > 1
     which = np.repeat(np.arange(rest.n), rest.weight)
@@ -182,7 +186,7 @@ def in_both_ways(seed: int, logged: bool = False) -> tuple[OffPolicyEvaluation, 
     )
 
 
-def test_a_weight_is_so_many_unseen_decisions() -> None:
+def test_evaluate_off_policy_unseen_share_treats_weights_like_repetitions() -> None:
     found = [in_both_ways(seed) for seed in SEEDS if seed % 3 == 0]
     assert [one.unseen for one, _ in found] == pytest.approx([many.unseen for _, many in found], rel=1e-12)
     assert max(one.unseen for one, _ in found) > 0
@@ -203,8 +207,8 @@ def literally_unseen(rdp: RDP, episodes: Episodes) -> float:
 
 
 @pytest.mark.parametrize("seed", [s for s in SEEDS if s % 3])
-def test_decisions_after_a_history_that_was_not_learned_from_are_unseen(seed: int) -> None:
-    """Also where memory goes on in the state most like it."""
+def test_evaluate_off_policy_counts_decisions_after_unseen_histories(seed: int) -> None:
+    """They stay unseen where the state tracker goes on in the most similar state."""
     rdp, rest = divided(seed)
     oracle = HeldOut(rdp, plan_on(rdp))
     found, lost = evaluate_off_policy(rdp, plan_on(rdp), rest).unseen, [oracle.lost(steps) for steps in to_values(rest)]
@@ -219,7 +223,7 @@ REPEATS = 300
 
 @cache
 def solved(domain: Domain, horizon: int, episodes: int) -> tuple[RDP, Plan, float]:
-    """An automaton and a plan from a log of their own, and what the plan is worth in truth."""
+    """Return an automaton and a plan from a separate log, and the exact value of the plan."""
     model = domain.model(horizon)
     solution = regorl(domain.simulate(episodes, horizon, np.random.default_rng(10**6)))
     rdp, plan = solution.learned.rdp, solution.plan
@@ -229,7 +233,7 @@ def solved(domain: Domain, horizon: int, episodes: int) -> tuple[RDP, Plan, floa
 
 @cache
 def judged(domain: Domain, horizon: int, learned_from: int, n: int) -> list[OffPolicyEvaluation]:
-    """By many logs of the uniform policy, whose probabilities are known."""
+    """Evaluate the plan on many logs of the uniform policy, with known probabilities."""
     rdp, plan, _ = solved(domain, horizon, learned_from)
     chance = 1 / len(domain.all_actions)
     found = []
@@ -250,32 +254,32 @@ def covered(many: list[OffPolicyEvaluation], name: str, right: float) -> float:
 
 CORRIDOR = Corridor(enemy=F(7, 10)), 5, 2000
 MAZE = Cheese(), 3, 5000
-FOUR_SIGMA = 4 * (0.95 * 0.05 / REPEATS) ** 0.5  # 0.050: what chance makes of a coverage of 95 % in so many repeats
+FOUR_SIGMA = 4 * (0.95 * 0.05 / REPEATS) ** 0.5  # 0.050: chance variation of a coverage of 95 % in REPEATS logs
 
 
 @pytest.mark.parametrize(("case", "n"), [(CORRIDOR, 1000), (MAZE, 1000)], ids=["corridor", "cheese"])
 @pytest.mark.parametrize("name", OFF_POLICY)
-def test_with_known_chances_estimates_are_right_on_average(case: Any, n: int, name: str) -> None:
-    """Whatever the automaton: within four standard errors of the mean of all repeats."""
+def test_evaluate_off_policy_is_unbiased_with_known_propensities(case: Any, n: int, name: str) -> None:
+    """Holds for any automaton: the bias is within four standard errors of the mean of all repeats."""
     off = off_by(judged(*case, n), name, solved(*case)[2])
     assert abs(off.mean()) < 4 * off.std() / REPEATS**0.5
 
 
 @pytest.mark.parametrize("name", OFF_POLICY)
-def test_intervals_hold_the_truth_as_often_as_they_say(name: str) -> None:
-    """In 95 % of the repeats, up to four standard errors of such a share: 90 to 100 %."""
+def test_evaluate_off_policy_intervals_have_nominal_coverage(name: str) -> None:
+    """They contain it in 95 % of the repeats, up to four standard errors of such a share: 90 to 100 %."""
     assert covered(judged(*CORRIDOR, 1000), name, solved(*CORRIDOR)[2]) == pytest.approx(0.95, abs=FOUR_SIGMA)
 
 
 @pytest.mark.parametrize("case", [CORRIDOR, MAZE], ids=["corridor", "cheese"])
-def test_the_automaton_helps_importance_sampling(case: Any) -> None:
+def test_evaluate_off_policy_doubly_robust_has_smaller_error_than_importance_sampling(case: Any) -> None:
     many, right = judged(*case, 1000), solved(*case)[2]
     sampled, robust = (np.sqrt(np.mean(off_by(many, name, right) ** 2)) for name in OFF_POLICY)
     assert robust < 0.7 * sampled
 
 
-def test_a_right_automaton_needs_no_importance_sampling() -> None:
-    """Model-based, it is unbiased, its intervals hold the truth, and it is nearer than the others."""
+def test_evaluate_off_policy_model_based_is_best_on_true_automaton() -> None:
+    """The model-based estimate is unbiased, its intervals contain the truth, and it has the smallest error."""
     many, right = judged(*CORRIDOR, 1000), solved(*CORRIDOR)[2]
     off = off_by(many, "model_based", right)
     assert abs(off.mean()) < 4 * off.std() / REPEATS**0.5
@@ -283,8 +287,8 @@ def test_a_right_automaton_needs_no_importance_sampling() -> None:
     assert np.sqrt(np.mean(off**2)) < 0.7 * np.sqrt(np.mean(off_by(many, "doubly_robust", right) ** 2))
 
 
-def test_a_wrong_automaton_misleads_only_who_believes_it() -> None:
-    """Five thousand episodes are too few for the maze: model-based estimates are off by ten standard errors and more,
+def test_evaluate_off_policy_only_model_based_is_biased_by_wrong_automaton() -> None:
+    """5,000 episodes are too few for the maze: model-based estimates are biased by more than ten standard errors,
     doubly robust ones are not (see above).
     """
     many, right = judged(*MAZE, 1000), solved(*MAZE)[2]
@@ -293,9 +297,9 @@ def test_a_wrong_automaton_misleads_only_who_believes_it() -> None:
     assert covered(many, "model_based", right) < 0.9
 
 
-def test_no_episode_that_matches_is_no_evidence() -> None:
-    """10,000 episodes are too few for this T-maze: the automaton promises 2.5, in truth it is 1.5. Of 200 other
-    episodes none does what the policy would do; whatever is said about it then, not that it is certain.
+def test_evaluate_off_policy_without_matching_episodes_has_wide_intervals() -> None:
+    """10,000 episodes are too few for this T-maze: the automaton predicts 2.5, but the true return is 1.5. No action
+    sequence of 200 other episodes matches the policy, so the intervals must be wide enough to contain the truth.
     """
     domain, horizon = TMaze(), 5
     solution = regorl(domain.simulate(10_000, horizon, np.random.default_rng(1)))
@@ -314,8 +318,8 @@ def test_no_episode_that_matches_is_no_evidence() -> None:
 
 
 def skewed(n: int, seed: int) -> tuple[Episodes, np.ndarray]:
-    """One decision after an observation 0: the automaton sees no more, but the logger knew which of two cases it was,
-    and took the right action nine times in ten.
+    """Draw episodes with one decision after observation 0, where the behaviour policy knew which of two cases it was,
+    which the automaton cannot observe, and took the right action with probability 0.9.
     """
     rng = np.random.default_rng(seed)
     case = rng.integers(2, size=n)
@@ -327,8 +331,8 @@ def skewed(n: int, seed: int) -> tuple[Episodes, np.ndarray]:
     return from_values(steps), propensity
 
 
-def test_logged_probabilities_are_used() -> None:
-    """In the automaton each action is taken half of the time and brings 0.9: so it would estimate. In truth 0.5."""
+def test_evaluate_off_policy_uses_logged_propensities() -> None:
+    """On the automaton each action is taken half of the time with mean reward 0.9; the true value is 0.5."""
     rdp = adact_h(skewed(2000, 0)[0]).rdp
     plan = plan_on(rdp, GREEDY)
     assert rdp.layers.tolist() == [1, 1, 1] and plan.value == pytest.approx(0.9, abs=0.02)
@@ -339,7 +343,7 @@ def test_logged_probabilities_are_used() -> None:
         assert without.value == pytest.approx(0.9, abs=0.05)
 
 
-def test_the_probabilities_of_step_0_and_of_other_actions_do_not_matter() -> None:
+def test_evaluate_off_policy_ignores_propensities_without_decision() -> None:
     rdp, rest = divided(1)
     plan, propensity = plan_on(rdp), chances_of(rest, 1)
     odd = propensity.copy()
@@ -362,16 +366,16 @@ LEARNED = [(0, "a", 1.0)] * 20 + [(0, "b", 0.0)] * 20 + [(1, "a", 0.0)] * 12 + [
 
 @pytest.fixture
 def small() -> tuple[RDP, Plan]:
-    """Two states: a is right in the first and b in the second, which the log took three times only."""
+    """Return an automaton with two states: a is best in the first, and b, logged three times, in the second."""
     rdp = adact_h(one_decision(*LEARNED)).rdp
     plan = plan_on(rdp, GREEDY)
     assert rdp.layers.tolist() == [1, 2, 1] and plan.actions.tolist() == [BEHAVE, 0, 1, BEHAVE]
     return rdp, plan
 
 
-def test_a_judgement_by_hand(small: tuple[RDP, Plan]) -> None:
-    """Weights are 2, 0, 5 and 0, ten times each; the automaton's values 1 and 5 are what the log brings, so nothing is
-    corrected. Returns are from 0 to 5: one more episode would be 5/2 away.
+def test_evaluate_off_policy_matches_calculation_by_hand(small: tuple[RDP, Plan]) -> None:
+    """Weights are 2, 0, 5 and 0, ten times each; the automaton's values 1 and 5 equal the logged returns, so nothing is
+    corrected. Returns are from 0 to 5: one more episode is 5/2 away.
     """
     found = evaluate_off_policy(
         *small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0), (1, "b", 5.0), (1, "a", 0.0)] * 10)
@@ -386,13 +390,13 @@ def test_a_judgement_by_hand(small: tuple[RDP, Plan]) -> None:
     assert (found.unseen, found.episodes) == (0, 40)
 
 
-def test_a_correction_by_hand(small: tuple[RDP, Plan]) -> None:
-    """In the second state b brings 5 no longer, but 0 and 1."""
+def test_evaluate_off_policy_doubly_robust_correction_matches_calculation_by_hand(small: tuple[RDP, Plan]) -> None:
+    """In the second state b has rewards 0 and 1 instead of 5."""
     found = evaluate_off_policy(*small, one_decision((1, "b", 0.0), (1, "b", 1.0), (1, "a", 0.0)))
     assert found.doubly_robust.value == pytest.approx(np.mean([5 + 5 * (0 - 5.0), 5 + 5 * (1 - 5.0), 5]))
 
 
-def test_fewer_than_ten_episodes_that_count_say_nothing(small: tuple[RDP, Plan]) -> None:
+def test_evaluate_off_policy_error_is_infinite_below_ten_effective_episodes(small: tuple[RDP, Plan]) -> None:
     for times, known in ((9, False), (10, True)):
         found = evaluate_off_policy(*small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0)] * times))
         assert found.effective == pytest.approx(times)
@@ -401,14 +405,14 @@ def test_fewer_than_ten_episodes_that_count_say_nothing(small: tuple[RDP, Plan])
             assert getattr(found, name).value == 1.0 and getattr(found, name).interval()[0] < 1
 
 
-def test_gaps_by_hand(small: tuple[RDP, Plan]) -> None:
-    """The second state is that of 15 in 55 episodes, and its action was logged three times."""
+def test_evaluate_off_policy_gaps_match_calculation_by_hand(small: tuple[RDP, Plan]) -> None:
+    """The second state occurs in 15 of 55 episodes, and its action was logged three times."""
     found = evaluate_off_policy(*small, one_decision((0, "a", 1.0)))
     assert found.gaps == (RareAction(state=2, action=1, visits=3, share=pytest.approx(15 / 55)),)
     assert found.rare == pytest.approx(15 / 55)
 
 
-def test_ten_examples_are_no_gap() -> None:
+def test_evaluate_off_policy_reports_no_gap_from_ten_visits_on() -> None:
     for times, gaps in ((9, 1), (10, 0)):
         rdp = adact_h(one_decision(*[(0, "a", 1.0)] * times, *[(0, "b", 0.0)] * 30)).rdp
         found = evaluate_off_policy(rdp, plan_on(rdp, GREEDY), one_decision((0, "a", 1.0)))
@@ -417,8 +421,8 @@ def test_ten_examples_are_no_gap() -> None:
         assert behaves.gaps == () and behaves.rare == 0
 
 
-def test_five_gaps_are_named_the_most_frequent_first() -> None:
-    """Seven states that b tells apart; a is best in each, and was taken once."""
+def test_evaluate_off_policy_lists_five_most_frequent_gaps() -> None:
+    """b distinguishes seven states; a is best in each, and was taken once."""
     often = {k: 31 + 10 * k for k in range(7)}
     steps = [(k, "a", 9.0) for k in often] + [(k, "b", float(k)) for k, n in often.items() for _ in range(n - 1)]
     rdp = adact_h(one_decision(*steps)).rdp
@@ -429,7 +433,7 @@ def test_five_gaps_are_named_the_most_frequent_first() -> None:
     assert {(gap.action, gap.visits) for gap in found.gaps} == {(0, 1)} and found.rare == pytest.approx(1)
 
 
-def test_nothing_that_matches_counts_as_no_episode(small: tuple[RDP, Plan]) -> None:
+def test_evaluate_off_policy_without_matches_has_no_effective_episodes(small: tuple[RDP, Plan]) -> None:
     found = evaluate_off_policy(*small, one_decision((0, "b", 0.0), (1, "a", 0.0)))
     assert (found.effective, found.matched, found.importance.value) == (0, 0, 0)
 
@@ -441,7 +445,7 @@ STOP, ON = ("stop", None, -1.0), ("on", (1,), -0.25)
 
 
 def ends_early() -> tuple[RDP, Plan]:
-    """`stop` pays −1 and ends the episode, `on` pays −0.25 and shows another observation; three decisions at most."""
+    """`stop` has reward −1 and ends the episode, `on` has −0.25 and another observation; at most three decisions."""
     last = ("on", None, -0.25)
     logs = [[BEGIN, STOP, END, END], [BEGIN, ON, STOP, END], [BEGIN, ON, ON, STOP], [BEGIN, ON, ON, last]]
     rdp = adact_h(from_values(logs * 40)).rdp
@@ -449,12 +453,12 @@ def ends_early() -> tuple[RDP, Plan]:
 
 
 def short_and_padded() -> tuple[Episodes, Episodes]:
-    """Episodes that all end after two decisions, as a log of horizon 2 and of horizon 3."""
+    """Return episodes that all end after two decisions, as a log of horizon 2 and of horizon 3."""
     steps = [[BEGIN, STOP, END]] * 3 + [[BEGIN, ON, STOP]] * 5
     return from_values(steps), from_values([[*episode, END] for episode in steps])
 
 
-def test_after_an_early_end_nothing_is_corrected() -> None:
+def test_evaluate_off_policy_corrects_nothing_after_early_end() -> None:
     rdp, plan = ends_early()
     for episodes in short_and_padded():
         found = evaluate_off_policy(rdp, plan, episodes)
@@ -463,8 +467,8 @@ def test_after_an_early_end_nothing_is_corrected() -> None:
         assert found.log.value == pytest.approx(-(3 * 1 + 5 * 1.25) / 8)
 
 
-def test_also_where_the_automaton_takes_the_end_for_a_place_to_act() -> None:
-    """One state in each layer, for too few episodes: what comes after the end is not the state's to correct."""
+def test_evaluate_off_policy_corrects_nothing_after_end_in_merged_states() -> None:
+    """Few episodes give one state in each layer; padding after the end must not be corrected by its values."""
     logs = [[BEGIN, STOP, END, END], [BEGIN, ON, STOP, END], [BEGIN, ON, ON, STOP]]
     rdp = adact_h(from_values(logs), Settings(delta=1e-9)).rdp
     assert rdp.layers.tolist() == [1, 1, 1, 1, 1]
@@ -477,8 +481,8 @@ def test_also_where_the_automaton_takes_the_end_for_a_place_to_act() -> None:
             )
 
 
-def test_where_nobody_ever_acted_any_action_is_as_good() -> None:
-    """All episodes that were learned from ended at once; the others go on, lost, and choose evenly."""
+def test_evaluate_off_policy_is_uniform_where_no_action_was_logged() -> None:
+    """All training episodes ended at once; the others go on, unseen, with uniform action probabilities."""
     rdp = adact_h(from_values([[BEGIN, STOP, END, END], [BEGIN, ("on", None, -0.25), END, END]] * 9)).rdp
     episodes = from_values([[BEGIN, ON, ON, STOP], [BEGIN, ON, STOP, END]])
     propensity = chances_of(episodes, 0)
@@ -489,15 +493,15 @@ def test_where_nobody_ever_acted_any_action_is_as_good() -> None:
 
 
 @pytest.mark.parametrize("name", ["log", "importance", "doubly_robust"])
-def test_a_log_of_short_episodes_counts_as_one_that_is_padded(name: str) -> None:
+def test_evaluate_off_policy_pads_log_of_short_episodes(name: str) -> None:
     rdp, plan = ends_early()
     short, padded = (evaluate_off_policy(rdp, plan, episodes) for episodes in short_and_padded())
     assert getattr(short, name) == pytest.approx(getattr(padded, name))
     assert (short.matched, short.unseen) == (padded.matched, padded.unseen)
 
 
-def test_model_based_a_log_of_short_episodes_counts_as_one_that_is_padded() -> None:
-    """To stop at once is worth −1, and nothing after that: also where no padding says so."""
+def test_evaluate_off_policy_model_based_pads_log_of_short_episodes() -> None:
+    """To stop at once has value −1, and 0 after that, also without padding in the log."""
     rdp, plan = ends_early()
     stop = rdp.alphabet.actions.index("stop")
     at_once = replace(plan, actions=np.where(plan.actions == BEHAVE, BEHAVE, stop))
@@ -507,8 +511,8 @@ def test_model_based_a_log_of_short_episodes_counts_as_one_that_is_padded() -> N
     assert evaluate_off_policy(rdp, at_once, short_and_padded()[0]).model_based.value == pytest.approx(-1)
 
 
-def test_model_based_behaving_is_to_choose_as_the_log_that_was_learned_from() -> None:
-    """Which took a half of the time; that the other log takes it more often does not make the policy better."""
+def test_evaluate_off_policy_model_based_uses_behaviour_of_training_log() -> None:
+    """It took a half of the time; that the other log takes it more often does not make the policy better."""
     rdp = adact_h(one_decision(*[(0, "a", 1.0)] * 20, *[(0, "b", 0.0)] * 20)).rdp
     found = evaluate_off_policy(
         rdp, plan_on(rdp, Planning(strength=1e6)), one_decision(*[(0, "a", 1.0)] * 30, (0, "b", 0.0))
@@ -516,7 +520,7 @@ def test_model_based_behaving_is_to_choose_as_the_log_that_was_learned_from() ->
     assert found.model_based.value == pytest.approx(0.5) and found.log.value == pytest.approx(30 / 31)
 
 
-# What is refused
+# Refused logs
 
 
 def refused(rdp: RDP, plan: Plan, episodes: Episodes) -> str:
@@ -527,37 +531,40 @@ def refused(rdp: RDP, plan: Plan, episodes: Episodes) -> str:
 
 
 @pytest.mark.parametrize("reward", [5.5, -0.5])
-def test_rewards_that_the_model_never_saw_are_refused(small: tuple[RDP, Plan], reward: float) -> None:
-    said = refused(*small, one_decision((0, "a", 1.0), (1, "b", reward)))
-    assert said.startswith(f"the log has reward {reward:g}, the model saw only 0 to 5: is it a log of the same process")
+def test_evaluate_off_policy_refuses_rewards_outside_the_model_range(small: tuple[RDP, Plan], reward: float) -> None:
+    message = refused(*small, one_decision((0, "a", 1.0), (1, "b", reward)))
+    assert message.startswith(f"the log has reward {reward:g}, but the model was learned from rewards 0 to 5. Check ")
 
 
-def test_rewards_between_those_the_model_saw_are_fine(small: tuple[RDP, Plan]) -> None:
+def test_evaluate_off_policy_accepts_rewards_within_the_model_range(small: tuple[RDP, Plan]) -> None:
     found = evaluate_off_policy(*small, one_decision((0, "a", 2.5), (1, "b", 5.0)))
     assert found.log.value == 3.75
 
 
-def test_actions_that_the_model_does_not_know_are_refused(small: tuple[RDP, Plan]) -> None:
-    said = refused(*small, one_decision((0, "a", 1.0), (1, "c", 0.0)))
-    assert said == "the log's actions are a, c, of which the model does not know 'c'; it knows a, b"
+def test_evaluate_off_policy_refuses_unknown_actions(small: tuple[RDP, Plan]) -> None:
+    message = refused(*small, one_decision((0, "a", 1.0), (1, "c", 0.0)))
+    assert message.startswith("the log has action 'c', which the model does not know. Its actions are a, b: rename ")
 
 
-def test_observations_that_the_model_does_not_have_are_refused(small: tuple[RDP, Plan]) -> None:
+def test_evaluate_off_policy_refuses_other_observation_columns(small: tuple[RDP, Plan]) -> None:
     two = from_values([[(None, (0, 1), 0.0), ("a", None, 1.0)]])
-    assert (
-        refused(*small, two) == "the log's observations are f0, f1, the model's f0; say --observations, or rename them"
+    message = refused(*small, two)
+    assert message.startswith(
+        "the log's observations are f0, f1, the model's f0. Choose these columns with observations"
     )
+    with naming_options():
+        assert "with --observations, or rename those of the log" in refused(*small, two)
 
 
-def test_longer_episodes_than_the_model_plans_are_refused(small: tuple[RDP, Plan]) -> None:
+def test_evaluate_off_policy_refuses_longer_episodes(small: tuple[RDP, Plan]) -> None:
     longer = from_values([[(None, (0,), 0.0), ("a", (1,), 1.0), ("b", None, 5.0)]])
     assert refused(*small, longer) == (
-        "the log's episodes have up to 2 decisions, the model plans 1; cut them with --horizon 1"
+        "the log's episodes have up to 2 decisions, but the model plans only 1. Cut the episodes with horizon=1."
     )
 
 
-def test_model_based_what_was_not_held_out_is_taken_from_what_was_learned() -> None:
-    """None of 200 held-out episodes of the T-maze turns as the policy does; the log that was learned from knows."""
+def test_evaluate_off_policy_model_based_falls_back_to_training_counts() -> None:
+    """None of 200 held-out episodes of the T-maze turns as the policy does; the training log has such episodes."""
     domain, horizon = TMaze(), 5
     solution = regorl(domain.simulate(100_000, horizon, np.random.default_rng(1)))
     found = evaluate_off_policy(

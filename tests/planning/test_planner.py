@@ -1,4 +1,4 @@
-"""Plans: against backward induction by definition, in the user's units, with bounds that hold."""
+"""Plans agree with backward induction by definition, are in the user's units, and their bounds hold."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ROUNDING_OF_ROOTS = 1e-7  # a variance that is 0 comes out as 1e-16 at times, an
 
 @cache
 def log(seed: int) -> Episodes:
-    """Of a random process: with and without early ends, weights, and rewards that are negative or no round numbers."""
+    """Draw a log of a random process, some with early ends, weights, and rewards that are negative or not integers."""
     rng = np.random.default_rng(seed)
     horizon, n_actions, n = int(rng.integers(1, 5)), int(rng.integers(2, 4)), int(rng.integers(50, 400))
     how: dict[str, Any] = {"early_end": 0.3 * (seed % 2), "weighted": seed % 3 == 0}
@@ -59,7 +59,7 @@ def log(seed: int) -> Episodes:
 
 
 def repaid(episodes: Episodes, pay: dict[float, float]) -> Episodes:
-    """The same log with other rewards; those of step 0 and of padding are always 0."""
+    """Replace the rewards of a log; those of step 0 and of padding are always 0."""
     return from_values(
         [[(a, o, r if a in (None, "pad") else pay[r]) for a, o, r in episode] for episode in to_values(episodes)]
     )
@@ -85,7 +85,7 @@ def assert_same(found: Plan, right: oracle.OraclePlan) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_plans_are_those_of_the_definition(seed: int) -> None:
+def test_plan_on_agrees_with_definition(seed: int) -> None:
     process = oracle.Process.of(automaton(seed))
     for how in PLANNERS:
         right = oracle.plan(process, how.strength, how.delta, how.safe)
@@ -96,8 +96,8 @@ def test_plans_are_those_of_the_definition(seed: int) -> None:
     assert backward_induction(automaton(seed)).lower.tolist() == plan_on(automaton(seed), GREEDY).lower.tolist()
 
 
-def test_these_processes_leave_something_to_choose() -> None:
-    """Or else agreement would say little: nearly every way to plan acts in some states and behaves in others."""
+def test_plan_on_chooses_actions_and_behaviour_in_random_processes() -> None:
+    """Check that the test above is not vacuous: nearly every planner acts in some states and not in others."""
     acts: Counter[Planning] = Counter()
     behaves: Counter[Planning] = Counter()
     for seed in SEEDS:
@@ -118,7 +118,7 @@ def test_these_processes_leave_something_to_choose() -> None:
 
 @cache
 def stray(seed: int) -> Tally:
-    """Of other episodes than the automaton was learned from: few were learned from, so that some get lost."""
+    """Tally episodes that the automaton was not learned from; some leave it, because it was learned from few."""
     rng = np.random.default_rng(100 + seed)
     whole = random_episodes(rng, 3, 2, 4, 3, 3, 260, early_end=0.2)
     return few(seed).tally(whole.columns(np.arange(60, whole.n)))
@@ -131,8 +131,8 @@ def few(seed: int) -> RDP:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_plans_on_the_counts_of_other_episodes(seed: int) -> None:
-    """What was lost counts as a visit that brings nothing."""
+def test_plan_on_agrees_with_definition_on_counts_of_other_episodes(seed: int) -> None:
+    """A visit that leaves the automaton counts as one with the smallest return."""
     rdp, tally = few(seed), stray(seed)
     assert tally.lost.sum() > 0
     process = oracle.Process.of(rdp, tally)
@@ -141,13 +141,13 @@ def test_plans_on_the_counts_of_other_episodes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_standard_error_counts_what_was_lost(seed: int) -> None:
+def test_plan_on_standard_error_includes_unseen_transitions(seed: int) -> None:
     right = oracle.plan(oracle.Process.of(few(seed), stray(seed)), 0.0, 0.05, safe=False)
     assert plan_on(few(seed), GREEDY, stray(seed)).error == pytest.approx(right.error, rel=ROUNDING)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_a_plan_is_worth_on_other_episodes(seed: int) -> None:
+def test_worth_and_action_values_agree_with_definition_on_other_episodes(seed: int) -> None:
     rdp, tally = few(seed), stray(seed)
     process = oracle.Process.of(rdp, tally)
     for how in (GREEDY, Planning()):
@@ -169,7 +169,7 @@ def test_what_a_plan_is_worth_on_other_episodes(seed: int) -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(logs())
-def test_who_only_behaves_gets_what_the_log_got(episodes: Episodes) -> None:
+def test_plan_on_with_behaviour_only_has_logged_mean_return(episodes: Episodes) -> None:
     rdp = adact_h(episodes, Settings(delta=0.3)).rdp
     plan = plan_on(rdp, Planning(strength=1e6))
     assert np.all(plan.actions == BEHAVE)
@@ -178,21 +178,21 @@ def test_who_only_behaves_gets_what_the_log_got(episodes: Episodes) -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(logs())
-def test_caution_costs_value_but_never_falls_behind_the_log(episodes: Episodes) -> None:
-    """By the counts: no plan is worth more than the greedy one, and safe plans promise what the log got or more."""
+def test_plan_on_safe_lower_bound_is_at_least_logged_return(episodes: Episodes) -> None:
+    """By the counts, no plan exceeds the greedy one, and lower bounds of safe plans are at least the logged return."""
     rdp = adact_h(episodes, Settings(delta=0.3)).rdp
-    best, log_brought = plan_on(rdp, GREEDY), mean_return(episodes)
+    best, logged = plan_on(rdp, GREEDY), mean_return(episodes)
     before = math.inf
     for strength in (0.0, 0.001, 0.01, 0.1, 1.0):
         safe, bold = plan_on(rdp, Planning(strength=strength)), plan_on(rdp, Planning(strength=strength, safe=False))
         for plan in (safe, bold):
             assert np.all(plan.values <= best.values + 1e-9)
         assert np.all(safe.lower <= safe.values + 1e-9)
-        assert log_brought - 1e-9 <= safe.lower[0] <= before + 1e-9
+        assert logged - 1e-9 <= safe.lower[0] <= before + 1e-9
         before = safe.lower[0]
 
 
-def test_the_same_counts_give_the_same_bytes() -> None:
+def test_plan_on_returns_same_bytes_for_same_counts() -> None:
     def everything(plan: Plan) -> tuple[Any, ...]:
         return plan.actions.tobytes(), plan.values.tobytes(), plan.lower.tobytes(), plan.error
 
@@ -208,11 +208,11 @@ START = (None, (0,), 0.0)
 
 
 def one_decision(**outcomes: list[float]) -> RDP:
-    """Step 0, then one action, each of which paid these rewards."""
+    """Learn an automaton of episodes with one decision, whose actions had these rewards."""
     return adact_h(from_values([[START, (a, None, r)] for a, paid in outcomes.items() for r in paid])).rdp
 
 
-def test_among_equals_the_first_action_is_taken() -> None:
+def test_plan_on_takes_first_of_equally_good_actions() -> None:
     rdp = one_decision(c=[1.0] * 8, a=[0.0, 2.0] * 2, b=[1.0] * 16, d=[0.0])
     assert plan_on(rdp, GREEDY).actions.tolist() == [BEHAVE, 0, BEHAVE]
     rdp = one_decision(c=[1.0] * 8, b=[0.0, 2.0] * 2, a=[0.0])
@@ -221,14 +221,14 @@ def test_among_equals_the_first_action_is_taken() -> None:
     assert plan_on(nothing, GREEDY).actions[1] == 0
 
 
-def test_rounding_does_not_decide_among_equals() -> None:
-    """Both actions pay 0.2, always."""
+def test_plan_on_ignores_rounding_between_equal_values() -> None:
+    """Both actions always have reward 0.2."""
     automata = {n: one_decision(a=[0.2] * n, b=[0.2] * 64, c=[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) for n in range(1, 60)}
     assert [n for n, rdp in automata.items() if plan_on(rdp, GREEDY).actions[1] != 0] == []
 
 
-def test_an_action_must_beat_behaving_as_the_log_did() -> None:
-    """Where every action brings the same, a safe plan is the behaviour; where one is better, it is taken."""
+def test_plan_on_safe_acts_only_if_better_than_behaviour() -> None:
+    """Where every action has the same value, a safe plan keeps the behaviour; a better action is taken."""
     same = one_decision(a=[1.0] * 4, b=[0.0, 2.0] * 4)
     assert plan_on(same, Planning(strength=0)).actions[1] == BEHAVE
     better = one_decision(a=[1.0] * 500, b=[0.0, 2.0] * 250 + [2.0])
@@ -240,15 +240,15 @@ def test_an_action_must_beat_behaving_as_the_log_did() -> None:
     assert plan_on(rare, Planning(strength=1)).actions[1] == BEHAVE and plan_on(rare, GREEDY).actions[1] == 1
 
 
-def test_pessimism_behaves_where_no_action_is_known_to_bring_anything() -> None:
+def test_plan_on_pessimistic_keeps_behaviour_where_all_lower_bounds_are_zero() -> None:
     rdp = one_decision(a=[0.0, 1.0], b=[0.0])
     assert plan_on(rdp, Planning(strength=1, safe=False)).actions[1] == BEHAVE
     many = one_decision(a=[0.0, 1.0] * 300, b=[0.0] * 300)
     assert plan_on(many, Planning(strength=1, safe=False)).actions[1] == 0
 
 
-def test_the_penalty_by_hand() -> None:
-    """One action, which paid 0 or 1 equally often: 1/2 − √(cL/4n) − cL/n in the last layer, with L = ln(NH/δ)."""
+def test_plan_on_penalty_matches_calculation_by_hand() -> None:
+    """One action with reward 0 or 1 equally often: 1/2 − √(cL/4n) − cL/n in the last layer, with L = ln(NH/δ)."""
     n, c, delta = 600, 0.25, 0.1
     rdp = one_decision(a=[0.0, 1.0] * (n // 2))
     unit = c * math.log(n * 1 / delta) / n
@@ -257,8 +257,8 @@ def test_the_penalty_by_hand() -> None:
     assert plan.values[1] == 0.5 and plan.values[0] == 0.5 and plan.values[2] == 0
 
 
-def test_the_standard_error_by_hand() -> None:
-    """Of a fair coin: √((n/4 + 1/4)/(n+1)²), and of step 0, which pays nothing: as one visit half of the range away."""
+def test_plan_on_standard_error_matches_calculation_by_hand() -> None:
+    """A fair coin has √((n/4 + 1/4)/(n+1)²); step 0, with reward 0, adds one visit half of the range away."""
     n = 400
     rdp = one_decision(a=[0.0, 1.0] * (n // 2))
     first, last = 2**2 / 4 / (n + 1) ** 2, (n / 4 + 1 / 4) / (n + 1) ** 2
@@ -269,7 +269,7 @@ def test_the_standard_error_by_hand() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_rewards_in_other_units_give_the_same_plan(seed: int) -> None:
+def test_plan_on_is_unchanged_by_units_of_rewards(seed: int) -> None:
     episodes = log(seed)
     rewards = sorted({r for episode in to_values(episodes) for _, _, r in episode})
     one = adact_h(repaid(episodes, {r: r for r in rewards}), Settings(delta=0.3)).rdp
@@ -288,21 +288,21 @@ def test_rewards_in_other_units_give_the_same_plan(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [s for s in SEEDS if not s % 2])
 @pytest.mark.parametrize("shift", [-10.0, 2.5, 1000.0])
-def test_a_bonus_for_every_action_is_added_to_the_values(seed: int, shift: float) -> None:
-    """In episodes of one length. Penalties are in units of the range, in which the 0 of step 0 is; so without them."""
+def test_plan_on_values_shift_with_constant_added_to_rewards(seed: int, shift: float) -> None:
+    """Holds for episodes of one length, without penalties: their unit is the range, which includes step 0's 0."""
     episodes = log(seed)
     rewards = sorted({r for episode in to_values(episodes) for _, _, r in episode})
     one = adact_h(repaid(episodes, {r: r for r in rewards}), Settings(delta=0.3)).rdp
     two = adact_h(repaid(episodes, {r: r + shift for r in rewards}), Settings(delta=0.3)).rdp
     assert two.layers.tolist() == one.layers.tolist()
-    decisions = np.minimum(one.horizon, one.horizon + 1 - one.layer_of())  # still to come
+    decisions = np.minimum(one.horizon, one.horizon + 1 - one.layer_of())  # remaining
     for how in (GREEDY, Planning(strength=0)):
         before, after = plan_on(one, how), plan_on(two, how)
         assert after.actions.tolist() == before.actions.tolist()
         assert after.values == pytest.approx(before.values + shift * decisions, rel=1e-9, abs=1e-9)
 
 
-def test_the_least_loss_is_the_best() -> None:
+def test_plan_on_chooses_smallest_loss_with_negative_rewards() -> None:
     rdp = one_decision(a=[-3.0] * 300, b=[-1.0] * 300, c=[-2.0, -0.5] * 100)
     for how in (GREEDY, Planning(), Planning(strength=0.01, safe=False)):
         plan = plan_on(rdp, how)
@@ -311,7 +311,7 @@ def test_the_least_loss_is_the_best() -> None:
     assert plan_on(rdp, Planning(strength=100)).value == pytest.approx(-(900 + 300 + 250) / 800)
 
 
-def test_where_all_rewards_are_zero_nothing_is_worth_anything() -> None:
+def test_plan_on_has_zero_values_when_all_rewards_are_zero() -> None:
     for how in PLANNERS:
         plan = plan_on(one_decision(a=[0.0, 0.0], b=[0.0]), how)
         assert plan.values.tolist() == [0, 0, 0] and plan.lower.tolist() == [0, 0, 0] and plan.error == 0
@@ -321,8 +321,8 @@ def test_where_all_rewards_are_zero_nothing_is_worth_anything() -> None:
 
 
 @pytest.mark.parametrize("acts", [True, False], ids=["greedy", "behaving"])
-def test_the_standard_error_is_how_far_estimates_scatter(acts: bool) -> None:
-    """For one plan on the right automaton, over 300 logs: 15% are nearly four times what 300 logs leave to chance."""
+def test_worth_standard_error_equals_scatter_of_estimates(acts: bool) -> None:
+    """For one plan on the true automaton, over 300 logs: 15% is nearly four times the chance error of 300 logs."""
     domain, horizon = Corridor(enemy=F(7, 10)), 4
     right = minimal_rdp(domain.model(horizon), horizon).rdp()
     plan = plan_on(right, GREEDY if acts else Planning(strength=1e6))
@@ -345,7 +345,7 @@ def halves(seed: int, n: int = 6000) -> tuple[RDP, Tally, Tally]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_of_one_half_as_many_visits_are_drawn_as_the_other_surely_has(seed: int) -> None:
+def test_two_fold_draws_trimmed_number_of_visits(seed: int) -> None:
     for one, other in [halves(seed)[1:], halves(seed, 300)[1:], halves(seed)[:0:-1]]:
         drawn = two_fold(one, other, 0.05, np.random.default_rng(seed))
         sizes = oracle.trimmed_sizes(one.visits().tolist(), other.visits().tolist(), 0.05)
@@ -356,8 +356,8 @@ def test_of_one_half_as_many_visits_are_drawn_as_the_other_surely_has(seed: int)
         assert again.counts.tobytes() == drawn.counts.tobytes()
 
 
-def test_the_sizes_of_two_folds_by_hand() -> None:
-    """Three states, δ = 3/e⁴: 10,000 − 10 √(10,000 · 4) = 8,000; 400 − 10 √1,600 = 0; 100 leave nothing."""
+def test_two_fold_sizes_match_calculation_by_hand() -> None:
+    """Three states, δ = 3/e⁴: 10,000 − 10 √(10,000 · 4) = 8,000; 400 − 10 √1,600 = 0; 100 gives 0."""
     delta = 3 / math.exp(4)
     nothing = np.zeros((3, 2), np.int64)
     spare = Tally(np.array([[6000], [400], [100]]), np.array([[0, 4000], [0, 0], [0, 0]]))
@@ -369,8 +369,8 @@ def test_the_sizes_of_two_folds_by_hand() -> None:
     assert drawn.counts.tolist() == scarce.counts.tolist() and drawn.lost.tolist() == scarce.lost.tolist()
 
 
-def test_two_folds_draw_fairly() -> None:
-    """Of 6,000 and 2,000 visits a quarter: each drawn visit may be any. Five sigma over 200 draws."""
+def test_two_fold_draws_visits_uniformly() -> None:
+    """Shares of letters among drawn visits equal those among all visits, within five sigma over 200 draws."""
     one = Tally(np.array([[6000, 1500]]), np.array([[0, 500]]))
     other = Tally(np.array([[3000, 0]]), np.array([[0, 0]]))
     rng, delta = np.random.default_rng(1), 0.05
@@ -384,7 +384,7 @@ def test_two_folds_draw_fairly() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_brackets_are_those_of_the_definition(seed: int) -> None:
+def test_prove_agrees_with_definition(seed: int) -> None:
     rdp = automaton(seed)
     process = oracle.Process.of(rdp)
     for how, delta in ((GREEDY, 0.05), (Planning(), 0.2), (Planning(strength=1e6), 0.05)):
@@ -394,8 +394,8 @@ def test_brackets_are_those_of_the_definition(seed: int) -> None:
         assert found == pytest.approx(oracle.proved(process, actions, delta), rel=ROUNDING, abs=ROUNDING_OF_ROOTS)
 
 
-def test_brackets_of_many_episodes_are_those_of_the_definition() -> None:
-    """With so many that neither bound is the trivial one."""
+def test_prove_agrees_with_definition_for_many_episodes() -> None:
+    """With 10⁷ episodes neither bound is trivial."""
     domain, horizon = TMaze(length=2), 4
     rdp = minimal_rdp(domain.model(horizon), horizon).rdp(10**7)
     plan = plan_on(rdp)
@@ -407,8 +407,8 @@ def test_brackets_of_many_episodes_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.parametrize("domain", [Corridor(), Corridor(enemy=F(7, 10))], ids=["sure", "unsure"])
-def test_brackets_hold_the_plan_and_the_optimum(domain: Corridor) -> None:
-    """In all of 15 logs: bounds with the theory's constant are far on the safe side."""
+def test_prove_bounds_true_values_of_plan_and_optimum(domain: Corridor) -> None:
+    """Holds in all of 15 logs: bounds with the theorem's constant are very conservative."""
     horizon, delta = 5, 0.05
     model = domain.model(horizon)
     minimal = minimal_rdp(model, horizon)
@@ -428,7 +428,7 @@ def test_brackets_hold_the_plan_and_the_optimum(domain: Corridor) -> None:
             assert bracket.upper < most or domain.enemy == 1
 
 
-def test_more_episodes_prove_more_and_more_confidence_less() -> None:
+def test_prove_bracket_narrows_with_episodes_and_widens_with_confidence() -> None:
     domain = TMaze(length=2)
     minimal = minimal_rdp(domain.model(4), 4)
     brackets = []
@@ -441,20 +441,20 @@ def test_more_episodes_prove_more_and_more_confidence_less() -> None:
     assert surer.lower < brackets[1].lower and brackets[1].upper < surer.upper
 
 
-def test_an_action_that_was_never_taken_may_bring_anything() -> None:
-    """The first state knows an action that the second has not: the second may be worth the most there is."""
+def test_prove_upper_bound_allows_any_value_for_untaken_actions() -> None:
+    """The first state has an action that the second lacks: the second may have the largest possible value."""
     seen = [[(None, (i,), 0.0), ("a", (0,), 0.0), (b, None, r)] for i, b, r in ((0, "a", 0.0), (1, "b", 1.0))]
     rdp = adact_h(from_values(seen * 40_000)).rdp
     assert rdp.layers.tolist() == [1, 2, 2, 1]
     bracket = prove(rdp, plan_on(rdp, GREEDY), rdp.own_tally(), 0.05)
-    assert bracket.upper == pytest.approx(2, abs=0.2)  # both decisions, as step 0 leaves no choice
+    assert bracket.upper == pytest.approx(2, abs=0.2)  # both decisions; step 0 has no choice
 
 
 # Tallies
 
 
 def literal_tally(rdp: RDP, episodes: Episodes) -> tuple[Counter[Any], Counter[Any]]:
-    """Counts by state and step, and of what was lost by state and action, walking every episode in words."""
+    """Count by state and step, and unseen steps by state and action, following every episode by its values."""
     known = [(rdp.alphabet.action(a), rdp.alphabet.observation(o), rdp.alphabet.rewards[r]) for a, o, r in rdp.letters]
     arrows = {(q, rdp.symbol(y)): int(rdp.tau[q, y]) for q, y in np.argwhere(rdp.tau >= 0).tolist()}
     actions = {None, "pad", *rdp.alphabet.actions}
@@ -475,7 +475,7 @@ def literal_tally(rdp: RDP, episodes: Episodes) -> tuple[Counter[Any], Counter[A
     return counts, lost
 
 
-def in_words(rdp: RDP, tally: Tally) -> tuple[Counter[Any], Counter[Any]]:
+def by_values(rdp: RDP, tally: Tally) -> tuple[Counter[Any], Counter[Any]]:
     alphabet = rdp.alphabet
     letters = [(alphabet.action(a), alphabet.observation(o), alphabet.rewards[r]) for a, o, r in rdp.letters]
     counts = {(q, *letters[x]): int(tally.counts[q, x]) for q, x in np.argwhere(tally.counts).tolist()}
@@ -485,7 +485,7 @@ def in_words(rdp: RDP, tally: Tally) -> tuple[Counter[Any], Counter[Any]]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_tally_of_its_own_episodes_is_what_an_automaton_counted(seed: int) -> None:
+def test_rdp_tally_of_training_episodes_equals_own_counts(seed: int) -> None:
     rdp = automaton(seed)
     for tally in (rdp.own_tally(), rdp.tally(log(seed))):
         assert tally.counts.tolist() == rdp.counts.tolist() and not tally.lost.any()
@@ -496,17 +496,17 @@ def test_the_tally_of_its_own_episodes_is_what_an_automaton_counted(seed: int) -
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_tally_of_other_episodes_tells_the_lost_from_the_found(seed: int) -> None:
+def test_rdp_tally_separates_unseen_steps_of_other_episodes(seed: int) -> None:
     rdp = few(seed)
     other = random_episodes(np.random.default_rng(seed), 3, 3, 4, 3, 3, 200, early_end=0.3, weighted=True)
     counts, lost = literal_tally(rdp, other)
-    assert in_words(rdp, rdp.tally(other)) == (counts, lost)
-    assert counts and lost and "a2" not in {action for _, action in lost}  # unknown actions are nobody's
-    renumbered = from_values(to_values(other.columns(np.arange(50))))  # another alphabet: codes differ, words do not
-    assert in_words(rdp, rdp.tally(renumbered)) == literal_tally(rdp, renumbered)
+    assert by_values(rdp, rdp.tally(other)) == (counts, lost)
+    assert counts and lost and "a2" not in {action for _, action in lost}  # unknown actions have no column
+    renumbered = from_values(to_values(other.columns(np.arange(50))))  # another alphabet: other codes, same values
+    assert by_values(rdp, rdp.tally(renumbered)) == literal_tally(rdp, renumbered)
 
 
-def test_a_reward_that_was_never_seen_is_lost_but_the_history_goes_on() -> None:
+def test_rdp_tally_counts_unseen_reward_as_lost_and_continues() -> None:
     rdp = adact_h(from_values([[START, ("a", (1,), 1.0), ("a", None, 0.0)]] * 3)).rdp
     other = from_values([[START, ("a", (1,), 7.0), ("a", None, 0.0)]] * 2)
     tally = rdp.tally(other)
@@ -515,28 +515,35 @@ def test_a_reward_that_was_never_seen_is_lost_but_the_history_goes_on() -> None:
 
 
 @pytest.mark.parametrize("horizon", [2, 4])
-def test_episodes_of_another_length_are_counted_as_far_as_they_go(horizon: int) -> None:
+def test_rdp_tally_counts_episodes_of_other_lengths_up_to_horizon(horizon: int) -> None:
     rdp = few(0)
     other = random_episodes(np.random.default_rng(0), horizon, 2, 4, 3, 3, 200)
-    assert in_words(rdp, rdp.tally(other)) == literal_tally(rdp, other)
+    assert by_values(rdp, rdp.tally(other)) == literal_tally(rdp, other)
 
 
-# What is refused
+# Refused settings
 
 
 @pytest.mark.parametrize("strength", [-0.1, math.nan, math.inf, -math.inf])
-def test_an_impossible_strength_is_refused(strength: float) -> None:
-    with pytest.raises(SufficeError, match="the strength of pessimism is a number from 0 on, not") as caught:
+def test_planning_refuses_invalid_strength(strength: float) -> None:
+    with pytest.raises(SufficeError, match=r"^strength=\S+ is not a number from 0 on\. Try 0\.01\.$") as caught:
         Planning(strength=strength)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.5, 2.0, math.nan])
-def test_an_impossible_delta_is_refused(delta: float) -> None:
-    with pytest.raises(SufficeError, match="δ of a plan is a probability between 0 and 1, not"):
+def test_planning_refuses_invalid_delta(delta: float) -> None:
+    with pytest.raises(SufficeError, match=r"^delta=\S+ of a plan is not a probability between 0 and 1\. Try 0\.05\.$"):
         Planning(delta=delta)
 
 
-def test_ways_to_plan_have_names() -> None:
+def test_planning_refuses_the_name_of_a_planner_as_strength() -> None:
+    with pytest.raises(SufficeError, match=r"^strength='greedy' is not a number\..* pass planning='greedy'\.$"):
+        Planning("greedy")  # type: ignore[arg-type]
+    with pytest.raises(SufficeError, match=r"^strength='gredy' is not a number\..* pass planning='safe'\.$"):
+        Planning("gredy")  # type: ignore[arg-type]
+
+
+def test_planning_name_follows_from_its_settings() -> None:
     names = [p.name for p in (Planning(), GREEDY, Planning(safe=False), Planning(subsample=True))]
     assert names == ["safe", "greedy", "pessimistic", "subsampled"]

@@ -1,4 +1,4 @@
-"""Plans on stationary automata: against value iteration, unrolled and folded."""
+"""Plans on stationary automata agree with value iteration, and convert to layers and back."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ from suffice.planning.policy import Policy
 from suffice.planning.regorl import regorl
 from support.stationary_automata import CASES, DOMAINS, SEEDS, automaton, case, paying, true
 
-# Planned on
-
 
 @pytest.mark.parametrize(("domain", "horizon"), DOMAINS, ids=str)
-def test_the_best_plan_on_the_true_cycle_is_worth_what_the_best_policy_is(domain: Domain, horizon: int) -> None:
+def test_plan_on_true_stationary_automaton_is_optimal(domain: Domain, horizon: int) -> None:
     best = float(best_plan(minimal_rdp(domain.model(horizon), horizon)).value)
     rdp = true(domain, horizon)
     assert plan_on(rdp.unroll()[0], GREEDY).value == pytest.approx(best, abs=1e-6)
@@ -37,10 +35,10 @@ def test_the_best_plan_on_the_true_cycle_is_worth_what_the_best_policy_is(domain
 
 
 def iterated(rdp: RDP, planning: Planning) -> tuple[list[float], list[float], list[int]]:
-    """Value iteration by definition: of each state the value, what is left of it after penalties, and the action.
+    """Run value iteration by definition: the value, lower bound and action of each state.
 
-    Rewards are scaled to [0, 1]; b = √(c L Var / n) + c L B / n, at most B: a state is worth at most 1/(1 − γ), and as
-    far as the log goes H + 1.
+    Rewards are scaled to [0, 1]; b = √(c L Var / n) + c L B / n, at most B: a value is at most 1/(1 − γ), and within
+    the log's horizon at most H + 1.
     """
     gamma, strength = planning.discount, planning.strength
     assert gamma is not None
@@ -93,19 +91,19 @@ DISCOUNTED = [
 
 @pytest.mark.parametrize("planning", DISCOUNTED, ids=range(5))
 @pytest.mark.parametrize("which", [0, 1, 2, 3, len(SEEDS), len(SEEDS) + 3])
-def test_a_discounted_plan_is_that_of_value_iteration(which: int, planning: Planning) -> None:
+def test_plan_on_with_discount_agrees_with_value_iteration(which: int, planning: Planning) -> None:
     rdp = case(which)
     plan = plan_on(rdp, planning)
     values, lower, actions = iterated(rdp, planning)
     assert plan.values == pytest.approx(values, abs=1e-6)
     assert plan.lower == pytest.approx(lower, abs=1e-6)
-    if which < len(SEEDS):  # elsewhere several actions are as good
+    if which < len(SEEDS):  # elsewhere several actions are equally good
         assert plan.actions.tolist() == actions
     assert math.isnan(plan.error)
 
 
-def test_what_brings_the_same_for_ever_is_worth_its_sum() -> None:
-    """1 + γ + γ² + …, after a first step that brings nothing."""
+def test_plan_on_with_discount_sums_constant_rewards() -> None:
+    """The value is 1 + γ + γ² + …, after a first step with reward 0."""
     plan = plan_on(always(300, 4), Planning(discount=0.75))
     assert plan.values == pytest.approx([3.0, 4.0])
 
@@ -114,19 +112,19 @@ def always(n: int, horizon: int) -> RDP:
     return learn_stationary(paying(n, horizon)).rdp
 
 
-def test_discounts_are_for_cycles_and_horizons_for_layers() -> None:
+def test_plan_on_requires_discount_exactly_for_stationary_automata() -> None:
     rdp = automaton(0)
-    with pytest.raises(SufficeError, match="unroll it first, or plan with a discount"):
+    with pytest.raises(SufficeError, match=r"Plan on rdp\.layered\(\), or set discount\."):
         plan_on(rdp)
-    with pytest.raises(SufficeError, match="it is for stationary automata"):
+    with pytest.raises(SufficeError, match=r"^discount=0\.9 is only for stationary automata\."):
         plan_on(rdp.layered(), Planning(discount=0.9))
     for bad in (0.9991, 1.0, -0.1, 1.5, math.nan):
-        with pytest.raises(SufficeError, match=r"from 0 to 0\.999"):
+        with pytest.raises(SufficeError, match=r"^discount=\S+ is not a number from 0 to 0\.999\. Try 0\.99\.$"):
             Planning(discount=bad)
 
 
 @CASES
-def test_a_plan_is_unrolled_and_folded_to_itself(which: int) -> None:
+def test_unroll_plan_then_fold_plan_returns_same_plan(which: int) -> None:
     rdp = case(which)
     plan = plan_on(rdp, Planning(discount=0.9))
     layers, stands = rdp.unroll()
@@ -143,7 +141,7 @@ def test_a_plan_is_unrolled_and_folded_to_itself(which: int) -> None:
 
 
 @CASES
-def test_folded_a_plan_does_what_it_does_where_it_is_most_often(which: int) -> None:
+def test_fold_plan_takes_action_of_most_visited_layer(which: int) -> None:
     rdp = case(which)
     layers, stands = rdp.unroll()
     plan = plan_on(layers, GREEDY)
@@ -158,13 +156,13 @@ def test_folded_a_plan_does_what_it_does_where_it_is_most_often(which: int) -> N
         )
 
 
-def test_a_policy_on_a_cycle_goes_on_for_as_long_as_it_is_asked() -> None:
+def test_policy_with_discounted_plan_continues_beyond_horizon() -> None:
     domain = EnemyCorridor(columns=3)
     episodes = domain.simulate(2000, 8, np.random.default_rng(0))
-    forever = Model.of(regorl(episodes, planning=Planning(discount=0.9), stationary=True), episodes)
+    discounted = Model.of(regorl(episodes, planning=Planning(discount=0.9), stationary=True), episodes)
     bounded = Model.of(regorl(episodes, stationary=True), episodes)
     known = set(episodes.alphabet.actions)
-    for model, lasts in ((forever, True), (bounded, False)):
+    for model, lasts in ((discounted, True), (bounded, False)):
         policy = model.policy()
         policy.reset()
         rng = np.random.default_rng(1)
@@ -177,8 +175,8 @@ def test_a_policy_on_a_cycle_goes_on_for_as_long_as_it_is_asked() -> None:
             )
             observation = rows[int(rng.integers(len(rows)))] if rows else observation
         assert (policy.rdp is model.rdp) == lasts
-        assert (policy.fallbacks == 0) == lasts, "beyond its horizon a plan on layers is lost"
-    assert forever.about.plan is not None and forever.about.plan.discount == 0.9
+        assert (policy.fallbacks == 0) == lasts, "a plan on layers ends at its horizon"
+    assert discounted.about.plan is not None and discounted.about.plan.discount == 0.9
 
 
 def where(rdp: RDP, policy: Policy) -> int:

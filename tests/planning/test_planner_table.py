@@ -1,4 +1,4 @@
-"""The table of planners: every entry keeps the protocol, and a new one is found wherever planners are chosen."""
+"""Every planner in `PLANNERS` follows the protocol, and a new one is available wherever planners are chosen."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.tally import Tally
 from suffice.cli.main import main
 from suffice.data.episodes import Episodes
+from suffice.errors import naming_options
 from suffice.models.api import Choices
 from suffice.planning.plan import Plan
 from suffice.planning.planner import DEFAULT_STRENGTH, PLANNERS, Planning, plan_on, planning_with
+
+UNKNOWN = "planning='gredy' is not a planner. Choose 'safe', 'greedy', 'pessimistic' or 'subsampled'."
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +30,7 @@ def episodes() -> Episodes:
 
 @dataclass(frozen=True)
 class FirstAction:
-    """A toy planner: always the first action."""
+    """A toy planner that always takes the first action."""
 
     usual: Planning = Planning(strength=0.0, planner="first")  # noqa: RUF009 a frozen dataclass
 
@@ -44,8 +47,8 @@ def toy() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", list(PLANNERS))
-def test_planners_keep_the_protocol(name: str, episodes: Episodes) -> None:
-    """The usual settings name the planner, and its plans choose actions that were taken in the state."""
+def test_planners_follow_the_protocol(name: str, episodes: Episodes) -> None:
+    """The default settings name the planner, and its plans choose actions that were taken in the state."""
     planner, rdp = PLANNERS[name], suffice.adact_h(episodes).rdp
     assert planner.usual.name == name
     plan = planner.plan(rdp, rdp.own_tally(), planner.usual)
@@ -70,10 +73,29 @@ def test_learn_takes_the_name_of_a_planner(episodes: Episodes) -> None:
 
 
 def test_learn_refuses_an_unknown_planner(episodes: Episodes) -> None:
-    with pytest.raises(suffice.SettingsError, match=r"'gredy' is not a planner\. Did you mean 'greedy'\?"):
+    with pytest.raises(suffice.SettingsError) as caught:
         suffice.learn(episodes, planning="gredy")
-    with pytest.raises(suffice.SettingsError, match="'bold' is not a planner"):
+    assert str(caught.value) == UNKNOWN
+    with pytest.raises(suffice.SettingsError, match="'bold'"):
         suffice.learn(episodes, planning=Planning(planner="bold"))
+
+
+def test_plan_on_takes_the_name_of_a_planner_and_refuses_an_unknown_one(episodes: Episodes) -> None:
+    rdp = suffice.adact_h(episodes).rdp
+    assert plan_on(rdp, "greedy").actions.tolist() == plan_on(rdp, suffice.GREEDY).actions.tolist()
+    with pytest.raises(suffice.SettingsError) as caught:
+        plan_on(rdp, "gredy")
+    assert str(caught.value) == UNKNOWN
+    with pytest.raises(suffice.SettingsError, match=r"^planner='bold' is not a planner\. Choose 'safe', "):
+        plan_on(rdp, Planning(planner="bold"))
+    with pytest.raises(suffice.SettingsError, match=r"^planning=3 is not a planner\. Choose 'safe', "):
+        plan_on(rdp, 3)  # type: ignore[arg-type]
+
+
+def test_planning_with_names_the_option_on_the_command_line() -> None:
+    with naming_options(), pytest.raises(suffice.SettingsError) as caught:
+        planning_with("gredy")
+    assert str(caught.value) == "--planner gredy is not a planner. Choose safe, greedy, pessimistic or subsampled."
 
 
 @pytest.mark.usefixtures("toy")
@@ -102,18 +124,20 @@ def test_registered_planner_is_used_by_library_command_line_and_model_file(
 
 @pytest.mark.parametrize("name", PLANNERS.own)
 def test_planning_refuses_the_name_of_one_of_our_planners(name: str) -> None:
-    """Strength, safe and subsample decide which it is: a name beside them could say something else."""
-    with pytest.raises(suffice.SettingsError, match=rf"not planner='{name}'; try learn\(planning='{name}'\)"):
+    """Strength, safe and subsample decide which of them is used: a name could contradict them."""
+    with pytest.raises(
+        suffice.SettingsError, match=rf"^planner='{name}' is for .* Choose this one with planning='{name}'"
+    ):
         Planning(planner=name)
 
 
-def test_planning_refuses_a_planner_that_is_no_name() -> None:
-    with pytest.raises(suffice.SettingsError, match="planner is the name of a planner, not 3"):
+def test_planning_refuses_a_planner_that_is_not_a_name() -> None:
+    with pytest.raises(suffice.SettingsError, match=r"^planner=3 is not the name of a planner\.$"):
         Planning(planner=3)  # type: ignore[arg-type]
 
 
 def test_planning_refuses_to_subsample_for_another_planner() -> None:
-    with pytest.raises(suffice.SettingsError, match="subsample is for our planners, not for 'first'"):
+    with pytest.raises(suffice.SettingsError, match=r"^subsample=True cannot be combined with planner='first'\."):
         Planning(planner="first", subsample=True)
 
 

@@ -1,4 +1,4 @@
-"""What a policy does: on histories that the log has, on others, and on nonsense."""
+"""`Policy` on histories of the log, on unseen histories, and on invalid input."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from support.small_automata import CUE, LOST, SMALL, of_maze, plan_of
 
 
 class Dial:
-    """A generator that says what it is told to."""
+    """A random generator that returns a value set by the test."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = value
@@ -49,7 +49,7 @@ class Dial:
         return self.value
 
 
-def test_an_episode_from_first_to_last() -> None:
+def test_policy_act_follows_plan_through_an_episode() -> None:
     policy = Policy(SMALL, plan_of(SMALL, q1=1, q4=0, q6=0))
     for _ in range(2):
         policy.reset()
@@ -61,58 +61,58 @@ def test_an_episode_from_first_to_last() -> None:
     assert policy.alphabet is SMALL.alphabet and policy.n_states == 9 + 5
 
 
-def test_what_others_do_is_taken_note_of() -> None:
+def test_policy_observe_accepts_actions_of_others() -> None:
     policy = Policy(SMALL, plan_of(SMALL, q1=1, q3=0, q6=1))
     policy.reset()
     policy.observe(None, "x")
     assert policy.act() == "r"
-    policy.observe("l", "x")  # somebody went left instead
+    policy.observe("l", "x")  # someone else went left instead
     assert policy.state == 3 and policy.act() == "l"
     assert policy.act("y") == "r" and policy.state == 6
 
 
-def test_asking_again_changes_nothing() -> None:
+def test_policy_act_without_observation_keeps_the_state() -> None:
     policy = Policy(SMALL, plan_of(SMALL), Dial())
     policy.reset()
     policy.act("x")
     assert [policy.act() for _ in range(3)] == ["l"] * 3 and policy.state == 1 and policy.steps == 1
 
 
-def test_what_comes_out_of_order_is_refused() -> None:
+def test_policy_refuses_calls_out_of_order() -> None:
     policy = Policy(SMALL, plan_of(SMALL))
     for ask in (policy.act, lambda: policy.state):
-        with pytest.raises(SufficeError, match=r"the episode has not begun: call reset\(\)"):
+        with pytest.raises(SufficeError, match=r"the episode has not begun\. Call reset\(\), then act\(\)"):
             ask()
     for ask in (lambda: policy.act("x"), lambda: policy.observe(None, "x"), lambda: policy.observe("l", "x")):
-        with pytest.raises(SufficeError, match=r"asked before an episode began: call reset\(\) first"):
+        with pytest.raises(SufficeError, match=r"the episode has not begun\. Call reset\(\) first\."):
             ask()
     policy.reset()
-    with pytest.raises(SufficeError, match=r"what is seen\? give act\(\) the first observation"):
+    with pytest.raises(SufficeError, match=r"the first observation of the episode is missing\. Pass it to act\(\)\."):
         policy.act()
-    with pytest.raises(SufficeError, match=r"the first observation follows no action: observe\(None, observation\)"):
+    with pytest.raises(SufficeError, match=r"no action precedes the first observation\. Call observe\(None, obs"):
         policy.observe("l", "x")
     policy.observe(None, "x")
     for ask in (lambda: policy.observe(None, "x"), lambda: policy.act("x")):
-        with pytest.raises(SufficeError, match=r"an action led here; which one\?"):
+        with pytest.raises(SufficeError, match=r"the action is missing\. .* then observe\(action, observation\)\."):
             ask()
-    assert policy.state == 1 and policy.act() in ("l", "r"), "nothing was lost by it"
+    assert policy.state == 1 and policy.act() in ("l", "r"), "refused calls change nothing"
 
 
-def test_what_follows_an_action_of_nobody_knows_whom_is_refused() -> None:
-    """Somebody else acted, was taken note of, and acted again: it was not the policy's own action of long ago."""
+def test_policy_act_refuses_observation_after_an_unreported_action() -> None:
+    """After an action of someone else, `act` cannot know the next one: it was not the policy's own earlier action."""
     policy = Policy(SMALL, plan_of(SMALL, q1=1))
     policy.reset()
     policy.act("x")
     policy.observe("l", "x")
-    with pytest.raises(SufficeError, match=r"an action led here; which one\?"):
+    with pytest.raises(SufficeError, match="the action is missing"):
         policy.act("y")
 
 
 # Chance
 
 
-def test_draws_are_as_frequent_as_in_the_log() -> None:
-    """State 2 took l 5 times and r 35 times; a plan leaves nothing to chance."""
+def test_policy_act_draws_with_logged_frequencies() -> None:
+    """State 2 took l 5 times and r 35 times; where the plan has an action nothing is drawn."""
     dial = Dial()
     policy = Policy(SMALL, plan_of(SMALL, q1=1), dial)
     policy.reset()
@@ -127,7 +127,7 @@ def test_draws_are_as_frequent_as_in_the_log() -> None:
         assert policy.act() == "r"
 
 
-def test_where_nothing_is_known_all_actions_are_as_frequent() -> None:
+def test_policy_act_is_uniform_where_nothing_is_known() -> None:
     dial = Dial()
     policy = Policy(SMALL, plan_of(SMALL), dial)
     policy.reset()
@@ -141,8 +141,8 @@ def test_where_nothing_is_known_all_actions_are_as_frequent() -> None:
     assert drawn == ["l", "l", "l", "r", "r"]
 
 
-def test_a_deterministic_policy_does_the_usual() -> None:
-    """In state 1 both are as frequent: the first."""
+def test_policy_deterministic_takes_most_frequent_action() -> None:
+    """In state 1 both actions are equally frequent: the first is taken."""
     for value in (0.0, 0.6, 1 - 1e-16):
         policy = Policy(SMALL, plan_of(SMALL, q6=1), Dial(value), deterministic=True)
         done = []
@@ -152,7 +152,7 @@ def test_a_deterministic_policy_does_the_usual() -> None:
         assert done == [["l", "l", "r"], ["r", "r", "r"]]
 
 
-def test_seeds_decide_all_draws() -> None:
+def test_policy_draws_depend_only_on_the_seed() -> None:
     def run(policy: Policy) -> list[Any]:
         done = []
         for _ in range(20):
@@ -167,7 +167,7 @@ def test_seeds_decide_all_draws() -> None:
     assert {"l", "r"} == set(one)
 
 
-def test_steps_that_no_log_had_are_counted() -> None:
+def test_policy_counts_fallbacks_on_unseen_steps() -> None:
     policy = Policy(SMALL, plan_of(SMALL, q1=0, q3=0))
     policy.reset()
     policy.act("x")
@@ -192,8 +192,8 @@ def learned(seed: int) -> tuple[RDP, Plan]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_policy_chooses_as_the_controller_of_its_plan(seed: int) -> None:
-    """After 60 random histories of up to 6 steps, twice the horizon: the same memory, the same chances to 1/720."""
+def test_policy_agrees_with_controller_on_random_histories(seed: int) -> None:
+    """After 60 random histories of up to 6 steps, twice the horizon: same memory, same probabilities to 1/720."""
     rdp, plan = learned(seed)
     assert np.any(plan.actions != BEHAVE) and np.any(plan.actions[1:-1] == BEHAVE)
     rng, dial = np.random.default_rng(seed), Dial()
@@ -232,7 +232,7 @@ anything = st.one_of(st.sampled_from(["a0", "a1", "a2"]), st.integers(), st.floa
     st.lists(st.tuples(st.booleans(), anything, st.tuples(garbage, garbage)), max_size=12),
     st.booleans(),
 )
-def test_no_history_is_too_strange(seed: int, steps: list[Any], deterministic: bool) -> None:
+def test_policy_accepts_any_history(seed: int, steps: list[Any], deterministic: bool) -> None:
     rdp, plan = learned(seed)
     policy = Policy(rdp, plan, deterministic=deterministic)
     policy.reset()
@@ -248,7 +248,7 @@ def test_no_history_is_too_strange(seed: int, steps: list[Any], deterministic: b
 
 @settings(deadline=None, max_examples=30)
 @given(logs(), st.randoms(use_true_random=False))
-def test_histories_of_the_log_never_fall_back(episodes: Episodes, random: Any) -> None:
+def test_policy_never_falls_back_on_histories_of_the_log(episodes: Episodes, random: Any) -> None:
     rdp = adact_h(episodes, Settings(delta=0.3)).rdp
     policy = Policy(rdp, plan_on(rdp))
     for steps in random.sample(decode(episodes), 20):
@@ -264,8 +264,8 @@ def test_histories_of_the_log_never_fall_back(episodes: Episodes, random: Any) -
 
 
 @pytest.mark.parametrize("seen", ["many", "10"])
-def test_a_text_where_numbers_were_binned_is_refused(seen: str) -> None:
-    """Or is "10" in the last bin?"""
+def test_policy_refuses_text_for_binned_features(seen: str) -> None:
+    """A text that looks like a number is refused as well."""
     policy = Policy(SMALL, plan_of(SMALL), encoder=Encoder.of_features(("seen",), {"seen": Bins((1.0, 2.0))}))
     policy.reset()
     with pytest.raises(SufficeError):
@@ -274,7 +274,7 @@ def test_a_text_where_numbers_were_binned_is_refused(seen: str) -> None:
 
 @pytest.mark.parametrize("kinds", [{}, {"seen": Bins((1.0, 2.0))}], ids=["plain", "binned"])
 @pytest.mark.parametrize("seen", [np.nan, np.inf, -np.inf, np.float32("nan"), np.array([np.nan])], ids=repr)
-def test_what_is_no_finite_number_is_refused_as_in_a_log(seen: Any, kinds: Any) -> None:
+def test_policy_refuses_numbers_that_are_not_finite(seen: Any, kinds: Any) -> None:
     policy = Policy(SMALL, plan_of(SMALL), encoder=Encoder.of_features(("seen",), kinds))
     policy.reset()
     for observation in (seen, (seen,), {"seen": seen}):
@@ -283,20 +283,20 @@ def test_what_is_no_finite_number_is_refused_as_in_a_log(seen: Any, kinds: Any) 
     assert policy.state == 0 and policy.steps == 0
 
 
-def test_an_action_that_the_model_does_not_know_is_a_mistake() -> None:
-    """Unlike an observation, which nobody chooses."""
+def test_policy_observe_refuses_unknown_actions() -> None:
+    """Unknown observations, which are not chosen, are accepted."""
     policy = Policy(SMALL, plan_of(SMALL))
     policy.reset()
     policy.act("x")
-    with pytest.raises(SufficeError, match=r"^the model knows no action 'left'; it knows 'l', 'r'$"):
+    with pytest.raises(SufficeError, match=r"^action 'left' is not known to the model\. Its actions are 'l', 'r'\.$"):
         policy.observe("left", "x")
-    assert policy.state == 1 and policy.fallbacks == 0, "nothing was lost by it"
+    assert policy.state == 1 and policy.fallbacks == 0, "the refused call changes nothing"
     policy.observe("left", "x", strict=False)
     assert policy.state == LOST + 2 and policy.fallbacks == 1
 
 
-def test_vectors_within_an_observation_are_so_many_features() -> None:
-    """The values of a dict, as they are: two of them in one vector."""
+def test_policy_act_flattens_vectors_within_observations() -> None:
+    """As for the values of a dict, two of which are in one vector."""
     rdp = of_maze()
     policy = Policy(rdp, plan_on(rdp, GREEDY))
     for seen in ((0, np.array([1, 1])), (np.array([0.0]), np.array([1]), [1]), ({"a": 0, "b": (1,)}, 1)):
@@ -309,7 +309,7 @@ def test_vectors_within_an_observation_are_so_many_features() -> None:
             policy.act(seen)
 
 
-def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_part() -> None:
+def test_values_of_finds_features_with_and_without_singleton_levels() -> None:
     """A column of [[x, y]] may be logged as a.0 and a.1, or as a.0.0 and a.0.1."""
     seen = {"a": np.array([[3, 4]]), "b": [[5]]}
     assert values_of(seen, ("a.0.1", "b.0")) == [4, 5]
@@ -318,7 +318,7 @@ def test_a_feature_is_found_whether_or_not_its_way_leads_through_what_has_one_pa
 
 
 @pytest.mark.parametrize("seen", [[1, 2], (1, [2, 3]), np.zeros((9, 9)), {"a": 1, "b": 2}, []], ids=repr)
-def test_a_feature_of_several_values_is_refused(seen: Any) -> None:
+def test_values_of_refuses_features_with_several_values(seen: Any) -> None:
     assert not has_features({"seen": seen}, ("seen",))
     with pytest.raises(LogError, match=r"^seen: .* is not a single value") as caught:
         values_of({"seen": seen}, ("seen",))
@@ -328,7 +328,7 @@ def test_a_feature_of_several_values_is_refused(seen: Any) -> None:
 # Advice
 
 
-def test_advice_is_what_would_be_drawn_and_whose_choice_it_is() -> None:
+def test_policy_advice_gives_probabilities_and_whether_planned() -> None:
     policy = Policy(SMALL, plan_of(SMALL, q1=1))
     for ask in (lambda: policy.advice, lambda: (policy.reset(), policy.advice)):
         with pytest.raises(SufficeError):
@@ -345,7 +345,7 @@ def test_advice_is_what_would_be_drawn_and_whose_choice_it_is() -> None:
     assert usual.advice == ActionChoice({"l": 0.0, "r": 1.0}, planned=False)
 
 
-def test_the_states_of_an_unrolled_model_are_the_models() -> None:
+def test_policy_repr_counts_states_of_the_model() -> None:
     episodes = Corridor().simulate(2000, 6, np.random.default_rng(0))
     model = suffice.learn(episodes, stationary=True)
     policy = model.policy()
@@ -353,10 +353,10 @@ def test_the_states_of_an_unrolled_model_are_the_models() -> None:
     assert n < unrolled and repr(policy) == f"<Policy: {n} states ({unrolled} over 6 steps), 0 of 0 steps fell back>"
 
 
-# For people and other programs
+# Tables and export
 
 
-def test_the_table_says_what_is_done_where_and_what_it_is_worth() -> None:
+def test_policy_table_lists_action_and_value_of_each_state() -> None:
     plan = plan_on(SMALL, Planning(strength=0))
     rows = Policy(SMALL, plan).table()
     assert rows == [
@@ -374,17 +374,17 @@ def test_the_table_says_what_is_done_where_and_what_it_is_worth() -> None:
 @pytest.mark.parametrize(
     ("domain", "horizon"), [(TMaze(length=2), 4), (Corridor(), 4), (Cookie(actions="sensible"), 9)], ids=str
 )
-def test_exported_policies_are_the_plan(domain: Any, horizon: int) -> None:
+def test_to_json_exports_the_plan_as_policy(domain: Any, horizon: int) -> None:
     episodes = domain.simulate(2000, horizon, np.random.default_rng(0))
     solution = regorl(episodes)
     rdp, plan = solution.learned.rdp, solution.plan
-    told = json.loads(to_json(Model.of(solution, episodes)))
-    assert told["policy"] == json.loads(json.dumps(Policy(rdp, plan).table()))
-    assert [(row["t"], row["state"]) for row in told["policy"]] == [
+    exported = json.loads(to_json(Model.of(solution, episodes)))
+    assert exported["policy"] == json.loads(json.dumps(Policy(rdp, plan).table()))
+    assert [(row["t"], row["state"]) for row in exported["policy"]] == [
         (t, q) for t in range(1, rdp.horizon + 1) for q in range(rdp.layers[t])
     ]
     kinds = Counter()
-    for q, row in enumerate(told["policy"], 1):
+    for q, row in enumerate(exported["policy"], 1):
         assert row["value"] == plan.values[q]
         if row["action"] is None:
             kinds["behave"] += 1
@@ -401,7 +401,7 @@ def test_exported_policies_are_the_plan(domain: Any, horizon: int) -> None:
     assert kinds["act"] > 0
 
 
-def test_a_model_without_a_plan_has_no_policy() -> None:
+def test_model_policy_is_refused_without_a_plan() -> None:
     episodes = Corridor().simulate(100, 3, np.random.default_rng(0))
     model = Model.of(adact_h(episodes), episodes)
     assert json.loads(to_json(model))["policy"] == []

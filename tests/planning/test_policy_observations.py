@@ -1,4 +1,4 @@
-"""Observations that a policy accepts: shapes, numbers and bins."""
+"""Shapes, numbers and bins of observations that `Policy` accepts and refuses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from support.small_automata import CUE, SMALL, automaton, of_maze, plan_of
     ],
     ids=repr,
 )
-def test_an_observation_may_be_written_in_many_ways(seen: Any) -> None:
+def test_policy_act_accepts_observations_in_many_forms(seen: Any) -> None:
     rdp = of_maze()
     policy = Policy(rdp, plan_on(rdp, GREEDY))
     policy.reset()
@@ -46,22 +46,22 @@ def test_an_observation_may_be_written_in_many_ways(seen: Any) -> None:
 
 
 @pytest.mark.parametrize("seen", ["x", ("x",), ["x"], np.str_("x"), np.array(["x"]), {"seen": "x"}], ids=repr)
-def test_a_single_feature_may_stand_alone(seen: Any) -> None:
+def test_policy_observe_accepts_single_feature_without_tuple(seen: Any) -> None:
     policy = Policy(SMALL, plan_of(SMALL))
     policy.reset()
     policy.observe(None, seen)
     assert policy.state == 1
 
 
-def test_a_single_feature_may_be_an_array_of_no_dimensions() -> None:
+def test_policy_observe_accepts_single_feature_as_scalar_array() -> None:
     policy = Policy(SMALL, plan_of(SMALL))
     policy.reset()
     policy.observe(None, np.array("x"))
     assert policy.state == 1
 
 
-def test_numbers_are_what_they_are_worth() -> None:
-    """As in logs: 1, 1.0 and True are the same, "1" is not."""
+def test_policy_observe_compares_numbers_by_value() -> None:
+    """1, 1.0 and True are equal, "1" is not, as in logs."""
     rdp = automaton([1, 1, 1, 1], [(0, None, 1, 0.0, 9, 1), (1, 2, 0.5, 0.0, 9, 2), (2, 2, None, 1.0, 9, 3)])
     for first, action, second in ((1, 2, 0.5), (1.0, 2.0, np.float64(0.5)), (True, np.int32(2), np.float32(0.5))):
         policy = Policy(rdp, plan_of(rdp))
@@ -86,18 +86,18 @@ def test_numbers_are_what_they_are_worth() -> None:
         ({}, "observation: 'bit1' is missing"),
     ],
 )
-def test_an_observation_of_another_shape_is_refused(seen: Any, complaint: str) -> None:
+def test_policy_refuses_observations_of_other_shapes(seen: Any, complaint: str) -> None:
     policy = Policy(of_maze(), plan_of(of_maze()))
     policy.reset()
     for ask in (policy.act, lambda o: policy.observe(None, o)):
         with pytest.raises(SufficeError) as caught:
             ask(seen)
         assert complaint in str(caught.value) and "\n" not in str(caught.value)
-    assert policy.state == 0 and policy.steps == 0, "as if it had not been asked"
+    assert policy.state == 0 and policy.steps == 0, "a refused call changes nothing"
 
 
-def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
-    """The policy reads raw numbers, and is in the state that the log's own rows led to."""
+def test_policy_bins_numbers_like_the_log(tmp_path: Path) -> None:
+    """The policy reads raw numbers, and reaches the same states as the rows of the log."""
     rng = np.random.default_rng(3)
     rows = ["episode,step,level,colour,action,reward"]
     raw = np.round(rng.normal(size=(200, 3)) * 10, 1)
@@ -124,7 +124,7 @@ def test_numbers_are_binned_as_the_log_was(tmp_path: Path) -> None:
     assert without.fallbacks == 1
 
 
-def test_bins_include_their_lower_edges() -> None:
+def test_policy_bins_include_lower_edges() -> None:
     rdp = automaton([1, 3, 1], [(0, None, b, 0.0, 5, 1 + b) for b in range(3)] + [(1, "l", None, 0.0, 5, 4)])
     for value, bin_ in ((-1e9, 0), (0.99, 0), (1.0, 1), (2.4, 1), (2.5, 2), (np.float32(1e9), 2), (3, 2)):
         policy = Policy(rdp, plan_of(rdp), encoder=Encoder.of_features(("seen",), {"seen": Bins((1.0, 2.5))}))

@@ -1,4 +1,4 @@
-"""Predictions: against the formula in dictionaries and fractions, and against exact values where merges are wrong."""
+"""`predict` agrees with the formula in dictionaries and fractions, and corrects wrong merges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from support.samples import from_values, to_values
 F = Fraction
 
 Letter = tuple[Any, Any, Fraction]
-Candidate = tuple[int, int, Any]  # its layer, and the state and the symbol that lead there
+Candidate = tuple[int, int, Any]  # its layer, and the state and symbol that lead to it
 
 ROOT: Candidate = (0, UNSEEN, None)
 PLANNERS = (GREEDY, Planning(), Planning(strength=0.1, safe=False), Planning(strength=1e6))
@@ -39,7 +39,7 @@ SEEDS = range(8)
 
 
 class Formula:
-    """What the docstring of prediction.py says, for one log: rewards scaled to [0, 1], and U of each candidate."""
+    """The formula in the docstring of prediction.py for one log: rewards scaled to [0, 1], and U of each candidate."""
 
     def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
         self.rdp, self.plan, self.horizon = rdp, plan, rdp.horizon
@@ -73,7 +73,7 @@ class Formula:
         return {self.rdp.symbol(y): y for y in range(len(self.rdp.symbols))}
 
     def followed(self, candidate: Candidate) -> Counter[Letter]:
-        """k_c: what came of the plan's action."""
+        """Return k_c, the counts of letters with the plan's action."""
         action = self.plan.actions[self.state[candidate]]
         met = self.met[candidate]
         if action == BEHAVE:
@@ -81,13 +81,13 @@ class Formula:
         return Counter({x: k for x, k in met.items() if x[0] == self.rdp.alphabet.actions[action]})
 
     def gain(self, candidate: Candidate, letter: Letter) -> Fraction:
-        """r + U of the next candidate; nothing comes after the last step, or where a history is lost."""
+        """Return r + U of the next candidate; U is 0 after the last step and for unseen histories."""
         action, observation, reward = letter
         following = (candidate[0] + 1, self.state[candidate], (action, observation))
         return reward + self.values.get(following, F(0))
 
     def rates(self, candidate: Candidate) -> dict[Letter, Fraction]:
-        """How often each letter follows: as in its own episodes, and in its state's for one more visit."""
+        """Return the rate of each letter: that of its own episodes, with one more visit as in its state."""
         own, state = self.followed(candidate), self.state[candidate]
         whole: Counter[Letter] = Counter()
         for other in self.met:
@@ -97,17 +97,17 @@ class Formula:
         return {x: (own[x] + p) / (own.total() + 1) for x, p in of_state.items()}
 
     def mean(self, candidate: Candidate) -> Fraction:
-        """U."""
+        """Return U of a candidate."""
         return sum((p * self.gain(candidate, x) for x, p in self.rates(candidate).items()), F(0))
 
     def variance(self, candidate: Candidate) -> Fraction:
-        """Of the mean of n visits, that of the state's among them, and of one half of the range away."""
+        """Return the variance of the mean of n visits, with the state's visit and one half of the range away."""
         rates, n = self.rates(candidate), self.followed(candidate).total() + 1
         spread = sum((p * (self.gain(candidate, x) - self.values[candidate]) ** 2 for x, p in rates.items()), F(0))
         return (n * spread + F(self.horizon - candidate[0] + 1, 2) ** 2) / (n + 1) ** 2
 
     def shares(self) -> dict[Candidate, Fraction]:
-        """How probable the plan makes each candidate."""
+        """Return the probability of each candidate under the plan."""
         share: defaultdict[Candidate, Fraction] = defaultdict(Fraction, {ROOT: F(1)})
         for candidate in sorted(self.met, key=lambda c: c[0]):
             for (action, observation, _), p in self.rates(candidate).items():
@@ -137,15 +137,15 @@ def log(seed: int) -> Episodes:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_predictions_are_those_of_the_formula(seed: int) -> None:
+def test_predict_agrees_with_formula(seed: int) -> None:
     rdp = adact_h(log(seed), Settings(delta=0.05)).rdp
     for how in PLANNERS:
         plan = plan_on(rdp, how)
         assert predict(rdp, plan, log(seed)) == pytest.approx(Formula(rdp, plan, log(seed)).estimate(), rel=1e-9)
 
 
-def test_these_logs_have_wrong_merges() -> None:
-    """Or else agreement would say little: predictions differ from what the plans say."""
+def test_random_logs_have_wrong_merges() -> None:
+    """Check that the agreement test is not vacuous: predictions differ from the plans' own values."""
     plans = [plan_on(adact_h(log(seed), Settings(delta=0.05)).rdp, GREEDY) for seed in SEEDS]
     predictions = [predict(adact_h(log(s), Settings(delta=0.05)).rdp, plan, log(s)) for s, plan in enumerate(plans)]
     differences = [abs(p.value - plan.value) for p, plan in zip(predictions, plans, strict=True)]
@@ -153,8 +153,8 @@ def test_these_logs_have_wrong_merges() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_predictions_by_other_episodes_than_were_learned_from(seed: int) -> None:
-    """As with --split: some histories are lost, and bring the least there is from then on."""
+def test_predict_agrees_with_formula_on_other_episodes(seed: int) -> None:
+    """As with --split: some histories are unseen, and have the smallest reward from then on."""
     whole = random_episodes(np.random.default_rng(50 + seed), 3, 2, 4, 3, 3, 200, early_end=0.2, weighted=seed % 2 == 0)
     rdp = adact_h(whole.columns(np.arange(30)), Settings(delta=0.5)).rdp
     rest = whole.columns(np.arange(30, whole.n))
@@ -165,7 +165,7 @@ def test_predictions_by_other_episodes_than_were_learned_from(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_counts_are_the_same_with_and_without_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predict_is_the_same_with_dense_and_sparse_counts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = random_episodes(np.random.default_rng(50 + seed), 3, 2, 4, 3, 3, 200, early_end=0.2, weighted=seed % 2 == 0)
     rdp = adact_h(whole.columns(np.arange(30)), Settings(delta=0.5)).rdp
     plan, found = plan_on(rdp, GREEDY), []
@@ -175,7 +175,7 @@ def test_counts_are_the_same_with_and_without_tables(seed: int, monkeypatch: pyt
     assert found[0] == found[1]
 
 
-def test_a_weight_is_so_many_episodes() -> None:
+def test_predict_treats_weights_like_repeated_episodes() -> None:
     episodes = log(0)
     assert episodes.weight is not None
     repeated = episodes.columns(np.repeat(np.arange(episodes.n), episodes.weight))
@@ -188,11 +188,11 @@ def test_a_weight_is_so_many_episodes() -> None:
 # By hand
 
 
-def test_a_prediction_by_hand() -> None:
-    """Two first observations in one state; a brought 1 in three of four cases after 0, and in none of two after 1.
+def test_predict_matches_calculation_by_hand() -> None:
+    """Two first observations in one state; a had reward 1 in three of four cases after 0, and in none of two after 1.
 
-    The state's mean is 3/6. So U = (3 + 1/2)/5 after 0 and (0 + 1/2)/3 after 1, which come in 8 and 4 of 12 episodes.
-    In step 0 there is a single candidate.
+    The state's mean is 3/6. So U = (3 + 1/2)/5 after 0 and (0 + 1/2)/3 after 1, which occur in 8 and 4 of 12 episodes.
+    Step 0 has a single candidate.
     """
     seen = [(0, "a", 1.0)] * 3 + [(0, "a", 0.0), *[(0, "b", 0.0)] * 4] + [(1, "a", 0.0)] * 2 + [(1, "b", 0.0)] * 2
     episodes = from_values([[(None, (o,), 0.0), (a, None, r)] for o, a, r in seen])
@@ -202,8 +202,8 @@ def test_a_prediction_by_hand() -> None:
     assert predict(rdp, plan, episodes).value == pytest.approx((8 * F(7, 2) / 5 + 4 * F(1, 2) / 3) / 12)
 
 
-def test_what_was_never_tried_after_a_history_is_taken_from_its_state() -> None:
-    """Nobody took a after the second observation: it counts as in the state, 1/2."""
+def test_predict_uses_state_mean_for_untaken_actions() -> None:
+    """Action a was never taken after the second observation: it has the state's mean, 1/2."""
     seen = [(0, "a", 1.0), (0, "a", 0.0)] * 3 + [(1, "b", 0.0)] * 2
     episodes = from_values([[(None, (o,), 0.0), (a, None, r)] for o, a, r in seen])
     rdp = adact_h(episodes, Settings(delta=1e-9)).rdp
@@ -216,7 +216,7 @@ def test_what_was_never_tried_after_a_history_is_taken_from_its_state() -> None:
 
 
 def tree(episodes: Episodes) -> RDP:
-    """The automaton that remembers everything; after the last step one final state."""
+    """Make the automaton that remembers the whole history, with one final state after the last step."""
     symbols = np.unique(episodes.letters[:, :2], axis=0)
     of_letter = [int(np.flatnonzero((symbols == letter[:2]).all(axis=1))[0]) for letter in episodes.letters]
     weights = np.ones(episodes.n, int) if episodes.weight is None else episodes.weight
@@ -236,7 +236,7 @@ def tree(episodes: Episodes) -> RDP:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_where_nothing_was_merged_the_plan_is_believed(seed: int) -> None:
+def test_predict_equals_plan_value_where_nothing_was_merged(seed: int) -> None:
     rdp = tree(log(seed))
     assert rdp.n_states > 10 or rdp.horizon == 1
     for how in PLANNERS:
@@ -247,8 +247,8 @@ def test_where_nothing_was_merged_the_plan_is_believed(seed: int) -> None:
 # Against the truth
 
 
-def test_the_standard_error_is_how_far_predictions_scatter() -> None:
-    """For one plan on the right automaton, over 300 logs: 15 % are nearly four times what 300 logs leave to chance."""
+def test_predict_standard_error_equals_scatter_of_predictions() -> None:
+    """For one plan on the true automaton, over 300 logs: 15 % is nearly four times the chance error of 300 logs."""
     domain, horizon = Corridor(enemy=F(7, 10)), 4
     right = minimal_rdp(domain.model(horizon), horizon).rdp()
     plan = plan_on(right, GREEDY)
@@ -258,8 +258,8 @@ def test_the_standard_error_is_how_far_predictions_scatter() -> None:
 
 
 @pytest.mark.parametrize("n", [3_000, 10_000])
-def test_where_merges_are_wrong_the_prediction_is_nearer_than_the_plan(n: int) -> None:
-    """By exact values, on average over ten logs of the cookie domain."""
+def test_predict_is_closer_to_truth_than_plan_value_after_wrong_merges(n: int) -> None:
+    """Measured by exact values, on average over ten logs of the cookie domain."""
     domain, horizon = Cookie(actions="sensible"), 9
     model = domain.model(horizon)
     off = []

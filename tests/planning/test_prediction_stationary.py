@@ -1,4 +1,4 @@
-"""Predictions on stationary automata against the formula."""
+"""`predict` on stationary automata agrees with the formula."""
 
 from __future__ import annotations
 
@@ -31,11 +31,8 @@ from support.stationary_automata import SEEDS, automaton, log, paying
 F = Fraction
 
 
-# Predicted
-
-
 class Formula:
-    """What the docstring of predicting.py says where candidates are the same at all steps but the first."""
+    """The formula in the docstring of prediction.py, with candidates that are the same at every step but the first."""
 
     def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes) -> None:
         self.rdp, self.horizon = rdp, rdp.horizon
@@ -55,7 +52,7 @@ class Formula:
         }
         seen = {(a, o, F(r)) for a, o, r in self.letters_of(rdp)}
         self.first: Counter[Any] = Counter()
-        self.last: defaultdict[Any, Counter[Any]] = defaultdict(Counter)  # as met if the log was cut then
+        self.last: defaultdict[Any, Counter[Any]] = defaultdict(Counter)  # counts as if the log ended there
         self.later: defaultdict[Any, Counter[Any]] = defaultdict(Counter)
         for c in self.tau:
             self.later[c] = Counter()
@@ -88,7 +85,7 @@ class Formula:
         return list(self.later) if t else [None]
 
     def rates(self, t: int) -> dict[Any, dict[Any, Fraction]]:
-        """Of each candidate how often letters follow: as after itself, and for one more visit as in its state."""
+        """Return the rates of letters after each candidate: its own, with one more visit as in its state."""
         whole: defaultdict[int, Counter[Any]] = defaultdict(Counter)
         for c in self.candidates(t):
             whole[self.state(c)] += self.followed(t, c)
@@ -112,7 +109,7 @@ class Formula:
                 spread[c] = (n * square + F(self.horizon - t + 1, 2) ** 2) / (n + 1) ** 2
             values = new
             variances.append(spread)
-        off: defaultdict[Any, float] = defaultdict(float)  # a candidate is off by the same at every step
+        off: defaultdict[Any, float] = defaultdict(float)  # a candidate has the same error at every step
         share: dict[Any, Fraction] = {None: F(1)}
         for t, spread in enumerate(reversed(variances)):
             for c, p in share.items():
@@ -136,31 +133,31 @@ def short(seed: int) -> Episodes:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 6, 8, 9, 13, 22])
-def test_predictions_are_those_of_the_formula(seed: int) -> None:
+def test_predict_on_stationary_automaton_agrees_with_formula(seed: int) -> None:
     episodes = short(seed)
     rdp = learn_stationary(episodes, Settings(delta=0.05)).rdp
     for how in PLANNERS:
         plan = plan_on(rdp.layered(), how)
         assert predict(rdp, plan, episodes) == pytest.approx(Formula(rdp, plan, episodes).estimate(), rel=1e-9)
-    forever = unroll_plan(rdp, plan_on(rdp, Planning(discount=0.9)))
-    assert predict(rdp, forever, episodes) == pytest.approx(Formula(rdp, forever, episodes).estimate(), rel=1e-9)
+    discounted = unroll_plan(rdp, plan_on(rdp, Planning(discount=0.9)))
+    assert predict(rdp, discounted, episodes) == pytest.approx(Formula(rdp, discounted, episodes).estimate(), rel=1e-9)
 
 
-def test_what_is_new_at_the_end_counts_as_its_state() -> None:
-    """Whatever is done brings 2 in two steps."""
+def test_predict_uses_state_mean_for_symbols_new_at_the_end() -> None:
+    """Every policy has return 2 in two steps."""
     found = regorl(paying(500, 2), stationary=True)
     assert found.plan.value == 2.0
     assert found.prediction.value == pytest.approx(2.0, abs=0.01)
 
 
-def test_where_nothing_matters_predictions_are_certain() -> None:
+def test_predict_is_exact_where_all_actions_are_equal() -> None:
     for horizon in (2, 3, 6):
         found = regorl(paying(500, horizon), stationary=True)
         assert found.prediction.value == pytest.approx(horizon, abs=0.01) and found.behaviour_value == horizon
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_weight_is_so_many_episodes(seed: int) -> None:
+def test_predict_on_stationary_automaton_treats_weights_like_repeated_episodes(seed: int) -> None:
     episodes = log(3 * seed)
     assert episodes.weight is not None
     repeated = episodes.columns(np.repeat(np.arange(episodes.n), episodes.weight))
@@ -170,13 +167,13 @@ def test_a_weight_is_so_many_episodes(seed: int) -> None:
     assert predict(rdp, plan, episodes) == pytest.approx(predict(rdp, plan, alone), rel=1e-12)
 
 
-def test_the_papers_way_is_for_layers() -> None:
+def test_regorl_refuses_split_and_subsampling_with_stationary_automaton() -> None:
     for how in ({"split": Split()}, {"planning": Planning(subsample=True)}):
         with pytest.raises(SufficeError, match="proof is for layers"):
             regorl(log(0), stationary=True, **how)
 
 
-def test_a_solution_on_a_cycle_plans_on_its_layers() -> None:
+def test_regorl_stationary_plans_on_unrolled_layers() -> None:
     episodes = TMaze(length=3).simulate(1000, 9, np.random.default_rng(0))
     found = regorl(episodes, stationary=True)
     assert found.learned.rdp.stationary and not found.planned.stationary

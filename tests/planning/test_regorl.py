@@ -1,4 +1,4 @@
-"""From a log to a policy in one call, what is said about it, and the plan as part of a model file."""
+"""`regorl` learns and plans, `Split` halves the episodes, `Solution` describes the result; plans in model files."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
 from suffice.planning.regorl import Solution, Split, log_return, mean_return, regorl
 from suffice.planning.subsampling import prove, two_fold
+from suffice.planning.verdict import format_return
 from support.archives import entries_of, npy, write_entries
 from support.log_files import decode
 from support.samples import everything, from_values
@@ -58,12 +59,12 @@ every_log = pytest.mark.parametrize("case", CASES)
 USUAL = Settings(delta=0.01)
 
 
-# All episodes for both
+# All episodes for automaton and plan
 
 
 @every_log
 @pytest.mark.parametrize("planning", [None, GREEDY, Planning(strength=0.3, delta=0.2)], ids=["usual", "greedy", "bold"])
-def test_a_solution_is_what_its_steps_give(case: str, planning: Planning | None) -> None:
+def test_regorl_combines_learning_refinement_and_planning(case: str, planning: Planning | None) -> None:
     found = regorl(log(case), USUAL, planning)
     learned = refine(adact_h(log(case), USUAL, ended_apart=True), log(case))
     assert everything(found.learned) == everything(learned) and found.learned.settings == USUAL
@@ -72,7 +73,7 @@ def test_a_solution_is_what_its_steps_give(case: str, planning: Planning | None)
     assert found.behaviour_value == pytest.approx(mean_return(log(case)))
 
 
-def test_the_defaults_are_the_usual_ones() -> None:
+def test_regorl_without_arguments_uses_default_settings() -> None:
     found = regorl(log("maze"))
     learned = refine(adact_h(log("maze"), ended_apart=True), log("maze"))
     assert everything(found.learned) == everything(learned)
@@ -80,7 +81,7 @@ def test_the_defaults_are_the_usual_ones() -> None:
     assert repr(found) == f"<Solution: {learned.rdp!r}, predicted {found.prediction.value:.4g}>"
 
 
-def test_one_look_is_enough_if_one_says_so() -> None:
+def test_regorl_without_second_look_skips_refinement() -> None:
     for case in CASES:
         found = regorl(log(case), USUAL, second_look=False)
         assert everything(found.learned) == everything(adact_h(log(case), USUAL))
@@ -88,7 +89,7 @@ def test_one_look_is_enough_if_one_says_so() -> None:
 
 
 @every_log
-def test_two_looks_share_a_confidence(case: str) -> None:
+def test_regorl_divides_confidence_between_learning_and_refinement(case: str) -> None:
     found = regorl(log(case), Settings(confidence=0.9))
     half = Settings(confidence=0.95)
     assert everything(found.learned) == everything(refine(adact_h(log(case), half, ended_apart=True), log(case)))
@@ -99,7 +100,7 @@ def test_two_looks_share_a_confidence(case: str) -> None:
 
 
 @every_log
-def test_the_mean_return_is_the_mean_of_all_returns(case: str) -> None:
+def test_mean_return_is_weighted_mean_of_returns(case: str) -> None:
     episodes = log(case)
     weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
     returns = [sum((Fraction(r) for _, _, r in steps), Fraction(0)) for steps in decode(episodes)]
@@ -110,17 +111,23 @@ def test_the_mean_return_is_the_mean_of_all_returns(case: str) -> None:
     assert log_return(episodes) == pytest.approx((float(right), error), rel=1e-9)
 
 
-def test_progress_is_told_layer_by_layer() -> None:
-    told: list[tuple[int, int]] = []
-    regorl(log("random"), progress=lambda done, of: told.append((done, of)))
-    assert told == [(t, 8) for t in range(1, 9)], "both looks"
-    told.clear()
-    regorl(log("random"), second_look=False, progress=lambda done, of: told.append((done, of)))
-    assert told == [(t, 4) for t in range(1, 5)]
+def test_regorl_reports_progress_layer_by_layer() -> None:
+    reported: list[tuple[int, int]] = []
+    regorl(log("random"), progress=lambda done, of: reported.append((done, of)))
+    assert reported == [(t, 8) for t in range(1, 9)], "AdaCT-H pass and refinement"
+    reported.clear()
+    regorl(log("random"), second_look=False, progress=lambda done, of: reported.append((done, of)))
+    assert reported == [(t, 4) for t in range(1, 5)]
 
 
-def test_a_solution_is_good() -> None:
-    """From 2,000 episodes of a T-maze: the best policy, and a prediction that is not far off."""
+def test_regorl_accepts_the_name_of_a_planner() -> None:
+    assert whole(regorl(log("corridor"), planning="greedy").plan) == whole(regorl(log("corridor"), None, GREEDY).plan)
+    with pytest.raises(SufficeError, match=r"^planning='gredy' is not a planner\. Choose 'safe', 'greedy'"):
+        regorl(log("corridor"), planning="gredy")
+
+
+def test_regorl_finds_optimal_policy_of_t_maze() -> None:
+    """2,000 episodes of a T-maze give the best policy, and a prediction within five standard errors."""
     domain, horizon = TMaze(length=2), 4
     model = domain.model(horizon)
     best = best_plan(minimal_rdp(model, horizon)).value
@@ -136,8 +143,8 @@ def test_a_solution_is_good() -> None:
 
 
 @every_log
-def test_halves_are_disjoint_and_of_the_same_size(case: str) -> None:
-    """What was learned is what one half gives, and what is planned on is what the other one counts."""
+def test_regorl_with_split_uses_disjoint_halves_of_equal_size(case: str) -> None:
+    """The automaton is learned from one half, and the plan is made on the counts of the other."""
     split, planning = Split(delta=0.1, max_states=30), Planning(strength=0.05)
     found = regorl(log(case), USUAL, planning, split=split, rng=np.random.default_rng(3))
     episodes = log(case)
@@ -153,7 +160,7 @@ def test_halves_are_disjoint_and_of_the_same_size(case: str) -> None:
     assert found.behaviour_value == pytest.approx(mean_return(episodes))
 
 
-def test_halves_of_an_odd_number_differ_by_one() -> None:
+def test_episodes_divide_odd_number_into_halves_that_differ_by_one() -> None:
     for n in range(2, 12):
         episodes = log("maze").columns(np.arange(n))
         first, second, _ = episodes.divide(0.5, np.random.default_rng(n))
@@ -162,8 +169,8 @@ def test_halves_of_an_odd_number_differ_by_one() -> None:
         assert sorted(map(tuple, together.T.tolist())) == sorted(map(tuple, episodes.word.T.tolist()))
 
 
-def test_a_weight_is_divided_like_so_many_episodes() -> None:
-    """Of 2,000 episodes of which 1,000 are alike, about 500 of these belong to each half; nothing gets lost."""
+def test_episodes_divide_weight_like_repeated_episodes() -> None:
+    """Of 2,000 episodes of which 1,000 are equal, about 500 of these are in each half; none is lost."""
     episodes = log("maze").columns(np.arange(1001))
     heavy = replace(episodes, weight=np.array([1000] + [1] * 1000))
     first, second, columns = heavy.divide(0.5, np.random.default_rng(0))
@@ -173,7 +180,7 @@ def test_a_weight_is_divided_like_so_many_episodes() -> None:
     assert 400 < whole_weight[0] < 600 and first.weight[0] + second.weight[0] == 1000
 
 
-def test_halves_depend_on_nothing_but_the_generator() -> None:
+def test_regorl_with_split_depends_only_on_the_generator() -> None:
     one, same, other = (
         regorl(log("random"), USUAL, split=Split(max_states=10), rng=np.random.default_rng(s)) for s in (1, 1, 2)
     )
@@ -184,8 +191,8 @@ def test_halves_depend_on_nothing_but_the_generator() -> None:
 
 
 @every_log
-def test_each_test_gets_its_part_of_delta(case: str) -> None:
-    """δ/(4AO·Q̄), where A and O count what occurs after step 0, padding and o_⊥ among it."""
+def test_split_per_test_divides_delta_as_in_the_paper(case: str) -> None:
+    """δ/(4AO·Q̄), where A and O count values that occur after step 0, padding and o_⊥ included."""
     later = [step for steps in decode(log(case)) for step in steps[1:]]
     actions, observations = ({step[part] for step in later} for part in (0, 1))
     split = Split(delta=0.2, max_states=17)
@@ -195,8 +202,8 @@ def test_each_test_gets_its_part_of_delta(case: str) -> None:
     assert found.learned.settings.confidence is None and found.learned.settings.delta == split.per_test(log(case))
 
 
-def test_a_split_takes_one_look() -> None:
-    """As in the paper, whose proof is for AdaCT-H."""
+def test_regorl_with_split_never_refines() -> None:
+    """The paper's proof is for AdaCT-H without refinement."""
     for look in (True, False):
         found = regorl(log("maze"), split=Split(max_states=20), second_look=look)
         assert not found.learned.second_look
@@ -205,23 +212,23 @@ def test_a_split_takes_one_look() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"delta": 0.0}, "δ of a split is a probability between 0 and 1, not 0; try 0.05"),
-        ({"delta": 1.5}, "δ of a split is a probability between 0 and 1, not 1.5"),
-        ({"delta": math.nan}, "δ of a split is a probability"),
-        ({"accuracy": 0.0}, "accuracy must be above 0, not 0"),
-        ({"accuracy": -1.0}, "accuracy must be above 0, not -1"),
-        ({"accuracy": math.nan}, "accuracy must be above 0"),
-        ({"max_states": 0}, "max_states must be at least 1, not 0"),
+        ({"delta": 0.0}, "delta=0.0 of a split is not a probability between 0 and 1. Try 0.05."),
+        ({"delta": 1.5}, "delta=1.5 of a split is not a probability between 0 and 1."),
+        ({"delta": math.nan}, "delta=nan of a split is not a probability"),
+        ({"accuracy": 0.0}, "accuracy=0.0 is not a number above 0."),
+        ({"accuracy": -1.0}, "accuracy=-1.0 is not a number above 0."),
+        ({"accuracy": math.nan}, "accuracy=nan is not a number above 0."),
+        ({"max_states": 0}, "max_states=0 is not a number from 1 on."),
     ],
     ids=str,
 )
-def test_an_impossible_split_is_refused(options: dict[str, Any], complaint: str) -> None:
+def test_split_refuses_invalid_settings(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(SufficeError) as caught:
         Split(**options)
     assert complaint in str(caught.value)
 
 
-def test_too_few_episodes_are_not_split() -> None:
+def test_regorl_refuses_to_split_one_episode() -> None:
     with pytest.raises(SufficeError) as caught:
         regorl(log("maze").columns(np.arange(1)), split=Split())
     assert "1 episode" in str(caught.value) and "log more" in str(caught.value)
@@ -230,7 +237,7 @@ def test_too_few_episodes_are_not_split() -> None:
 # Independent counts
 
 
-def test_subsampled_plans_come_with_a_bracket() -> None:
+def test_regorl_with_subsampled_planning_returns_bracket() -> None:
     split, planning = Split(max_states=40), Planning(subsample=True)
     found = regorl(log("corridor"), None, planning, split=split, rng=np.random.default_rng(2))
     rng = np.random.default_rng(2)
@@ -242,8 +249,8 @@ def test_subsampled_plans_come_with_a_bracket() -> None:
     assert found.planning.name == "subsampled"
 
 
-def test_what_is_proved_holds() -> None:
-    """With 40,000 episodes, half of them for the automaton and few enough of the rest kept, in all of 8 runs."""
+def test_regorl_bracket_contains_true_values() -> None:
+    """Holds in all of 8 runs with 40,000 episodes, half of them for the automaton, the rest subsampled."""
     domain, horizon = Corridor(enemy=Fraction(9, 10)), 3
     model = domain.model(horizon)
     best = float(best_plan(minimal_rdp(model, horizon)).value)
@@ -256,55 +263,57 @@ def test_what_is_proved_holds() -> None:
         assert 0.5 < found.bracket.lower <= true <= best <= found.bracket.upper < 4
 
 
-def test_without_a_split_nothing_is_proved() -> None:
+def test_regorl_without_split_has_no_bracket() -> None:
     found = regorl(log("corridor"), None, Planning(subsample=True))
     assert found.bracket is None and "Proved" not in found.sentence
 
 
-def test_the_verdict_is_to_follow_a_plan_only_if_it_is_likely_to_bring_more() -> None:
+def test_solution_verdict_follows_plan_only_if_lower_bound_is_above_logged_return() -> None:
     sure = regorl(log("corridor"))
     assert sure.lower_bound > sure.behaviour_value and sure.sentence.startswith("Follow the plan")
     unsure = regorl(log("maze").columns(slice(0, 3)))
-    assert unsure.lower_bound <= unsure.behaviour_value and unsure.sentence.startswith("Keep to what the log did")
+    assert unsure.lower_bound <= unsure.behaviour_value and unsure.sentence.startswith("Keep the logged behaviour: ")
 
 
-# What is said
+# Sentences
 
 
-def test_a_sentence_tells_what_is_predicted_and_what_the_log_brought() -> None:
+def test_solution_sentence_states_prediction_and_logged_return() -> None:
     found = regorl(log("maze"), None, Planning(delta=0.1))
-    said = found.sentence
-    assert f"predicted to bring {found.prediction.value:.4g} per episode" in said
-    assert f"likely at least {found.lower_bound:.4g}" in said
-    assert f"the log brought {found.behaviour_value:.4g}" in said
-    assert said.endswith("share the same episodes, which flatters the prediction.") and "\n" not in said
+    text = found.sentence
+    assert f"Predicted return {format_return(found.prediction.value)} per episode" in text
+    assert f"(lower bound {format_return(found.lower_bound)}, if the automaton is right)" in text
+    assert f"logged mean return {format_return(found.behaviour_value)}." in text
+    assert "come from the same episodes, so the prediction is optimistic" in text
+    assert text.endswith("the lower bound is not a confidence bound.") and "\n" not in text
     assert found.lower_bound < found.prediction.value
     assert found.lower_bound == pytest.approx(found.prediction.value - 1.2815515655446 * found.prediction.error)
 
 
-def test_a_sentence_about_halves_says_what_the_theorem_asks_for() -> None:
-    said = regorl(log("maze"), split=Split(delta=0.2)).sentence
-    assert "one half of the episodes, the plan from the other, the prediction from episodes that its plan did" in said
-    assert "with about 90 % confidence" in said, "half of δ is the plan's"
-    assert "with probability 0.8" in said and said.endswith("--planner subsampled.")
+def test_solution_sentence_states_requirements_of_theorem_with_split() -> None:
+    text = regorl(log("maze"), split=Split(delta=0.2)).sentence
+    assert "one half of the episodes and the plan from the other; the prediction comes from episodes that its" in text
+    assert "with about 90 % confidence" in text, "half of δ is the plan's"
+    assert "with probability 0.8" in text and text.endswith("use planning='subsampled'.")
 
 
 @pytest.mark.parametrize(
     ("accuracy", "ends"),
     [
-        (None, "of the best policy."),
-        (100.0, "The accuracy of 100 that was asked for is proved."),
-        (0.01, "The accuracy of 0.01 that was asked for is not proved; that takes more episodes."),
+        (None, "of the best policy's."),
+        (100.0, "The requested accuracy of 100 is proved."),
+        (0.01, "The requested accuracy of 0.01 is not proved; that takes more episodes."),
     ],
     ids=str,
 )
-def test_a_sentence_says_what_is_proved(accuracy: float | None, ends: str) -> None:
+def test_solution_sentence_states_proved_bounds_and_accuracy(accuracy: float | None, ends: str) -> None:
     split = Split(delta=0.1, accuracy=accuracy, max_states=77)
     found = regorl(log("corridor"), None, Planning(subsample=True), split=split)
     assert found.bracket is not None
     gap = found.bracket.upper - found.bracket.lower
     assert "Proved, with probability 0.9, if the process has at most 77 states" in found.sentence
-    assert f"brings at least {found.bracket.lower:.4g} and is within {gap:.4g} of the best" in found.sentence
+    bounds = f"is at least {format_return(found.bracket.lower)} and within {format_return(gap)} of the best policy's"
+    assert f"the plan's expected return {bounds}" in found.sentence
     assert found.sentence.endswith(ends)
 
 
@@ -341,7 +350,7 @@ def refusal(path: Path) -> str:
 
 
 @every_log
-def test_a_plan_is_kept(tmp_path: Path, case: str) -> None:
+def test_model_save_and_load_keep_the_plan(tmp_path: Path, case: str) -> None:
     path = saved(tmp_path, case)
     loaded = Model.load(path)
     assert equal(loaded, model(case)) and loaded.required_plan().value == solution(case).plan.value
@@ -358,21 +367,21 @@ def regorl_again(case: str) -> Solution:
 
 
 @every_log
-def test_the_header_says_how_it_was_planned(tmp_path: Path, case: str) -> None:
-    told, found = json.loads(entries_of(saved(tmp_path, case))["header.json"])["plan"], solution(case)
-    assert told["planner"] == ("subsampled" if case == "corridor" else "safe")
-    assert (told["strength"], told["delta"]) == (found.planning.strength, found.planning.delta)
-    assert (told["value"], told["error"]) == (found.plan.value, found.plan.error)
-    assert told["predicted"] == found.prediction.value and told["lower_bound"] == found.lower_bound
-    assert told["behaviour_error"] == found.behaviour.error > 0
-    assert told["behaviour_value"] == found.behaviour_value and told["best_return"] == found.best_return
-    assert (told["verdict"], tuple(told["verdict_reasons"])) == (found.verdict.code, found.verdict.reasons)
-    assert told["split"] == (case == "corridor")
+def test_model_header_describes_planner_and_results(tmp_path: Path, case: str) -> None:
+    header, found = json.loads(entries_of(saved(tmp_path, case))["header.json"])["plan"], solution(case)
+    assert header["planner"] == ("subsampled" if case == "corridor" else "safe")
+    assert (header["strength"], header["delta"]) == (found.planning.strength, found.planning.delta)
+    assert (header["value"], header["error"]) == (found.plan.value, found.plan.error)
+    assert header["predicted"] == found.prediction.value and header["lower_bound"] == found.lower_bound
+    assert header["behaviour_error"] == found.behaviour.error > 0
+    assert header["behaviour_value"] == found.behaviour_value and header["best_return"] == found.best_return
+    assert (header["verdict"], tuple(header["verdict_reasons"])) == (found.verdict.code, found.verdict.reasons)
+    assert header["split"] == (case == "corridor")
     bracket = (None, None) if found.bracket is None else found.bracket
-    assert (told["proved_lower"], told["proved_upper"]) == tuple(bracket)
+    assert (header["proved_lower"], header["proved_upper"]) == tuple(bracket)
 
 
-def test_a_loaded_policy_does_what_the_plan_says(tmp_path: Path) -> None:
+def test_model_load_gives_policy_that_follows_the_plan(tmp_path: Path) -> None:
     loaded, domain = Model.load(saved(tmp_path, "maze")), TMaze(length=2)
     policy = loaded.policy(np.random.default_rng(0))
     for cue, right in (((0, 1, 1), "N"), ((1, 1, 0), "S")):
@@ -381,7 +390,7 @@ def test_a_loaded_policy_does_what_the_plan_says(tmp_path: Path) -> None:
     assert policy.fallbacks == 0 and domain.length == 2
 
 
-def test_a_model_without_a_plan_is_kept_without(tmp_path: Path) -> None:
+def test_model_save_and_load_without_plan(tmp_path: Path) -> None:
     plain = Model.of(adact_h(log("random")), log("random"))
     plain.save(tmp_path / "a.model")
     loaded = Model.load(tmp_path / "a.model")
@@ -403,7 +412,7 @@ def test_a_model_without_a_plan_is_kept_without(tmp_path: Path) -> None:
         ("actions", lambda a: a.astype(str)),
         ("actions", lambda a: a.astype("datetime64[s]")),
         pytest.param("actions", lambda a: np.where(a == a.max(), 2, a), id="an action too many"),
-        pytest.param("actions", lambda a: a - 1, id="less than to behave"),
+        pytest.param("actions", lambda a: a - 1, id="less than BEHAVE"),
         pytest.param("actions", lambda a: a + 2**40, id="far too many"),
         ("values", lambda a: a[1:]),
         ("values", lambda a: a[None]),
@@ -414,7 +423,7 @@ def test_a_model_without_a_plan_is_kept_without(tmp_path: Path) -> None:
         ("lower", lambda a: a.astype("S8")),
     ],
 )
-def test_a_damaged_plan_is_refused(tmp_path: Path, name: str, change: Callable[[Any], Any]) -> None:
+def test_model_load_refuses_damaged_plan_arrays(tmp_path: Path, name: str, change: Callable[[Any], Any]) -> None:
     path = saved(tmp_path)
     entries = entries_of(path)
     array = np.load(io.BytesIO(entries[f"plan_{name}.npy"]))
@@ -424,8 +433,8 @@ def test_a_damaged_plan_is_refused(tmp_path: Path, name: str, change: Callable[[
 
 @pytest.mark.parametrize("name", ["values", "lower"])
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_plan_that_is_worth_no_number_is_refused(tmp_path: Path, name: str, value: float) -> None:
-    """NaN is no JSON either."""
+def test_model_load_refuses_plan_values_that_are_not_finite(tmp_path: Path, name: str, value: float) -> None:
+    """NaN is not valid JSON either."""
     path = saved(tmp_path)
     entries = entries_of(path)
     array = np.load(io.BytesIO(entries[f"plan_{name}.npy"]))
@@ -434,14 +443,14 @@ def test_a_plan_that_is_worth_no_number_is_refused(tmp_path: Path, name: str, va
 
 
 @pytest.mark.parametrize("name", ["actions", "values", "lower"])
-def test_half_a_plan_is_refused(tmp_path: Path, name: str) -> None:
+def test_model_load_refuses_incomplete_plan(tmp_path: Path, name: str) -> None:
     path = saved(tmp_path)
     write_entries(path, {key: data for key, data in entries_of(path).items() if key != f"plan_{name}.npy"})
     assert "this model file is damaged" in refusal(path)
 
 
 @pytest.mark.parametrize("key", ["value", "error", "delta", "planner", "verdict", "verdict_reasons", "split"])
-def test_an_incomplete_header_of_a_plan_is_refused(tmp_path: Path, key: str) -> None:
+def test_model_load_refuses_incomplete_plan_header(tmp_path: Path, key: str) -> None:
     path = saved(tmp_path)
     entries = entries_of(path)
     header = json.loads(entries["header.json"])
@@ -451,8 +460,8 @@ def test_an_incomplete_header_of_a_plan_is_refused(tmp_path: Path, key: str) -> 
 
 
 @pytest.mark.filterwarnings("ignore:Data type alias:DeprecationWarning")
-def test_damage_within_a_plan_is_refused_or_harmless(tmp_path: Path) -> None:
-    """As if written by another program: check sums hold, contents may not. What is loaded can act."""
+def test_model_load_refuses_or_survives_random_damage_to_plan(tmp_path: Path) -> None:
+    """Check sums are valid but contents may not be, as if written by another program; a loaded policy can act."""
     path, rng = saved(tmp_path), random.Random(2)
     whole_file = entries_of(path)
     names = [name for name in whole_file if name.startswith("plan_") or name == "header.json"]
@@ -478,8 +487,8 @@ def test_damage_within_a_plan_is_refused_or_harmless(tmp_path: Path) -> None:
     assert not faults and refused > 40
 
 
-def test_weights_of_a_log_count_in_all_of_it() -> None:
-    """A log with weights, and the same with each column repeated: the same solution."""
+def test_regorl_treats_weights_like_repeated_episodes() -> None:
+    """A log with weights has the same solution as one with each column repeated."""
     light = log("weights")
     assert light.weight is not None
     heavy = Episodes(light.alphabet, light.letters, np.repeat(light.word, light.weight, axis=1), light.follows)
@@ -489,8 +498,8 @@ def test_weights_of_a_log_count_in_all_of_it() -> None:
     assert one.prediction == pytest.approx(other.prediction, rel=1e-9)
 
 
-def test_a_log_without_a_choice_has_a_plan_too() -> None:
-    """One action, one step, one episode."""
+def test_regorl_plans_on_log_with_a_single_action() -> None:
+    """The log has one action, one step and one episode."""
     episodes = from_values([[(None, ("x",), 0.0), ("go", None, 3.0)]])
     found = regorl(episodes)
     assert found.plan.value == pytest.approx(3) and found.behaviour_value == 3
@@ -500,12 +509,12 @@ def test_a_log_without_a_choice_has_a_plan_too() -> None:
     assert policy.act("x") == "go"
 
 
-def test_a_prediction_beyond_all_that_was_logged_is_said_to_be_so() -> None:
-    """Few episodes of many mergers promise too much; the sentence does not hide it."""
+def test_solution_sentence_warns_of_prediction_beyond_best_return() -> None:
+    """The sentence warns if no logged episode reached the predicted return."""
     episodes = log("maze")
     solution = regorl(episodes)
     beyond = replace(solution, best_return=solution.prediction.value - 1)
-    assert "No logged episode brought that much" in beyond.sentence
+    assert "No logged episode had a return this high" in beyond.sentence
     assert "No logged episode" not in replace(solution, best_return=solution.prediction.value).sentence
     rewards = [sum(r for _, _, r in steps) for steps in decode(episodes)]
     assert solution.best_return == max(rewards)

@@ -1,6 +1,6 @@
-"""What policies are worth, by exact values and with default settings: the goals, and what benchmarks/ reports.
+"""Exact values of the policies of `regorl` with default settings reach the goals and the tables of benchmarks/.
 
-Everything is simulated from the seeds of benchmarks/policies.py, learned and planned as `suffice learn` does it.
+Everything is simulated from the seeds of benchmarks/policies.py, learned and planned as by `suffice learn`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIZES = (100, 1_000, 10_000)
 
 
 class Known(NamedTuple):
-    """A domain and the truth about it."""
+    """A domain with its exact optimal and behaviour values."""
 
     model: FiniteModel
     horizon: int
@@ -39,7 +39,7 @@ class Known(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """What became of one log."""
+    """The exact value, prediction and lower bound of the policy from one log."""
 
     value: float  # exact
     predicted: float
@@ -47,7 +47,7 @@ class Reached(NamedTuple):
 
 
 def options_of(domain: str) -> tuple[str, dict[str, str]]:
-    """A name such as "cookie actions=sensible"."""
+    """Parse a name such as "cookie actions=sensible"."""
     name, *options = domain.split()
     return name, dict(option.split("=") for option in options)
 
@@ -70,12 +70,12 @@ def reached(domain: str, episodes: int, seed: int, second_look: bool = True) -> 
 
 
 def shares(domain: str, episodes: int, second_look: bool = True) -> list[float]:
-    """Of V*."""
+    """Return the values of policies as shares of V*."""
     return [reached(domain, episodes, seed, second_look).value / known(domain).best for seed in SEEDS]
 
 
 def gains(domain: str, episodes: int) -> np.ndarray:
-    """Over the behaviour, in units of what can be gained."""
+    """Return the gains of policies over the behaviour policy, as shares of the largest possible gain."""
     _, _, best, behaviour = known(domain)
     values = np.array([reached(domain, episodes, seed).value for seed in SMALL_SEEDS])
     return (values - behaviour) / (best - behaviour)
@@ -94,17 +94,19 @@ GOALS = [
 
 
 @pytest.mark.parametrize(("domain", "episodes", "goal"), GOALS)
-def test_enough_episodes_make_good_policies(domain: str, episodes: int, goal: float) -> None:
+def test_regorl_reaches_goals_with_enough_episodes(domain: str, episodes: int, goal: float) -> None:
     assert min(shares(domain, episodes)) >= goal
 
 
 @pytest.mark.parametrize(("domain", "episodes", "goal"), [("t-maze", 33_333, 0.99), ("mini-hall", 100_000, 0.98)])
-def test_a_third_of_them_is_enough_after_a_second_look(domain: str, episodes: int, goal: float) -> None:
+def test_regorl_with_refinement_reaches_goals_with_a_third_of_the_episodes(
+    domain: str, episodes: int, goal: float
+) -> None:
     assert min(shares(domain, episodes)) >= goal
 
 
-def test_no_share_is_above_the_best() -> None:
-    """Or the truth that all of this is measured by would be wrong."""
+def test_regorl_policies_never_exceed_the_optimum() -> None:
+    """Otherwise the exact values that the other tests use would be wrong."""
     found = [share for domain, episodes, _ in GOALS[:4] for share in shares(domain, episodes)]
     assert max(found) <= 1 + 1e-9
     assert [known(domain).best for domain in FIVE[:3]] == [5, 4, 1]
@@ -115,16 +117,16 @@ def test_no_share_is_above_the_best() -> None:
 
 @pytest.mark.parametrize("episodes", [*SIZES[:2], pytest.param(SIZES[2], marks=pytest.mark.long)])
 @pytest.mark.parametrize("domain", FIVE)
-def test_little_data_makes_no_fools_of_us(domain: str, episodes: int) -> None:
-    """At most one of twenty is below the behaviour by more than 1 % of what can be gained."""
+def test_regorl_rarely_loses_against_behaviour_with_few_episodes(domain: str, episodes: int) -> None:
+    """At most one of twenty is below the behaviour by more than 1 % of the largest possible gain."""
     assert np.count_nonzero(gains(domain, episodes) < -0.01) <= 1
 
 
-# What the benchmarks report
+# Tables of the benchmarks
 
 
 def table(name: str, heading: str) -> list[list[str]]:
-    """The cells of the table under a heading."""
+    """Return the cells of the table under a heading."""
     text = (BENCHMARKS / name).read_text(encoding="utf-8").split(heading)[1].split("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in re.findall(r"^\|.*\|$", text, re.M)]
     return rows[2:]  # without the header
@@ -132,8 +134,8 @@ def table(name: str, heading: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("n_sizes", [2, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize("domain", FIVE)
-def test_the_report_on_little_data_is_what_is_found(domain: str, n_sizes: int) -> None:
-    """Row by row, to the last digit; `python benchmarks/policies.py` writes it anew."""
+def test_regorl_reproduces_benchmark_table_on_few_episodes(domain: str, n_sizes: int) -> None:
+    """Equal row by row, to the last digit; `python benchmarks/policies.py` writes the table again."""
     rows = [row for row in table("POLICIES.md", "## From little data") if row[0] == domain]
     assert [row[1] for row in rows] == [f"{episodes:,}" for episodes in SIZES]
     for (_, _, *cells), episodes in list(zip(rows, SIZES, strict=True))[:n_sizes]:
@@ -144,8 +146,8 @@ def test_the_report_on_little_data_is_what_is_found(domain: str, n_sizes: int) -
 
 
 def assert_report_on_enough_data(domain: str, goal: int, most: int, most_without: int) -> None:
-    """The shares of V*, what was predicted, the lower bounds and the shares without a second look; from the size of
-    the goal, a third and a tenth of it, as far as there are no more episodes than so many.
+    """Check shares of V*, predictions, lower bounds and shares without refinement, for the number of episodes of the
+    goal, a third and a tenth of it, up to `most` episodes.
     """
     rows = [row for row in table("POLICIES.md", "## From the sizes") if row[0] == domain]
     sizes = [goal // part for part in (1, 3, 10)]
@@ -169,18 +171,18 @@ SIZES_OF_GOALS = pytest.mark.parametrize(("domain", "goal"), [(domain, episodes)
 
 
 @SIZES_OF_GOALS
-def test_the_report_on_enough_data_is_what_is_found(domain: str, goal: int) -> None:
+def test_regorl_reproduces_benchmark_table_on_enough_episodes(domain: str, goal: int) -> None:
     assert_report_on_enough_data(domain, goal, most=100_000, most_without=34_000)
 
 
 @pytest.mark.long
 @SIZES_OF_GOALS
-def test_all_of_the_report_on_enough_data_is_what_is_found(domain: str, goal: int) -> None:
+def test_regorl_reproduces_whole_benchmark_table_on_enough_episodes(domain: str, goal: int) -> None:
     assert_report_on_enough_data(domain, goal, most=10**6, most_without=10**5)
 
 
-def test_the_strength_is_what_the_experiment_chose() -> None:
-    """The fewest losses and among equals the largest gain, in the table of PESSIMISM.md; and so it is the default."""
+def test_planning_default_strength_is_the_best_of_the_experiment() -> None:
+    """The default has the fewest losses and, among equals, the largest gain in the table of PESSIMISM.md."""
     rows = [[float(cell) for cell in row] for row in table("PESSIMISM.md", "# How cautious should a plan be?")]
     strength, *_ = min(rows, key=lambda row: (row[1], -row[2]))
     text = (BENCHMARKS / "PESSIMISM.md").read_text(encoding="utf-8")
@@ -188,7 +190,7 @@ def test_the_strength_is_what_the_experiment_chose() -> None:
     assert strength == DEFAULT_STRENGTH == Planning().strength == 0.01 and Planning().name == "safe"
 
 
-def test_the_experiment_is_on_other_domains_and_sizes_than_are_reported() -> None:
+def test_planning_strength_experiment_uses_other_domains_and_sizes() -> None:
     text = " ".join((BENCHMARKS / "PESSIMISM.md").read_text(encoding="utf-8").split())
     found = re.search(r"Safe planning on (.*?), from (.*?) episodes", text)
     assert found is not None

@@ -1,4 +1,4 @@
-"""Whether two automata are the same, whatever their states are called; and if not, what shows it."""
+"""Compare two automata up to renaming of states, and find the shortest history that distinguishes them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,34 @@ from suffice.automata.rdp import RDP, UNSEEN
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Why two automata are not the same: the shortest history that shows it."""
+    """The shortest history on which two automata differ, and how they differ after it."""
 
     history: History
     reason: str
 
 
 def compare(first: RDP, second: RDP) -> Difference | None:
-    """None where the automata are equal up to renaming of states, else the shortest history that tells them apart.
+    """Compare two automata up to renaming of states.
 
-    Both are walked together, breadth first. They differ where only one has seen a history, or a reward after it, or
-    where one leads two histories to the same state and the other does not. How often things happened does not matter.
+    Automata differ if only one has seen a history, or a reward after it, or if one leads two histories to the same
+    state and the other does not. Counts are not compared.
 
+    Parameters
+    ----------
+    first, second
+        The automata, both layered or both stationary.
+
+    Returns
+    -------
+    Difference or None
+        None if the automata are equal; else the shortest `history` that distinguishes them, and the `reason`.
+
+    Examples
+    --------
     >>> suffice.compare(model.rdp, suffice.learn(episodes, stationary=True).rdp.unroll()[0]) is None
     True
     >>> print(suffice.compare(model.rdp, suffice.learn(episodes, settings=suffice.Settings(cut=0.9)).rdp).reason)
-    the second takes it for (0, 0, clear) · 0 → (0, 1, enemy), the other does not
+    the second merges it with (0, 0, clear) · 0 → (0, 1, enemy), the first does not
     """
     if first.stationary != second.stationary:
         return Difference((), f"the {'first' if first.stationary else 'second'} is stationary, the other layered")
@@ -34,7 +46,7 @@ def compare(first: RDP, second: RDP) -> Difference | None:
         return Difference((), f"horizons {first.horizon} and {second.horizon}")
     index = {second.symbol(y): y for y in range(len(second.symbols))}
     translate = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]
-    partner = ({0: 0}, {0: 0})  # states of one automaton → state of the other
+    partner = ({0: 0}, {0: 0})  # from states of one automaton to those of the other
     arrived: dict[tuple[int, int], History] = {(0, 0): ()}
     queue = deque([(0, 0)])
     while queue:
@@ -43,11 +55,13 @@ def compare(first: RDP, second: RDP) -> Difference | None:
         for symbol, p2, q2 in _moves(first, second, translate, p, q):
             longer = (*history, symbol)
             if UNSEEN in (p2, q2):
-                return Difference(longer, f"only the {'second' if p2 == UNSEEN else 'first'} has seen it")
+                return Difference(longer, f"only the {'second' if p2 == UNSEEN else 'first'} has seen this history")
             known = partner[0].setdefault(p2, q2), partner[1].setdefault(q2, p2)
             if known != (q2, p2):
-                which, pair = ("first", (p2, known[0])) if known[0] != q2 else ("second", (known[1], q2))
-                return Difference(longer, f"the {which} takes it for {show(arrived[pair])}, the other does not")
+                one, other, pair = (
+                    ("first", "second", (p2, known[0])) if known[0] != q2 else ("second", "first", (known[1], q2))
+                )
+                return Difference(longer, f"the {one} merges it with {show(arrived[pair])}, the {other} does not")
             rewards = first.rewards_seen(p, symbol), second.rewards_seen(q, symbol)
             if lone := sorted(rewards[0] ^ rewards[1]):
                 only = "first" if lone[0] in rewards[0] else "second"
@@ -59,7 +73,7 @@ def compare(first: RDP, second: RDP) -> Difference | None:
 
 
 def _moves(first: RDP, second: RDP, translate: list[int], p: int, q: int) -> list[tuple[Symbol, int, int]]:
-    """Every symbol that either automaton has seen from (p, q), with both successors."""
+    """List the symbols that either automaton has seen in state p or q, with both successors."""
     moves = []
     for y, z in enumerate(translate):
         p2, q2 = int(first.tau[p, y]), int(second.tau[q, z]) if z != UNSEEN else UNSEEN

@@ -1,7 +1,7 @@
-"""Sentences for people: values, histories, events and witnesses in words.
+"""Describe histories, events and witnesses as text for users.
 
-What is described is data, and the alphabet says what its codes stand for. `Encoder.display` gives an alphabet whose
-symbols read as the values they stand for; described with it, an event names these too.
+Events and witnesses hold codes; the alphabet translates them. With the alphabet of `Encoder.display`, bins are shown as
+ranges of values instead of numbers.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from suffice.data.alphabet import PAD, STOP, Alphabet, Value
 from suffice.evidence import events
 from suffice.evidence.events import Event, OutcomeAt, Pattern, Witness
 
-LONGEST = 5  # symbols of a history; of a longer one the middle is left out
+LONGEST = 5  # symbols of a history that are shown; of a longer one the middle is left out
 
 
 # ---------------------------------------------------------------- histories
 
 
 def brief(history: History) -> str:
-    """As `show`, a long one without its middle."""
+    """Format a history like `show`, but leave out the middle of a long one."""
     if len(history) <= LONGEST:
         return show(history)
     left_out = len(history) - LONGEST + 1
@@ -29,26 +29,32 @@ def brief(history: History) -> str:
 
 
 def apart(one: History, other: History) -> tuple[str, str]:
-    """Two histories from where they differ; what comes before is left out where that makes them shorter."""
-    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-    if alike < 2 or alike == min(len(one), len(other)):
+    """Format two histories, without the steps they begin with in common where that makes them shorter."""
+    equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    if equal < 2 or equal == min(len(one), len(other)):
         return brief(one), brief(other)
-    before = f"… {alike} alike … · "
-    return before + brief(one[alike:]), before + brief(other[alike:])
+    before = f"… {equal} equal steps … · "
+    return before + brief(one[equal:]), before + brief(other[equal:])
 
 
 # ---------------------------------------------------------------- events and witnesses
 
 
 def describe_witness(witness: Witness | None, alphabet: Alphabet) -> str:
-    """Say what two samples differ by, and how often it occurs in each; nothing without a witness.
+    """Describe the event that distinguishes two samples, with its frequency in each.
 
     Parameters
     ----------
     witness
-        Of a decision: `decision.placement.witness`.
+        The witness of a decision, `decision.placement.witness`; None if there is none.
     alphabet
-        Of the automaton: `model.rdp.alphabet`. Bins read as ranges with that of `model.in_words`.
+        The alphabet of the automaton, `model.rdp.alphabet`. That of `model.in_words.rdp` shows bins as ranges.
+
+    Returns
+    -------
+    str
+        The event, its frequency in the candidate's sample, and after "against" that of the state it was compared with.
+        Empty without a witness.
 
     Examples
     --------
@@ -59,16 +65,16 @@ def describe_witness(witness: Witness | None, alphabet: Alphabet) -> str:
     if witness is None:
         return ""
     event, k1, n1, k2, n2 = witness
-    said = f"{describe_event(event, alphabet)}:"
+    text = f"{describe_event(event, alphabet)}:"
     if not isinstance(event, OutcomeAt):
-        return f"{said} {_against(k1, n1, k2, n2)}"
+        return f"{text} {_against(k1, n1, k2, n2)}"
     if isinstance(event.place, events.StepsLater):
-        return f"{said} {_against(k1, n1, k2, n2)} ({k1:,} of {n1:,}, {k2:,} of {n2:,})"
-    return f"{said} {k1} of {n1} against {k2} of {n2}"
+        return f"{text} {_against(k1, n1, k2, n2)} ({k1:,} of {n1:,}, {k2:,} of {n2:,})"
+    return f"{text} {k1} of {n1} against {k2} of {n2}"
 
 
 def describe_event(event: Event, alphabet: Alphabet) -> str:
-    """An event in words: "within 4 steps, action = N and reward = 4"."""
+    """Describe an event, such as "within 4 steps, action = N and reward = 4"."""
     match event:
         case events.Within(steps, pattern):
             return f"within {steps} steps, {_pattern(pattern, alphabet)}"
@@ -114,7 +120,7 @@ def _value(value: Value) -> str:
 
 
 def _word(gaps: Sequence[bool], patterns: Sequence[str]) -> str:
-    """Patterns with the gaps before each, and after the last."""
+    """Describe a sequence of patterns, with the gaps before each and after the last."""
     joins = [("directly followed by", "later")[gap] for gap in gaps[:-1]]
     joins[:1] = [("at the next step", "at some point")[gap] for gap in gaps[:1]]
     phrases = [f"{join} {pattern}" for join, pattern in zip(joins, patterns, strict=True)]
@@ -140,9 +146,9 @@ def _place(place: events.After | events.Later | events.InState | events.StepsLat
             before = " · ".join(_symbol(*symbol, alphabet) for symbol in symbols)
             return f"after {before}" if before else "next"
         case events.Later():
-            return "in a state that both come to later"
+            return "in a state that both reach later"
         case events.InState(layer, state):
-            return f"at step {layer}, in what was state {layer}.{state}"
+            return f"at step {layer}, in state {layer}.{state} before refinement"
         case events.StepsLater(steps):
             return "next" if not steps else f"{steps} step{'s' if steps > 1 else ''} later"
 
@@ -156,11 +162,11 @@ def _outcome(what: events.Chosen | events.Paid | events.Shown | events.New, alph
         case events.Shown(action, observation, reward):
             return f"{_symbol(action, observation, alphabet)} with reward {alphabet.rewards[reward]:g}"
         case events.New(action):
-            return "something new" if action is None else f"{alphabet.action(action)} → something new"
+            return "an unseen outcome" if action is None else f"{alphabet.action(action)} → an unseen outcome"
 
 
 def _against(k1: int, n1: int, k2: int, n2: int) -> str:
-    """Two frequencies, with as many digits as it takes to see the difference."""
+    """Format two frequencies with enough digits to show their difference."""
     p1, p2 = k1 / max(n1, 1), k2 / max(n2, 1)
     difference, digits = abs(p1 - p2), 2
     while digits < 6 and difference < 10.0**-digits:

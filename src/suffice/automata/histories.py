@@ -1,24 +1,21 @@
-"""Histories, as tuples of symbols, and how people read them."""
+"""Histories as tuples of symbols, and their text form."""
 
 from __future__ import annotations
 
 from suffice.data.alphabet import Value
 
-Symbol = tuple[
-    Value | None, tuple[Value, ...] | None
-]  # action and observation as logged; see Alphabet for the specials
-
-
+# action and observation as logged; for the dummy and pad actions and o_⊥ see Alphabet
+Symbol = tuple[Value | None, tuple[Value, ...] | None]
 History = tuple[Symbol, ...]
 
 
 def show(history: History) -> str:
-    """A history as a person reads it: "(0, 1, 1) · E → (1, 0, 1)"."""
+    """Format a history as text, such as "(0, 1, 1) · E → (1, 0, 1)"."""
     return " · ".join(show_symbol(symbol) for symbol in history) or "the empty history"
 
 
 def show_symbol(symbol: Symbol) -> str:
-    """An action and what was seen after it."""
+    """Format an action and the observation that follows it, such as "E → (1, 0, 1)"."""
     action, observation = symbol
     seen = "end" if observation is None else ", ".join(str(v) for v in observation)
     return f"({seen})" if action is None else "pad" if action == "pad" else f"{action} → ({seen})"

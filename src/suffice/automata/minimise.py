@@ -1,4 +1,4 @@
-"""Minimising a layered automaton: merge the states of a layer that have the same outputs and successors."""
+"""Minimise a layered automaton by merging the states of a layer that have the same outputs and successors."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from suffice.kernels.array_types import Codes, Int32, Int64
 
 
 def merge_equivalent(vocabulary: Vocabulary, layers: Int64, tau: Int32, counts: Int64) -> tuple[Int64, Int32, Int64]:
-    """Layers [H+2], transitions [Q, Y] and counts [Q, X] of the smallest automaton with the same outputs.
+    """Return layers [H+2], transitions [Q, Y] and counts [Q, X] of the smallest automaton with the same outputs.
 
-    States of a layer are merged if their counts are, action by action, proportional, and their successors are merged;
-    from the last layer backwards.
+    From the last layer backwards, states of a layer are merged if their counts are proportional for each action and
+    their successors are merged.
     """
     of_letter = vocabulary.symbol_of_letter()
-    merged, smaller = np.zeros(len(tau), np.int32), np.ones_like(layers)  # [Q] place in the smaller layer
+    merged, smaller = np.zeros(len(tau), np.int32), np.ones_like(layers)  # merged [Q]: place in the smaller layer
     offsets = np.concatenate([[0], np.cumsum(layers)])
     for t in range(len(layers) - 2, -1, -1):
         found: dict[tuple[object, ...], int] = {}
         for q in range(offsets[t], offsets[t + 1]):
-            successors = merged[tau[q, of_letter]]  # of letters that were not met: any
+            successors = merged[tau[q, of_letter]]  # arbitrary for letters without counts
             key = _behaviour(vocabulary.letters[:, 0], counts[q], successors)
             merged[q] = found.setdefault(key, len(found))
         smaller[t] = len(found)
@@ -37,7 +37,7 @@ def merge_equivalent(vocabulary: Vocabulary, layers: Int64, tau: Int32, counts: 
 
 
 def _behaviour(actions: Codes, counts: Int64, successors: Int32) -> tuple[object, ...]:
-    """θ(q, ·) in lowest terms, [X] counts, with the successor of each letter."""
+    """Return θ(q, ·) as counts in lowest terms for each action, with the successor of each letter."""
     by_action: dict[int, list[tuple[int, int, int]]] = {}
     for x in np.flatnonzero(counts):
         by_action.setdefault(int(actions[x]), []).append((int(x), int(counts[x]), int(successors[x])))

@@ -1,15 +1,15 @@
-"""The transducer of a Regular Decision Process: ⟨Q, AO, τ, θ_o, θ_r, q_0⟩, layered by time or the same at all times.
+"""The transducer of a regular decision process, ⟨Q, AO, τ, θ_o, θ_r, q_0⟩, in layers or stationary.
 
 States are numbered layer by layer, q_0 = 0 first, within a layer in the order of promotion. Instead of the output
-functions θ the automaton keeps what they are estimated from: how often each state met each letter.
+functions θ the automaton stores the counts they are estimated from: how often each letter occurred in each state.
 
-A *stationary* automaton has a single layer, and its transitions may lead back. Its counts leave the last step of the
-log out, where every episode is cut: it is counted by itself, since it still tells rewards. If episodes ended before,
-the state they ended in comes last, and stays.
+A *stationary* automaton has a single layer, and its transitions may lead back to earlier states. The last step of the
+log, after which no observation is seen, is counted separately (`cut`), because its rewards are still informative. If
+some episodes ended early, the state after their end is the last one, and leads to itself.
 
-Callers need not know the kind: `unroll` gives layers of either, `layer_at` and `states_at` what there is at a step,
-`limit` and `final` where a layered automaton ends, and `labels`, `addresses` and `shares` what to call a state and
-how often it is visited.
+Callers need not distinguish the kinds: `unroll` gives layers of either, `layer_at` and `states_at` the states of a
+step, `limit` and `final` the end of a layered automaton, and `labels`, `addresses` and `shares` the names of states and
+how often they are visited. Theory: docs/theory.md, sections 1 and 8.
 """
 
 from __future__ import annotations
@@ -33,13 +33,34 @@ from suffice.data.log import Log, run_query
 from suffice.errors import ModelError
 from suffice.kernels.array_types import Codes, Float, Int32, Int64
 
-MOST_COUNTED = 1 << 62  # all counts together: their sums do not overflow
+MOST_COUNTED = 1 << 62  # largest sum of all counts, so that sums do not overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RDP:
-    """An automaton over action-observation pairs and what its states were seen to do.
+    """An automaton over action-observation pairs, with counts of the letters that occurred in each state.
 
+    Parameters
+    ----------
+    alphabet
+        Actions, observations and rewards that the codes stand for.
+    letters
+        Action, observation and reward codes of each letter, [X, 3].
+    symbols
+        Action and observation codes of each symbol, [Y, 2]: those of the letters, in order.
+    layers
+        Number of states in each layer, [H+2], q_0 first and the final state last; [1] for a stationary automaton.
+    tau
+        Successor of each state for each symbol, [Q, Y]; `UNSEEN` (-1) where the log has none.
+    counts
+        Number of times that each letter occurred in each state, [Q, X].
+    steps
+        Horizon H of a stationary automaton: that of the episodes it was learned from. None for a layered one.
+    cut
+        Counts [Q, X] of a stationary automaton at the last step, where only rewards are informative.
+
+    Examples
+    --------
     >>> model.rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
     >>> model.rdp.symbol(0)
@@ -49,19 +70,34 @@ class RDP:
     """
 
     alphabet: Alphabet
-    letters: Codes  # [X, 3] action, observation and reward codes
-    symbols: Codes  # [Y, 2] action and observation codes
-    layers: Int64  # [H+2] states per layer, q_0 first, the one final state last; [1] if stationary
-    tau: Int32  # [Q, Y] successor, UNSEEN where the log has none
-    counts: Int64  # [Q, X] how often each state met each letter
-    steps: int | None = None  # H of a stationary automaton: of the episodes it was learned from, and plans for
-    cut: Int64 | None = None  # [Q, X] what its states met at step H, where the log was cut; only rewards tell
+    letters: Codes  # [X, 3]
+    symbols: Codes  # [Y, 2]
+    layers: Int64  # [H+2]; [1] if stationary
+    tau: Int32  # [Q, Y], UNSEEN = -1
+    counts: Int64  # [Q, X]
+    steps: int | None = None  # H, only if stationary
+    cut: Int64 | None = None  # [Q, X], only if stationary
 
     @classmethod
     def of_layers(
         cls, alphabet: Alphabet, letters: Codes, symbols: Codes, tau: Sequence[Int64], counts: Sequence[Int64]
     ) -> RDP:
-        """From one table of places in the next layer [Q_t, Y] and one of counts [Q_t, X] for each of layers 0..H."""
+        """Make a layered automaton from one table of successors and one of counts for each of the layers 0..H.
+
+        Parameters
+        ----------
+        alphabet, letters, symbols
+            As for `RDP`.
+        tau
+            Successors [Q_t, Y] of each layer, as places in the next layer, or `UNSEEN`.
+        counts
+            Counts [Q_t, X] of each layer.
+
+        Returns
+        -------
+        RDP
+            The automaton, with a final state after layer H.
+        """
         layers = np.array([len(rows) for rows in tau] + [1], np.int64)
         offsets = np.concatenate([[0], np.cumsum(layers)])
         whole = np.full((int(layers.sum()), len(symbols)), UNSEEN, np.int32)
@@ -84,13 +120,13 @@ class RDP:
         if any(array.dtype.kind not in "iu" for array in arrays):
             raise ModelError("letters, symbols, layers, transitions and counts of an RDP must be integers")
         if self.layers.ndim != 1 or len(self.layers) < 1 or self.layers.min() < 1:
-            raise ModelError("an RDP needs layers, each with a state")
+            raise ModelError("an RDP needs layers with at least one state each")
         if self.stationary != (self.steps is not None) or (self.steps is not None and self.steps < 0):
-            raise ModelError("an RDP has a layer for each step, or a single one and a horizon")
+            raise ModelError("an RDP needs a layer for each step, or a single layer and steps of at least 0")
         if not self.stationary and (self.layers[0] != 1 or self.layers[-1] != 1):
-            raise ModelError("an RDP has one first and one final state")
+            raise ModelError("an RDP needs exactly one first and one final state")
         if self.cut is not None and (self.cut.shape != self.counts.shape or self.cut.min(initial=0) < 0):
-            raise ModelError("what an RDP met at the last step must be counts, as many as all others")
+            raise ModelError("cut of an RDP must have the shape of its counts, and none below 0")
         n = int(self.layers.sum())
         if self.tau.shape != (n, len(self.symbols)) or self.counts.shape != (n, len(self.letters)):
             raise ModelError("an RDP needs one row of transitions and of counts for each state")
@@ -112,9 +148,9 @@ class RDP:
             following = "one of its states" if self.stationary else "a state of the next layer"
             raise ModelError(f"a transition of an RDP must lead to {following}")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
-            raise ModelError("an RDP has counts where it has transitions, and none below 0")
+            raise ModelError("the counts of an RDP must not be below 0, and must be 0 where it has no transition")
         if self.counts.sum(dtype=np.float64) > MOST_COUNTED:
-            raise ModelError("the counts of an RDP add up to less than 2**62")
+            raise ModelError("the counts of an RDP must add up to less than 2**62")
 
     def __repr__(self) -> str:
         layers = "one layer" if self.stationary else f"layers {' '.join(map(str, self.layers))}"
@@ -122,48 +158,88 @@ class RDP:
 
     @property
     def stationary(self) -> bool:
-        """Whether it is the same at all times."""
+        """Whether the automaton is the same at every step."""
         return len(self.layers) == 1
 
     @property
     def horizon(self) -> int:
-        """H."""
+        """The horizon H, which is the largest number of decisions."""
         return len(self.layers) - 2 if self.steps is None else self.steps
 
     @property
     def limit(self) -> int | None:
-        """The most decisions that an episode may have, None if any number."""
+        """The largest number of decisions of an episode; None for a stationary automaton, which has no limit."""
         return None if self.stationary else self.horizon
 
     @property
     def final(self) -> int | None:
-        """The state that follows the last step; a stationary automaton has none."""
+        """The state after the last step; None for a stationary automaton."""
         return None if self.stationary else self.n_states - 1
 
     @property
     def n_states(self) -> int:
-        """Q, all layers together."""
+        """The number of states Q, over all layers."""
         return int(self.layers.sum())
 
     def offsets(self) -> Int64:
-        """[H+3] the first state of each layer."""
+        """Return the first state of each layer.
+
+        Returns
+        -------
+        array of shape [H+3]
+            Layer t has the states from `offsets()[t]` to `offsets()[t + 1] - 1`.
+        """
         return np.concatenate([[0], np.cumsum(self.layers)])
 
     def layer_of(self) -> Int64:
-        """[Q] the layer of each state."""
+        """Return the layer of each state.
+
+        Returns
+        -------
+        array of shape [Q]
+            The layers, from 0 on.
+        """
         return np.repeat(np.arange(len(self.layers)), self.layers)
 
     def layer_at(self, step: int) -> int:
-        """The layer of a step; a stationary automaton has a single one."""
+        """Return the layer of a step.
+
+        Parameters
+        ----------
+        step
+            The step, from 0 on.
+
+        Returns
+        -------
+        int
+            The step itself, or 0 for a stationary automaton.
+        """
         return 0 if self.stationary else step
 
     def states_at(self, step: int) -> slice:
-        """The states of a step."""
+        """Return the states of a step's layer.
+
+        Parameters
+        ----------
+        step
+            The step, from 0 on.
+
+        Returns
+        -------
+        slice
+            The numbers of the states.
+        """
         begin, end = self.offsets()[self.layer_at(step) :][:2].tolist()
         return slice(begin, end)
 
     def addresses(self) -> list[dict[str, int]]:
-        """[Q] the layer `t` of each state and its place there, `state`; without `t` if there is a single layer."""
+        """Return the address of each state, as exported files have it.
+
+        Returns
+        -------
+        list of dict
+            For each state its layer `t` and its place in the layer, `state`; without `t` for a stationary automaton.
+        """
         layer = self.layer_of()
         places = (np.arange(self.n_states) - self.offsets()[layer]).tolist()
         if self.stationary:
@@ -171,45 +247,126 @@ class RDP:
         return [{"t": t, "state": place} for t, place in zip(layer.tolist(), places, strict=True)]
 
     def labels(self) -> list[str]:
-        """[Q] a short name of each state: layer and place, "3.1", or its number if there is a single layer."""
+        """Return a short name of each state.
+
+        Returns
+        -------
+        list of str
+            Layer and place such as "3.1", or the number of the state for a stationary automaton.
+        """
         return [".".join(map(str, address.values())) for address in self.addresses()]
 
     def shares(self) -> Float:
-        """[Q] how much of the log visits a state: the share of the episodes or, if stationary, of all steps."""
+        """Return how often each state is visited.
+
+        Returns
+        -------
+        array of shape [Q]
+            The share of the episodes that visit the state or, for a stationary automaton, of all steps.
+        """
         visits = self.counts.sum(axis=1)
         return np.asarray(visits / (visits.sum() if self.stationary else visits[0]))
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Its letters and symbols."""
+        """The letters and symbols of the automaton, for translating other logs to its codes."""
         return Vocabulary(self.alphabet, self.letters, self.symbols)
 
     def symbol(self, y: int) -> Symbol:
-        """A symbol as it was logged."""
+        """Return a symbol as logged.
+
+        Parameters
+        ----------
+        y
+            Number of the symbol.
+
+        Returns
+        -------
+        tuple
+            Its action and its observation. The action is None at step 0; the observation is None at the end.
+        """
         return self.vocabulary.symbol(y)
 
     def symbol_of_letter(self) -> NDArray[np.intp]:
-        """[X] the symbol of each letter."""
+        """Return the symbol of each letter.
+
+        Returns
+        -------
+        array of shape [X]
+            Numbers of symbols.
+        """
         return self.vocabulary.symbol_of_letter()
 
     def symbols_in(self, episodes: Episodes) -> Int64:
-        """[X] the symbol here of each letter of another log, UNSEEN where there is none."""
+        """Translate the letters of another log to symbols of this automaton.
+
+        Parameters
+        ----------
+        episodes
+            The other log.
+
+        Returns
+        -------
+        array of shape [X of the log]
+            Numbers of symbols; `UNSEEN` where the automaton does not have the symbol.
+        """
         return self.vocabulary.symbols_in(episodes)
 
     def codes_in(self, episodes: Episodes) -> tuple[Int64, Int64]:
-        """The letter and the action code here of each letter of another log, UNSEEN where there is none."""
+        """Translate the letters of another log to letters and actions of this automaton.
+
+        Parameters
+        ----------
+        episodes
+            The other log.
+
+        Returns
+        -------
+        tuple of two arrays of shape [X of the log]
+            Numbers of letters, and action codes; `UNSEEN` where the automaton does not have them.
+        """
         return self.vocabulary.codes_in(episodes)
 
     def when_cut(self) -> Int64:
-        """[X] each letter with o_⊥ in place of what was seen, where the log has such a letter."""
+        """Return for each letter the one that is logged in its place at the horizon, with observation o_⊥.
+
+        Returns
+        -------
+        array of shape [X]
+            Numbers of letters; that of the letter itself where the log has no such letter.
+        """
         return self.vocabulary.when_cut()
 
     def steps_in(self, episodes: Episodes) -> int:
-        """How many steps of another log are transitions here."""
+        """Return how many steps of another log are transitions of this automaton.
+
+        Parameters
+        ----------
+        episodes
+            The other log.
+
+        Returns
+        -------
+        int
+            The number of steps, up to the horizon of a layered automaton.
+        """
         return steps_walked(episodes.horizon, self.limit)
 
     def outputs(self, q: int, action: Value | None) -> list[tuple[tuple[Value, ...] | None, float, int]]:
-        """θ(q, a) as counts: which observation and reward followed the action, and how often."""
+        """Return the counts of the output function θ(q, a).
+
+        Parameters
+        ----------
+        q
+            The state.
+        action
+            The action, as logged; None at step 0.
+
+        Returns
+        -------
+        list of tuple
+            Observation and reward that followed the action, and how often.
+        """
         rows = [
             (int(a), int(o), int(r), int(k)) for (a, o, r), k in zip(self.letters, self.counts[q], strict=True) if k
         ]
@@ -219,24 +376,46 @@ class RDP:
         ]
 
     def rewards_seen(self, q: int, symbol: Symbol) -> set[float]:
-        """The rewards that came with a symbol."""
+        """Return the rewards that occurred with a symbol in a state.
+
+        Parameters
+        ----------
+        q
+            The state.
+        symbol
+            Action and observation, as logged.
+
+        Returns
+        -------
+        set of float
+            The rewards.
+        """
         return {reward for observation, reward, _ in self.outputs(q, symbol[0]) if observation == symbol[1]}
 
     def taken(self) -> Int64:
-        """[Q, Y] how often each transition was taken."""
+        """Return how often each transition was taken.
+
+        Returns
+        -------
+        array of shape [Q, Y]
+            Counts by state and symbol.
+        """
         taken = np.zeros(self.tau.shape, np.int64)
         np.add.at(taken.T, self.symbol_of_letter(), self.counts.T)
         return taken
 
     def most_like(self) -> Int32:
-        """[H+1, Y] the state that a symbol most often led to at a step, whatever came before; UNSEEN if to none.
+        """Return the state that each symbol most often led to at each step, for histories that are not in the log.
 
-        [1, Y] if stationary.
+        Returns
+        -------
+        array of shape [H+1, Y]
+            States, or `UNSEEN` where the symbol never occurred; of shape [1, Y] for a stationary automaton.
         """
         arrived = np.zeros((self.n_states, len(self.symbols)), np.int64)
         sources, symbols = np.nonzero(self.tau != UNSEEN)
         np.add.at(arrived, (self.tau[sources, symbols], symbols), self.taken()[sources, symbols])
-        offsets = self.offsets()[self.layer_at(1) :]  # of the layers that are led to
+        offsets = self.offsets()[self.layer_at(1) :]  # of the layers that transitions lead to
         like = np.full((len(offsets) - 1, len(self.symbols)), UNSEEN, np.int32)
         for t, (begin, end) in enumerate(pairwise(offsets)):
             layer = arrived[begin:end]
@@ -244,12 +423,18 @@ class RDP:
         return like
 
     def typical_histories(self) -> list[History]:
-        """For each state a shortest history that leads to it, by the most frequent transitions; () if none does."""
+        """Return an example history for each state: a shortest one, by the most frequent transitions.
+
+        Returns
+        -------
+        list of histories
+            For each state a tuple of (action, observation) pairs; () for q_0 and for states that cannot be reached.
+        """
         taken = self.taken()
         histories: dict[int, History] = {0: ()}
         reached = [0]
         while reached:
-            most: dict[int, tuple[int, int, int]] = {}  # by target: how often, from where, by which symbol
+            most: dict[int, tuple[int, int, int]] = {}  # by target: count, source and symbol
             for q in reached:
                 for y in np.flatnonzero(self.tau[q] != UNSEEN).tolist():
                     target = int(self.tau[q, y])
@@ -261,7 +446,18 @@ class RDP:
         return [histories.get(q, ()) for q in range(self.n_states)]
 
     def run(self, history: History) -> int:
-        """τ̄: the state after a history of (action, observation) pairs, UNSEEN if the log never took it."""
+        """Return the state after a history, τ̄.
+
+        Parameters
+        ----------
+        history
+            A tuple of (action, observation) pairs, as logged.
+
+        Returns
+        -------
+        int
+            The state, or `UNSEEN` if the history is not in the log.
+        """
         index, q = self.vocabulary.index(), 0
         for symbol in history:
             y = index.get(symbol, UNSEEN)
@@ -271,11 +467,20 @@ class RDP:
         return q
 
     def run_all(self, episodes: Episodes) -> Int32:
-        """The states of every episode, [H+2, N], UNSEEN from where a history was never logged; any log will do.
+        """Return the states that episodes visit.
 
-        [H+1, N] if stationary, for as many steps as the log has: where it was cut, nothing is known to follow.
+        Parameters
+        ----------
+        episodes
+            The log that the automaton was learned from, or any other.
+
+        Returns
+        -------
+        array of shape [H+2, N]
+            States before each step and after the last one; `UNSEEN` from where a history is not in the training log.
+            Of shape [H+1, N] for a stationary automaton, whose state after the last step of the log is unknown.
         """
-        # an extra row and column to stay unseen in: UNSEEN is the last of each
+        # an extra row and column for unseen histories: index UNSEEN is the last of each
         tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
         tau[:-1, :-1] = self.tau
         symbol, states = self.symbols_in(episodes), np.zeros((self.steps_in(episodes) + 1, episodes.n), np.int32)
@@ -284,41 +489,95 @@ class RDP:
         return states
 
     def unseen_decisions(self, episodes: Episodes) -> NDArray[np.bool_]:
-        """[H, N] which decisions of other episodes came after a history that the automaton has not seen."""
+        """Return which decisions of other episodes follow a history that the automaton has not seen.
+
+        Parameters
+        ----------
+        episodes
+            The other log.
+
+        Returns
+        -------
+        array of shape [H, N]
+            True for decisions after an unseen history.
+        """
         acts = np.asarray((episodes.letters[:, 0] != PAD)[episodes.word[1:]])
         states = self.run_all(episodes)[1 : len(acts) + 1]
-        acts[: len(states)] &= states == UNSEEN  # whatever is longer than the automaton is unseen
+        acts[: len(states)] &= states == UNSEEN  # steps beyond the automaton's horizon are unseen
         return acts
 
     def own_tally(self) -> Tally:
-        """Of the episodes that the automaton was learned from."""
+        """Return the counts of the episodes that the automaton was learned from.
+
+        Returns
+        -------
+        Tally
+            The automaton's own counts; no step is lost.
+        """
         return Tally(self.counts, np.zeros((self.n_states, self.alphabet.n_actions), np.int64))
 
     def tally(self, episodes: Log) -> Tally:
-        """Of any episodes, with their weights."""
+        """Count the steps of any episodes in the states of the automaton, with their weights.
+
+        Parameters
+        ----------
+        episodes
+            The log that the automaton was learned from, or any other.
+
+        Returns
+        -------
+        Tally
+            Counts by state and letter, and of steps that are not transitions of the automaton.
+        """
         return run_query(episodes, TallyQuery(self.vocabulary, self.tau, self.limit))
 
     def unroll(self, most: int | None = None) -> tuple[RDP, Int64]:
-        """The automaton with a layer for each step of its horizon, and the state that each of its states stands for.
+        """Convert the automaton to one with a layer for each step of its horizon.
 
-        A layered automaton is this itself. It is refused if it has more states than `most`, or than there is room for.
+        Parameters
+        ----------
+        most
+            Largest number of states. Default: as many as fit into memory.
+
+        Returns
+        -------
+        tuple of RDP and array
+            The layered automaton, and for each of its states the state of this automaton that it stands for. A layered
+            automaton is returned as it is.
+
+        Raises
+        ------
+        ModelError
+            If it has more states than `most`.
         """
         if not self.stationary:
             return self, np.arange(self.n_states)
         found = unroll(self.vocabulary, self.tau, self.counts, self.cut, self.horizon, most)
         layered = RDP.of_layers(self.alphabet, self.letters, self.symbols, found.tau, found.counts)
-        return layered, np.concatenate([*found.origin, [self.n_states - 1]])  # the final state stands for none
+        return layered, np.concatenate([*found.origin, [self.n_states - 1]])  # the final state has no counterpart
 
     def layered(self) -> RDP:
-        """The automaton with a layer for each step, as plans for a horizon need it."""
+        """Convert the automaton to layers, as plans for a horizon need them.
+
+        Returns
+        -------
+        RDP
+            The automaton of `unroll`.
+        """
         return self.unroll()[0]
 
     def minimise(self) -> RDP:
-        """The smallest layered automaton with the same outputs."""
+        """Merge states of a layer that have the same outputs and successors.
+
+        Returns
+        -------
+        RDP
+            The smallest layered automaton with the same outputs.
+        """
         if self.stationary:
-            raise ModelError("only layered automata are minimised; unroll a stationary one first")
+            raise ModelError("a stationary automaton cannot be minimised. Use rdp.layered().minimise().")
         smaller = merge_equivalent(self.vocabulary, self.layers, self.tau, self.counts)
         return RDP(self.alphabet, self.letters, self.symbols, *smaller)
 
 
-BEHAVE = -1  # instead of an action: choose as the log did
+BEHAVE = -1  # in place of an action: keep the logged behaviour

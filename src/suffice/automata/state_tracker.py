@@ -1,8 +1,8 @@
-"""What a policy remembers of a history: a state of the automaton, also where no logged history went.
+"""Track the state of an automaton along any history, including histories that are not in the log.
 
-A history that leaves the automaton goes on in the state most like it, the one that its last action and observation most
-often led to at that step. If they never did, it is *lost*, at a place for each step, until an action and observation
-that are known lead back; meanwhile one chooses as the log did at that step.
+A history that leaves the automaton continues in the most similar state: the one that its last action and observation
+most often led to at that step. If they never occurred at that step, the history is *lost*: it is in a special place for
+the step, where the policy chooses as the log did at that step, until a known action and observation lead back.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from suffice.kernels.array_types import Int32, Int64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateTracker:
-    """Places: the states of an automaton, then one to be lost in for each layer."""
+    """Tables of the next place; places are the states of an automaton and one lost place for each layer."""
 
     rdp: RDP
     following: Int32  # [P, Y] the place after each symbol
-    astray: Int32  # [P] the place after anything else
-    known: dict[Symbol, int]  # the symbols of the automaton
+    astray: Int32  # [P] the place after any other symbol
+    known: dict[Symbol, int]  # numbers of the automaton's symbols
 
     @classmethod
     def of(cls, rdp: RDP) -> StateTracker:
-        """The memory of an automaton."""
+        """Make the tables for an automaton."""
         states = rdp.n_states
         layer = np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))])
-        astray = (states + np.minimum(layer + 1, len(rdp.layers) - 1)).astype(np.int32)  # after the last it stays lost
+        astray = (states + np.minimum(layer + 1, len(rdp.layers) - 1)).astype(np.int32)  # the last one leads to itself
         like = np.concatenate([rdp.most_like(), np.full((1, len(rdp.symbols)), UNSEEN, np.int32)])[layer]
         following = np.where(like == UNSEEN, astray[:, None], like)
         following[:states] = np.where(rdp.tau == UNSEEN, following[:states], rdp.tau)
         return cls(rdp, following, astray, {rdp.symbol(y): y for y in range(len(rdp.symbols))})
 
     def after(self, place: int, symbol: Symbol) -> int:
-        """The place that an action and an observation lead to."""
+        """Return the place after an action and an observation."""
         y = self.known.get(symbol)
         return int(self.astray[place] if y is None else self.following[place, y])
 
     def along(self, episodes: Episodes) -> Int32:
-        """[H+1, N] the place after each step of logged episodes."""
+        """Return [H+1, N], the place after each step of logged episodes."""
         alphabet = episodes.alphabet
         symbols = [(alphabet.action(int(a)), alphabet.observation(int(o))) for a, o, _ in episodes.letters]
         known = np.array([self.known.get(symbol, -1) for symbol in symbols])
@@ -57,14 +57,15 @@ class StateTracker:
         return places
 
     def was_seen(self, place: int, symbol: Symbol) -> bool:
-        """Whether the log has an episode that did the same."""
+        """Return whether the automaton has a transition from this place with this symbol."""
         y = self.known.get(symbol)
         return y is not None and place < self.rdp.n_states and self.rdp.tau[place, y] != UNSEEN
 
     def choices(self, actions: Int64) -> Int64:
-        """[P, A] how often each action is to be taken in each place; a row of nothing leaves it open.
+        """Return [P, A], weights with which each action is chosen in each place; a row of zeros if nothing is known.
 
-        `actions` are those of a plan, one for each state; where it says BEHAVE, and where one is lost, as in the log.
+        `actions` are those of a plan, one for each state. Where it is BEHAVE, and in lost places, the weights are the
+        counts of the log.
         """
         rdp, n = self.rdp, self.rdp.alphabet.n_actions
         taken = np.zeros((rdp.n_states, n), np.int64)

@@ -1,7 +1,8 @@
-"""Unrolling: a stationary automaton as a layered one over its horizon.
+"""Unroll a stationary automaton to a layered one over its horizon.
 
-A layer holds the states that can be reached at its step. Counts are those of the states, whatever the step. What the
-last action shows is not seen any more: its outcomes differ by their rewards alone, as in the log.
+A layer holds the states that can be reached at its step. Counts are those of the states at all steps. The observation
+after the last action is o_⊥, as in the log, so outcomes of the last step differ only in their rewards.
+Theory: docs/theory.md, section 8.
 """
 
 from __future__ import annotations
@@ -12,24 +13,24 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.automata.vocabulary import UNSEEN, Vocabulary
-from suffice.errors import ModelError
+from suffice.errors import ModelError, parameter
 from suffice.kernels.array_types import Int32, Int64
 
-MOST_UNROLLED = 1 << 29  # cells of the tables that unrolling makes: four gigabytes each
+MOST_UNROLLED = 1 << 29  # largest number of cells of an unrolled table: four gigabytes
 
 
 class Layers(NamedTuple):
-    """An unrolled automaton, one table for each of layers 0..H."""
+    """An unrolled automaton, with one table for each of the layers 0..H."""
 
     tau: list[Int64]  # [Q_t, Y] places in the next layer
     counts: list[Int64]  # [Q_t, X]
-    origin: list[Int64]  # [Q_t] the state that each unrolled state stands for
+    origin: list[Int64]  # [Q_t] the stationary state of each unrolled state
 
 
 def unroll(
     vocabulary: Vocabulary, tau: Int32, counts: Int64, cut: Int64 | None, horizon: int, most: int | None
 ) -> Layers:
-    """Unroll transitions [Q, Y] and counts [Q, X] over a horizon; refused if that takes more than `most` states."""
+    """Unroll transitions [Q, Y] and counts [Q, X] over a horizon; refuse more than `most` states."""
     origin = _reached(tau, horizon, _room(vocabulary, most))
     moves = []
     for now, then in pairwise(origin):
@@ -42,24 +43,28 @@ def unroll(
 
 
 def _room(vocabulary: Vocabulary, most: int | None) -> int:
+    """Return the largest number of states whose tables fit into memory, at most `most`."""
     room = MOST_UNROLLED // max(len(vocabulary.letters), len(vocabulary.symbols))
     return room if most is None else min(most, room)
 
 
 def _reached(tau: Int32, horizon: int, most: int) -> list[Int64]:
-    """The states that can be reached at each step."""
-    reached, states = [np.zeros(1, np.int64)], 2  # the first and the final one
+    """List the states that can be reached at each step."""
+    reached, states = [np.zeros(1, np.int64)], 2  # the first and the final state
     for _ in range(horizon):
         targets = tau[reached[-1]]
         reached.append(np.unique(targets[targets != UNSEEN]).astype(np.int64))
         states += max(len(reached[-1]), 1)
         if states > most:
-            raise ModelError(f"over {horizon:,} steps this automaton has more than {most:,} states")
+            raise ModelError(
+                f"the automaton has more than {most:,} states over {horizon:,} steps. Learn it with a smaller "
+                f"{parameter('horizon')}, or plan with {parameter('discount')}."
+            )
     return reached
 
 
 def _counts_when_cut(vocabulary: Vocabulary, counts: Int64, cut: Int64 | None) -> Int64:
-    """[Q, X] with o_⊥ in place of what was seen, and what was met at the last step itself."""
+    """Return counts [Q, X] with observations replaced by o_⊥, plus the counts of the last step itself."""
     found = np.zeros_like(counts)
     np.add.at(found.T, vocabulary.when_cut(), counts.T)
     return found if cut is None else found + cut

@@ -1,8 +1,8 @@
-"""AdaCT-H: from logged episodes to the layered automaton (paper, Appendix A; order as in theory.md §2).
+"""AdaCT-H learns the layered automaton of logged episodes (paper, Appendix A).
 
-Layer by layer, every pair of a state and a symbol `ao` is a candidate, with the suffixes that follow it. Candidates in
-descending size either join the nearest state of the new layer that they are not distinct from, or become states of
-their own. Every decision is returned with the evidence for it.
+Layer by layer, every pair of a state and a symbol `ao` is a candidate, with the suffixes that follow it. In descending
+order of size, candidates either join the nearest state of the new layer that they are not distinct from, or become
+states of their own. Every decision is returned with its evidence. Theory: docs/theory.md, section 2.
 """
 
 from __future__ import annotations
@@ -24,71 +24,120 @@ from suffice.data.episodes import Outline
 from suffice.data.log import Log
 from suffice.data.queries import EarlyQuery, NoQuery
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.statistic import AdaptiveReport, CountingPlan, LayerCost, Statistic, SuffixCounts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Int64
-from suffice.learning.merging import Candidates, Decision, KeptLayer, Merger, Placement
+from suffice.learning.merging import Candidates, Decision, LayerRecord, Merger, Placement
 
 
 def half_of_memory() -> int:
-    """Half of the machine's memory, in bytes."""
+    """Return half of the machine's memory, in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to learn. δ is the failure probability of each test; a confidence divides 1 − c among all tests.
+    """Settings of the automaton learners.
 
-    >>> frequent = suffice.Settings(bound=suffice.PAPER, cut=0.3)  # rarer candidates found no states
+    Parameters
+    ----------
+    statistic
+        How futures are compared: `LanguageCounts` (default), `AdaptiveLanguages`, `PrefixCounts` or `PrefixSketches`.
+    bound
+        The test that decides whether two samples are distinct. Default: the sharpest valid one that is fast for the
+        statistic.
+    delta
+        Failure probability of each test.
+    confidence
+        Probability that no test fails; 1 − confidence is divided among all tests. Replaces `delta`.
+    cut
+        Share of the episodes below which a candidate never becomes a state (AdaCT-H-A).
+    threads
+        Number of threads.
+    memory
+        Bytes that tables may take. Default: half of the machine's memory.
+    strict
+        For stationary automata: compare futures only in ways for which the level of the tests is proved.
+
+    Examples
+    --------
+    >>> frequent = suffice.Settings(bound=suffice.PAPER, cut=0.3)  # rarer candidates never become states
     >>> suffice.learn(episodes, settings=frequent).rdp
     <RDP: 8 states in layers 1 1 2 1 1 1 1>
     """
 
     statistic: Statistic = field(default_factory=LanguageCounts)
-    bound: Bound | None = None  # None: the sharpest valid one that is fast for the statistic
+    bound: Bound | None = None
     delta: float = 1e-3
     confidence: float | None = None
-    cut: float = 0.0  # AdaCT-H-A: candidates with a smaller share of the episodes found no states
+    cut: float = 0.0
     threads: int = 1
-    memory: int = field(default_factory=half_of_memory)  # bytes that tables may take
-    strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
+    memory: int = field(default_factory=half_of_memory)  # bytes
+    strict: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.bound, str):
-            raise SettingsError(f"bound is an object, not its name: suffice.BOUNDS[{self.bound!r}]")
+            raise SettingsError(
+                f"{parameter('bound', self.bound)} is only a name. Give Settings the bound: "
+                f"suffice.BOUNDS[{self.bound!r}]."
+            )
         if self.bound is not None and (lack := BOUNDS.lack(self.bound)):
-            raise SettingsError(f"{self.bound!r} is not a bound, because {lack}")
+            raise SettingsError(f"{self.bound!r} is not a bound, because {lack}.")
         for name in ("delta", "confidence", "cut", "threads", "memory"):
             value = getattr(self, name)
             if not (isinstance(value, Real) or (value is None and name == "confidence")):
-                raise SettingsError(f"{name} is a number, not {value!r}; leave it out for the usual one")
+                given = f"{name}=None" if value is None else parameter(name, value)
+                raise SettingsError(f"{given} is not a number. Leave it out for the default.")
         if not 0 < self.delta < 1:
-            raise SettingsError(f"delta is a probability between 0 and 1, not {self.delta:g}; try 0.001")
+            raise SettingsError(f"{parameter('delta', self.delta)} is not a probability between 0 and 1. Try 0.001.")
         if self.confidence is not None and not 0 < self.confidence < 1:
-            raise SettingsError(f"confidence is a probability between 0 and 1, not {self.confidence:g}; try 0.95")
+            raise SettingsError(
+                f"{parameter('confidence', self.confidence)} is not a probability between 0 and 1. Try 0.95."
+            )
         if not 0 <= self.cut < 1:
-            raise SettingsError(f"cut is a share of the episodes between 0 and 1, not {self.cut:g}; try 0.001")
+            raise SettingsError(
+                f"{parameter('cut', self.cut)} is not a share of the episodes, from 0 to less than 1. Try 0.001."
+            )
         if self.threads < 1:
-            raise SettingsError(f"threads must be at least 1, not {self.threads}")
+            raise SettingsError(f"{parameter('threads', self.threads)} is not a number from 1 on.")
         if self.memory < 1:
-            raise SettingsError(f"memory is a number of bytes, not {self.memory}; leave it out for half of all")
+            raise SettingsError(
+                f"{parameter('memory', self.memory)} is not a number of bytes from 1 on. Leave it out for half of the "
+                "machine's memory."
+            )
 
     @property
     def chosen_bound(self) -> Bound:
-        """See docs/decisions/0002: fisher, but the paper's for sketches, whose estimates only it allows for."""
+        """The bound in use; by default the one for the statistic (docs/decisions/0002).
+
+        That is Fisher's exact test, but the paper's bound for sketches, because only that allows for their errors.
+        """
         return self.bound or self.statistic.usual_bound
 
     def delta_at(self, horizon: int, candidates: int) -> float:
-        """δ of one test in a layer with so many candidates."""
+        """Return the failure probability of one test in a layer.
+
+        Parameters
+        ----------
+        horizon
+            Horizon of the log.
+        candidates
+            Number of candidates of the layer.
+
+        Returns
+        -------
+        float
+            `delta` or, with a confidence, (1 − confidence) / ((horizon + 1) · candidates).
+        """
         return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
 
 
 class Criterion(NamedTuple):
-    """By what futures were compared, as model files name it."""
+    """Names of the statistic, family and bound that futures were compared with, as in model files."""
 
     metric: str
     family: str | None
@@ -97,8 +146,35 @@ class Criterion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Learned:
-    """The automaton, and everything one may want to know about how it came about.
+    """A learned automaton, with every decision of the learner and its guarantee.
 
+    Attributes
+    ----------
+    rdp
+        The automaton.
+    decisions
+        The placement of every candidate, with the evidence.
+    promise
+        The guarantee: a bound on the probability of a false split, and the size of differences that were detectable.
+    candidates
+        Number of candidates of each layer 1..H+1.
+    languages
+        Number of languages |X| that were compared in each layer 1..H+1.
+    deltas
+        Failure probability of each test in each layer 1..H+1.
+    forced_share
+        Share of the data that joined a state only because its candidate was too rare to become one.
+    settings
+        Settings of the learner.
+    second_look
+        Whether the automaton was refined; then the decisions are those of the refinement.
+    needed
+        For an adaptive comparison, which languages or how many steps were needed to distinguish states.
+    criterion
+        How futures were compared, if not by the statistic and bound of the settings.
+
+    Examples
+    --------
     >>> learned = suffice.adact_h(episodes)
     >>> learned
     <Learned: <RDP: 11 states in layers 1 1 2 2 2 2 1>, 20 decisions>
@@ -109,14 +185,14 @@ class Learned:
     rdp: RDP
     decisions: tuple[Decision, ...]
     promise: Promise
-    candidates: tuple[int, ...]  # layers 1..H+1
-    languages: tuple[int, ...]  # |X| in layers 1..H+1
-    deltas: tuple[float, ...]  # δ of each test in layers 1..H+1
-    forced_share: float  # of the candidates' data, what joined a state only because it was rare
+    candidates: tuple[int, ...]  # [H+1]
+    languages: tuple[int, ...]  # [H+1]
+    deltas: tuple[float, ...]  # [H+1]
+    forced_share: float
     settings: Settings
-    second_look: bool = False  # the decisions are those of `refinement`
-    needed: AdaptiveReport | None = None  # of an adaptive comparison, what it took
-    criterion: Criterion | None = None  # how futures were compared, if not by the settings' statistic and bound
+    second_look: bool = False
+    needed: AdaptiveReport | None = None
+    criterion: Criterion | None = None
 
     def __repr__(self) -> str:
         return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"
@@ -130,15 +206,29 @@ def adact_h(
     ended_apart: bool = False,
     kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
-    """Learn the layered RDP of a log; with `settings.cut` this is AdaCT-H-A.
+    """Learn the layered automaton of a log with AdaCT-H; with `settings.cut` this is AdaCT-H-A.
 
-    With `ended_apart` histories that have ended are one state of each layer, without a test; the paper compares them
-    like all others.
+    Parameters
+    ----------
+    episodes
+        The logged episodes.
+    settings
+        How futures are compared and at which level, such as `Settings(PrefixCounts(), confidence=0.95)`. Default:
+        `Settings()`.
+    progress
+        Function called after every layer with the number of finished layers and the number of all layers.
+    ended_apart
+        Give terminated histories one state in each layer, without a test. The paper tests them like all others.
+    kept
+        Checkpoint to resume from and to save to. Default: none.
 
-    Other ways of comparing futures are objects: `Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"])`,
-    `Settings(PrefixCounts(), confidence=0.95)`. `progress(done, of)` is called after every layer, and what it came to
-    is `kept`, so that a run that was ended goes on from there.
+    Returns
+    -------
+    Learned
+        The automaton, all decisions with their evidence, and the guarantee.
 
+    Examples
+    --------
     >>> suffice.adact_h(episodes).rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
     >>> suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)).rdp
@@ -153,12 +243,12 @@ def adact_h(
 
 
 def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Placement]:
-    """What becomes of each candidate, in their order.
+    """Place the candidates in their order.
 
-    Histories that have ended share their future, which no running one has: they are one state, and need no test.
+    Terminated histories have the same future, which no running history has: they share one state, without a test.
     """
     placements: list[Placement] = []
-    places: list[int] = []  # in the layer, of the states that the merger has made
+    places: list[int] = []  # place in the layer of each state of the merger
     over: int | None = None
     for c in candidates.order.tolist():
         n_states = len(places) + (over is not None)
@@ -177,13 +267,13 @@ def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) ->
 
 
 class _LayerLearner:
-    """One run over the layers: what has been built so far."""
+    """One run of AdaCT-H over the layers, with the tables built so far."""
 
     def __init__(self, log: Outline, settings: Settings, plan: CountingPlan, engine: Engine, ended_apart: bool) -> None:
         self._log, self._settings, self._plan, self._engine = log, settings, plan, engine
         self._ended_apart = ended_apart
         self._symbols, self._of_letter = log.symbols()
-        self._tau: list[Int64] = []  # per layer [Q_t, Y], places in the next layer
+        self._tau: list[Int64] = []  # per layer [Q_t, Y]: places in the next layer
         self._counts: list[Int64] = []  # per layer [Q_t, X]
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
@@ -192,6 +282,7 @@ class _LayerLearner:
         self._deltas: list[float] = []
 
     def learn(self, progress: Callable[[int, int], None], kept: CheckpointStage) -> Learned:
+        """Learn layer after layer, resuming from a checkpoint."""
         horizon = self._log.horizon
         join, n_states = np.zeros(1, np.int64), 1
         for t in range(horizon + 1):
@@ -199,16 +290,16 @@ class _LayerLearner:
             counts = self._engine.letters(t, join, n_states)
             candidates = Candidates.of(counts, self._of_letter, len(self._symbols))
             n = len(candidates.sizes)
-            layer = KeptLayer.recall(kept, t, candidates, self._log.alphabet)
+            layer = LayerRecord.load(kept, t, candidates, self._log.alphabet)
             if layer is None:
                 counted = SuffixCounts(self._plan, t + 1, n)
                 part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._early(t + 2))
                 layer = self._merge(t + 1, candidates, part)
-                layer.keep(kept, t)
+                layer.save(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, n, NoQuery())
                 with kept.doubting(t):
-                    self._go_on_from(layer)
+                    self._resume_from(layer)
             self._note(layer)
             join = layer.join(candidates)
             n_states = int(join.max()) + 1
@@ -220,28 +311,29 @@ class _LayerLearner:
         return self._result()
 
     def _early(self, t: int) -> Callable[[int], EarlyQuery[Any]] | None:
-        """What will be asked of candidates of layer t, if that is nothing before the layer is reached."""
+        """Return the query for candidates of layer t if it can run early, while the layer before is advanced."""
         if self._plan.again:
             return None
         return partial(SuffixCounts, self._plan, t) if self._plan.rows else lambda n: NoQuery()
 
     def _refuse_if_too_large(self, n_states: int) -> None:
-        """Counts and transitions of states are dense tables."""
+        """Refuse more states than fit into memory: counts and transitions are dense tables."""
         letters = len(self._log.letters)
         n_states += sum(map(len, self._tau))
         if 24 * n_states * letters > self._settings.memory:
             raise SettingsError(
-                f"there are {n_states:,} states so far and {letters:,} distinct steps in the log, which does not fit "
-                f"into {self._settings.memory / 1e9:.1f} GB; bin the observations, use fewer columns, or raise --memory"
+                f"the table of {n_states:,} states so far and {letters:,} distinct steps does not fit into "
+                f"{self._settings.memory / 1e9:.1f} GB. Bin the observations with {parameter('bins')}, use fewer "
+                f"columns with {parameter('observations')}, or raise {parameter('memory')}."
             )
 
-    def _merge(self, t: int, candidates: Candidates, part: Any) -> KeptLayer:
-        """The place in layer t of the state that each candidate becomes or joins, and why."""
+    def _merge(self, t: int, candidates: Candidates, part: Any) -> LayerRecord:
+        """Place the candidates of layer t."""
         settings, sizes = self._settings, candidates.sizes
         length = self._log.horizon - t + 1
         delta = settings.delta_at(self._log.horizon, len(sizes))
         asked = LayerCost(0)
-        if length == 0:  # nothing follows, so nothing differs: one final state
+        if length == 0:  # no suffix, so no difference: one final state
             placements = [Placement(0, promoted=True)] + [Placement(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
         else:
             layer, size = self._plan.layer(t, part, sizes, delta, self._engine), self._plan.size(length, delta)
@@ -251,16 +343,17 @@ class _LayerLearner:
             asked = self._plan.asked(layer, length, delta)
         columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))
         figures = {"languages": [str(asked.size)], "needed": [str(asked.rung)], **self._plan.figures()}
-        return KeptLayer(tuple(map(Decision, repeat(t), *columns, placements)), figures)
+        return LayerRecord(tuple(map(Decision, repeat(t), *columns, placements)), figures)
 
-    def _go_on_from(self, layer: KeptLayer) -> None:
-        """Be as if the layer had just been worked out."""
+    def _resume_from(self, layer: LayerRecord) -> None:
+        """Restore the state of the run after a layer that was loaded from a checkpoint."""
         (size,), (needed,) = ([int(n) for n in layer.figures[name]] for name in ("languages", "needed"))
         self._plan.resume(layer.figures)
         if size < 0 or not -1 <= needed < self._plan.rungs:
-            raise ValueError("it counts languages that there are not")
+            raise ValueError("its number of languages is impossible")
 
-    def _note(self, layer: KeptLayer) -> None:
+    def _note(self, layer: LayerRecord) -> None:
+        """Append the results of a layer."""
         n = len(layer.decisions)
         self._candidates.append(n)
         self._deltas.append(self._settings.delta_at(self._log.horizon, n))

@@ -1,4 +1,4 @@
-"""Merges that were close to splits: what the learner could not decide, and how many episodes would decide it."""
+"""Undecided merges, which were close to being splits, and how many episodes would decide them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from suffice.automata.rdp import RDP
 from suffice.evidence.events import Witness
 from suffice.learning.merging import Decision
 
-BORDERLINE_SHARE = 0.5  # of the threshold: what equal futures rarely reach
+BORDERLINE_SHARE = 0.5  # share of the threshold that equal futures rarely reach
 
 
 class BorderlineMerge(NamedTuple):
-    """Two histories that count as one for lack of evidence."""
+    """Two histories that were merged for lack of evidence, although they may differ."""
 
     layer: int
-    histories: tuple[History, History]  # typical for the candidate and for the state that it joined
-    witness: Witness | None  # what differs most
-    episodes: float  # with so many the difference would be significant, if it is real
+    histories: tuple[History, History]  # typical of the candidate and of the state that it joined
+    witness: Witness | None  # the event on which they differ most
+    episodes: float  # number of episodes with which the difference would be significant, if it is real
 
 
 def borderline_merges(rdp: RDP, decisions: Sequence[Decision], episodes: int, power: int) -> list[BorderlineMerge]:
-    """The undecided merges, those of most episodes first.
+    """List the undecided merges, those of most episodes first.
 
     Evidence as a share of its threshold grows like the number of episodes to the power of 1/power (`Measure.power`).
     """
@@ -40,7 +40,7 @@ def borderline_merges(rdp: RDP, decisions: Sequence[Decision], episodes: int, po
 
 
 def _closeness(decision: Decision) -> float:
-    """Evidence over threshold of a merge."""
+    """Return the evidence of a merge as a share of its threshold, at most 1; 0 for other decisions."""
     placement = decision.placement
     if placement.promoted or placement.forced or not placement.threshold or not placement.distance:
         return 0.0

@@ -1,4 +1,4 @@
-"""Learn a layered automaton: AdaCT-H, then a second look along the automaton."""
+"""Learn a layered automaton with AdaCT-H, optionally followed by refinement."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def learn_layers(
     progress: Callable[[int, int], None] = lambda done, of: None,
     kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
-    """The layered automaton, if wanted after a second look."""
+    """Learn the layered automaton; with `second_look`, refine it."""
     first, second = kept.part("first"), kept.part("second")
     if not second_look:
         return adact_h(episodes, settings, progress, kept=first)
     half, other = (lambda done, of: progress(done, 2 * of)), (lambda done, of: progress(of + done, 2 * of))
-    learned = adact_h(episodes, _for_one_look(settings), half, ended_apart=True, kept=first)
+    learned = adact_h(episodes, _with_half_the_risk(settings), half, ended_apart=True, kept=first)
     refined = refine(learned, episodes, other, second)
     return replace(refined, settings=settings)
 
 
-def _for_one_look(settings: Settings) -> Settings:
-    """Two looks share what a confidence leaves to chance."""
+def _with_half_the_risk(settings: Settings) -> Settings:
+    """Halve the failure probability 1 − c, which the AdaCT-H pass and the refinement share."""
     if settings.confidence is None:
         return settings
     return replace(settings, confidence=1 - (1 - settings.confidence) / 2)

@@ -1,9 +1,9 @@
-"""Is a process the same at all times? Let two automata predict episodes that neither was learned from.
+"""Choose between a stationary and a layered automaton by the prediction of held-out episodes.
 
-One has layers, one folds time. Each predicts every step of the held-out episodes from the state it is in there; what it
-did not expect costs ln 1/p. The automaton that folds time has far fewer states to learn, so that it predicts better
-where the process is stationary, and worse where it is not, once there are episodes enough to notice. The differences of
-the episodes are independent, so their mean has an honest standard error.
+Both automata are learned from the same episodes, and each predicts every step of the held-out ones from its current
+state; a step of predicted probability p costs log₂ 1/p bits. A stationary automaton has far fewer states to learn, so
+it predicts better where the process is stationary, and worse where it is not, given enough episodes. The differences
+between episodes are independent, so their mean has a valid standard error. Theory: docs/theory.md, section 8.
 """
 
 from __future__ import annotations
@@ -27,14 +27,27 @@ from suffice.learning.adact_h import Settings
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import learn_stationary
 
-HELD_OUT = 0.3  # of the episodes
-FEWEST_EPISODES = 20  # episodes that can say anything
-CLEAR_STANDARD_ERRORS = 2.0  # standard errors by which layers must be better
+HELD_OUT = 0.3  # share of the episodes
+FEWEST_EPISODES = 20  # episodes below which the comparison is not made
+CLEAR_STANDARD_ERRORS = 2.0  # standard errors by which layers must be better to be chosen
 
 
 class Stationarity(NamedTuple):
-    """How well both automata predict a held-out episode; in bits, what they did not expect.
+    """Comparison of a stationary and a layered automaton on held-out episodes.
 
+    Attributes
+    ----------
+    layered
+        Mean number of bits that a held-out episode costs with the layered automaton: its cross-entropy.
+    tied
+        The same with the stationary automaton; infinite if the comparison could not be made.
+    error
+        Standard error of the difference, in bits.
+    states
+        Number of states of the layered and of the stationary automaton.
+
+    Examples
+    --------
     >>> found = suffice.is_stationary(episodes)
     >>> found.stationary, found.states
     (True, (11, 8))
@@ -42,16 +55,22 @@ class Stationarity(NamedTuple):
 
     layered: float
     tied: float
-    error: float  # the standard error of the difference
-    states: tuple[int, int]  # of both
+    error: float
+    states: tuple[int, int]
 
     @property
     def stationary(self) -> bool:
-        """Whether to fold time: unless layers are clearly better."""
+        """Whether the stationary automaton is chosen: unless layers are better by two standard errors."""
         return self.tied - self.layered <= CLEAR_STANDARD_ERRORS * self.error
 
     def summary(self) -> dict[str, float | bool | None]:
-        """For machines."""
+        """Return the comparison as JSON data.
+
+        Returns
+        -------
+        dict
+            The choice, costs in bits and numbers of states; a cost is None if the comparison could not be made.
+        """
         return {
             "stationary": self.stationary,
             "layered_bits": self.layered,
@@ -63,19 +82,20 @@ class Stationarity(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """For a person."""
+        """The choice and the costs as plain sentences."""
         if math.isinf(self.tied):
             few = f"fewer than {FEWEST_EPISODES} episodes"
-            return f"Keep the layers: with one decision per episode, or {few}, nothing can be said."
+            return f"Layered automaton: with one decision per episode, or {few}, stationarity cannot be tested."
         gap = self.layered - self.tied
-        verdict = (
-            "Fold time: one automaton for all steps predicts as well or better"
+        choice = (
+            "Stationary automaton: layers do not predict held-out episodes clearly better"
             if self.stationary
-            else "Keep the layers: what happens depends on the step"
+            else "Layered automaton: it predicts held-out episodes clearly better, so the process depends on the step"
         )
         return (
-            f"{verdict}. Held-out episodes cost {self.tied:.4g} bits with {self.states[1]} states for all steps, "
-            f"{self.layered:.4g} bits with {self.states[0]} in layers (difference {gap:+.3g} ± {self.error:.2g})."
+            f"{choice}. A held-out episode costs {self.tied:.4g} bits with {self.states[1]} stationary states and "
+            f"{self.layered:.4g} bits with {self.states[0]} states in layers (difference {gap:+.3g} ± "
+            f"{self.error:.2g})."
         )
 
 
@@ -88,53 +108,76 @@ def is_stationary(
     progress: Callable[[int, int], None] = lambda done, of: None,
     kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Stationarity:
-    """Learn both automata from some of the episodes, and compare what they say of the others.
+    """Learn a layered and a stationary automaton from 70 % of the episodes, and compare them on the others.
 
+    Parameters
+    ----------
+    episodes
+        The logged episodes. With one decision per episode, or fewer than 20 episodes, layers are chosen untested.
+    settings
+        Settings of both learners. Default: `Settings()`.
+    second_look
+        Refine the layered automaton (see `refine`).
+    rng
+        Random numbers that choose the held-out episodes. Default: seed 0.
+    progress
+        Function called with the number of finished steps and the number of all steps.
+    kept
+        Checkpoint to resume from and to save to. Default: none.
+
+    Returns
+    -------
+    Stationarity
+        Which automaton predicts held-out episodes better, and by how much.
+
+    Examples
+    --------
     >>> print(suffice.is_stationary(episodes).sentence.partition(".")[0])
-    Fold time: one automaton for all steps predicts as well or better
+    Stationary automaton: layers do not predict held-out episodes clearly better
     """
     settings = settings or Settings()
     if episodes.horizon < 2 or episodes.total < FEWEST_EPISODES:
         return Stationarity(0.0, math.inf, 0.0, (0, 0))
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
     layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of), kept).rdp
-    tied = learn_stationary(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
-    surprises = _Surprises(Expectation.of(layered), Expectation.of(tied))
-    with_layers, without, difference = (moments.estimate() for moments in run_query(others, surprises))
-    return Stationarity(with_layers.value, without.value, difference.error, (layered.n_states, tied.n_states))
+    stationary = learn_stationary(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
+    costs = _HeldOutCosts(Expectation.of(layered), Expectation.of(stationary))
+    with_layers, without, difference = (moments.estimate() for moments in run_query(others, costs))
+    return Stationarity(with_layers.value, without.value, difference.error, (layered.n_states, stationary.n_states))
 
 
-class _Surprises(NamedTuple):
-    """What episodes cost one automaton, another, and by how much these differ."""
+class _HeldOutCosts(NamedTuple):
+    """Query for the moments of the costs of episodes with two automata, and of their differences."""
 
     layered: Expectation
-    tied: Expectation
+    stationary: Expectation
 
     def __call__(self, view: EpisodesView) -> list[Moments]:
-        """See `Query`."""
+        """Return the three moments for some episodes; see `Query`."""
         one, other = (expected.surprise(view.episodes) for expected in self)
         return [Moments.of(cost, view.episodes.weight) for cost in (one, other, one - other)]
 
     def combine(self, answers: list[list[Moments]]) -> list[Moments]:
-        """See `Query`."""
+        """Add up the moments of parts of the log; see `Query`."""
         return [sum(moments[1:], moments[0]) for moments in zip(*answers, strict=True)]
 
 
 class Expectation(NamedTuple):
-    """What an automaton expects: worked out once, since machines differ in the last bit of a logarithm.
+    """Costs of letters in the states of an automaton, computed once per run.
 
-    As if each state had been visited once more and met all letters as often as the log has them. Of the last step only
-    action and reward count, because a log is cut there.
+    Machines differ in the last bit of a logarithm, so all workers use the same table. Each state counts one more visit
+    in which letters are as frequent as in the whole log. At the last step, where the log is cut, only action and reward
+    count.
     """
 
     cost: Float  # [P, X] log₂ 1/p of each letter
-    last: Float  # [P, X] the same of the action and reward of the last step
+    last: Float  # [P, X] log₂ 1/p of the letter's action and reward at the last step
     following: NDArray[np.int32]  # [P, Y]
     of_letter: Codes  # [X]
 
     @classmethod
     def of(cls, rdp: RDP) -> Expectation:
-        """By the frequencies of an automaton."""
+        """Compute the costs from the counts of an automaton."""
         memory = StateTracker.of(rdp)
         usual = rdp.counts.sum(axis=0) + 0.5
         usual /= usual.sum()
@@ -143,7 +186,7 @@ class Expectation(NamedTuple):
         return cls(cost, _last(rdp, counts, usual), memory.following, rdp.symbol_of_letter())
 
     def surprise(self, episodes: Episodes) -> Float:
-        """[N] Σ log₂ 1/p of the steps of each episode but its first; letters must be those of the automaton's log."""
+        """Return [N], Σ log₂ 1/p over the steps of each episode but its first; letters must be the automaton's."""
         place, total = np.zeros(episodes.n, np.int32), np.zeros(episodes.n)
         for t, word in enumerate(episodes.word[:-1]):
             if t:
@@ -154,12 +197,12 @@ class Expectation(NamedTuple):
 
 
 def surprise(rdp: RDP, episodes: Episodes) -> Float:
-    """[N] what an automaton did not expect of each episode, in bits."""
+    """Return [N], the cost of each episode with an automaton, in bits."""
     return Expectation.of(rdp).surprise(episodes)
 
 
 def _last(rdp: RDP, counts: Int64, usual: Float) -> Float:
-    """[P, X] what the action and the reward of each letter cost at the last step."""
+    """Return [P, X], the cost of the action and reward of each letter at the last step."""
     if rdp.cut is not None:
         counts = counts.copy()
         counts[: rdp.n_states] += rdp.cut

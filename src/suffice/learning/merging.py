@@ -1,6 +1,7 @@
-"""The greedy rule of AdaCT-H: candidates of a layer, one after the other, join a state or become one.
+"""The greedy rule of AdaCT-H, by which candidates of a layer one after the other join a state or become one.
 
-Every decision is kept with the evidence for it, as records, as columns of a model file and in checkpoints.
+Every decision is stored with its evidence: as records, as columns of a model file, and in checkpoints.
+Theory: docs/theory.md, section 2.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from suffice.kernels.array_types import Array, Codes, Float, Int64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """The pairs (state, symbol) that occur, ordered by state and symbol."""
+    """The pairs of a state and a symbol that occur, ordered by state and symbol."""
 
-    states: Int64  # [C] place in layer t
+    states: Int64  # [C] place of the state in layer t
     symbols: Int64  # [C]
-    sizes: Int64  # [C] |Z|
+    sizes: Int64  # [C] |Z|, the number of suffixes
     of_letter: Int64  # [Q_t · X] the candidate of a state and a letter
     order: Int64  # [C] largest first, ties by state, action and observation
 
     @classmethod
     def of(cls, counts: Int64, symbol_of_letter: Codes, n_symbols: int) -> Candidates:
-        """From how often each state met each letter, [Q_t, X]."""
+        """Derive the candidates from the counts of letters in each state, [Q_t, X]."""
         by_symbol = np.zeros((len(counts), n_symbols), np.int64)
         np.add.at(by_symbol.T, symbol_of_letter, counts.T)
         states, symbols = np.nonzero(by_symbol)
@@ -45,8 +46,29 @@ class Candidates:
 
 
 class Placement(NamedTuple):
-    """What becomes of a candidate; a tuple, because there is one for every candidate.
+    """The state that a candidate became or joined, with the evidence.
 
+    Attributes
+    ----------
+    target
+        The state that the candidate became or joined: its place in the layer.
+    promoted
+        Whether the candidate became a state of its own.
+    forced
+        Whether the candidate was distinct from every state, but too rare to become one (AdaCT-H-A).
+    nearest
+        The state that it joined, or the nearest one if it was promoted; None for the first candidate of a layer.
+    distance
+        The statistic for the nearest state.
+    threshold
+        The value of the statistic from which on the test decides "distinct".
+    detectable
+        A difference in frequency that would have been significant.
+    witness
+        The event on which the candidate and the nearest state differ most.
+
+    Examples
+    --------
     >>> placement = model.decisions[3].placement
     >>> placement.promoted, placement.nearest
     (True, 0)
@@ -54,30 +76,30 @@ class Placement(NamedTuple):
     'within 4 steps, observation = (1, 2, clear): 0.52 against 0.00'
     """
 
-    target: int  # the state it becomes or joins
+    target: int
     promoted: bool = False
-    forced: bool = False  # distinct from every state, but too rare to found one (AdaCT-H-A)
-    nearest: int | None = None  # the state joined, or the nearest of all; None for the first of a layer
+    forced: bool = False
+    nearest: int | None = None
     distance: float | None = None
     threshold: float | None = None
-    detectable: float | None = None  # a difference in frequency that would have made them distinct
-    witness: Witness | None = None  # the event on which they differ most
+    detectable: float | None = None
+    witness: Witness | None = None
 
 
 class Merger:
-    """Places the candidates of a layer in the order given."""
+    """Places the candidates of a layer, one after the other."""
 
     def __init__(
         self, layer: CandidateLayer, bound: Bound, sizes: Int64, size: int, delta: float, estimates: bool, cut: float
     ) -> None:
         self._layer, self._bound, self._sizes = layer, bound, sizes.tolist()
         self._size, self._delta, self._estimates = size, delta, estimates  # |X|, δ
-        self._cut, self._total = cut, int(sizes.sum())  # candidates with a smaller share found no states
+        self._cut, self._total = cut, int(sizes.sum())  # candidates with a smaller share never become states
         self._n_states = 0
-        self._state_sizes = np.zeros_like(sizes)  # room for as many states as there are candidates
+        self._state_sizes = np.zeros_like(sizes)  # at most as many states as candidates
 
     def place(self, c: int) -> Placement:
-        """Promote candidate c or let it join the nearest state it is not distinct from."""
+        """Promote candidate c, or merge it with the nearest state that it is not distinct from."""
         if not self._n_states:
             return Placement(self._promote(c), True)
         found = self._layer.judge(self._bound.kind, c, *self._thresholds(c), self._delta)
@@ -97,7 +119,7 @@ class Merger:
         return self._n_states - 1
 
     def _thresholds(self, c: int) -> tuple[Float, Float]:
-        """Values between which the threshold for each state lies."""
+        """Return lower and upper bounds of the threshold for each state."""
         sizes, events = self._state_sizes[: self._n_states], self._layer.events
         return self._bound.thresholds(self._sizes[c], sizes, self._size, events, self._delta, self._estimates)
 
@@ -106,21 +128,36 @@ class Merger:
 
 
 class Decision(NamedTuple):
-    """What became of one candidate, and why.
+    """The placement of one candidate, with its reason.
 
+    Attributes
+    ----------
+    layer
+        Layer t+1 that the candidate belongs to; 0 for a stationary automaton.
+    state
+        The state that it comes from: its place in layer t.
+    symbol
+        Number of the symbol that leads on.
+    n
+        Number of episodes of the candidate, |Z|.
+    placement
+        The state that it became or joined, with the evidence.
+
+    Examples
+    --------
     >>> [(decision.layer, decision.n) for decision in model.decisions if decision.placement.promoted][:4]
     [(1, 153), (2, 157), (2, 143), (3, 84)]
     """
 
-    layer: int  # t+1: the layer the candidate would belong to
-    state: int  # place in layer t of the state it comes from
-    symbol: int  # and the symbol that leads on
-    n: int  # |Z|
+    layer: int
+    state: int
+    symbol: int
+    n: int
     placement: Placement
 
     @property
     def verdict(self) -> Placement:
-        """Deprecated alias of `placement`."""
+        """Deprecated alias of the attribute `placement`."""
         warnings.warn("Decision.verdict is now Decision.placement", DeprecationWarning, stacklevel=2)
         return self.placement
 
@@ -135,12 +172,12 @@ _FLOAT_COLUMNS = ("distance", "threshold", "detectable")
 
 
 def shapes_of_decisions(n: int | str) -> dict[str, tuple[str, Shape]]:
-    """What an archive must have of so many."""
+    """Return names, types and shapes of the arrays of n decisions in an archive."""
     return {f"decision_{name}": ("f8" if name in _FLOAT_COLUMNS else "i8", (n,)) for name in (*_PLACES, *_PLACEMENT)}
 
 
 def columns_of(decisions: Sequence[Decision]) -> dict[str, Array]:
-    """Decisions as columns, but for their witnesses; −1 and NaN stand for none."""
+    """Convert decisions, without their witnesses, to columns; −1 and NaN stand for None."""
     places = {f"decision_{name}": np.array([getattr(d, name) for d in decisions], np.int64) for name in _PLACES}
     for name in _PLACEMENT:
         kind, none = (np.float64, math.nan) if name in _FLOAT_COLUMNS else (np.int64, -1)
@@ -152,9 +189,9 @@ def columns_of(decisions: Sequence[Decision]) -> dict[str, Array]:
 def decisions_of(
     arrays: Mapping[str, Array], witnesses: Sequence[Witness | None], alphabet: Alphabet
 ) -> tuple[Decision, ...]:
-    """The same the other way round; witnesses that do not fit are refused with a ValueError."""
+    """Convert columns and witnesses to decisions; raise ValueError for witnesses that do not fit the alphabet."""
     if len(witnesses) != len(arrays["decision_n"]):
-        raise ValueError("it lacks witnesses")
+        raise ValueError("the number of witnesses is not that of decisions")
     for witness in witnesses:
         refuse_strange(witness, alphabet)
     columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_PLACEMENT)} | {"witness": witnesses}
@@ -169,32 +206,32 @@ def decisions_of(
     return tuple(decisions)
 
 
-class KeptLayer(NamedTuple):
-    """What became of the candidates of a layer, in their order, and why."""
+class LayerRecord(NamedTuple):
+    """Decisions on the candidates of a layer, in their order, as checkpoints store them."""
 
     decisions: tuple[Decision, ...]
-    figures: dict[str, list[str]]  # whatever else there is to know
+    figures: dict[str, list[str]]  # further numbers of the learner
 
     def join(self, candidates: Candidates) -> Int64:
-        """[C] the state of the layer that each became or joined."""
+        """Return [C], the state of the layer that each candidate became or joined."""
         join = np.zeros(len(candidates.sizes), np.int64)
         join[candidates.order] = [decision.placement.target for decision in self.decisions]
         return join
 
     def founders(self, candidates: Candidates) -> Int64:
-        """[Q] the candidate that each state of the layer is founded by."""
+        """Return [Q], the candidate that became each state of the layer."""
         return candidates.order[[decision.placement.promoted for decision in self.decisions]]
 
-    def keep(self, part: CheckpointStage, t: int) -> None:
-        """Write it down."""
+    def save(self, part: CheckpointStage, t: int) -> None:
+        """Save the layer to a checkpoint."""
         if part.folder is None:
             return
         witnesses = [decision.placement.witness for decision in self.decisions]
         part.keep(t, StepRecord(self.figures, witnesses, columns_of(self.decisions)))
 
     @classmethod
-    def recall(cls, part: CheckpointStage, t: int, candidates: Candidates, alphabet: Alphabet) -> KeptLayer | None:
-        """Read it again, if the run got so far; refuse what cannot have become of these candidates."""
+    def load(cls, part: CheckpointStage, t: int, candidates: Candidates, alphabet: Alphabet) -> LayerRecord | None:
+        """Load a layer from a checkpoint, if there is one; refuse decisions that do not fit these candidates."""
         if part.folder is None:
             return None
         found = part.recall(t, shapes_of_decisions(len(candidates.sizes)), list[Witness | None])
@@ -205,9 +242,9 @@ class KeptLayer(NamedTuple):
             due = {"state": candidates.states, "symbol": candidates.symbols, "n": candidates.sizes}
             same = all(np.array_equal(column[name], of[candidates.order]) for name, of in due.items())
             if not same or (column["layer"] != t + 1).any():
-                raise ValueError("it is not of this log")
+                raise ValueError("its candidates are not those of this log")
             promoted, target = column["promoted"] == 1, column["target"]
-            states = np.cumsum(promoted)  # so far
+            states = np.cumsum(promoted)  # number of states so far
             right = np.where(promoted, target == states - 1, (target >= 0) & (target < states))
             if not right.all() or (column["nearest"] >= states).any():
                 raise ValueError("it leads to states that do not exist")

@@ -1,19 +1,20 @@
-"""A second look at what was merged, along the automaton itself.
+"""Refinement of a layered automaton (`--second-look`): test merged histories again, along the automaton itself.
 
-AdaCT-H compares futures by how often an event happens at all; what matters to a decision is often plain only where it
-is made: at the junction of a maze, whether north was right. So let the histories that were merged walk on along the
-automaton, and compare, at each state they meet and for each action taken there, what it brought. Actions are given, so
-their randomness is no noise; where an outcome is certain there is nothing to compare, and nothing to pay for.
+AdaCT-H compares how often an event occurs anywhere in the future, but a difference is often clear only at the decision
+it matters to: at the junction of a maze, whether north is right. Refinement therefore follows the merged histories
+along the automaton and compares, in each state they reach and for each action taken there, the outcomes. It conditions
+on actions, so their randomness adds no noise; where an outcome is certain there is nothing to compare.
 
-Layer by layer as in AdaCT-H: a candidate joins a state of its own *label*, the state of the first automaton that its
-histories lead to, unless it is distinct from all of them. One that is distinct joins a state of another label if the
-evidence speaks for that, and walks on from there; else it becomes a state.
+Layer by layer as in AdaCT-H, a candidate joins a state of its own *label* (the state of the AdaCT-H automaton that its
+histories lead to) unless it is distinct from all of them. A distinct candidate joins a state of another label if the
+evidence is in favour, and continues from there; else it becomes a state.
 
-The evidence is a product of e-values (`kernels.folding`), so no union bound over events is paid: for labels fixed
+The evidence is a product of e-values (`kernels.evidence`), so no union bound over events is needed: for labels fixed
 before the data, with outcomes that depend on the past through the label alone, a false split has probability at most δ
-per candidate. So it is in a regular decision process with the right labels. Where an episode's rewards depend on each
-other beyond the state (a patient's constitution, seen in no observation), one chance imbalance counts at every step,
-and false splits are more frequent; docs/decisions/0011 has the figures. The first look needs no such assumption.
+per candidate. This holds in a regular decision process with the right labels. Where the rewards of an episode depend on
+each other beyond the state (an unobserved property of a patient), one chance imbalance counts at every step, and false
+splits are more frequent (figures: docs/decisions/0011). The AdaCT-H pass needs no such assumption.
+Theory: docs/theory.md, section 9.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from suffice.data.episodes import Outline, weights
 from suffice.data.log import Log
 from suffice.data.queries import EpisodesView, NoQuery
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
-from suffice.learning.merging import Candidates, Decision, KeptLayer, Placement
+from suffice.learning.merging import Candidates, Decision, LayerRecord, Placement
 
-EQUAL = np.array([0.5, 0.9, 0.99])  # how likely a table is to be equal beforehand: many may differ, or few
+EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
 EQUAL_BALANCE = 1e-9  # balances closer than this are equal
 
 
@@ -50,34 +51,52 @@ def refine(
     progress: Callable[[int, int], None] = lambda done, of: None,
     kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
-    """The automaton after a second look, from the episodes that the first was learned from.
+    """Refine a layered automaton by splitting states whose histories have different outcomes along the automaton.
 
-    Needs 4 bytes an episode, and for each candidate of a layer twice a count of every step that the states have seen;
-    so many threads as there is room for.
+    Memory: 4 bytes for each episode, and for each thread 16 bytes for each candidate of a layer and each distinct step
+    of a state. Fewer threads are used if that does not fit.
 
+    Parameters
+    ----------
+    learned
+        Result of `adact_h`.
+    episodes
+        The episodes that the automaton was learned from.
+    progress
+        Function called after every layer with the number of finished layers and the number of all layers.
+    kept
+        Checkpoint to resume from and to save to. Default: none.
+
+    Returns
+    -------
+    Learned
+        The refined automaton, with the decisions and the guarantee of the refinement.
+
+    Examples
+    --------
     >>> suffice.refine(suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)), episodes).rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
-        raise SettingsError("a second look needs the episodes that the automaton was learned from")
+        raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
     reference = _Reference(learned.rdp)
-    memory, tables = learned.settings.memory, 16 * max(learned.candidates) * reference.cells  # of each thread
+    memory, tables = learned.settings.memory, 16 * max(learned.candidates) * reference.cells  # per thread
     needed = 4 * episodes.n + tables
-    if needed > memory:  # to leave it out silently would make results depend on the machine
+    if needed > memory:  # skipping it silently would make results depend on the machine
         raise SettingsError(
-            f"a second look at this log needs about {needed / 1e9:.1f} GB, more than the "
-            f"{memory / 1e9:.1f} GB it may take; raise --memory, or say --no-second-look"
+            f"refinement of this automaton needs about {needed / 1e9:.1f} GB, more than the {memory / 1e9:.1f} GB that "
+            f"it may take. Raise {parameter('memory')}, or use {parameter('second_look', False)}."
         )
     with running(episodes, min(learned.settings.threads, (memory - 4 * episodes.n) // tables)) as engine:
-        return _SecondLook(learned, episodes.outline, reference, engine).run(progress, kept)
+        return _Refinement(learned, episodes.outline, reference, engine).run(progress, kept)
 
 
 class _Reference:
-    """The first automaton: where to walk, and what is counted there.
+    """The automaton of the AdaCT-H pass, with the cells in which outcomes along it are counted.
 
     A *cell* counts a letter in a state, a *table* is the cells of a state and an action; its last cell counts letters
-    that the state had never seen with the action. What is met with actions it had never seen is nowhere: a cell of no
-    table, after all others.
+    that the state has never seen with the action. Outcomes of actions that the state has never seen are counted in one
+    cell after all tables, which is not used.
     """
 
     def __init__(self, rdp: RDP) -> None:
@@ -94,28 +113,28 @@ class _Reference:
         self.cells = int(self.begin[-1]) + 1
         other = np.where(seen, self.begin[table_of + 1] - 1, self.cells - 1)  # [Q, A]
         self.cell_of = np.ascontiguousarray(other[:, action], np.uint32)  # [Q, X]
-        self.cell_of[states, letters] = np.arange(len(states)) + table  # each table before has one more cell
+        self.cell_of[states, letters] = np.arange(len(states)) + table  # each earlier table has one more cell
         self._tables = np.argwhere(seen)  # [G, 2] state and action
         self._letter_of = np.full(self.cells, -1)
         self._letter_of[self.cell_of[states, letters]] = letters
 
     def completed(self) -> Int32:
-        """[Q, Y] where to walk on, also where no history went: to what the symbol usually leads to, or any state."""
+        """Return transitions [Q, Y] without gaps: an unseen one leads to the symbol's usual target, or any state."""
         rdp = self.rdp
         like, offsets = rdp.most_like(), rdp.offsets()
         largest = [
             offsets[t] + rdp.counts[offsets[t] : offsets[t + 1]].sum(axis=1).argmax() for t in range(1, rdp.horizon + 2)
         ]
         like = np.where(like == UNSEEN, np.array(largest)[:, None], like)
-        layer = np.minimum(rdp.layer_of(), rdp.horizon)  # nothing follows the final state
+        layer = np.minimum(rdp.layer_of(), rdp.horizon)  # the final state has no transitions
         return np.where(rdp.tau == UNSEEN, like[layer], rdp.tau).astype(np.int32)
 
     def first_table(self, layer: int) -> int:
-        """Of the states of a layer; histories of that layer never meet those before."""
+        """Return the first table of a layer's states; histories of the layer never reach earlier tables."""
         return int(np.searchsorted(self._tables[:, 0], self.rdp.offsets()[layer]))
 
     def witness(self, cell: int, one: Int64, other: Int64) -> Witness:
-        """What a cell says about two rows of counts."""
+        """Return the witness for a cell in which two rows of counts differ."""
         rdp = self.rdp
         table = int(np.searchsorted(self.begin, cell, side="right")) - 1
         state, action = (int(code) for code in self._tables[table])
@@ -128,7 +147,7 @@ class _Reference:
 
 
 class _AutomatonWalk(NamedTuple):
-    """The first automaton, for queries that let episodes walk on along it."""
+    """Tables of the AdaCT-H automaton for queries that follow episodes along it."""
 
     after: NDArray[np.uint32]  # [Q, X] the next state
     cell_of: NDArray[np.uint32]  # [Q, X]
@@ -136,7 +155,7 @@ class _AutomatonWalk(NamedTuple):
 
 
 class _Met(NamedTuple):
-    """[C, D] what the candidates meet from step t on, each from its label."""
+    """Query that counts [C, D], the outcomes of each candidate's episodes from step t on, starting in its label."""
 
     walk: _AutomatonWalk
     t: int
@@ -153,7 +172,7 @@ class _Met(NamedTuple):
 
 
 class _MetFrom(NamedTuple):
-    """[L, D] what the episodes of one candidate would meet from each of some other labels."""
+    """Query that counts [L, D], the outcomes of one candidate's episodes, starting in each of some labels."""
 
     walk: _AutomatonWalk
     t: int
@@ -171,24 +190,24 @@ class _MetFrom(NamedTuple):
 
 
 def _into_first(tables: list[Int64]) -> Int64:
-    """Their sum, without room for one more."""
+    """Add up tables in place, to save memory."""
     for table in tables[1:]:
         tables[0] += table
     return tables[0]
 
 
 class _StateComparison(NamedTuple):
-    """How a candidate compares with a state."""
+    """Evidence from the comparison of a candidate with a state."""
 
     state: int
     evidence: float  # ln E that they differ
-    balance: float  # Σ ln e: below 0 the evidence speaks for one state
+    balance: float  # Σ ln e; below 0 the evidence is in favour of a merge
     telling: int  # the cell that differs most, or -1
-    row: Int64  # what the candidate was compared by
+    row: Int64  # the candidate's counts in the comparison
 
 
 class _LayerRefiner:
-    """Places the candidates of a layer in the order given."""
+    """Places the candidates of a layer, one after the other."""
 
     def __init__(
         self,
@@ -209,15 +228,15 @@ class _LayerRefiner:
         self.tests = 0
 
     def place(self, c: int, founded: Placement | None, rare: bool) -> Placement:
-        """Promote candidate c or let it join; `founded` is why the first look set its label apart.
+        """Promote candidate c or merge it; `founded` is the placement by which AdaCT-H promoted its label.
 
-        One that is too rare to found a state (AdaCT-H-A) joins the nearest, if there is one.
+        A candidate that is too rare to become a state (AdaCT-H-A) joins the nearest one, if there is one.
         """
         label = self._labels[c]
         own = [s for s, other in enumerate(self.label_of) if other == label]
         if not own and not (rare and self._states):
             return self._keep(c, founded)
-        if len(self._tables) < 2:  # nothing follows, so nothing differs
+        if len(self._tables) < 2:  # no suffix, so no difference
             return self._join(c, _StateComparison(0, 0.0, 0.0, -1, self._rows[c]))
         self.tests += 1
         if own:
@@ -226,11 +245,11 @@ class _LayerRefiner:
                 return self._join(c, near)
         elsewhere = self._elsewhere(c, label)
         if elsewhere is not None and (rare or (elsewhere.evidence < self._threshold and elsewhere.balance < 0)):
-            return self._join(c, elsewhere)  # and walks on from there
+            return self._join(c, elsewhere)  # and continues from there
         return self._promote(c, near)
 
     def _elsewhere(self, c: int, label: int) -> _StateComparison | None:
-        """The nearest state of another label, if there is one."""
+        """Return the nearest state of another label, or None."""
         others = [s for s, other in enumerate(self.label_of) if other != label]
         labels = list(dict.fromkeys(self.label_of[s] for s in others))
         if not others:
@@ -244,19 +263,19 @@ class _LayerRefiner:
         return _StateComparison(s, evidence, balance, telling, row)
 
     def _nearest(self, found: list[_StateComparison]) -> _StateComparison:
-        """Of the states it is not distinct from the one that most speaks for; if there are none, the least distinct."""
+        """Return the state with most evidence for a merge among those not distinct; else the least distinct."""
         possible = [f for f in found if f.evidence < self._threshold]
         if not possible:
             return min(found, key=lambda f: f.evidence)
         least = min(f.balance for f in possible)
-        return next(f for f in possible if f.balance <= least + EQUAL_BALANCE)  # the oldest of equals
+        return next(f for f in possible if f.balance <= least + EQUAL_BALANCE)  # the first of equals
 
     def _keep(self, c: int, founded: Placement | None) -> Placement:
-        """The first of its label."""
+        """Promote the first candidate of a label, for the reason that AdaCT-H had."""
         why = Placement(self._found(c), promoted=True)
         if founded is None or founded.nearest is None:
             return why
-        near = self._offset + founded.nearest  # the label that the first look compared it with
+        near = self._offset + founded.nearest  # the label that AdaCT-H compared it with
         nearest = self.label_of.index(near) if near in self.label_of else None
         return founded._replace(target=why.target, nearest=nearest)
 
@@ -275,14 +294,14 @@ class _LayerRefiner:
         return len(self._states) - 1
 
     def _placement(self, near: _StateComparison) -> Placement:
-        told = near.telling >= 0
-        witness = self._reference.witness(near.telling, near.row, self._states[near.state]) if told else None
+        differs = near.telling >= 0
+        witness = self._reference.witness(near.telling, near.row, self._states[near.state]) if differs else None
         threshold = self._threshold if len(self._tables) > 1 else None
         return Placement(near.state, nearest=near.state, distance=near.evidence, threshold=threshold, witness=witness)
 
 
-class _SecondLook:
-    """One run over the layers."""
+class _Refinement:
+    """One run of the refinement over the layers."""
 
     def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine) -> None:
         self._learned, self._log, self._reference, self._engine = learned, log, reference, engine
@@ -295,6 +314,7 @@ class _SecondLook:
         self._split, self._tests = 0.0, 0
 
     def run(self, progress: Callable[[int, int], None], kept: CheckpointStage) -> Learned:
+        """Refine layer after layer, resuming from a checkpoint."""
         first = self._learned.rdp
         join, label_of = np.zeros(1, np.int64), np.zeros(1, np.int32)
         tau: list[Int64] = []
@@ -303,10 +323,10 @@ class _SecondLook:
             counts.append(self._engine.letters(t, join, len(label_of)))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
             labels = self._tau[label_of[candidates.states], candidates.symbols]  # [C]
-            layer = KeptLayer.recall(kept, t, candidates, first.alphabet)
+            layer = LayerRecord.load(kept, t, candidates, first.alphabet)
             if layer is None:
                 layer = self._merge(t + 1, candidates, join, labels)
-                layer.keep(kept, t)
+                layer.save(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), NoQuery())
             with kept.doubting(t):
@@ -326,11 +346,11 @@ class _SecondLook:
         )
 
     def _decided(self) -> int:
-        """Of all candidates' data, those of layers in which there is something to decide."""
+        """Return the amount of data in layers where there is something to decide."""
         return self._log.total * max(1, self._log.horizon)
 
-    def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> KeptLayer:
-        """What becomes of each candidate in layer t, given its label."""
+    def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> LayerRecord:
+        """Place the candidates of layer t, given their labels [C]."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
         query = _Met(self._walk, t, labels)
         met = self._engine.advance(t - 1, join, candidates.of_letter, n, query)
@@ -343,12 +363,13 @@ class _SecondLook:
             placement = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare))
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
             decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), placement))
-        return KeptLayer(tuple(decisions), {"tests": [str(layer.tests)]})
+        return LayerRecord(tuple(decisions), {"tests": [str(layer.tests)]})
 
-    def _note(self, layer: KeptLayer) -> None:
+    def _note(self, layer: LayerRecord) -> None:
+        """Append the results of a layer."""
         (tests,), n = [int(n) for n in layer.figures["tests"]], len(layer.decisions)
         if not 0 <= tests <= n:
-            raise ValueError("it counts tests that there were not")
+            raise ValueError("its number of tests is impossible")
         self._candidates.append(n)
         self._decisions += layer.decisions
         self._tests += tests

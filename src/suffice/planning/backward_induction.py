@@ -1,9 +1,11 @@
-"""Backward induction over the layers of an automaton, or value iteration on its cycle (theory.md §6).
+"""Backward induction over the layers of an automaton, or value iteration on a stationary one.
 
-Rewards are scaled to [0, 1]. From the value of every action a penalty is subtracted, what its sample may be off by,
-with n how often the action was taken in the state and a strength c, which may be 0:
+Rewards are scaled to [0, 1]. A penalty for sampling error is subtracted from the value of every action, where n is the
+number of times that the action was taken in the state and c ≥ 0 the strength:
 
     b = √(c L Var(r + V) / n) + c (H − t + 1) L / n,   L = ln(NH/δ),   at most H − t + 1
+
+Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
@@ -17,19 +19,19 @@ import numpy as np
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.automata.tally import Tally
 from suffice.data.alphabet import PAD
-from suffice.errors import LogError, SettingsError
+from suffice.errors import LogError, SettingsError, parameter
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.plan import Plan, occupancy
 
-NEGLIGIBLE = 1e-10  # a discounted reward that does not matter any more
-LARGEST_REWARD = 1e100  # reward that doubles can square and add up
+NEGLIGIBLE = 1e-10  # weight of a discounted reward below which value iteration ends
+LARGEST_REWARD = 1e100  # reward whose square and sums doubles can represent
 
 
 def unroll_plan(rdp: RDP, plan: Plan) -> Plan:
-    """A plan on a stationary automaton as one on its layers: the same at every step."""
+    """Convert a plan on a stationary automaton to its unrolled layers: the same at every step."""
     layered, stands = rdp.unroll()
-    inner = np.arange(len(stands)) < len(stands) - 1  # nothing is chosen in the final state
+    inner = np.arange(len(stands)) < len(stands) - 1  # the final state has no action
     actions = np.where(inner, plan.actions[stands], BEHAVE)
     values, lower = (np.where(inner, v[stands], 0.0) for v in (plan.values, plan.lower))
     error = BackwardInduction(layered, layered.own_tally()).worth(actions).error
@@ -37,68 +39,68 @@ def unroll_plan(rdp: RDP, plan: Plan) -> Plan:
 
 
 def worth(rdp: RDP, plan: Plan, tally: Tally) -> Estimate:
-    """What other episodes say a plan is worth: the value of following it where their frequencies were probabilities."""
+    """Return the value of a plan if the frequencies of some episodes are the true probabilities."""
     return BackwardInduction(rdp, tally).worth(plan.actions)
 
 
 def action_values(rdp: RDP, plan: Plan, tally: Tally, discount: float | None = None) -> Float:
-    """[Q, actions] the value of taking each action once and then following the plan; NaN where it was never taken."""
+    """Return [Q, actions], the value of taking each action once and then following the plan; NaN if never taken."""
     return BackwardInduction(rdp, tally, discount=discount).action_values(plan.actions)
 
 
 def behaviour_values(rdp: RDP, discount: float | None = None) -> Float:
-    """[Q] the mean return still to come if one goes on as the log did."""
+    """Return [Q], the expected return from each state on under the behaviour policy."""
     backward = BackwardInduction(rdp, rdp.own_tally(), discount=discount)
     return backward.in_user_units(backward.follow(np.full(rdp.n_states, BEHAVE)))
 
 
 def action_errors(rdp: RDP, plan: Plan, tally: Tally) -> Float:
-    """[Q, actions] the standard errors of these values, where an action was never taken of a guess at any return."""
+    """Return [Q, actions], the standard errors of `action_values`; half the range for actions that were never taken."""
     return BackwardInduction(rdp, tally).action_errors(plan.actions)
 
 
 class Scale(NamedTuple):
-    """From the rewards of a log to [0, 1], and back."""
+    """Linear scaling of rewards to [0, 1], and of values back."""
 
     low: float
     width: float
 
     @classmethod
     def of(cls, rdp: RDP) -> Scale:
-        """By the rewards that the automaton has seen."""
+        """Derive the scale from the rewards in the automaton's letters."""
         rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
         low, high = float(rewards.min()), float(rewards.max())
         if max(abs(low), abs(high)) > LARGEST_REWARD or 0 < high - low < 1 / LARGEST_REWARD:
-            raise LogError(f"rewards from {low:g} to {high:g} cannot be computed with; log them in another unit")
+            raise LogError(f"rewards from {low:g} to {high:g} exceed the range of doubles. Log them in another unit.")
         return cls(low, high - low)
 
     def rewards(self, rdp: RDP) -> Float:
-        """[X] those of the letters, scaled."""
+        """Return the scaled rewards of the letters [X]."""
         return np.asarray((np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]] - self.low) / (self.width or 1.0))
 
     def values(self, scaled: Float | float, left: Float | float) -> Float:
-        """Returns over so many steps, in the log's unit, without the dust that rounding leaves: 0 is 0."""
+        """Convert scaled returns over `left` steps to the log's unit, rounded so that 0 stays exactly 0."""
         digits = 12 - math.ceil(math.log10(self.width or 1.0))
         return np.asarray(np.round(self.width * np.asarray(scaled) + self.low * left, digits) + 0.0)
 
 
 class LayerValues(NamedTuple):
-    """What the counts of a layer say about each state, for some values of the next."""
+    """Action values of the states of a layer, given the values of the next layer."""
 
-    times: Float  # [Q_t, A] how often each action was taken
-    mean: Float  # [Q_t, A]
-    spread: Float  # [Q_t, A] variance
-    overall: Float  # [Q_t] the mean over all actions, as often as they were taken
-    variance: Float  # [Q_t] and its variance
+    times: Float  # [Q_t, A] visits with each action
+    mean: Float  # [Q_t, A] mean of r + V
+    spread: Float  # [Q_t, A] variance of r + V
+    overall: Float  # [Q_t] mean of r + V under the behaviour policy
+    variance: Float  # [Q_t] variance of r + V under the behaviour policy
 
 
 class BackwardInduction:
-    """Values of states and actions, layer by layer from the last to the first, with rewards scaled to [0, 1]."""
+    """Computes values of states and actions, from the last layer to the first, with rewards scaled to [0, 1]."""
 
     def __init__(
         self, rdp: RDP, tally: Tally, strength: float = 0.0, delta: float = 0.05, discount: float | None = None
     ) -> None:
-        """`strength` and `delta` are those of the penalties; a `discount` is for a stationary automaton."""
+        """Prepare penalties of a strength c and level δ; a stationary automaton needs a discount, layers have none."""
         self._rdp, self._tally = rdp, tally
         self._scale = Scale.of(rdp)
         self._reward = self._scale.rewards(rdp)
@@ -106,19 +108,26 @@ class BackwardInduction:
         self._by_action = np.argsort(rdp.letters[:, 0], kind="stable")  # [X] letters
         self._acts, self._begin = np.unique(rdp.letters[self._by_action, 0], return_index=True)
         taken = self._sums(rdp.counts)
-        self._usual = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)  # [Q, A] how the automaton's log chose
-        if rdp.stationary != (discount is not None):
-            told = "unroll it first, or plan with a discount" if rdp.stationary else "it is for stationary automata"
-            raise SettingsError(f"a plan for a horizon is made on layers, one with a discount on a cycle: {told}")
+        self._usual = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)  # [Q, A] behaviour policy of the log
+        if rdp.stationary and discount is None:
+            raise SettingsError(
+                "a stationary automaton needs a plan with a discount, or layers. Plan on rdp.layered(), or set "
+                f"{parameter('discount')}."
+            )
+        if discount is not None and not rdp.stationary:
+            raise SettingsError(
+                f"{parameter('discount', discount)} is only for stationary automata. Leave it out, or learn with "
+                f"{parameter('stationary', True)}."
+            )
         self._discount = discount
-        left = rdp.horizon + 1 - rdp.layer_of()  # [Q] steps still to come, padding included
+        left = rdp.horizon + 1 - rdp.layer_of()  # [Q] remaining steps, padding included
         self._left = left.astype(float) if discount is None else np.full(rdp.n_states, 1 / (1 - discount))
-        self._range = np.minimum(self._left, rdp.horizon + 1)  # [Q] of what may follow, as far as the log goes
+        self._range = np.minimum(self._left, rdp.horizon + 1)  # [Q] range of the remaining return within the horizon
         total = max(int(tally.visits()[0]), 1)
         self._unit = strength * (math.log(total * max(rdp.horizon, 1)) - math.log(delta))  # c L
 
     def plan(self, floor: Callable[[LayerValues], Float]) -> Plan:
-        """In each state the action with the best lower bound, if that is above the floor, else as the log did."""
+        """Choose in each state the action with the best lower bound if it exceeds the floor, else the behaviour."""
         n = self._rdp.n_states
         actions, values, lower = np.full(n, BEHAVE, np.int64), np.zeros(n), np.zeros(n)
         for layer in self._layers():
@@ -135,23 +144,23 @@ class BackwardInduction:
         return Plan(actions, self.in_user_units(values), self.in_user_units(lower), error)
 
     def follow(self, actions: Int64) -> Float:
-        """[Q] the values of a plan, scaled, less all penalties."""
+        """Return [Q], the scaled values of a plan, less all penalties."""
         values = np.zeros(self._rdp.n_states)
         for layer in self._layers():
             found, action = self._layer(layer, values), actions[layer]
             bound = np.maximum(found.mean - self._penalty(found, layer), 0.0)
-            behave = (self._usual[layer] * bound).sum(axis=1)  # as a policy does it, whatever log this is
+            behave = (self._usual[layer] * bound).sum(axis=1)  # of the automaton's log, whose behaviour a policy keeps
             followed = self._real(bound)[np.arange(len(action)), np.maximum(action, 0)]
             values[layer] = np.where(action == BEHAVE, behave, followed)
         return values
 
     def worth(self, actions: Int64) -> Estimate:
-        """The value of following a plan from the first state, less all penalties, with its standard error."""
+        """Return the value of a plan in the initial state, less all penalties, with its standard error."""
         values = self.follow(actions)
         return Estimate(float(self.in_user_units(values)[0]), self._error(actions, values))
 
     def action_values(self, actions: Int64) -> Float:
-        """[Q, actions] the value of taking each action once and then following a plan; NaN where it was never taken."""
+        """Return [Q, actions], the value of taking each action once and then following a plan; NaN if never taken."""
         values = self.follow(actions)
         found = np.full((self._rdp.n_states, len(self._rdp.alphabet.actions)), np.nan)
         for layer in self._layers():
@@ -161,7 +170,7 @@ class BackwardInduction:
         return found
 
     def action_errors(self, actions: Int64) -> Float:
-        """[Q, actions] the standard errors of these values."""
+        """Return [Q, actions], the standard errors of `action_values`."""
         values = self.follow(actions)
         found = np.zeros((self._rdp.n_states, len(self._rdp.alphabet.actions)))
         for layer in self._layers():
@@ -170,31 +179,35 @@ class BackwardInduction:
         return self._scale.width * found
 
     def most(self) -> Float:
-        """[Q] what no policy exceeds, scaled; an action that was never taken, or led astray, may bring anything."""
+        """Return [Q], scaled upper bounds on the value of any policy.
+
+        An action that was never taken, or that led to an unseen history, may have any value.
+        """
         upper = self._left.copy()
         for layer in self._layers():
             found = self._layer(layer, upper)
-            astray = self._tally.lost[layer] / np.maximum(found.times, 1) * self._left[layer][:, None]
-            bound = np.where(found.times > 0, found.mean + astray + self._penalty(found, layer), np.inf)
-            nothing = found.times[:, : PAD + 1].sum(axis=1) > 0  # to choose: before the first action, or after the end
-            offered = np.where(nothing, bound[:, : PAD + 1].min(axis=1), self._real(bound).max(axis=1))
+            unknown = self._tally.lost[layer] / np.maximum(found.times, 1) * self._left[layer][:, None]
+            bound = np.where(found.times > 0, found.mean + unknown + self._penalty(found, layer), np.inf)
+            no_choice = found.times[:, : PAD + 1].sum(axis=1) > 0  # before the first action, or after the end
+            offered = np.where(no_choice, bound[:, : PAD + 1].min(axis=1), self._real(bound).max(axis=1))
             upper[layer] = np.minimum(offered, self._left[layer])
         return upper
 
     def in_user_units(self, values: Float) -> Float:
-        """[Q] scaled values as returns of the log."""
+        """Convert scaled values [Q] to returns in the log's unit."""
         return self._scale.values(values, self._left)
 
     def _layers(self) -> list[slice]:
-        """From the last to the first; of a cycle all states, as often as what is still to come matters."""
+        """List the layers from last to first; with a discount, all states for as many iterations as needed."""
         if self._discount is not None:
             return [self._rdp.states_at(0)] * math.ceil(math.log(NEGLIGIBLE) / math.log(max(self._discount, 0.01)))
         return [slice(self._offsets[t], self._offsets[t + 1]) for t in range(self._rdp.horizon, -1, -1)]
 
     def _layer(self, layer: slice, values: Float) -> LayerValues:
+        """Compute the action values of a layer from the values of all states."""
         counts, lost = self._tally.counts[layer], self._tally.lost[layer]
         targets = self._rdp.tau[layer][:, self._of_letter]
-        later = np.where(targets == UNSEEN, 0.0, values[targets])  # what was lost brings nothing
+        later = np.where(targets == UNSEEN, 0.0, values[targets])  # unseen histories count as the worst
         gains = self._reward + (1.0 if self._discount is None else self._discount) * later
         times = self._sums(counts) + lost
         sums, squares = self._sums(counts * gains), self._sums(counts * gains**2)
@@ -205,25 +218,23 @@ class BackwardInduction:
         return LayerValues(times, mean, spread, overall, np.maximum(squares.sum(axis=1) / visits - overall**2, 0.0))
 
     def _sums(self, of_letters: Float | Int64) -> Float:
-        """[Q_t, A] over the letters of each action, [Q_t, X]; in a fixed order, unlike a product of matrices."""
+        """Add up [Q_t, X] over the letters of each action to [Q_t, A], in a fixed order, unlike a matrix product."""
         sums = np.zeros((len(of_letters), self._rdp.alphabet.n_actions))
         sums[:, self._acts] = np.add.reduceat(of_letters[:, self._by_action], self._begin, axis=1)
         return sums
 
     def _penalty(self, found: LayerValues, layer: slice) -> Float:
-        return self._off(found.spread, np.maximum(found.times, 1), self._range[layer][:, None])
-
-    def _off(self, spread: Float, times: Float, left: Float) -> Float:
-        """b."""
-        unit = self._unit / times
-        return np.minimum(np.sqrt(unit * spread) + unit * left, left)
+        """Return the penalties b [Q_t, A] of a layer."""
+        left = self._range[layer][:, None]
+        unit = self._unit / np.maximum(found.times, 1)
+        return np.asarray(np.minimum(np.sqrt(unit * found.spread) + unit * left, left))
 
     def _real(self, by_action: Float) -> Float:
-        """Without the dummy and the pad action."""
+        """Drop the columns of the dummy and the pad action."""
         return np.asarray(by_action[:, PAD + 1 :])
 
     def _error(self, actions: Int64, values: Float) -> float:
-        """The standard error of the first state's value: each state's, as often as the plan gets there."""
+        """Return the standard error of the initial state's value: those of all states, weighted by their visits."""
         variance = np.zeros(self._rdp.n_states)
         for layer in self._layers():
             found, action = self._layer(layer, values), actions[layer]
@@ -236,10 +247,10 @@ class BackwardInduction:
 
 
 def _variance(spread: Float, times: Float, left: Float) -> Float:
-    """Of a mean, as if one more visit had been half the range away: few visits that agree prove little."""
+    """Return the variance of a mean, with one more visit half the range away: a few equal visits prove little."""
     return np.asarray((spread * times + left**2 / 4) / (times + 1) ** 2)
 
 
 def _comparable(values: Float) -> Float:
-    """Without the last digits, so that rounding does not decide among equals."""
+    """Round to 12 digits, so that rounding errors do not decide between equal values."""
     return np.asarray(np.round(values, 12))

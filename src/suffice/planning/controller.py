@@ -1,8 +1,8 @@
-"""A policy as tables: what it remembers of a history, and how it chooses.
+"""Finite-state controllers, which are policies as tables of memory updates and action probabilities.
 
-A finite-state controller. Its memory is one number, which the first observation sets and every action with what it
-showed changes; each memory chooses among the actions with fixed probabilities. A table by observation, a table by
-observation and step, and an automaton with a choice for each state are all of this kind.
+The memory of a controller is one number. The first observation sets it, and every action with the observation that
+follows updates it; each memory has fixed action probabilities. A table by observation, a table by observation and step,
+and an automaton with an action for each state are all finite-state controllers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,21 @@ Chances = tuple[Fraction, ...]  # of the alphabet's actions, in order
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Controller:
-    """A controller over the codes of an alphabet.
+    """A finite-state controller over the observations and actions of an alphabet.
 
+    Parameters
+    ----------
+    alphabet
+        The observations and actions.
+    first
+        Memory [O] after the first observation, by observation code.
+    after
+        Memory [M, A, O] after an action and the observation that follows it. Actions are numbered from 0.
+    chances
+        Exact probabilities [M][A] of the actions for each memory.
+
+    Examples
+    --------
     >>> suffice.Controller.uniform(episodes.alphabet)
     <Controller: 1 memories, 2 actions>
     >>> suffice.Controller.on_automaton(model.planned, episodes.alphabet, model.plan.actions)
@@ -34,63 +47,113 @@ class Controller:
     """
 
     alphabet: Alphabet
-    first: Int32  # [O] the memory that a first observation leaves, by observation code
-    after: Int32  # [M, A, O] the memory after an action and what it showed; A numbers the logged actions from 0
-    chances: tuple[Chances, ...]  # [M][A] how each memory chooses
+    first: Int32  # [O]
+    after: Int32  # [M, A, O]
+    chances: tuple[Chances, ...]  # [M][A]
 
     def __post_init__(self) -> None:
         actions, observations = len(self.alphabet.actions), self.alphabet.n_observations
         memories = len(self.chances)
         if self.first.shape != (observations,) or self.after.shape != (memories, actions, observations):
-            raise SettingsError("a policy needs a memory for every observation and every action with what it showed")
+            raise SettingsError(
+                f"a controller needs tables first of shape ({observations},) and after of shape "
+                f"({memories}, {actions}, {observations}), not {self.first.shape} and {self.after.shape}."
+            )
         for table in (self.first, self.after):
             if table.size and not 0 <= table.min() <= table.max() < memories:
-                raise SettingsError(f"a memory of a policy is a number below {memories}")
+                raise SettingsError(f"a memory of a controller is a number from 0 to {memories - 1}, as in chances.")
             table.setflags(write=False)
         for row in self.chances:
             if len(row) != actions or min(row) < 0 or sum(row) != 1:
-                raise SettingsError(f"the chances of a policy's {actions} actions must be at least 0 and add up to 1")
+                raise SettingsError(
+                    f"the chances of a controller's {actions} actions must be at least 0 and add up to 1, not "
+                    f"{', '.join(map(str, row))}."
+                )
 
     def __repr__(self) -> str:
         return f"<Controller: {len(self.chances)} memories, {len(self.alphabet.actions)} actions>"
 
     @property
     def table(self) -> Float:
-        """[M, A] the chances as doubles."""
+        """The action probabilities [M, A] as doubles."""
         return np.array([[float(p) for p in row] for row in self.chances])
 
     @classmethod
     def by_observation(cls, alphabet: Alphabet, chances: Sequence[Chances]) -> Controller:
-        """A policy that remembers only the last observation; one row for each, in the alphabet's order."""
+        """Make a controller that remembers only the last observation.
+
+        Parameters
+        ----------
+        alphabet
+            The observations and actions.
+        chances
+            Action probabilities for each observation, in the alphabet's order.
+
+        Returns
+        -------
+        Controller
+            A controller with one memory for each observation.
+        """
         if len(chances) != len(alphabet.observations):
-            raise SettingsError(f"{len(chances)} rows of chances for {len(alphabet.observations)} observations")
+            raise SettingsError(
+                f"there are {len(chances)} rows of chances for {len(alphabet.observations)} observations. Give one row "
+                "for each observation."
+            )
         n = alphabet.n_observations
-        first = np.maximum(np.arange(n, dtype=np.int32) - 1, 0)  # nothing is chosen after o_⊥, code 0
+        first = np.maximum(np.arange(n, dtype=np.int32) - 1, 0)  # no action follows o_⊥, code 0
         after = np.broadcast_to(first, (len(chances), len(alphabet.actions), n)).copy()
         return cls(alphabet, first, after, tuple(chances))
 
     @classmethod
     def uniform(cls, alphabet: Alphabet) -> Controller:
-        """Every action with the same chance, whatever happened."""
+        """Make a controller that takes every action with the same probability.
+
+        Parameters
+        ----------
+        alphabet
+            The observations and actions.
+
+        Returns
+        -------
+        Controller
+            A controller with a single memory.
+        """
         actions, observations = len(alphabet.actions), alphabet.n_observations
         nothing = np.zeros((1, actions, observations), np.int32)
         return cls(alphabet, nothing[0, 0].copy(), nothing, (uniform_over(alphabet, alphabet.actions),))
 
     @classmethod
     def on_automaton(cls, rdp: RDP, alphabet: Alphabet, actions: Int64, epsilon: Fraction = Fraction(0)) -> Controller:
-        """A plan on an automaton; with probability ε any action instead.
+        """Make a controller that follows a plan on an automaton.
 
-        The alphabet may be another's, if it knows the automaton's actions: `StateTracker` says what becomes of
-        histories that the automaton has never seen.
+        Parameters
+        ----------
+        rdp
+            The automaton that the plan refers to, in layers.
+        alphabet
+            The observations and actions of the environment. It must have the automaton's actions; for histories that
+            the automaton has never seen, see `StateTracker`.
+        actions
+            The plan's actions (`Plan.actions`).
+        epsilon
+            Probability of a uniformly random action instead of the plan's. Default: 0.
+
+        Returns
+        -------
+        Controller
+            A controller with one memory for each state and each kind of unseen history.
         """
         known = rdp.alphabet.actions
         if unknown := [a for a in known if a not in alphabet.actions]:
-            raise SettingsError(f"the model's action {unknown[0]!r} is none of {', '.join(map(str, alphabet.actions))}")
+            raise SettingsError(
+                f"the model's action {unknown[0]!r} does not exist here. The actions are "
+                f"{', '.join(map(str, alphabet.actions))}."
+            )
         memory, anything = StateTracker.of(rdp), uniform_over(alphabet, alphabet.actions)
         seen = [alphabet.observation(code) for code in range(alphabet.n_observations)]
 
         def follow(action: Value | None) -> Int32:
-            """[M, O] where each place goes with an action and what it shows."""
+            """Return [M, O], the next memory after an action and each observation."""
             columns = [
                 memory.astray if (y := memory.known.get((action, o))) is None else memory.following[:, y] for o in seen
             ]
@@ -106,12 +169,25 @@ class Controller:
         return cls(alphabet, follow(None)[0], after, tuple(chances(row) for row in rows))
 
     def reading(self, alphabet: Alphabet, known_as: Sequence[int]) -> Controller:
-        """The same choices where observations have other codes: `known_as` [O] gives those of this policy."""
+        """Translate the controller to another alphabet, which has the same actions and other observation codes.
+
+        Parameters
+        ----------
+        alphabet
+            The new alphabet.
+        known_as
+            Observation code of this controller for each observation code of the new alphabet.
+
+        Returns
+        -------
+        Controller
+            A controller with the same memories and action probabilities.
+        """
         codes = np.asarray(known_as)
         return Controller(alphabet, self.first[codes], self.after[:, :, codes], self.chances)
 
 
 def uniform_over(alphabet: Alphabet, actions: Sequence[Value]) -> Chances:
-    """Each of these actions with the same chance; one that is named twice counts twice."""
+    """Return the probabilities of a uniform choice from a list of actions; one that is listed twice counts twice."""
     times = Counter(actions)
     return tuple(Fraction(times[a], len(actions)) for a in alphabet.actions)

@@ -1,4 +1,4 @@
-"""Plans: what to do in each state of an automaton, and what that is worth."""
+"""Plans, which give an action for each state of an automaton, with the values of the states."""
 
 from __future__ import annotations
 
@@ -14,18 +14,31 @@ from suffice.kernels.array_types import Float, Int64
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Plan:
-    """What to do in each state, and what that is worth.
+    """A choice of an action, or the logged behaviour, for each state of an automaton, with values.
 
+    Attributes
+    ----------
+    actions
+        Index of each state's action in the alphabet's actions; -1 (`BEHAVE`) to keep the logged behaviour.
+    values
+        Expected return from each state on, if the observed frequencies are the true probabilities.
+    lower
+        Lower bounds of these values: less all penalties. The actions maximise them.
+    error
+        Standard error of the initial state's value, if the automaton is right; NaN for a discounted plan.
+
+    Examples
+    --------
     >>> model.plan
     <Plan: an action in 9 of 11 states, elsewhere as logged, worth 5>
     >>> model.plan.value
     5.0
     """
 
-    actions: Int64  # [Q] place in the alphabet's actions, or BEHAVE
-    values: Float  # [Q] the mean return still to come, as far as the counts tell
-    lower: Float  # [Q] the same after all penalties: what the actions were chosen by
-    error: float  # the standard error of the first state's value, if the automaton is right; NaN for a discounted one
+    actions: Int64  # [Q], BEHAVE = -1
+    values: Float  # [Q]
+    lower: Float  # [Q]
+    error: float
 
     def __repr__(self) -> str:
         acts = np.count_nonzero(self.actions != BEHAVE)
@@ -33,26 +46,37 @@ class Plan:
 
     @property
     def value(self) -> float:
-        """The mean return that the counts predict."""
+        """Expected return of the plan, if the observed frequencies are the true probabilities."""
         return float(self.values[0])
 
     def occupancy(self, rdp: RDP) -> Float:
-        """[Q] how probable the plan makes each state, if frequencies were probabilities."""
+        """Return the probability that the plan visits each state, if the frequencies are the true probabilities.
+
+        Parameters
+        ----------
+        rdp
+            The automaton that the plan was made on.
+
+        Returns
+        -------
+        array of shape [Q]
+            The expected number of visits to each state per episode.
+        """
         return occupancy(rdp, self.actions, rdp.own_tally())
 
 
 def fold_plan(rdp: RDP, plan: Plan) -> Plan:
-    """A plan on the layers of an automaton as one on its own states: what it does where it is most often in each."""
+    """Convert a plan on the layers of a stationary automaton to its states, by where each state is visited most."""
     place = fold_places(rdp, plan)
     return Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
 
 
 def fold_places(rdp: RDP, plan: Plan) -> Int64:
-    """[Q] for each state of an automaton, the state on its layers where a plan is most often in it."""
+    """Return [Q], for each state of an automaton, its copy on the unrolled layers that a plan visits most often."""
     layers, stands = rdp.unroll()
     if layers is rdp:
         return stands
-    order = np.lexsort((np.arange(len(stands)), -plan.occupancy(layers)))[::-1]  # the last to be written stays
+    order = np.lexsort((np.arange(len(stands)), -plan.occupancy(layers)))[::-1]  # the last write wins
     place = np.zeros(rdp.n_states, np.int64)
     inner = order[order < len(stands) - 1]
     place[stands[inner]] = inner
@@ -60,7 +84,7 @@ def fold_places(rdp: RDP, plan: Plan) -> Int64:
 
 
 def occupancy(rdp: RDP, actions: Int64, tally: Tally) -> Float:
-    """[Q] how often each state is reached; what is lost on the way is lost."""
+    """Return [Q], the expected visits to each state; episodes in transitions that were never seen are dropped."""
     offsets, of_letter, share = rdp.offsets(), rdp.symbol_of_letter(), np.zeros(rdp.n_states)
     share[0] = 1.0
     for t in range(rdp.horizon + 1):

@@ -1,7 +1,8 @@
-"""Planners: from the counts of an automaton to a plan.
+"""Planners, which make a plan from the counts of an automaton, and the table of their names.
 
 `PLANNERS` is the table of planners, by the names that `learn(planning=...)`, `--planner` and model files use. A planner
-is an object with usual settings and a method `plan`; `Planning` are its settings. `vi_lcb` and `subsampling` hold ours.
+is an object with default settings (`usual`) and a method `plan`; `Planning` holds the settings. The project's own
+planners are in `vi_lcb` and `subsampling`. Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, alternatives, parameter
 from suffice.registry import Lazy, Registry
 
 if TYPE_CHECKING:  # the command line reads the table at every start, which must be fast
@@ -18,52 +19,83 @@ if TYPE_CHECKING:  # the command line reads the table at every start, which must
     from suffice.automata.tally import Tally
     from suffice.planning.plan import Plan
 
-MOST_PATIENT = 0.999  # looks thousands of steps ahead, which takes seconds to compute
+MOST_PATIENT = 0.999  # largest discount: it looks thousands of steps ahead, which takes seconds to compute
 DEFAULT_STRENGTH = 0.01  # chosen by experiment on domains and sizes that are not reported on: docs/decisions/0010
 
-_OURS: Final = {
+_OWN: Final = {
     "safe": Lazy("suffice.planning.vi_lcb:SAFE"),
-    "pessimistic": Lazy("suffice.planning.vi_lcb:PESSIMISTIC"),
     "greedy": Lazy("suffice.planning.vi_lcb:BY_FREQUENCIES"),
+    "pessimistic": Lazy("suffice.planning.vi_lcb:PESSIMISTIC"),
     "subsampled": Lazy("suffice.planning.subsampling:SUBSAMPLED"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """How to plan: the planner and its settings.
+    """Settings of a planner, which also say which of the project's planners is used.
 
+    Parameters
+    ----------
+    strength
+        Strength c of pessimism: the penalty for actions that were rarely taken, at least 0. 0 means no penalty.
+    delta
+        Failure probability of the penalties and of the lower bound on the predicted return.
+    safe
+        Keep the logged behaviour in every state where no action has a lower bound above its value.
+    subsample
+        Plan on subsampled, independent counts, as the paper's proof requires.
+    discount
+        Discount factor for a plan without a horizon on a stationary automaton, at most 0.999. None: plan for the
+        log's horizon, undiscounted.
+    planner
+        Name of a planner that another package registered. Default: one of the project's own planners, chosen by
+        `strength`, `safe` and `subsample`.
+
+    Examples
+    --------
     >>> suffice.Planning(strength=0.1).name, suffice.GREEDY.name
     ('safe', 'greedy')
-    >>> suffice.learn(episodes, planning=suffice.Planning(strength=1000)).plan  # too cautious for anything new
+    >>> suffice.learn(episodes, planning=suffice.Planning(strength=1000)).plan  # too cautious for any action
     <Plan: an action in 0 of 11 states, elsewhere as logged, worth 2.503>
     """
 
     strength: float = DEFAULT_STRENGTH  # c; 0: greedy
-    delta: float = 0.05  # of the penalties, and of the lower confidence bound on what is predicted
-    safe: bool = True  # to behave as the log did is an action too
-    subsample: bool = False  # plan on independent counts, as the proof asks for: see `two_fold`
-    discount: float | None = None  # of a stationary automaton: what a reward is worth a step later, for ever
-    planner: str = ""  # name of another package's planner; which of ours, `strength`, `safe` and `subsample` say
+    delta: float = 0.05
+    safe: bool = True
+    subsample: bool = False
+    discount: float | None = None  # only for stationary automata
+    planner: str = ""  # of another package
 
     def __post_init__(self) -> None:
-        if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
-            raise SettingsError(f"a discount is a number from 0 to {MOST_PATIENT}, not {self.discount:g}; try 0.99")
+        given: object = self.strength
+        if isinstance(given, str):
+            raise SettingsError(
+                f"{parameter('strength', given)} is not a number. To choose a planner by name, pass "
+                f"{parameter('planning', given if given in _OWN else 'safe')}."
+            )
         if not (self.strength >= 0 and math.isfinite(self.strength)):
             raise SettingsError(
-                f"the strength of pessimism is a number from 0 on, not {self.strength:g}; try {DEFAULT_STRENGTH}"
+                f"{parameter('strength', self.strength)} is not a number from 0 on. Try {DEFAULT_STRENGTH}."
+            )
+        if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
+            raise SettingsError(
+                f"{parameter('discount', self.discount)} is not a number from 0 to {MOST_PATIENT}. Try 0.99."
             )
         if not 0 < self.delta < 1:
-            raise SettingsError(f"δ of a plan is a probability between 0 and 1, not {self.delta:g}; try 0.05")
-        if not isinstance(self.planner, str):
-            raise SettingsError(f"planner is the name of a planner, not {self.planner!r}")
-        if self.planner in _OURS:
             raise SettingsError(
-                f"strength, safe and subsample say which of our planners is meant, not planner={self.planner!r}; "
-                f"try learn(planning={self.planner!r})"
+                f"{parameter('delta', self.delta)} of a plan is not a probability between 0 and 1. Try 0.05."
+            )
+        if not isinstance(self.planner, str):
+            raise SettingsError(f"{parameter('planner', self.planner)} is not the name of a planner.")
+        if self.planner in _OWN:
+            raise SettingsError(
+                f"planner={self.planner!r} is for planners of other packages. Choose this one with "
+                f"{parameter('planning', self.planner)}, or by strength, safe and subsample."
             )
         if self.planner and self.subsample:
-            raise SettingsError(f"subsample is for our planners, not for {self.planner!r}; leave one of them out")
+            raise SettingsError(
+                f"subsample=True cannot be combined with planner={self.planner!r}. Leave out one of them."
+            )
 
     @property
     def name(self) -> str:
@@ -79,37 +111,63 @@ GREEDY = Planning(strength=0.0, safe=False)
 
 
 class Planner(Protocol):
-    """One way to make a plan."""
+    """An algorithm that makes a plan."""
 
     @property
     def usual(self) -> Planning:
-        """Settings that name this planner; a strength of 0 says that it uses none."""
+        """Default settings, whose `name` is that of this planner; a strength of 0 means that it has no penalty."""
 
     def plan(self, rdp: RDP, tally: Tally, planning: Planning) -> Plan:
-        """Make a plan on an automaton by the counts of some episodes."""
+        """Make a plan on an automaton from the counts of some episodes."""
 
 
 def _misnamed(name: str, planner: Planner) -> str:
-    """What is wrong with a planner whose usual settings would run another one."""
+    """Describe the problem if a planner's default settings name another planner."""
     known_as = getattr(planner.usual, "name", None)
     return "" if known_as == name else f"its usual settings name {known_as!r}; use Planning(planner={name!r})"
 
 
 PLANNERS: Registry[Planner] = Registry(
-    "planner", _OURS, group="suffice.planners", needs=("usual", "plan"), complaint=_misnamed, instances=True
+    "planner", _OWN, group="suffice.planners", needs=("usual", "plan"), complaint=_misnamed, instances=True
 )
+
+
+def planner_of(planning: Planning) -> Planner:
+    """Return the planner that settings name; refuse one that does not exist."""
+    return _planner_named(planning.name, "planner")
 
 
 def planning_with(
     name: str, strength: float | None = None, delta: float | None = None, discount: float | None = None
 ) -> Planning:
-    """The usual settings of a planner, except what is given here.
+    """Return the default settings of a planner, with some of them replaced.
 
+    Parameters
+    ----------
+    name
+        Name of a planner: "safe", "greedy", "pessimistic", "subsampled", or one that another package registered.
+    strength, delta
+        See `Planning`. Default: those of the planner.
+    discount
+        See `Planning`. Default: no discount.
+
+    Returns
+    -------
+    Planning
+        The settings.
+
+    Examples
+    --------
     >>> from suffice.planning.planner import planning_with
     >>> planning_with("pessimistic", strength=1.0) == suffice.Planning(strength=1.0, safe=False)
     True
+    >>> planning_with("gredy")
+    Traceback (most recent call last):
+        ...
+    suffice.errors.SettingsError: planning='gredy' is not a planner. Choose 'safe', 'greedy', 'pessimistic' or \
+'subsampled'.
     """
-    usual = PLANNERS[name].usual
+    usual = _planner_named(name, "planning").usual
     return replace(
         usual,
         strength=usual.strength if strength is None else strength,
@@ -118,16 +176,46 @@ def planning_with(
     )
 
 
-def plan_on(rdp: RDP, planning: Planning | None = None, tally: Tally | None = None) -> Plan:
-    """The best plan on an automaton, by its own counts or by those of other episodes; among equals the first action.
+def as_planning(planning: Planning | str | None) -> Planning:
+    """Convert what a user may pass as `planning` to settings: None means the default, a text names a planner."""
+    if planning is None:
+        return Planning()
+    return planning if isinstance(planning, Planning) else planning_with(planning)
 
-    >>> suffice.plan_on(model.rdp, suffice.GREEDY)
+
+def _planner_named(name: object, role: str) -> Planner:
+    """Look up a planner; `role` is the parameter that the user named it with."""
+    if not isinstance(name, str) or name not in PLANNERS:
+        raise SettingsError(f"{parameter(role, name)} is not a planner. Choose {alternatives(PLANNERS)}.")
+    return PLANNERS[name]
+
+
+def plan_on(rdp: RDP, planning: Planning | str | None = None, tally: Tally | None = None) -> Plan:
+    """Make the best plan on an automaton; among equally good actions the first one is chosen.
+
+    Parameters
+    ----------
+    rdp
+        The automaton, in layers; with a discount, a stationary one.
+    planning
+        Settings of the planner, or its name. Default: the safe planner.
+    tally
+        Counts of other episodes (`RDP.tally`). Default: the automaton's own counts.
+
+    Returns
+    -------
+    Plan
+        An action, or the logged behaviour, for each state of the automaton.
+
+    Examples
+    --------
+    >>> suffice.plan_on(model.rdp, "greedy")
     <Plan: an action in 9 of 11 states, elsewhere as logged, worth 5>
     """
-    planning = planning or Planning()
-    return PLANNERS[planning.name].plan(rdp, tally or rdp.own_tally(), planning)
+    planning = as_planning(planning)
+    return planner_of(planning).plan(rdp, tally or rdp.own_tally(), planning)
 
 
 def backward_induction(rdp: RDP) -> Plan:
-    """The best plan if frequencies were probabilities."""
+    """Make the plan that is optimal if the observed frequencies are the true probabilities."""
     return plan_on(rdp, GREEDY)

@@ -1,12 +1,11 @@
-"""A policy at run time: memory and choice, one step after the other.
+"""Policies that follow a plan step by step at run time, with a state of the automaton as memory.
 
     policy = Policy(rdp, plan)
     policy.reset()
-    action = policy.act(observation)                       # … do it, see what it shows, and so on
-    policy.observe(their_action, observation); policy.act()  # where somebody else acted
+    action = policy.act(observation)                     # take the action, pass the next observation, and so on
+    policy.observe(action_taken, observation); policy.act()  # if someone else chose the last action
 
-Memory is a state of the automaton. On a history that the log never had it does not fail (`StateTracker` says what
-happens then), but counts: `fallbacks`.
+A policy does not fail on a history that is not in the log (see `StateTracker`); it counts such steps in `fallbacks`.
 """
 
 from __future__ import annotations
@@ -32,20 +31,39 @@ OWN_SEED = (0, 1)  # not 0: an environment with that seed would draw the same nu
 
 @dataclass(frozen=True, slots=True)
 class ActionChoice:
-    """How a policy chooses where it is."""
+    """Action probabilities of a policy in its current state."""
 
-    chances: dict[Value, float]  # of each action
-    planned: bool  # the plan's choice; else as the log behaved in this state or, where one is lost, at this step
+    chances: dict[Value, float]  # by action
+    planned: bool  # chosen by the plan; else the logged behaviour in this state or, for an unseen history, at this step
 
 
 class Policy:
-    """Follows a plan on an automaton; where the plan says to behave as the log did, it draws (or takes the usual).
+    """A policy that follows a plan on an automaton; `Model.policy` makes one.
 
-    Its memory has more places (`n_states`) than the model has states: a plan for a horizon may do something else in the
-    same state at another step, so that a stationary automaton is unrolled over the steps; and there are places to be
-    lost in, where a history is unlike any in the log. Who only wants advice asks for `advice`, does what they like, and
-    tells by `observe` what it was.
+    Where the plan keeps the logged behaviour, the policy draws an action with the logged frequencies. Its memory has
+    more values (`n_states`) than the model has states: a stationary automaton is unrolled over the steps, because a
+    plan for a horizon may take different actions in the same state; and unseen histories have states of their own. To
+    use the policy only for advice, read `advice`, act freely, and report the action with `observe`.
 
+    Parameters
+    ----------
+    rdp
+        The automaton that the plan refers to, in layers.
+    plan
+        The plan.
+    rng
+        Random numbers for the logged behaviour. Default: a fixed seed.
+    deterministic
+        Take the most frequent logged action instead of drawing one.
+    encoder
+        Encoder of observations and bins, as the log was read with. Default: observations are values of the alphabet.
+    states
+        Number of states of the model, where `rdp` is unrolled; for `repr` only.
+    bins
+        Deprecated: part of the encoder.
+
+    Examples
+    --------
     >>> policy = model.policy()
     >>> policy.reset()
     >>> policy.act((0, 0, "clear")), policy.act({"row": 1, "column": 1, "guard": "clear"})
@@ -69,8 +87,8 @@ class Policy:
     ) -> None:
         self.rdp, self.plan = rdp, plan
         self._states = rdp.n_states if states is None else states
-        self.fallbacks = 0  # steps that no logged history had taken, since this policy was made
-        self.steps = 0  # and all its steps
+        self.fallbacks = 0  # steps to unseen histories, since this policy was made
+        self.steps = 0  # all steps since then
         self.memory = StateTracker.of(rdp)
         self.encoder = Encoder.given(encoder, rdp.alphabet.features, bins)
         choices = self.memory.choices(plan.actions).astype(float)
@@ -88,50 +106,71 @@ class Policy:
 
     @property
     def bins(self) -> dict[str, Bins]:
-        """Those of the encoder."""
+        """The bins of the encoder, by column."""
         return self.encoder.bins
 
     @property
     def alphabet(self) -> Alphabet:
-        """The actions and observations it knows."""
+        """The actions and observations that the policy knows."""
         return self.rdp.alphabet
 
     @property
     def state(self) -> int:
-        """The place in memory: a state of the automaton, numbered over all layers, or beyond them where it is lost."""
+        """The current state of the automaton, numbered over all layers; a larger number for an unseen history."""
         if self._place == NOT_BEGUN:
-            raise SufficeError("the episode has not begun: call reset(), then act() with the first observation")
+            raise SufficeError("the episode has not begun. Call reset(), then act() with the first observation.")
         return self._place
 
     @property
     def n_states(self) -> int:
-        """How many values `state` may take: the automaton's states at all steps, and places to be lost in."""
+        """Number of values that `state` can take: the states of all layers, and those for unseen histories."""
         return len(self.memory.astray)
 
     @property
     def advice(self) -> ActionChoice:
-        """How likely `act` chooses each action now, and whether by the plan."""
+        """The probabilities with which `act` chooses each action now, and whether the plan chooses."""
         self._require_observation()
         chances = dict(zip(self.alphabet.actions, self._chances[self._place].tolist(), strict=True))
         planned = self._place < self.rdp.n_states and bool(self.plan.actions[self._place] != BEHAVE)
         return ActionChoice(chances, planned)
 
     def spawn(self, n: int, rng: np.random.Generator | None = None) -> list[Policy]:
-        """Policies that share the tables; each has a memory, counters and randomness of its own."""
+        """Make copies that share the tables, each with its own memory, counters and random numbers.
+
+        Parameters
+        ----------
+        n
+            Number of copies.
+        rng
+            Random number generator to spawn theirs from. Default: that of this policy.
+
+        Returns
+        -------
+        list of Policy
+            The copies, before their first `reset`.
+        """
         copies = [copy(self) for _ in range(n)]
         for policy, own in zip(copies, (rng or self._rng).spawn(n), strict=True):
             policy._rng, policy.fallbacks, policy.steps, policy._place = own, 0, 0, NOT_BEGUN
         return copies
 
     def reset(self) -> None:
-        """Begin an episode."""
+        """Begin a new episode, with an empty history."""
         self._place, self._action = 0, None
 
     def act(self, observation: object = None) -> Value:
-        """The action to take now, given what the last one showed (at first: what is seen first).
+        """Choose the next action, given the observation after the last one.
 
-        An observation is a tuple of features as they were logged, or a dict by their names; a single feature may stand
-        alone. Without one, the memory is as the last `observe` left it.
+        Parameters
+        ----------
+        observation
+            A tuple of feature values as they were logged, or a dict by feature names; for a single feature its value
+            alone. None, the default, after `observe`, which has passed the observation already.
+
+        Returns
+        -------
+        Value
+            The action, as it was logged.
         """
         if observation is not None:
             self.observe(self._action, observation)
@@ -142,24 +181,32 @@ class Policy:
 
     def _require_observation(self) -> None:
         if self.state == 0:
-            raise SufficeError("what is seen? give act() the first observation")
+            raise SufficeError("the first observation of the episode is missing. Pass it to act().")
 
     def observe(self, action: Value | None, observation: object, *, strict: bool = True) -> None:
-        """Take note of an action, whoever chose it, and what it showed.
+        """Update the memory with an action, chosen by this policy or not, and the observation that followed.
 
-        None stands for the action before the first, and for what is seen when an episode is over. Binned actions go by
-        the number of their bin. An action that the model does not know is refused as a mistake or, if not `strict`,
-        taken for one that no logged history had.
+        Parameters
+        ----------
+        action
+            The action that was taken, by the number of its bin if actions are binned. None before the first action.
+        observation
+            The observation that followed, as for `act`. None at the end of an episode.
+        strict
+            Refuse actions that the model does not know. If False, they lead to an unseen history.
         """
         if self._place == NOT_BEGUN:
-            raise SufficeError("the policy is asked before an episode began: call reset() first")
+            raise SufficeError("the episode has not begun. Call reset() first.")
         if (action is None) != (self._place == 0):
-            told = "the first observation follows no action" if self._place == 0 else "an action led here; which one?"
-            raise SufficeError(f"{told}: observe(None, observation) begins, observe(action, observation) goes on")
+            problem = "no action precedes the first observation" if action is not None else "the action is missing"
+            raise SufficeError(
+                f"{problem}. Call observe(None, observation) first in an episode, then observe(action, observation)."
+            )
         done = None if action is None else plain(unboxed(action))
         if strict and done is not None and done not in self.alphabet.actions:
             raise SettingsError(
-                f"the model knows no action {done!r}; it knows {', '.join(map(repr, self.alphabet.actions))}"
+                f"action {done!r} is not known to the model. Its actions are "
+                f"{', '.join(map(repr, self.alphabet.actions))}."
             )
         seen = None if observation is None else self.encoder.encode_observation(observation)
         symbol = (done, seen)
@@ -168,14 +215,21 @@ class Policy:
         self._place, self._action = self.memory.after(self._place, symbol), None
 
     def table(self) -> list[dict[str, Any]]:
-        """The plan, one row for each state in which something is chosen: what it does, and what that is worth."""
+        """Return the plan as rows.
+
+        Returns
+        -------
+        list of dict
+            One row for each state in which an action is chosen: the state, its action and its value. Where the plan
+            keeps the logged behaviour, `action` is None and `chances` has the logged frequencies.
+        """
         return policy_rows(self.rdp, self.plan)
 
 
 def policy_rows(rdp: RDP, plan: Plan) -> list[dict[str, Any]]:
-    """One row for each state of layers 1..H, or of a cycle all but the first; where an episode is over it says "pad".
+    """Return one row for each state but the first and the final one; the action is "pad" where an episode is over.
 
-    Where the plan is to behave as the log did, the action is null and `chances` says how often the log took each.
+    Where the plan keeps the logged behaviour, the action is None and `chances` has the logged frequencies.
     """
     addresses, choices, rows = rdp.addresses(), StateTracker.of(rdp).choices(plan.actions), []
     for q in range(1, rdp.n_states):

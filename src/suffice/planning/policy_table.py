@@ -1,8 +1,7 @@
-"""A policy written as a table: which observation, perhaps at which step, chooses how.
+"""Policy tables are CSV files with action probabilities by observation and, optionally, by step.
 
-A CSV file with a column for each action, holding its probability, and columns of features, perhaps of the step (the
-first choice is step 0). An empty cell of a feature or of the step matches everything; of the rows that match, the
-first counts:
+A table has a column with the probability of each action, columns of features, and optionally a column `step` (the
+first decision is step 0). An empty cell of a feature or step matches everything; the first row that matches is used:
 
     bit1,bit2,bit3,E,N,S,W
     0,1,0,0,1/2,1/2,0
@@ -29,16 +28,18 @@ ROUNDING = Fraction(1, 10**6)  # by which the probabilities of a row may miss 1
 
 
 def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Controller:
-    """The policy of a table for the observations and actions of an alphabet."""
+    """Read the policy in a table, for the observations and actions of an alphabet."""
     path = Path(path)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:  # some programs begin with a mark
+        with path.open(newline="", encoding="utf-8-sig") as file:  # some programs write a byte-order mark
             lines = list(csv.reader(file))
     except OSError as error:
         hint = name_beside(path) or "; check its name"
         raise SufficeError(f"{path}: the table cannot be read ({error.strerror}){hint}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise SufficeError(f"{path}: this is no table of probabilities, or no CSV ({error})") from None
+        raise SufficeError(
+            f"{path}: not a CSV file ({error}). A policy table is a CSV file in UTF-8 with action probabilities."
+        ) from None
     table = _PolicyRows(path, lines, alphabet, horizon)
     choices = [table.chances(t, o) for t, o in product(table.steps, alphabet.observations)]
     if not table.by_step:
@@ -47,7 +48,7 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Con
 
 
 def _by_step(alphabet: Alphabet, choices: list[Chances], horizon: int) -> Controller:
-    """Memory t·O + o; the last step's is kept, because nothing is chosen after it."""
+    """Make a controller with memory t·O + o; memories of the last step repeat, because no action follows them."""
     n = len(alphabet.observations)
     last_seen = np.maximum(np.arange(alphabet.n_observations) - 1, 0)
     following = np.minimum(np.arange(horizon) + 1, horizon - 1) * n
@@ -57,7 +58,7 @@ def _by_step(alphabet: Alphabet, choices: list[Chances], horizon: int) -> Contro
 
 
 class _PolicyRows:
-    """The rows of a file, checked against an alphabet."""
+    """The rows of a policy table, checked against an alphabet."""
 
     def __init__(self, path: Path, lines: list[list[str]], alphabet: Alphabet, horizon: int) -> None:
         self._path, self._alphabet = path, alphabet
@@ -70,11 +71,11 @@ class _PolicyRows:
             self._refuse(1, f"there is no column for action {missing[0]}; the actions are {', '.join(actions)}")
         if unknown := [name for name in header if name not in (*actions, *alphabet.features, STEP_COLUMN)]:
             known = ", ".join((*alphabet.features, STEP_COLUMN, *actions))
-            self._refuse(1, f"column {unknown[0]!r} is no feature and no action; known: {known}")
+            self._refuse(1, f"column {unknown[0]!r} is neither a feature nor an action; known: {known}")
         if twice := [name for name in header if header.count(name) > 1]:
             self._refuse(1, f"column {twice[0]!r} occurs twice; remove one")
         self.by_step = STEP_COLUMN in header and STEP_COLUMN not in alphabet.features
-        self.steps = range(horizon if self.by_step else 1)  # at which it chooses anew
+        self.steps = range(horizon if self.by_step else 1)  # with probabilities of their own
         self._rows: list[tuple[dict[str, str], Chances]] = []
         for number, cells in enumerate(lines[1:], start=2):
             if cells:
@@ -86,16 +87,16 @@ class _PolicyRows:
         self, number: int, header: list[str], cells: list[str], actions: list[str]
     ) -> tuple[dict[str, str], Chances]:
         if len(cells) != len(header):
-            self._refuse(number, f"{len(cells)} cells under {len(header)} columns")
+            self._refuse(number, f"{len(cells)} cells under {len(header)} columns; give one cell for each column")
         row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
         chances = [self._probability(number, name, row.pop(name)) for name in actions]
         if abs(sum(chances, Fraction(0)) - 1) > ROUNDING:
-            self._refuse(number, f"the probabilities add up to {float(sum(chances)):g}, not 1")
+            self._refuse(number, f"the probabilities add up to {float(sum(chances)):g}; they must add up to 1")
         wanted = {name: cell for name, cell in row.items() if cell}
         for name, cell in wanted.items():
             if cell not in self._known[name]:
                 known = self._known[name] if len(self._known[name]) < 20 else [*self._known[name][:19], "…"]
-                self._refuse(number, f"column {name!r} says {cell!r}, which never occurs; known: {', '.join(known)}")
+                self._refuse(number, f"column {name!r}: {cell!r} never occurs; known: {', '.join(known)}")
         return wanted, tuple(p / sum(chances) for p in chances)
 
     def _probability(self, number: int, name: str, text: str) -> Fraction:
@@ -104,18 +105,18 @@ class _PolicyRows:
         except (ValueError, ZeroDivisionError):
             p = Fraction(-1)
         if not 0 <= p <= 1:
-            self._refuse(number, f"column {name!r} says {text!r}; a probability such as 0.25 or 1/4 is needed")
+            self._refuse(number, f"column {name!r}: {text!r} is not a probability; write it like 0.25 or 1/4")
         return p
 
     def _refuse(self, line: int, reason: str) -> NoReturn:
-        raise SufficeError(f"{self._path}: row {line}: {reason}")
+        raise SufficeError(f"{self._path}, row {line}: {reason}.")
 
     def chances(self, step: int, observation: tuple[Value, ...]) -> Chances:
-        """How the first row that matches chooses."""
+        """Return the action probabilities of the first row that matches."""
         seen = {name: str(value) for name, value in zip(self._alphabet.features, observation, strict=True)}
         seen.setdefault(STEP_COLUMN, str(step))
         for wanted, chances in self._rows:
             if all(seen[name] == cell for name, cell in wanted.items()):
                 return chances
         shown = ", ".join(f"{name} = {value}" for name, value in seen.items() if name != STEP_COLUMN or self.by_step)
-        raise SufficeError(f"{self._path}: no row matches {shown}; add one, or a last row with empty cells")
+        raise SufficeError(f"{self._path}: no row matches {shown}. Add one, or a last row with empty cells.")

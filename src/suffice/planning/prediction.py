@@ -1,16 +1,16 @@
-"""What a plan is worth, as honestly as its own episodes can tell.
+"""Predict the return of a plan with little optimism, even from the episodes it was made from.
 
-The plan's own value believes every merge: a few histories that were merged with a good state, for lack of evidence,
-count as good as it, and a plan seeks out exactly those. Here each *candidate* (a state with the symbol that leads on)
-is valued by what its own episodes met, and by the state it was merged with only as much as one more visit would count:
+The plan's own value trusts every merge: rare histories that were merged with a good state for lack of evidence get its
+full value, and a plan seeks out exactly those. Here each *candidate* (a state with the symbol that leads on) is valued
+by what followed in its own episodes; the state it was merged with counts only as much as one more visit:
 
     U(c) = (Σ_x k_c(x) (r_x + U(q, y_x)) + m_q) / (n_c + 1),   m_q the same mean over all episodes of c's state q
 
 where x runs over the letters that followed c with the plan's action, y_x is the symbol of x, and (q, y_x) is the next
-candidate. Wrong merges then show in the prediction or, where a candidate was rarely seen, in its standard error.
+candidate. Wrong merges then lower the prediction or, where a candidate was rarely seen, raise its standard error.
 
-Where the automaton is stationary, a candidate is the same at all steps, and so are its counts: what they are off by
-adds up over the steps.
+In a stationary automaton a candidate and its counts are the same at every step, so its error adds up over the steps.
+Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
@@ -31,52 +31,52 @@ from suffice.kernels.array_types import Float, Int64
 from suffice.planning.backward_induction import Scale
 from suffice.planning.plan import Plan
 
-DENSE_CELLS = 1 << 20  # cells, of all steps together, up to which counts are kept in tables
+DENSE_CELLS = 1 << 20  # cells, over all steps, up to which counts are stored in dense tables
 
 
 def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
-    """The mean return of a plan, by episodes with the letters of the automaton.
+    """Predict the mean return of a plan from episodes with the letters of the automaton.
 
-    A stationary automaton's plan is one on its layers: see `RDP.unroll`.
+    The plan for a stationary automaton is one on its unrolled layers: see `RDP.unroll`.
     """
     passages = _Passages(rdp)
     passed = passages.passed(run_query(episodes, passages, threads))
-    prediction = (_Tied if rdp.stationary else _Prediction)(rdp, plan, passed)
+    prediction = (_StationaryPrediction if rdp.stationary else _Prediction)(rdp, plan, passed)
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
     return prediction.estimate(layers)
 
 
 class _Passed(NamedTuple):
-    """How often an edge, a state with a symbol, was followed by a letter, as one number each, ascending."""
+    """Counts of how often an edge (a state with a symbol) was followed by a letter."""
 
-    key: Int64  # [E]
+    key: Int64  # [E] edge and letter as one number, ascending
     times: Int64  # [E]
 
     @classmethod
     def of(cls, keys: list[Int64], times: list[Int64]) -> _Passed:
-        """Sums over equal keys."""
+        """Add up the counts of equal keys."""
         key, place = np.unique(np.concatenate(keys), return_inverse=True)
         total = np.zeros(len(key), np.int64)
         np.add.at(total, place, np.concatenate(times))
         return cls(key, total)
 
 
-Counts = _Passed | Int64  # or a table [edges of a step and one more, X], where those of all steps are small
+Counts = _Passed | Int64  # or a table [edges of a step + 1, X], if the tables of all steps together are small
 
 
 class _Passages(NamedTuple):
-    """What was met at each step of the automaton, [H+1] of them, by the edge that led there.
+    """Query that counts, for each of the H+1 steps, the letters that follow each edge of the automaton.
 
-    One more edge is for episodes that were where the automaton does not know; they do not count.
+    One more edge stands for episodes that have left the automaton; their counts are not used.
     """
 
     rdp: RDP
 
     def __call__(self, view: EpisodesView) -> list[Counts]:
-        """See `Query`."""
+        """Count the letters that follow each edge, for some episodes; see `Query`."""
         rdp, word, weight = self.rdp, view.episodes.word, weights(view.episodes)
         n, n_letters, of_letter = rdp.n_states, len(rdp.letters), rdp.symbol_of_letter()
-        after = np.full((n + 1, n_letters), n, np.uint32)  # the last row for histories that are unseen, and stay so
+        after = np.full((n + 1, n_letters), n, np.uint32)  # the last row: unseen histories, which stay unseen
         after[:n] = np.where(rdp.tau == UNSEEN, n, rdp.tau)[:, of_letter]
         edge_of = np.where(after == n, n, np.arange(n + 1)[:, None]) * len(rdp.symbols) + of_letter
         state = np.zeros(view.episodes.n, np.uint32)
@@ -99,7 +99,7 @@ class _Passages(NamedTuple):
         return found
 
     def _edges(self, t: int) -> range:
-        """Those that lead into step t."""
+        """Return the edges that lead into step t."""
         n_symbols = len(self.rdp.symbols)
         if t == 0:
             return range(1)
@@ -107,14 +107,14 @@ class _Passages(NamedTuple):
         return range(sources.start * n_symbols, sources.stop * n_symbols)
 
     def combine(self, answers: list[list[Counts]]) -> list[Counts]:
-        """See `Query`."""
+        """Add up the counts of parts of the log; see `Query`."""
         return answers[0] if len(answers) == 1 else [_added(list(parts)) for parts in zip(*answers, strict=True)]
 
     def passed(self, answer: list[Counts]) -> list[_Passed]:
-        """The same without tables."""
-        return [self._spelt_out(t, counts) for t, counts in enumerate(answer)]
+        """Convert counts in dense tables to sparse counts."""
+        return [self._sparse(t, counts) for t, counts in enumerate(answer)]
 
-    def _spelt_out(self, t: int, counts: Counts) -> _Passed:
+    def _sparse(self, t: int, counts: Counts) -> _Passed:
         if isinstance(counts, _Passed):
             return counts
         edge, letter = np.nonzero(counts[:-1])
@@ -128,26 +128,29 @@ def _added(parts: list[Any]) -> Counts:
 
 
 class _FollowedCounts(NamedTuple):
-    """What the candidates that lead into a layer met there, as far as they followed the plan."""
+    """Counts of the letters that followed each candidate of a layer, where they agree with the plan."""
 
-    state: Int64  # [C] place in the layer
-    source: Int64  # [C] state and symbol that lead there, as one number
-    n: Int64  # [C] how often they followed the plan
-    candidate: Int64  # [E] of each pair of a candidate and a letter that occurred
+    state: Int64  # [C] the candidate's state: its place in the layer
+    source: Int64  # [C] the candidate: the state and symbol that lead there, as one number
+    n: Int64  # [C] visits that followed the plan
+    candidate: Int64  # [E] index of the candidate, for each pair of candidate and letter that occurred
     letter: Int64  # [E]
-    times: Int64  # [E] how often
+    times: Int64  # [E] occurrences of the pair
 
     def sums(self, values: Float) -> Float:
-        """[C] over the letters that each candidate met; `values` [E]."""
+        """Return [C], the sum of `values` [E] over the letters that followed each candidate."""
         return np.bincount(self.candidate, self.times * values, len(self.n)).astype(float)
 
 
 class _Prediction:
+    """Prediction for a layered automaton, by backward induction over candidates."""
+
     def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
         self._rdp, self._actions, self._passed, self._scale = rdp, plan.actions, passed, Scale.of(rdp)
         self._of_letter, self._offsets, self._reward = rdp.symbol_of_letter(), rdp.offsets(), self._scale.rewards(rdp)
 
     def estimate(self, layers: list[_FollowedCounts]) -> Estimate:
+        """Return the predicted mean return and its standard error."""
         rdp, variances = self._rdp, []
         values = np.zeros((self._size(rdp.horizon), len(rdp.symbols)))  # U of each state of layer t with a symbol
         for t in range(rdp.horizon, -1, -1):
@@ -161,19 +164,19 @@ class _Prediction:
         return Estimate(value, self._scale.width * math.sqrt(spread))
 
     def _size(self, t: int) -> int:
-        """States of a layer."""
+        """Return the number of states of a layer."""
         return int(self._rdp.layers[t])
 
     def layer(self, t: int) -> _FollowedCounts:
-        """The candidates that lead into layer t: their state, their source, and what they met."""
-        met = self._sorted_out(self._passed[t], first=t == 0)
+        """Return the candidates that lead into layer t with the counts that follow the plan."""
+        met = self._by_candidate(self._passed[t], first=t == 0)
         state = met.state - self._offsets[t]
         action = self._actions[met.state][met.candidate]
         source = met.source - self._offsets[t - 1] * len(self._rdp.symbols) if t else met.source
         return self._following(met._replace(state=state, source=source), action)
 
-    def _sorted_out(self, passed: _Passed, first: bool, others: Int64 | None = None) -> _FollowedCounts:
-        """All that was met; `others` are keys of which the candidates are wanted too, even if they met nothing."""
+    def _by_candidate(self, passed: _Passed, first: bool, others: Int64 | None = None) -> _FollowedCounts:
+        """Group counts by candidate, whatever the plan; `others` are further candidates, perhaps without counts."""
         rdp, n_letters = self._rdp, len(self._rdp.letters)
         of_key, letter = np.divmod(passed.key, n_letters)
         source = np.unique(of_key if others is None else np.concatenate([of_key, others]))
@@ -183,14 +186,14 @@ class _Prediction:
         return _FollowedCounts(led_to, source, n, candidate, letter, passed.times)
 
     def _following(self, met: _FollowedCounts, action: Int64) -> _FollowedCounts:
-        """Only what followed the plan's actions [E]."""
+        """Keep only the counts of letters that have the plan's actions [E]."""
         follows = (action == BEHAVE) | (self._rdp.letters[met.letter, 0] == action + PAD + 1)
         candidate, times = met.candidate[follows], met.times[follows]
         n = np.bincount(candidate, times, len(met.n)).astype(np.int64)
         return _FollowedCounts(met.state, met.source, n, candidate, met.letter[follows], times)
 
     def _backward(self, t: int, layer: _FollowedCounts, values: Float) -> tuple[Float, Float]:
-        """U of the candidates that lead into a layer, and the variance of these means."""
+        """Return U of the candidates that lead into a layer, and the variances of these means."""
         state, left = layer.state[layer.candidate], self._rdp.horizon - t + 1
         gains = self._reward[layer.letter] + values[state, self._of_letter[layer.letter]]  # [E]
         size = self._size(t)
@@ -200,11 +203,11 @@ class _Prediction:
             (layer.sums(g) + p[layer.state]) / (layer.n + 1) for g, p in zip((gains, gains**2), pooled, strict=True)
         )
         spread = np.maximum(square - mean**2, 0.0)
-        # as if one more visit had been half the range away: few visits that agree prove little
+        # one more visit half the range away: a few visits that happen to agree must not have variance 0
         return mean, (spread * (layer.n + 1) + left**2 / 4) / (layer.n + 2.0) ** 2
 
     def _forward(self, layers: list[_FollowedCounts], variances: list[Float]) -> float:
-        """The variance of the prediction: each candidate's, as often as the plan gets there."""
+        """Return the variance of the prediction: the candidates' variances, weighted by the plan's visits."""
         share, shares = np.ones(1), []
         for t, layer in enumerate(layers):
             shares.append(share)
@@ -213,22 +216,22 @@ class _Prediction:
         return self._variance(shares, variances)
 
     def _variance(self, shares: list[Float], variances: list[Float]) -> float:
-        """Candidates of different layers are off independently of each other."""
+        """Add up variances, because the errors of candidates in different layers are independent."""
         return sum(float(np.sum(share**2 * variance)) for share, variance in zip(shares, variances, strict=True))
 
     def _arriving(self, t: int, layer: _FollowedCounts, share: Float) -> Float:
-        """[Q_t · Y] how often the plan leaves each state of layer t with each symbol."""
+        """Return [Q_t · Y], the expected number of times the plan leaves each state of layer t with each symbol."""
         state, symbol = layer.state[layer.candidate], self._of_letter[layer.letter]
         size, n_symbols = self._size(t), len(self._rdp.symbols)
         visits = np.maximum(np.bincount(layer.state, layer.n, size), 1)
         per_visit = share / (layer.n + 1)
-        borrowed = np.bincount(layer.state, per_visit, size) / visits  # what each state lends its candidates, per visit
+        borrowed = np.bincount(layer.state, per_visit, size) / visits  # weight of the pooled mean, per visit
         flow = layer.times * (per_visit[layer.candidate] + borrowed[state])
         return np.bincount(state * n_symbols + symbol, flow, size * n_symbols).astype(float)
 
 
-class _Tied(_Prediction):
-    """The same candidates at every step but the first."""
+class _StationaryPrediction(_Prediction):
+    """Prediction for a stationary automaton, whose candidates are the same at every step but the first."""
 
     def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
         super().__init__(rdp, plan, passed)
@@ -236,14 +239,14 @@ class _Tied(_Prediction):
         self._planned = np.full((rdp.horizon + 1, rdp.n_states), BEHAVE, np.int64)  # by step and state
         inner = slice(0, layered.n_states - 1)
         self._planned[layered.layer_of()[inner], stands[inner]] = plan.actions[inner]
-        inside, cut = passed[1 : rdp.horizon], self._seen_as_cut(passed[1 : rdp.horizon + 1])
+        inside, cut = passed[1 : rdp.horizon], self._as_last_step(passed[1 : rdp.horizon + 1])
         sources = np.unique(cut.key // len(rdp.letters))
-        self._first = self._sorted_out(passed[0], first=True)
-        self._later = self._sorted_out(_Passed.of([p.key for p in inside], [p.times for p in inside]), False, sources)
-        self._last = self._sorted_out(cut, first=False)
+        self._first = self._by_candidate(passed[0], first=True)
+        self._later = self._by_candidate(_Passed.of([p.key for p in inside], [p.times for p in inside]), False, sources)
+        self._last = self._by_candidate(cut, first=False)
 
-    def _seen_as_cut(self, passed: list[_Passed]) -> _Passed:
-        """What the last action shows is not seen."""
+    def _as_last_step(self, passed: list[_Passed]) -> _Passed:
+        """Replace the observations in counts by o_⊥: at the horizon the last observation is not seen."""
         n, cut = len(self._rdp.letters), self._rdp.vocabulary.when_cut()
         return _Passed.of([p.key // n * n + cut[p.key % n] for p in passed], [p.times for p in passed])
 
@@ -251,12 +254,12 @@ class _Tied(_Prediction):
         return self._rdp.n_states
 
     def layer(self, t: int) -> _FollowedCounts:
-        """What followed the plan of step t, at whatever step; what the last shows is not seen."""
+        """Return the counts of all steps that agree with the plan for step t; see `_as_last_step` for the last one."""
         met = self._last if t == self._rdp.horizon else self._later if t else self._first
         return self._following(met, self._planned[t, met.state[met.candidate]])
 
     def _variance(self, shares: list[Float], variances: list[Float]) -> float:
-        """A candidate is off by the same at every step."""
+        """Add up standard errors over steps first: a candidate has the same error at every step."""
         off = [share * np.sqrt(variance) for share, variance in zip(shares, variances, strict=True)]
         later = np.sum(off[1:], axis=0)
         return float(np.sum(off[0] ** 2) + np.sum(later**2))

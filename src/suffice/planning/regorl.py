@@ -1,13 +1,13 @@
-"""RegORL: from a log to a policy in one call (theory.md §6).
+"""RegORL learns an automaton from logged episodes and plans a policy on it.
 
-Learn the automaton, map every episode to (q, a, r, q'), plan on the counts. By default all episodes serve both steps,
-the automaton gets a second look (`refinement`), and the plan is safe (`planner`). That wastes nothing, but automaton,
-plan and predicted value come from the same data, so that no theorem covers them together.
+Learn the automaton, map every episode to transitions (q, a, r, q'), and plan on their counts. By default all episodes
+serve both steps, the automaton is refined (`refinement`), and the plan is safe (`planner`). That uses all data, but
+automaton, plan and prediction come from the same episodes, so that no theorem covers them together.
 
-`Split` is the paper's way: one half of the episodes for the automaton, at δ/(4AO·Q̄) for each test, the other for the
-plan at δ/2; what it will bring is predicted by plans on parts of that half, each valued by the rest. Subsampled
-planning makes the plan on independent counts, which is what the proof asks for; the proof then gives a bracket: the
-plan is worth at least `lower`, and no policy more than `upper`.
+`Split` follows the paper: one half of the episodes for the automaton, with δ/(4AO·Q̄) for each test, the other for the
+plan with δ/2. The return is predicted by cross-fitting within that half: plans on parts of it, each evaluated on the
+rest. Subsampled planning makes the plan on independent counts, as the proof requires; the proof then gives a bracket:
+the plan's expected return is at least `lower`, and no policy exceeds `upper`. Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from suffice.automata.rdp import RDP
 from suffice.automata.tally import Tally
 from suffice.data.log import Log, run_query
 from suffice.data.queries import EpisodesView
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.evidence.estimates import Estimate, Moments
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import sums
@@ -33,7 +33,7 @@ from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.backward_induction import unroll_plan
 from suffice.planning.plan import Plan
-from suffice.planning.planner import Planning, plan_on
+from suffice.planning.planner import Planning, as_planning, plan_on
 from suffice.planning.prediction import predict
 from suffice.planning.subsampling import Bracket, prove, two_fold
 from suffice.planning.verdict import Forecast, Halves, PlanVerdict
@@ -41,53 +41,102 @@ from suffice.planning.verdict import Forecast, Halves, PlanVerdict
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The paper's two halves.
+    """Settings for learning the automaton from one half of the episodes and the plan from the other.
 
+    Parameters
+    ----------
+    delta
+        Failure probability of automaton and plan together.
+    accuracy
+        Accuracy ε that should be proved: how far the plan may be from the best policy. None: report what is proved.
+    max_states
+        Upper bound Q̄ on the number of states of the process, over all layers. The theorem assumes it.
+
+    Examples
+    --------
     >>> suffice.learn(episodes, split=suffice.Split(delta=0.1, max_states=20)).about.episodes
     150
     """
 
-    delta: float = 0.05  # of everything together
-    accuracy: float | None = None  # ε: how far from the best policy one is content with
-    max_states: int = 1000  # Q̄: at most so many states, all layers together
+    delta: float = 0.05
+    accuracy: float | None = None  # ε
+    max_states: int = 1000  # Q̄
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:
-            raise SettingsError(f"δ of a split is a probability between 0 and 1, not {self.delta:g}; try 0.05")
+            raise SettingsError(
+                f"{parameter('delta', self.delta)} of a split is not a probability between 0 and 1. Try 0.05."
+            )
         if self.accuracy is not None and not self.accuracy > 0:
-            raise SettingsError(f"accuracy must be above 0, not {self.accuracy:g}")
+            raise SettingsError(
+                f"{parameter('accuracy', self.accuracy)} is not a number above 0. Give the largest acceptable distance "
+                "from the best return, such as 0.1."
+            )
         if self.max_states < 1:
-            raise SettingsError(f"max_states must be at least 1, not {self.max_states}")
+            raise SettingsError(f"{parameter('max_states', self.max_states)} is not a number from 1 on. Try 1000.")
 
     def per_test(self, episodes: Log) -> float:
-        """δ of each of the learner's tests, δ/(4AO·Q̄)."""
+        """Return the failure probability of each test of the learner, δ/(4AO·Q̄).
+
+        Parameters
+        ----------
+        episodes
+            The log, of which A is the number of actions and O the number of observations.
+
+        Returns
+        -------
+        float
+            The failure probability of a single test.
+        """
         actions, observations, _ = episodes.suffix_alphabet()
         return self.delta / (4 * len(actions) * len(observations) * self.max_states)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
-    """An automaton, a plan on it, and what is promised of both.
+    """An automaton, a plan on it, and their predicted return and guarantees, as `regorl` returns them.
 
+    Attributes
+    ----------
+    learned
+        The automaton and how it was learned.
+    plan
+        The plan, on the states of `planned`.
+    planning
+        Settings of the planner.
+    prediction
+        Predicted mean return of the plan, with its standard error.
+    behaviour
+        Mean return of the logged episodes, with its standard error.
+    split
+        Settings of the split, if the episodes were split.
+    bracket
+        Proved bounds on the plan's and on any policy's expected return, if the automaton is right. Only with a split
+        and subsampled planning.
+    best_return
+        Best return of a logged episode; infinite if unknown.
+
+    Examples
+    --------
     >>> solution = suffice.regorl(episodes)
     >>> solution.prediction.value, round(solution.behaviour_value, 3)
     (5.0, 2.503)
     >>> print(solution.verdict)
-    Follow the plan: it will likely bring more than the log did.
+    Follow the plan: its lower bound is above the logged return.
     """
 
     learned: Learned
     plan: Plan  # on `planned`
     planning: Planning
-    prediction: Estimate  # what the plan will bring
-    behaviour: Estimate  # what the log itself brought
+    prediction: Estimate
+    behaviour: Estimate
     split: Split | None = None
-    bracket: Bracket | None = None  # of a split with subsampled planning: what is proved, if the automaton is right
-    best_return: float = math.inf  # of the log's episodes
+    bracket: Bracket | None = None
+    best_return: float = math.inf
 
     @property
     def planned(self) -> RDP:
-        """The automaton that the plan is of: what was learned, with its layers."""
+        """The automaton whose states the plan refers to: the learned one, unrolled to layers."""
         return self.learned.rdp.layered()
 
     def __repr__(self) -> str:
@@ -95,24 +144,28 @@ class Solution:
 
     @property
     def behaviour_value(self) -> float:
-        """The log's mean return."""
+        """The mean return of the logged episodes."""
         return self.behaviour.value
 
     @property
     def lower_bound(self) -> float:
-        """Likely the plan brings more; with probability about 1 − δ, if other episodes than its own tell (`Split`)."""
+        """One-sided lower bound of the prediction at level δ of the planner, by the normal approximation.
+
+        It is a confidence bound, of level about 1 − δ, only with a `Split`, where the prediction comes from episodes
+        that its plan was not made from, and only if the automaton is right. Otherwise it is optimistic.
+        """
         return self.prediction.lower(self.planning.delta)
 
     @property
     def verdict(self) -> PlanVerdict:
-        """Whether to follow the plan, and why; it prints as a sentence."""
+        """The decision whether to follow the plan, with its reasons."""
         detectable = self.learned.promise.detectable
         too_rare = detectable is not None and detectable > 1
         return PlanVerdict.of(self.lower_bound, self.behaviour_value, too_rare)
 
     @property
     def forecast(self) -> Forecast:
-        """What the plan is predicted to bring, and what that rests on."""
+        """The predicted return of the plan, its lower bound, and the assumptions behind them."""
         split, rdp, halves = self.split, self.learned.rdp, None
         if split is not None:
             halves = Halves(split.delta, split.accuracy, split.max_states, rdp.n_states, self.bracket)
@@ -130,14 +183,14 @@ class Solution:
 
     @property
     def sentence(self) -> str:
-        """The promise of the plan, for a person."""
+        """Verdict, prediction and guarantees as plain sentences."""
         return self.forecast.sentence
 
 
 def regorl(
     episodes: Log,
     settings: Settings | None = None,
-    planning: Planning | None = None,
+    planning: Planning | str | None = None,
     *,
     split: Split | None = None,
     second_look: bool = True,
@@ -146,18 +199,44 @@ def regorl(
     progress: Callable[[int, int], None] = lambda done, of: None,
     kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Solution:
-    """Learn an automaton and a plan on it; `rng` divides the episodes where that is asked for.
+    """Learn an automaton from logged episodes and plan a policy on it.
 
-    With `stationary` one automaton for all steps (`learning.stationary`), and a plan for as many steps as the log has.
+    Parameters
+    ----------
+    episodes
+        The logged episodes.
+    settings
+        Settings of the automaton learner. Default: `Settings()`.
+    planning
+        Settings of the planner, or its name: "safe", "greedy", "pessimistic" or "subsampled". Default: "safe".
+    split
+        Learn the automaton from one half of the episodes and the plan from the other. Default: use all for both.
+    second_look
+        Refine the layered automaton (see `refine`). Ignored with `split` or `stationary`.
+    stationary
+        Learn one automaton that is the same at every step (see `learn_stationary`) instead of layers.
+    rng
+        Random numbers that divide the episodes where `split` or subsampled planning needs it. Default: seed 0.
+    progress
+        Function called with the number of finished steps and the number of all steps.
+    kept
+        Checkpoint to resume from and to save to. Default: none.
 
+    Returns
+    -------
+    Solution
+        The automaton, the plan, and the predicted return.
+
+    Examples
+    --------
     >>> suffice.regorl(episodes)
     <Solution: <RDP: 11 states in layers 1 1 2 2 2 2 1>, predicted 5>
     >>> suffice.regorl(episodes, stationary=True)
     <Solution: <RDP: 8 states in one layer>, predicted 5>
     """
-    settings, planning, rng = settings or Settings(), planning or Planning(), rng or np.random.default_rng(0)
+    settings, planning, rng = settings or Settings(), as_planning(planning), rng or np.random.default_rng(0)
     if stationary:
-        return _tied(episodes, settings, planning, split, progress, kept)
+        return _stationary(episodes, settings, planning, split, progress, kept)
     if split is not None:
         first, second, _ = episodes.divide(0.5, rng)
         level = replace(settings, delta=split.per_test(episodes), confidence=None)
@@ -175,7 +254,7 @@ def regorl(
     return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
 
 
-def _tied(
+def _stationary(
     episodes: Log,
     settings: Settings,
     planning: Planning,
@@ -183,14 +262,17 @@ def _tied(
     progress: Callable[[int, int], None],
     kept: CheckpointStage,
 ) -> Solution:
+    """Learn a stationary automaton and plan on it, over the log's horizon or with a discount."""
     if split is not None or planning.subsample:
+        conflict = parameter("split") if split is not None else parameter("planning", "subsampled")
         raise SettingsError(
-            "the paper's proof is for layers: a split and subsampled plans do not go with a stationary automaton"
+            f"{conflict} cannot be combined with {parameter('stationary', True)}: the paper's proof is for layers. "
+            "Leave out one of them."
         )
     learned = learn_stationary(episodes, settings, progress, kept)
     rdp = learned.rdp
-    forever = planning.discount is not None
-    plan = unroll_plan(rdp, plan_on(rdp, planning)) if forever else plan_on(rdp.layered(), planning)
+    discounted = planning.discount is not None
+    plan = unroll_plan(rdp, plan_on(rdp, planning)) if discounted else plan_on(rdp.layered(), planning)
     prediction = predict(rdp, plan, episodes, settings.threads)
     behaviour, best = returns(episodes, settings.threads)
     return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
@@ -199,7 +281,7 @@ def _tied(
 def _plan(
     learned: Learned, episodes: Log, tally: Tally | None, planning: Planning, rng: np.random.Generator
 ) -> tuple[Plan, Bracket | None, Log | None]:
-    """A plan, what is proved of it, and episodes that had no say in it but how often each state was met."""
+    """Make a plan; with subsampling also return its proved bounds, and the episodes that only set sample sizes."""
     rdp = learned.rdp
     if not planning.subsample:
         return plan_on(rdp, planning, tally or rdp.tally(episodes)), None, None
@@ -210,41 +292,41 @@ def _plan(
 
 
 def _cross_fitted(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator) -> Estimate:
-    """What plans are worth by episodes that they were not made on: of each half, by the other."""
+    """Predict the return of plans made on each half of the episodes from the other half, and average."""
     halves = episodes.divide(0.5, rng)[:2]
     found = [predict(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
     return Estimate(sum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
 
 
 class _Returns(NamedTuple):
-    """What each episode brought: enough to tell the mean and its error, and the most."""
+    """Query for the moments of the returns of episodes, and their largest return."""
 
     rewards: NDArray[np.float64]  # [X] of each letter
 
     def __call__(self, view: EpisodesView) -> tuple[Moments, float]:
-        """See `Query`."""
+        """Return moments and largest return of some episodes; see `Query`."""
         total = np.zeros(view.episodes.n)
         sums.add_values(view.episodes.word, self.rewards, total)
         return Moments.of(total, view.episodes.weight), float(total.max())
 
     def combine(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
-        """See `Query`."""
+        """Combine the answers of parts of the log; see `Query`."""
         moments = [moment for moment, _ in answers]
         return sum(moments[1:], moments[0]), max(most for _, most in answers)
 
 
 def returns(log: Log, threads: int = 1) -> tuple[Estimate, float]:
-    """What an episode of the log brings on average, with the standard error, and the most that one brought."""
+    """Return the mean return of an episode of the log, with its standard error, and the best return."""
     rewards = np.array(log.alphabet.rewards)[log.letters[:, 2]]
     moments, most = run_query(log, _Returns(rewards), threads)
     return moments.estimate(), most
 
 
 def log_return(log: Log) -> Estimate:
-    """What an episode of the log brings on average, with its standard error, weights counted."""
+    """Return the weighted mean return of an episode of the log, with its standard error."""
     return returns(log)[0]
 
 
 def mean_return(log: Log) -> float:
-    """What an episode of the log brings on average."""
+    """Return the weighted mean return of an episode of the log."""
     return log_return(log).value

@@ -1,4 +1,4 @@
-"""Comparing episodes, from a step of each on, with the states of a round."""
+"""Compare suffixes of episodes with the states of a round of the stationary learner."""
 
 from __future__ import annotations
 
@@ -20,75 +20,76 @@ from suffice.learning.stationary.labels import Labelling, PointerLog
 
 
 class Near(NamedTuple):
-    """How a candidate compares with a state."""
+    """Evidence from the comparison of a candidate with a state."""
 
     state: int
     evidence: float  # ln E that they differ
-    balance: float
+    balance: float  # Σ ln e; below 0 the evidence is in favour of a merge
     telling: int  # the cell that differs most, or -1
-    split: int  # and how rows were split there
+    split: int  # how the rows were split when they differ most
 
 
 class Scratch:
-    """Tables that the comparisons of a round fill and clear in turn, so that none of them allocates its own."""
+    """Tables that the comparisons of a round share, filled and cleared in turn, to save allocations."""
 
     def __init__(self, size: int) -> None:
-        self.mine = np.zeros((2, size), np.int64)  # what the episodes of a comparison met, by side
-        self.twice = np.zeros(size, np.int64)  # what both rows of a comparison count
-        self._owner: Comparison | None = None  # whose `mine` is
-        self._cells = np.zeros(0, np.int64)  # in which it has counts
+        self.mine = np.zeros((2, size), np.int64)  # counts of a comparison's episodes, by side
+        self.twice = np.zeros(size, np.int64)  # counts that are in both rows of a comparison
+        self._owner: Comparison | None = None  # the comparison that filled `mine`
+        self._cells = np.zeros(0, np.int64)  # the cells of `mine` with counts
 
     def is_of(self, comparison: Comparison) -> bool:
-        """Whether `mine` still holds what a comparison filled in."""
+        """Return whether `mine` holds the counts of a comparison."""
         return self._owner is comparison
 
     def clear(self) -> None:
-        """Empty `mine`."""
+        """Set all counts of `mine` to 0."""
         self.mine[:, self._cells] = 0
 
     def keep(self, comparison: Comparison, cells: Int64) -> None:
-        """Note whose `mine` is now, and in which cells it has counts."""
+        """Note which comparison filled `mine`, and which cells have counts."""
         self._owner, self._cells = comparison, cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """What the states of a round have seen so far, as comparisons need it."""
+    """Samples of the states of a round so far, as comparisons need them."""
 
     steps: PointerLog
     labelling: Labelling
     path: Int32  # [N, H+1] the state of each episode at each step
     label: Int64  # [Q] the label of each state
-    rows: Int64  # [at least Q, 2, cells] what followed the first visit of each episode, by side
-    stride: int  # every so many episodes' visits are a state's sample
+    rows: Int64  # [at least Q, 2, cells] counts after the first visit of each episode, by side
+    stride: int  # every `stride`-th episode is in the sample of a state
     strict: bool
     scratch: Scratch
 
 
 class Comparison:
-    """Episodes from a step of each on, against states."""
+    """Comparison of the suffixes of some episodes with states."""
 
     def __init__(self, samples: Samples, episodes: Int64, start: Int64, joined: bool) -> None:
         self._states, self._joined = samples, joined
-        # every so many of them would have kernels compiled anew
+        # strided arrays would compile the kernels a second time
         self._episodes, self._start = np.ascontiguousarray(episodes), np.ascontiguousarray(start)
-        self._label, self._tables = UNSEEN, (np.zeros(0, np.int64), np.zeros(0, np.int64))  # of what was met last
+        self._label, self._tables = UNSEEN, (np.zeros(0, np.int64), np.zeros(0, np.int64))  # of the last counts
 
     def worth_comparing(self, states: list[int], threshold: float) -> list[int]:
-        """Without those that the tree alone tells apart; if it tells all apart, the one it does so least."""
+        """Drop the states that the tree alone shows to be distinct; if all are, return the least distinct."""
         if self._states.strict:
             return states
-        enough = threshold + math.log(2 * (DEPTH + 2))  # it is one of as many ways to deal out, and to label
+        enough = threshold + math.log(2 * (DEPTH + 2))  # the tree is one of 2 (DEPTH + 2) ways to split and label
         found = self._screened(states, enough)
         left = [s for s, evidence in zip(states, found.tolist(), strict=True) if evidence < enough]
         return left or [states[int(found.argmin())]]
 
-    def likest(self, states: list[int]) -> int:
-        """The state that the tree tells it apart from least."""
+    def most_similar(self, states: list[int]) -> int:
+        """Return the state with the least evidence of a difference in the tree."""
         found = self._screened(states, math.inf)
-        return states[int(np.argmax(found <= found.min() + EQUAL_BALANCE))]  # the oldest of equals
+        return states[int(np.argmax(found <= found.min() + EQUAL_BALANCE))]  # the first of equals
 
     def _screened(self, states: list[int], enough: float) -> NDArray[np.float64]:
+        """Return the evidence of the tree against each state."""
         r, labels = self._states, self._states.labelling.labels
         rows, (tables, _) = self._met(0)
         found = evidence_kernels.screen(
@@ -99,13 +100,13 @@ class Comparison:
         return np.asarray(found)
 
     def undecided(self, states: list[int], threshold: float) -> list[int]:
-        """Those it is not distinct from; if it is from all, the least distinct."""
+        """Return the states that the episodes are not distinct from; if there are none, the least distinct."""
         found = [self.with_state(s) for s in self.worth_comparing(states, threshold)]
         left = [near.state for near in found if near.evidence < threshold]
         return left or [min(found, key=lambda near: near.evidence).state]
 
     def with_state(self, state: int) -> Near:
-        """How they compare."""
+        """Compare the episodes with a state."""
         r, made = self._states, self._states.labelling
         mine, touched = self._met(int(r.label[state]))
         self._count_twice(state, 1)
@@ -117,11 +118,11 @@ class Comparison:
         return Near(state, *found)
 
     def witness(self, near: Near) -> Witness | None:
-        """What differs most."""
+        """Return the event that differs most."""
         return self._states.labelling.witness(near.telling, *self.rows(near)) if near.telling >= 0 else None
 
     def rows(self, near: Near) -> tuple[Int64, Int64]:
-        """Both rows, split as they differ most."""
+        """Return both rows of counts, split as they differ most."""
         r, state = self._states, near.state
         mine, _ = self._met(int(r.label[state]))
         theirs = r.rows[state]
@@ -133,7 +134,7 @@ class Comparison:
         return rows
 
     def _count_twice(self, state: int, sign: int) -> None:
-        """Note what both rows count, or clear that away."""
+        """Add the counts that are in both rows to the scratch table, or with sign −1 remove them."""
         r, steps = self._states, self._states.steps
         if sign < 0 and len(self._episodes) * steps.horizon > len(r.scratch.twice):
             r.scratch.twice[:] = 0
@@ -144,7 +145,7 @@ class Comparison:
         )  # fmt: skip
 
     def _met(self, label: int) -> tuple[Int64, tuple[Int64, Int64]]:
-        """What the episodes met, by side, seen from a label, and in which tables; until it is asked again."""
+        """Return the episodes' counts by side, starting in a label, and their tables; valid until the next call."""
         r = self._states
         labels, steps = r.labelling.labels, r.steps
         if self._label != label or not r.scratch.is_of(self):
@@ -162,10 +163,10 @@ class Comparison:
 
 
 def nearest(found: list[Near], threshold: float) -> Near:
-    """Of the states it is not distinct from the one that most speaks for; if there are none, the least distinct."""
+    """Return the state with most evidence for a merge among those not distinct; else the least distinct."""
     possible = [f for f in found if f.evidence < threshold]
     if not possible:
         least = min(f.evidence for f in found)
         return next(f for f in found if f.evidence <= least + EQUAL_BALANCE)
     least = min(f.balance for f in possible)
-    return next(f for f in possible if f.balance <= least + EQUAL_BALANCE)  # the oldest of equals
+    return next(f for f in possible if f.balance <= least + EQUAL_BALANCE)  # the first of equals

@@ -1,8 +1,9 @@
-"""What two futures are compared by: the outcome of an action at a step, given a label of what happened before.
+"""Labels of steps, given which the stationary learner compares the outcomes of actions in two futures.
 
-Labels come from an automaton that is not yet the right one: at first the last observation, then what the last round
-learned. Near the start they may come from all that has happened since: those labels are certain to be right, but ever
-fewer steps share one. `kernels.weigh` takes the mean over both, so neither has to be chosen.
+Labels come from a reference automaton that may be wrong: at first the last observation, then the automaton of the last
+round. For the first few steps they may also come from a tree of everything that has happened since: those labels are
+always right, but fewer and fewer steps share one. `kernels.evidence.weigh` averages over both, so neither is chosen.
+Theory: docs/theory.md, section 8.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import PAD, STOP, smallest_uint
 from suffice.data.episodes import Episodes, weights
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.evidence.events import After, Chosen, Later, New, OutcomeAt, Paid, Shown, Witness
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import stationary
@@ -26,32 +27,33 @@ from suffice.kernels.evidence import DEPTH
 from suffice.learning.refinement import EQUAL
 
 ALL = 1 << 62
-LARGEST_TABLE = 1 << 20  # entries of a table that counts how often an observation came
-BYTES_PER_TREE_CELL = 40  # of a node of the tree and a letter: three cells, whether it was seen, and room to work
-CHOICE = 0  # the kind of events that are choices
-NEW = -1  # instead of an event: one that a label had never seen
+LARGEST_TABLE = 1 << 20  # entries of the automaton that counts repeated observations
+BYTES_PER_TREE_CELL = 40  # for a node of the tree and a letter: three cells, a flag, and room to work
+CHOICE = 0  # kind of the events that are choices of actions
+NEW = -1  # in place of an event: one that a label has never seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointerLog:
-    """A log as pointers read it: episode by episode, the last step by its action and reward alone.
+    """A log in the form that pointers read, episode by episode, with only action and reward of the last step.
 
-    Its observation is o_⊥ whether the episode ended there or the log was cut: nothing that a comparison may use. So
-    every step is three events, each given those before it: which action was chosen, what it paid, what it showed. They
-    are numbered: what is shown by the letter, then the pairs of an action and a reward, then the choices.
+    The observation of the last step is o_⊥ whether the episode ended there or the log was cut, so comparisons must not
+    use it. Every step is therefore three events, each given those before it: the choice of the action, its reward, and
+    its observation. Events are numbered: first observations (by letter), then pairs of action and reward, then choices.
     """
 
     episodes: Episodes
     symbols: Codes  # [Y, 2]
-    word: Codes  # [N, H+1] letters; those of the last step have numbers of their own
+    word: Codes  # [N, H+1] letters; those of the last step have separate numbers
     symbol_of: Int32  # [X]
-    action_of: Int32  # [X] what the outcome is an outcome of, the last step's apart; UNSEEN: of nothing that was chosen
+    action_of: Int32  # [X] the action, with separate numbers at the last step; UNSEEN without a choice
     events: Int32  # [3, X] choice, reward and observation; UNSEEN for none
-    kind_of: Int32  # [V] the kind of each event: those that exclude each other
+    kind_of: Int32  # [V] the kind of each event; events of one kind exclude each other
     weight: Int64
 
     @classmethod
     def of(cls, episodes: Episodes) -> PointerLog:
+        """Convert episodes to this form."""
         symbols, symbol_of = episodes.symbols()
         letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
         pairs, pair_of = np.unique(letters[:, 0] * np.int64(n_rewards) + letters[:, 2], return_inverse=True)
@@ -73,11 +75,11 @@ class PointerLog:
 
     @property
     def horizon(self) -> int:
-        """H."""
+        """The horizon H of the log's episodes."""
         return int(self.word.shape[1]) - 1
 
     def tables(self, seen: NDArray[np.bool_]) -> _Tables:
-        """For nodes that saw these letters [nodes, X]."""
+        """Make tables for nodes that have seen these letters [nodes, X]."""
         met = np.zeros((len(seen), len(self.kind_of)), bool)
         nodes, letters = np.nonzero(seen)
         for event in self.events:
@@ -86,21 +88,21 @@ class PointerLog:
         return _Tables(met, self.kind_of)
 
     def total(self, columns: Int64) -> int:
-        """How many episodes they stand for."""
+        """Return the total weight of some episodes."""
         return int(self.weight[columns].sum()) if len(self.weight) else len(columns)
 
     def ends(self) -> NDArray[np.bool_]:
-        """[Y] the symbols after which an episode is over."""
+        """Return [Y], the symbols after which an episode is over."""
         return np.asarray(self.symbols[:, 1] == STOP)
 
     def transitions(self, path: Int32, most: int = ALL) -> Iterator[tuple[int, int, Int64, Int64]]:
-        """What episodes in these states [N, H+1] took: state, symbol, episode and step of at most so many visits."""
+        """Generate the transitions of episodes in states [N, H+1]: state, symbol, episodes and steps of visits."""
         keys = path[:, :-1] * np.int64(len(self.symbols)) + self.symbol_of[self.word[:, :-1]]
         for key, places in grouped(keys.ravel(), most):
             yield *divmod(key, len(self.symbols)), places // self.horizon, places % self.horizon
 
     def outcome(self, event: int) -> Chosen | Paid | Shown | New:
-        """A choice, a reward or an observation."""
+        """Convert the number of an event to a description: a choice, a reward or an observation."""
         letters = self.episodes.letters
         of_pairs, of_choices = len(self.symbol_of), 2 * len(self.symbol_of) - len(letters)
         if event == NEW:
@@ -111,35 +113,36 @@ class PointerLog:
         return Paid(a, r) if event >= of_pairs else Shown(a, o, r)
 
     def _letter_of(self, event: int) -> int:
-        """A letter that has the event."""
+        """Return a letter that has the event."""
         return int(np.flatnonzero((self.events == event).any(axis=0))[0])
 
 
 def last_observation(steps: PointerLog) -> Int32:
-    """[O+1, Y] the automaton that remembers no more than that; 0 has seen nothing."""
+    """Return the automaton [O+1, Y] that remembers only the last observation; state 0 has seen none."""
     return np.tile(steps.symbols[:, 1].astype(np.int32) + 1, (steps.episodes.alphabet.n_observations + 1, 1))
 
 
 def repeated_observation(steps: PointerLog) -> Int32:
-    """[O·R+1, Y] the automaton that also counts how often in a row it has seen it, up to R."""
+    """Return the automaton [O·R+1, Y] that also counts how often in a row the last observation occurred, up to R."""
     shown, n = steps.symbols[:, 1].astype(np.int32), steps.episodes.alphabet.n_observations
     most = max(1, min(steps.horizon, LARGEST_TABLE // (n * len(steps.symbols))))
-    seen, times = np.divmod(np.arange(n * most, dtype=np.int32), np.int32(most))  # times − 1
+    seen, times = np.divmod(np.arange(n * most, dtype=np.int32), np.int32(most))  # times: repetitions
     again = np.where(seen[:, None] == shown, np.minimum(times + 1, most - 1)[:, None], 0)
     return np.concatenate([1 + shown[None] * most, 1 + shown[None] * most + again]).astype(np.int32)
 
 
 def first_reference(steps: PointerLog) -> Int32:
-    """What to begin with: the last observation, unless how often it came says far more.
+    """Return the reference automaton of the first round.
 
-    It does where one walks a long corridor; elsewhere finer labels only mean that fewer steps share one.
+    Labels are the last observation, unless its number of repetitions is far more informative, as in a long corridor;
+    elsewhere finer labels only mean that fewer steps share one.
     """
     coarse, fine = last_observation(steps), repeated_observation(steps)
     return fine if _description(steps, fine) < _description(steps, coarse) / 2 else coarse
 
 
 def _description(steps: PointerLog, tau: Int32) -> float:
-    """Σ ln 1/p of all outcomes, given label and action, and ½ ln N for each frequency (BIC)."""
+    """Return the description length (BIC): Σ ln 1/p of outcomes given label and action, and ½ ln N per parameter."""
     labels = stationary.trace(tau, steps.symbol_of, steps.word)
     counts = stationary.count_letters(labels, steps.word, steps.weight, len(tau), len(steps.symbol_of))
     total, free = 0.0, 0
@@ -153,7 +156,7 @@ def _description(steps: PointerLog, tau: Int32) -> float:
 
 
 def completed(tau: Int32) -> Int32:
-    """An automaton that never stops: an unseen transition leads to where the symbol leads from most states."""
+    """Fill in unseen transitions with the target that the symbol has in most states."""
     whole = tau.copy()
     for y, column in enumerate(tau.T):
         known = column[column != UNSEEN]
@@ -163,20 +166,20 @@ def completed(tau: Int32) -> Int32:
 
 
 def grouped(keys: Int64, most: int = ALL) -> Iterator[tuple[int, Int64]]:
-    """Each key in order, with the places that have it, in order and at most so many."""
+    """Generate each key in order, with its places in order, at most `most` of them."""
     places, begin = stationary.group(keys, int(keys.max(initial=-1)) + 1, most)
     for key in np.flatnonzero(np.diff(begin)).tolist():
         yield key, places[begin[key] : begin[key + 1]]
 
 
 class _Tables:
-    """Cells for what nodes (labels) were seen to meet, one table for each node and kind of event.
+    """Cells that count the events at nodes (labels), one table for each node and kind of event.
 
-    The last cell of a table counts what the node had never seen of that kind.
+    The last cell of a table counts events of that kind that the node has never seen.
     """
 
     def __init__(self, seen: NDArray[np.bool_], kind_of: Int32) -> None:
-        """`seen` [nodes, V] events; those of no kind are not counted."""
+        """Make cells for the events that nodes have seen [nodes, V]; events without a kind are not counted."""
         nodes, events = np.nonzero(seen & (kind_of != UNSEEN))
         order = np.lexsort((events, kind_of[events], nodes))
         nodes, events = nodes[order], events[order]
@@ -185,7 +188,7 @@ class _Tables:
         sizes = np.bincount(table, minlength=len(keys)) + 1
         self.begin = np.concatenate([[0], np.cumsum(sizes)])  # [G+1]
         self.nodes, self.kinds = keys // width, keys % width  # [G]
-        place = np.arange(len(table)) + table  # each table before has one more cell
+        place = np.arange(len(table)) + table  # each earlier table has one more cell
         self.event_of = np.full(int(self.begin[-1]), NEW)
         self.event_of[place] = events
         self.table_of = np.repeat(np.arange(len(keys)), sizes)  # by cell
@@ -195,20 +198,20 @@ class _Tables:
         self.cell_of[nodes, events] = place
 
     def of_letters(self, steps: PointerLog) -> Int32:
-        """[3, nodes, X] where each node counts the events of a letter."""
+        """Return [3, nodes, X], the cells in which each node counts the events of a letter."""
         cells = [np.where(event == UNSEEN, UNSEEN, self.cell_of[:, event]) for event in steps.events]
         return np.stack(cells).astype(np.int32)
 
     def of_cells(self, cells: Int64) -> Int64:
-        """The tables that cells belong to."""
+        """Return the tables that cells belong to."""
         return np.unique(self.table_of[cells])
 
 
 class Labelling:
-    """A reference automaton and the tree, ready for kernels."""
+    """The reference automaton and the tree, as tables for kernels."""
 
     def __init__(self, steps: PointerLog, reference: Int32, memory: int = ALL) -> None:
-        """`memory` is a limit in bytes."""
+        """Make the tables; `memory` limits the size of the tree, in bytes."""
         self.reference, self._steps = reference, steps
         self.tables = steps.tables(self._seen_by(reference))
         tree, seen, parents = _tree(steps, memory)
@@ -228,14 +231,14 @@ class Labelling:
         return np.asarray(met > 0)
 
     def touched(self, cells: Int64) -> tuple[Int64, Int64]:
-        """The tables of the tree and of the automaton that cells belong to."""
+        """Return the tables of the tree and of the automaton that cells belong to."""
         first, width = self.labels.first, self.labels.width
         return self.tree_tables.of_cells(cells[cells < first]), self.tables.of_cells(
             (cells[cells >= first] - first) % width
         )
 
     def depth_needed(self, one: Int64, other: Int64, threshold: float) -> int:
-        """How many steps beyond the next one must look to tell two rows apart by the tree; DEPTH if it does not."""
+        """Return how many steps beyond the next one the tree needs to distinguish two rows; DEPTH if it cannot."""
         for depth in range(DEPTH):  # nodes are numbered by depth, and tables by node
             tables = int(np.count_nonzero(self.tree_group % DEPTH <= depth))
             evidence, _, _ = evidence_kernels.fold(one, other, self.tree_tables.begin[: tables + 1], EQUAL)
@@ -244,7 +247,7 @@ class Labelling:
         return DEPTH
 
     def witness(self, cell: int, one: Int64, other: Int64) -> Witness:
-        """What a cell says about two rows of counts."""
+        """Return the witness for a cell in which two rows of counts differ."""
         first = self.labels.first
         if cell < first:
             tables, rows = self.tree_tables, (one[:first], other[:first])
@@ -267,21 +270,22 @@ class Labelling:
 
 
 def _tree(steps: PointerLog, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
-    """What may happen within DEPTH steps: nodes [T, Y], the letters that each has seen [T, X], parent and symbol.
+    """Return the tree of what happens within DEPTH steps: nodes [T, Y], letters seen [T, X], parents and symbols.
 
-    The last node is beyond the tree: what the steps have not seen leads there, and from there nowhere else.
+    The last node is beyond the tree: unseen symbols lead there, and it leads only to itself.
     """
     n_symbols, n_letters = len(steps.symbols), len(steps.symbol_of)
     parents = [(0, 0)]
-    children: list[Int32] = []  # by depth, those that are none still −1
+    children: list[Int32] = []  # by depth; −1 for none
     seen = []
-    node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # of every step, and the first of this depth
+    node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # node of every step, and the first node of this depth
     for depth in range(DEPTH):
         letters = steps.word[:, 1 + depth :]
         if len(parents) * n_letters * BYTES_PER_TREE_CELL > memory:
             raise SettingsError(
-                f"{n_letters:,} distinct steps follow each other in too many ways for {memory / 1e9:.1f} GB; bin the "
-                "observations, use fewer columns, or raise --memory"
+                f"{n_letters:,} distinct steps follow each other in too many ways for {memory / 1e9:.1f} GB. Bin the "
+                f"observations with {parameter('bins')}, use fewer columns with {parameter('observations')}, or raise "
+                f"{parameter('memory')}."
             )
         met = np.zeros((len(parents) - level, n_letters), bool)
         met[node - level, letters] = True

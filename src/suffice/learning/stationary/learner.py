@@ -1,9 +1,10 @@
-"""Automata that fold time: one set of states for all steps of an episode (theory.md §8; docs/stationary.md).
+"""Learn a stationary automaton, whose states are the same at every step of an episode.
 
-Rounds of pointers (`pointers`), each with labels of the last (`labels`), until the automaton is as before; after each,
-rare transitions are settled (`settling`). A long log is first tried on a part of it, and the last round is for all; of
-a very long one, for as many episodes as fit into memory, and the others only count. These are the same wherever the
-episodes are.
+The learner runs rounds of pointers (`pointers`), each with the labels of the round before (`labels`), until the
+automaton repeats; after each round, rare transitions are settled (`settling`). For a long log, rounds run on a sample
+of its episodes, and one last round on all; for a very long log, the last round uses as many episodes as fit into
+memory, and the others are only counted. Samples do not depend on where the episodes are stored.
+Theory: docs/theory.md, section 8; docs/stationary.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Episodes, weights
 from suffice.data.log import ITSELF, Log, run_query
 from suffice.data.queries import EpisodesView, added
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.evidence.guarantees import Promise
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
@@ -28,7 +29,7 @@ from suffice.learning.adact_h import Criterion, Learned, Settings
 from suffice.learning.merging import Decision, Placement
 from suffice.learning.stationary.labels import Labelling, PointerLog, completed, first_reference
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
-from suffice.learning.stationary.rounds import FoundRound, keep_round, recall_round
+from suffice.learning.stationary.rounds import FoundRound, load_round, save_round
 
 OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 MOST_ROUNDS = 8
@@ -36,37 +37,37 @@ DEPTH_NAMES = (
     "the next step",
     "two steps",
     "three steps",
-    "what they come to later",
-)  # DEPTH of them, and the automaton
-MOST_LOG_STEPS = 1 << 25  # of a log; of longer ones only some episodes say what the states are, and all are counted
-LABEL_SAMPLE = 1 << 12  # episodes, or up to twice as many, that say what the labels are
+    "later steps",
+)  # one for each depth of the tree, and one for the automaton
+MOST_LOG_STEPS = 1 << 25  # steps of a log; of longer logs only a sample determines the states, and all are counted
+LABEL_SAMPLE = 1 << 12  # episodes, or up to twice as many, that determine the labels
 
 
 @dataclass(frozen=True, slots=True)
 class Depths:
-    """How far one had to look to tell states apart: adaptive, as ladders of families are for layers."""
+    """Number of steps ahead that were needed to distinguish states; for layers, ladders of families correspond."""
 
     ladder: tuple[str, ...]
-    layers: tuple[int, ...]  # [1] the farthest
+    layers: tuple[int, ...]  # [1] the largest depth
     left_out: tuple[str, ...]
-    states: tuple[int, ...]  # by rung
+    states: tuple[int, ...]  # number of states by depth
 
     @classmethod
     def of(cls, depths: list[int]) -> Depths:
-        """From that of each state."""
+        """Count states from the depth of each of them."""
         return cls.of_states([depths.count(r) for r in range(len(DEPTH_NAMES))])
 
     @classmethod
     def of_states(cls, states: Sequence[int]) -> Depths:
-        """From the number of states by rung; of rungs that are left out there are none."""
+        """Make a report from the number of states by depth; missing depths have none."""
         by_rung = (*states, *[0] * (len(DEPTH_NAMES) - len(states)))
         return cls(DEPTH_NAMES, (max((r for r, n in enumerate(by_rung) if n), default=-1),), (), by_rung)
 
     @property
     def sentence(self) -> str:
-        """For a person."""
+        """The depths with their numbers of states, as a sentence."""
         parts = [f"{name} ({n})" for name, n in zip(self.ladder, self.states, strict=True) if n]
-        return f"States were told apart by {', '.join(parts) or 'nothing'}."
+        return f"States are distinguished by {', '.join(parts)}." if parts else "No states had to be distinguished."
 
 
 def learn_stationary(
@@ -75,41 +76,64 @@ def learn_stationary(
     progress: Callable[[int, int], None] = lambda done, of: None,
     kept: CheckpointStage = NO_CHECKPOINT,
 ) -> Learned:
-    """Learn the stationary RDP of a log. Of the settings δ, confidence, cut, memory and strict matter.
+    """Learn a stationary automaton, which is the same at every step, from logged episodes.
 
+    Parameters
+    ----------
+    episodes
+        The logged episodes, with at least two decisions.
+    settings
+        Settings of the learner, of which delta, confidence, cut, memory, threads and strict are used. Default:
+        `Settings()`.
+    progress
+        Function called with the number of finished rounds and the largest number of rounds.
+    kept
+        Checkpoint to resume from and to save to. Default: none.
+
+    Returns
+    -------
+    Learned
+        The automaton, all decisions with their evidence, and the guarantee.
+
+    Examples
+    --------
     >>> suffice.learn_stationary(episodes).rdp
     <RDP: 8 states in one layer>
     """
     settings = settings or Settings()
     if episodes.horizon < 2:
-        raise SettingsError("a stationary automaton needs episodes of at least two decisions; leave --stationary out")
+        raise SettingsError(
+            f"{parameter('stationary', True)} needs episodes of at least two decisions, and these have "
+            f"{episodes.horizon}. Leave it out."
+        )
     stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_LOG_STEPS))
     steps = -(-episodes.n // stride) * (episodes.horizon + 1)
-    needed = 16 * steps if isinstance(episodes, Episodes) else ITSELF + 28 * steps  # there a limit is of all there is
+    in_memory = isinstance(episodes, Episodes)  # otherwise the limit includes the episodes and the process itself
+    needed = 16 * steps if in_memory else ITSELF + 28 * steps
     if needed > settings.memory:
         raise SettingsError(
-            f"tying the layers of this log needs about {needed / 1e9:.1f} GB, more than the "
-            f"{settings.memory / 1e9:.1f} GB it may take; raise --memory"
+            f"learning a stationary automaton from this log needs about {needed / 1e9:.1f} GB, more than the "
+            f"{settings.memory / 1e9:.1f} GB that it may take. Raise {parameter('memory')}."
         )
-    looked_at = _every(episodes, stride)
-    stride = max(looked_at.n // LABEL_SAMPLE, 1)
-    sample = PointerLog.of(_every(looked_at, stride))
+    chosen = _every(episodes, stride)
+    stride = max(chosen.n // LABEL_SAMPLE, 1)
+    sample = PointerLog.of(_every(chosen, stride))
     found = _rounds(sample, settings, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
     if stride > 1:
         whole = kept.part("whole")
-        last = recall_round(whole, 0, sample, looked_at.total)
+        last = load_round(whole, 0, sample, chosen.total)
         if last is None:
-            all_steps = PointerLog.of(looked_at)
+            all_steps = PointerLog.of(chosen)
             labelling = Labelling(sample, completed(found.tau), settings.memory)
             last = FoundRound.of(all_steps, _round(all_steps, labelling, settings, {}, again=False))
-            keep_round(whole, 0, last)
+            save_round(whole, 0, last)
         found = last
     progress(MOST_ROUNDS + (stride > 1), MOST_ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
 
 
 def _every(log: Log, stride: int) -> Episodes:
-    """Each `stride`-th episode."""
+    """Select every `stride`-th episode of a log."""
     if isinstance(log, Episodes):
         return log if stride == 1 else log.columns(np.arange(0, log.n, stride))
     found: list[tuple[int, Episodes]] = run_query(log, _Every(stride))
@@ -118,37 +142,37 @@ def _every(log: Log, stride: int) -> Episodes:
 
 
 class _Every(NamedTuple):
-    """Each `stride`-th episode of a log: by parts, each with the place of its first."""
+    """Query for every `stride`-th episode of a log, in parts with the place of their first episode."""
 
     stride: int
 
     def __call__(self, view: EpisodesView) -> list[tuple[int, Episodes]]:
-        """See `Query`."""
+        """Select from some episodes; see `Query`."""
         chosen = np.arange(-view.first % self.stride, view.episodes.n, self.stride)
         return [(view.first, view.episodes.columns(chosen))]
 
     def combine(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
-        """See `Query`."""
+        """List the parts of all answers; see `Query`."""
         return [part for answer in answers for part in answer]
 
 
 def _rounds(
     steps: PointerLog, settings: Settings, progress: Callable[[int], None], kept: CheckpointStage = NO_CHECKPOINT
 ) -> FoundRound:
-    """Until an automaton comes again; of those that keep coming, the one that leaves least to be kept apart."""
+    """Run rounds until an automaton repeats; of those in the cycle, return the one with fewest distinct edges."""
     reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
     known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
     found: list[FoundRound] = []
     begin = 0
     for i in range(MOST_ROUNDS):
         again = not settings.strict
-        this = recall_round(kept, i, steps, steps.episodes.total)
+        this = load_round(kept, i, steps, steps.episodes.total)
         if this is None:
             labelling = Labelling(steps, reference, settings.memory)
             this = FoundRound.of(steps, _round(steps, labelling, settings, apart, again))
-            keep_round(kept, i, this)
+            save_round(kept, i, this)
         found.append(this)
-        apart = found[-1].apart() if i else {}  # the last observation is too little to go by
+        apart = found[-1].apart() if i else {}  # labels by the last observation are too coarse for this
         progress(i + 1)
         key = (_renumbered(found[-1].tau).tobytes(), tuple(sorted(apart.items())))
         begin = known.setdefault(key, i)
@@ -161,8 +185,10 @@ def _rounds(
 def _round(
     steps: PointerLog, labelling: Labelling, settings: Settings, apart: dict[Edge, Edge], again: bool
 ) -> RoundResult:
+    """Run one round on a log with the labels of the round before."""
+
     def level(i: int) -> float:
-        """δ of the i-th test: 6/π² Σ 1/i² = 1 divides what a confidence leaves to chance."""
+        """Return δ of the i-th test; with a confidence its share of 1 − c, by 6/π² Σ 1/i² = 1."""
         return (
             settings.delta if settings.confidence is None else (1 - settings.confidence) * 6 / (math.pi * (i + 1)) ** 2
         )
@@ -172,7 +198,7 @@ def _round(
 
 
 def _reached(tau: Int32) -> list[int]:
-    """The states that histories lead to, breadth first; START and END are two of them."""
+    """List the states that histories lead to, breadth first, with START and END."""
     order = [START, END]
     for q in order:
         for target in tau[q].tolist():
@@ -182,7 +208,7 @@ def _reached(tau: Int32) -> list[int]:
 
 
 def _renumbered(tau: Int32) -> Int32:
-    """The same automaton, its states numbered as they are reached."""
+    """Renumber the states of an automaton in the order in which they are reached."""
     order = _reached(tau)
     place = np.full(len(tau) + 1, UNSEEN, np.int32)  # the last entry for UNSEEN
     place[order] = np.arange(len(order))
@@ -190,8 +216,8 @@ def _renumbered(tau: Int32) -> Int32:
 
 
 def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
-    """States that nothing leads to are left out; the end comes last, if there is one."""
-    tau, counts, cut = _walked(episodes, found.tau, settings.threads)
+    """Make the result, without states that cannot be reached, and with the end, if there is one, as the last state."""
+    tau, counts, cut = _counted(episodes, found.tau, settings.threads)
     kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
     place = np.full(len(tau) + 1, UNSEEN, np.int32)
     place[kept] = np.arange(len(kept))
@@ -219,12 +245,12 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     )
 
 
-def _walked(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
-    """Only transitions that the log takes, and what each state met, [Q, X], before and at the last step."""
+def _counted(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
+    """Return the transitions that the log takes, and counts [Q, X] of all steps before the last and of the last."""
     whole = completed(tau)
     _, of_letter = log.symbols()
-    counts, cut = run_query(log, _Walked(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
-    counts[END] += cut[END]  # what is over is not cut: padding follows padding
+    counts, cut = run_query(log, _LetterCounts(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
+    counts[END] += cut[END]  # ended episodes are not cut: padding follows padding
     cut[END] = 0
     taken = np.zeros(tau.shape, bool)
     states, letters = np.nonzero(counts)
@@ -232,15 +258,15 @@ def _walked(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
     return np.where(taken, whole, UNSEEN).astype(np.int32), counts, cut
 
 
-class _Walked(NamedTuple):
-    """[2, Q, X] what each state of an automaton met, before the last step and there."""
+class _LetterCounts(NamedTuple):
+    """Query that counts [2, Q, X], the letters in each state of an automaton before the last step and at it."""
 
-    after: Int32  # [Q · X] where a state and a letter lead
+    after: Int32  # [Q · X] the next state
     n_states: int
     n_letters: int
 
     def __call__(self, view: EpisodesView) -> Int64:
-        """See `Query`."""
+        """Count the letters of some episodes; see `Query`."""
         state, weight, same = np.zeros(view.episodes.n, np.uint32), weights(view.episodes), np.arange(self.n_states)
         counts = np.zeros((2, self.n_states, self.n_letters), np.int64)
         for t, word in enumerate(view.episodes.word):
@@ -251,12 +277,12 @@ class _Walked(NamedTuple):
         return counts
 
     def combine(self, answers: list[Int64]) -> Int64:
-        """See `Query`."""
+        """Add up the counts of parts of the log; see `Query`."""
         return added(answers)
 
 
 def _renamed(choice: Choice, tau: Int32, place: Int32) -> Placement:
-    """The placement of a choice with the numbers that states have in the end; it leads to where it was settled."""
+    """Return the placement of a choice with final state numbers; its target is where it was settled."""
     placement = choice.placement
     nearest = None if placement.nearest is None or place[placement.nearest] == UNSEEN else int(place[placement.nearest])
     target = int(place[tau[choice.state, choice.symbol]])

@@ -1,9 +1,10 @@
-"""One round: a pointer for each episode walks along known transitions and stops at the first unknown one.
+"""One round of the stationary learner, in which a pointer for each episode follows known transitions.
 
-The transitions at which pointers wait are the candidates. The largest is compared with every state: with what followed
-the first visit of each episode there. It joins the nearest state it is not distinct from, or becomes one, and its
-pointers walk on. When none waits any more, every transition is looked at once again, with all the episodes that took
-it: one that proves to be distinct from its state is kept apart from it in the next round.
+A pointer waits at the first unknown transition; these transitions are the candidates. The largest one is compared with
+every state, by the suffixes after the first visit of each episode. It joins the nearest state that it is not distinct
+from, or becomes a state, and its pointers move on. When no pointer waits, every transition is tested once more, with
+all the episodes that took it: one that is distinct from its target is not merged with it in the next round.
+Theory: docs/theory.md, section 8.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ Edge = tuple[int, int]  # state and symbol
 START, END = 0, 1
 FIRST_COMPARED, MOST_COMPARED = 1 << 11, 1 << 16  # episodes of a candidate that are compared first, and at most
 VISITORS = 1 << 17  # episodes, or up to twice as many, whose visits are a state's sample
-FRESH = 1.1  # times as many episodes as it was compared by let a transition be looked at again
-FEWEST_COMPARED = 5  # episodes of a candidate that is compared; others join what is most alike, until they are settled
-SPECIAL = 2  # these two states are compared with nothing
+FRESH = 1.1  # a transition is tested again if it has this many times the episodes of its first test
+FEWEST_COMPARED = 5  # episodes of a candidate that is tested; others join the most similar state, until settled
+SPECIAL = 2  # START and END, which are compared with nothing
 
 
 class Choice(NamedTuple):
-    """What became of a candidate."""
+    """The placement of a candidate."""
 
     state: int
     symbol: int
@@ -42,17 +43,17 @@ class Choice(NamedTuple):
 
 
 class RoundResult(NamedTuple):
-    """What a round found."""
+    """The automaton of a round, with its decisions and tests."""
 
     tau: Int32  # [Q, Y] START and END first
     choices: list[Choice]
-    tests: list[float]  # δ of each candidate that was compared
-    depths: list[int]  # by state that was told apart: how far one had to look, DEPTH for along the automaton
-    apart: dict[Edge, Edge]  # transitions that proved distinct from the state they led to, and that state's founder
+    tests: list[float]  # δ of each test
+    depths: list[int]  # for each distinct state, the steps ahead that were needed; DEPTH for the automaton
+    apart: dict[Edge, Edge]  # transitions that are distinct from their target, and the edge that became this target
 
 
 class Round:
-    """Pointers, the states found so far, and what each has seen."""
+    """A round in progress, with its pointers, the states so far, and their samples."""
 
     def __init__(
         self,
@@ -63,9 +64,9 @@ class Round:
         apart: Mapping[Edge, Edge],
         strict: bool = False,
     ) -> None:
-        """`level(i)` is δ of the i-th candidate; one of fewer than `least` episodes founds no state.
+        """Start a round; `level(i)` is δ of the i-th test, and rarer candidates than `least` never become states.
 
-        If `strict`, what is compared is what the proof of docs/stationary.md covers.
+        With `strict`, only comparisons are made that the proof of docs/stationary.md covers.
         """
         self._strict = strict
         self._stride = max(1, len(steps.word) // VISITORS)
@@ -77,16 +78,16 @@ class Round:
         self._label = np.zeros(SPECIAL, np.int64)
         self._rows = np.zeros((SPECIAL, 2, labelling.size), np.int64)  # by side
         self._scratch = Scratch(labelling.size)
-        self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # by edges of this round
-        self._waiting: dict[int, list[Int64]] = {}  # candidates: blocks of episodes
+        self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # edges of this round
+        self._waiting: dict[int, list[Int64]] = {}  # blocks of episodes by candidate
         self._sizes: dict[int, int] = {}
-        self._compared: dict[Edge, int] = {}  # by how many episodes
+        self._compared: dict[Edge, int] = {}  # number of episodes of the first test
         self._choices: list[Choice] = []
         self._tests: list[float] = []
         self._depths: list[int] = []
 
     def run(self, again: bool = True) -> RoundResult:
-        """Until no pointer waits; if wanted, look at every transition again."""
+        """Place candidates until no pointer waits; with `again`, test every transition once more."""
         self._walk(np.arange(len(self._steps.word)))
         while self._sizes:
             key = min(self._sizes, key=lambda k: (-self._sizes[k], k))  # the largest; ties by state and symbol
@@ -98,10 +99,10 @@ class Round:
             self._tau[state, symbol] = placement.target
             self._choices.append(Choice(state, symbol, n, placement))
             self._walk(episodes)
-        return RoundResult(self._tau, self._choices, self._tests, self._depths, self._look_again() if again else {})
+        return RoundResult(self._tau, self._choices, self._tests, self._depths, self._test_again() if again else {})
 
     def _walk(self, episodes: Int64) -> None:
-        """Let pointers walk on, and note where they wait."""
+        """Move pointers along known transitions, and note where they wait."""
         steps, labels = self._steps, self._labelling.labels
         stationary.follow(
             self._tau, steps.symbol_of, steps.word, steps.weight, episodes, self._path, self._at, SPECIAL,
@@ -116,7 +117,7 @@ class Round:
             self._sizes[key] = self._sizes.get(key, 0) + steps.total(block)
 
     def _place(self, state: int, symbol: int, episodes: Int64, n: int) -> Placement:
-        """Promote a candidate or let it join."""
+        """Promote a candidate, or merge it with a state."""
         edge = (int(self._label[state]), symbol)
         kept_from = self._apart.get(edge)
         label = int(self._labelling.reference[edge])
@@ -125,11 +126,11 @@ class Round:
             return Placement(self._found((state, symbol), label), promoted=True)
         start = self._at[episodes] + 1
         if n < FEWEST_COMPARED:
-            return Placement(self._compared_by(episodes, start).likest(others))
+            return Placement(self._compared_by(episodes, start).most_similar(others))
         delta = self._level(len(self._tests))
         self._tests.append(delta)
         threshold = -math.log(delta)
-        if len(episodes) > FIRST_COMPARED:  # some first, and all for what these leave open; both looks share δ
+        if len(episodes) > FIRST_COMPARED:  # a sample first, then all for the states left; both tests share δ
             threshold += math.log(2)
             some = slice(0, None, -(-len(episodes) // FIRST_COMPARED))
             others = self._compared_by(episodes[some], start[some]).undecided(others, threshold)
@@ -138,8 +139,8 @@ class Round:
         others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST_COMPARED else others
         near = nearest([compare.with_state(s) for s in others], threshold)
         alone = near.evidence >= threshold
-        told = alone or near.evidence >= BORDERLINE_SHARE * threshold
-        why = compare.witness(near) if told else None
+        explained = alone or near.evidence >= BORDERLINE_SHARE * threshold
+        why = compare.witness(near) if explained else None
         placement = Placement(near.state, False, alone, near.state, near.evidence, threshold, witness=why)
         if not alone or n < self._least:
             return placement
@@ -147,29 +148,29 @@ class Round:
         return placement._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
 
     def _compared_by(self, episodes: Int64, start: Int64, joined: bool = False) -> Comparison:
-        """Episodes from a step of each on, to be compared with states; `joined`: they are among those of the states."""
+        """Prepare the comparison of suffixes with states; `joined`: the episodes are among those of the states."""
         samples = Samples(
             self._steps, self._labelling, self._path, self._label, self._rows, self._stride, self._strict, self._scratch
         )
         return Comparison(samples, episodes, start, joined)
 
     def _named(self, state: int) -> Edge:
-        """The founder of a state as the last round would call it."""
+        """Return the edge that became a state, in the labels of the last round."""
         source, symbol = self._founders[state]
         return int(self._label[source]), symbol
 
     def _found(self, founder: Edge, label: int) -> int:
-        """A new state."""
+        """Add a new state, and return its number."""
         self._tau = np.concatenate([self._tau, np.full((1, self._tau.shape[1]), UNSEEN, np.int32)])
         self._tau[-1, self._steps.ends()] = END
         self._label = np.append(self._label, label)
-        if len(self._tau) > len(self._rows):  # room for as many again
+        if len(self._tau) > len(self._rows):  # double the room
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._founders.append(founder)
         return len(self._tau) - 1
 
-    def _look_again(self) -> dict[Edge, Edge]:
-        """Every transition by itself, with all the episodes that took it."""
+    def _test_again(self) -> dict[Edge, Edge]:
+        """Test every transition by itself, with all the episodes that took it."""
         apart: dict[Edge, Edge] = {}
         for state, symbol, visitors, steps in self._steps.transitions(self._path):
             target = int(self._tau[state, symbol])

@@ -1,4 +1,4 @@
-"""What a round came to, and how a checkpoint keeps it."""
+"""Results of rounds of the stationary learner, saved to and loaded from checkpoints."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from suffice.learning.stationary.settling import settle
 
 
 class FoundRound(NamedTuple):
-    """An automaton and the round it comes from."""
+    """The result of a round, and its automaton after rare transitions were settled."""
 
-    tau: Int32  # settled
+    tau: Int32  # [Q, Y] settled
     outcome: RoundResult
 
     @classmethod
     def of(cls, steps: PointerLog, outcome: RoundResult) -> FoundRound:
+        """Settle the rare transitions of a round."""
         return cls(settle(steps, outcome.tau), outcome)
 
     def apart(self) -> dict[Edge, Edge]:
-        """What proved to be distinct from its state, and has not been settled elsewhere since."""
+        """Return the transitions that were distinct from their target and have not been settled elsewhere since."""
         tau = self.outcome.tau
         return {edge: founder for edge, founder in self.outcome.apart.items() if self.tau[edge] == tau[edge]}
 
 
-def keep_round(part: CheckpointStage, i: int, found: FoundRound) -> None:
-    """Write a round down; its automaton is that of its choices."""
+def save_round(part: CheckpointStage, i: int, found: FoundRound) -> None:
+    """Save a round to a checkpoint; the automaton before settling follows from its choices."""
     outcome = found.outcome
     decisions = [Decision(0, c.state, c.symbol, c.n, c.placement) for c in outcome.choices]
     arrays: dict[str, Array] = {
@@ -48,8 +49,8 @@ def keep_round(part: CheckpointStage, i: int, found: FoundRound) -> None:
     part.keep(i, StepRecord({}, [d.placement.witness for d in decisions], arrays | columns_of(decisions)))
 
 
-def recall_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -> FoundRound | None:
-    """Read a round of so many episodes again, if the run got so far; refuse what leads to states that there are not."""
+def load_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -> FoundRound | None:
+    """Load a round of `total` episodes from a checkpoint, if there is one; refuse inconsistent contents."""
     shapes: dict[str, tuple[str, Shape]] = {"settled": ("i", ("Q", len(steps.symbols)))}
     shapes |= {"tests": ("f", ("T",)), "depths": ("i", ("D",)), "apart": ("i", ("K", 4))}
     found = part.recall(i, shapes | shapes_of_decisions("C"), list[Witness | None])
@@ -59,7 +60,7 @@ def recall_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -
     with part.doubting(i):
         settled = _within(arrays["settled"], UNSEEN, len(arrays["settled"]))
         if (settled[:, steps.ends()] != END).any():
-            raise ValueError("episodes go on after their end")
+            raise ValueError("its episodes continue after their end")
         _within(arrays["decision_n"], 1, total + 1)
         tau = _tau(arrays, steps)
         if len(tau) != len(settled):
@@ -67,7 +68,7 @@ def recall_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -
         apart = _within(arrays["apart"], 0, [*tau.shape, *tau.shape])
         tests, depths = arrays["tests"], _within(arrays["depths"], 0, DEPTH + 1)
         if not ((tests > 0) & (tests < 1)).all():
-            raise ValueError("the levels of its tests are no probabilities")
+            raise ValueError("the levels of its tests are not probabilities")
         decisions = decisions_of(arrays, found.records, steps.episodes.alphabet)
     choices = [Choice(d.state, d.symbol, d.n, d.placement) for d in decisions]
     edges: dict[Edge, Edge] = {(a, b): (c, d) for a, b, c, d in apart.tolist()}
@@ -76,16 +77,16 @@ def recall_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -
 
 
 def _tau(arrays: Mapping[str, Array], steps: PointerLog) -> Int32:
-    """[Q, Y] where choices lead, each of another transition; those that are promoted found a state."""
+    """Derive transitions [Q, Y] from choices: each is for another transition, and promoted ones become states."""
     promoted, symbols = arrays["decision_promoted"] == 1, len(steps.symbols)
     n_states = SPECIAL + int(np.count_nonzero(promoted))
     state, symbol = _within(arrays["decision_state"], 0, n_states), _within(arrays["decision_symbol"], 0, symbols)
     target = _within(arrays["decision_target"], SPECIAL, n_states)
     _within(arrays["decision_nearest"], UNSEEN, n_states)
     if not np.array_equal(target[promoted], np.arange(SPECIAL, n_states)):
-        raise ValueError("its states are not founded one after the other")
+        raise ValueError("its states are not numbered in the order of promotion")
     if len(np.unique(state * symbols + symbol)) < len(state) or steps.ends()[symbol].any():
-        raise ValueError("its choices are of transitions that nobody can choose")
+        raise ValueError("its choices are for repeated transitions, or for those after the end")
     tau = np.full((n_states, symbols), UNSEEN, np.int32)
     tau[:, steps.ends()] = END
     tau[state, symbol] = target
@@ -93,7 +94,7 @@ def _tau(arrays: Mapping[str, Array], steps: PointerLog) -> Int32:
 
 
 def _within(numbers: Array, begin: int, end: int | list[int]) -> Array:
-    """Numbers that kernels will take for places."""
+    """Return numbers that kernels use as indices, after checking their range."""
     if ((numbers < begin) | (numbers >= end)).any():
-        raise ValueError("it has numbers that nothing is counted by")
+        raise ValueError("it has indices that are out of range")
     return numbers

@@ -1,10 +1,10 @@
-"""Where rare transitions lead: to the state from which what followed them is most likely.
+"""Assign rare transitions by maximum posterior probability, without a test.
 
-A test cannot tell where a transition leads that was taken twice; but something has to be said, and the best is the most
-probable. Likelihoods come from all visits, walked to the end of the log along the automaton. What is probable
-beforehand is learned from the automaton too: symbols that lead to the same state from wherever both are known are
-likely to do so again; so are the actions, or the observations, that agree in the state itself (where an episode begins
-anew, no action matters); and a symbol that elsewhere leads to a state that leads back probably leads back here too.
+A test cannot decide where a transition leads that was taken twice, so the most probable target is used. Likelihoods
+come from all visits, followed along the automaton to the end of the log. The prior is learned from the automaton too:
+symbols that lead to the same target in all states where both are known are likely to do so again; so are actions, or
+observations, that agree in the state itself (where an episode starts again, no action matters); and a symbol that
+elsewhere leads to a state that leads back probably leads back here too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from suffice.learning.stationary.labels import ALL, PointerLog, completed
 from suffice.learning.stationary.pointers import SPECIAL
 
 PASSES = 5
-VISITS = 2000  # of a transition that are looked at
-FEW_VISITS, SOON = 50, 20  # of them, and of the steps that follow, to leave all but a few states out
-BEST_STATES = 8  # so many remain
-AGREEING_SHARE = 0.8  # of the states in which two symbols are known
+VISITS = 2000  # visits of a transition that are used
+FEW_VISITS, SOON = 50, 20  # visits, and steps after each, that are used to choose BEST_STATES
+BEST_STATES = 8  # states that all visits are compared with
+AGREEING_SHARE = 0.8  # share of the states with two symbols in which they must have the same target
 
 
 def settle(steps: PointerLog, tau: Int32) -> Int32:
-    """Let every transition lead to its most probable state, again and again until nothing changes."""
+    """Set every transition to its most probable target, in passes until nothing changes."""
     tau = tau.copy()
     for _ in range(PASSES):
         if not _Pass(steps, tau).run():
@@ -38,14 +38,14 @@ def settle(steps: PointerLog, tau: Int32) -> Int32:
 
 
 class _Visits(NamedTuple):
-    """Of a transition: episodes, and the step after it."""
+    """Visits of a transition, by the episode and the step after it."""
 
     episodes: Int64
     start: Int64
 
 
 class _Pass:
-    """One look at every transition; it changes the table that it was given."""
+    """One pass over every transition, which changes the given table."""
 
     def __init__(self, steps: PointerLog, tau: Int32) -> None:
         self._steps, self._tau, self._whole = steps, tau, completed(tau)
@@ -62,7 +62,7 @@ class _Pass:
         self._leads[sources, tau[sources, symbols]] = True
 
     def run(self) -> int:
-        """How many transitions changed."""
+        """Set every transition, and return the number of changes."""
         before = self._tau.copy()
         visits: dict[int, dict[int, _Visits]] = {}
         for state, symbol, episodes, at in self._steps.transitions(self._path, VISITS):
@@ -71,12 +71,12 @@ class _Pass:
         for state, of_symbol in visits.items():
             for symbol in of_symbol:
                 self._tau[state, symbol] = self._best(state, [symbol], of_symbol)
-            for group in self._alike(state, list(of_symbol)):
+            for group in self._agreeing(state, list(of_symbol)):
                 self._tau[state, group] = self._best(state, group, of_symbol)
         return int(np.count_nonzero(self._tau != before))
 
-    def _alike(self, state: int, symbols: list[int]) -> list[list[int]]:
-        """Symbols that lead to one state here and elsewhere: each would stay wrong for the others' sake."""
+    def _agreeing(self, state: int, symbols: list[int]) -> list[list[int]]:
+        """Group symbols with the same target here and elsewhere, which must move together: one alone never would."""
         groups: list[list[int]] = []
         for y in symbols:
             together = (g for g in groups if self._tau[state, g[0]] == self._tau[state, y])
@@ -86,7 +86,7 @@ class _Pass:
         return [g for g in groups if len(g) > 1]
 
     def _best(self, state: int, symbols: list[int], of_symbol: dict[int, _Visits]) -> int:
-        """The most probable target of some symbols together; what it was before, unless another is more probable."""
+        """Return the most probable target of some symbols together; ties keep the present target."""
         episodes, start = (np.concatenate(part) for part in zip(*(of_symbol[y] for y in symbols), strict=True))
         ln_prior = np.sum([self._ln_prior(state, y, symbols) for y in symbols], axis=0)
         now = int(self._tau[state, symbols[0]])
@@ -109,7 +109,7 @@ class _Pass:
         )
 
     def _chances(self) -> Float:
-        """[Q, X] ln of how frequent each letter is given its action, as if half a visit more had met all alike."""
+        """Return [Q, X], the log frequency of each letter given its action, with half a visit spread evenly."""
         steps = self._steps
         counts = stationary.count_letters(self._path, steps.word, steps.weight, len(self._tau), len(steps.symbol_of))
         found = np.zeros(counts.shape)
@@ -120,7 +120,7 @@ class _Pass:
         return found
 
     def _ln_prior(self, state: int, symbol: int, without: list[int]) -> Float:
-        """[Q] by what other symbols of the state say, and where all are wrong by how frequent states are."""
+        """Return the log prior [Q] of targets: votes of the state's other symbols, or the frequency of states."""
         known = self._known[state].copy()
         known[without] = False
         voters = np.flatnonzero(known)
@@ -135,14 +135,14 @@ class _Pass:
         return np.asarray(np.log(prior / max(prior.sum(), 1e-300) + 1e-12))
 
     def _returns(self, state: int, symbol: int) -> float:
-        """How often a symbol leads from other states to one that leads back: a step west after one east."""
+        """Return how often a symbol leads from other states to one that leads back, like a step west after one east."""
         others = np.flatnonzero(self._known[:, symbol] & (self._tau[:, symbol] != np.arange(len(self._tau))))
         others = others[others != state]
         back = self._leads[self._tau[others, symbol], others]
         return float(_rate(int(back.sum()), len(others), len(self._tau)))
 
     def _local(self, state: int, symbol: int, voters: Int64) -> Float:
-        """[V] how well each voter's action (or observation) agrees with the symbol's, elsewhere in the state."""
+        """Return [V], how often each voter's action (or observation) agrees with the symbol's in this state."""
         grid = self._grid(state, symbol)  # [A, O]
         a, o = (int(code) for code in self._steps.symbols[symbol])
         actions, observations = self._steps.symbols[voters].T
@@ -155,7 +155,7 @@ class _Pass:
         return found
 
     def _grid(self, state: int, symbol: int) -> Int32:
-        """[A, O] where the state's symbols lead, but for one of them."""
+        """Return [A, O], the targets of the state's symbols, without one of them."""
         alphabet = self._steps.episodes.alphabet
         grid = np.full((alphabet.n_actions, alphabet.n_observations), UNSEEN, np.int32)
         known = self._known[state].copy()
@@ -165,7 +165,7 @@ class _Pass:
 
 
 def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
-    """[Y, Y] how often two symbols lead from the same state to the same state."""
+    """Return [Y, Y], how often two symbols lead from the same state to the same state."""
     agree, both = (np.zeros((tau.shape[1], tau.shape[1])) for _ in range(2))
     for row, seen in zip(tau, known, strict=True):
         places = np.flatnonzero(seen)
@@ -176,5 +176,5 @@ def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
 
 
 def _rate(agree: float | Float | Int64, both: float | Float | Int64, n_states: int) -> Float:
-    """Beforehand two symbols agree by chance."""
+    """Return a rate of agreement, with one more observation at the rate of chance."""
     return np.asarray((agree + 1 / n_states) / (both + 1))
