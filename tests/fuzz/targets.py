@@ -17,7 +17,7 @@ import numpy as np
 
 import suffice
 from oracle import random_episodes
-from suffice.cli.saying import describe, print_contents, print_doubts, print_promises, print_states, print_table
+from suffice.cli.output import describe, print_contents, print_doubts, print_promises, print_states, print_table
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema, write_schema

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from suffice.cli.options import DEFAULT_PLAN, PlanOptions, refuse_seed
-from suffice.cli.waiting import waiting
+from suffice.cli.progress import waiting
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
 from suffice.errors import SettingsError, SufficeError, closest
 from suffice.evidence.tables import USUAL_METRIC

@@ -22,8 +22,8 @@ from suffice.cli.options import (
     words,
 )
 from suffice.cli.printing import command, named_after, put, say, say_next
-from suffice.cli.saying import print_json, print_table
-from suffice.cli.waiting import progress_bar, waiting
+from suffice.cli.output import print_json, print_table
+from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError
 
 AFFORDABLE = 1e8  # episodes

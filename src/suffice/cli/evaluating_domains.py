@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from suffice.cli.measures import measures, measures_exactly, predicted, print_measures
 from suffice.cli.options import DomainChoice, domain_of, pair, words
 from suffice.cli.printing import command, say, say_next
-from suffice.cli.saying import print_json
-from suffice.cli.waiting import progress_bar, waiting
+from suffice.cli.output import print_json
+from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError, did_you_mean
 
 if TYPE_CHECKING:

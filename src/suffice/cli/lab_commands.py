@@ -10,8 +10,8 @@ from suffice.cli.app import app
 from suffice.cli.names import FileName
 from suffice.cli.options import Flag, Output, Whole
 from suffice.cli.printing import complain, say, say_next
-from suffice.cli.saying import print_json
-from suffice.cli.waiting import progress_bar, waiting
+from suffice.cli.output import print_json
+from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError
 from suffice.files.signals import if_interrupted, is_kept_in
 

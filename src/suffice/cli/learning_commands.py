@@ -38,7 +38,7 @@ from suffice.cli.options import (
     words,
 )
 from suffice.cli.printing import command, complain, named_after, say, say_next
-from suffice.cli.saying import (
+from suffice.cli.output import (
     contents,
     describe,
     print_contents,
@@ -48,7 +48,7 @@ from suffice.cli.saying import (
     print_witnesses,
     prospects,
 )
-from suffice.cli.waiting import peak_bytes, progress_bar, waiting
+from suffice.cli.progress import peak_bytes, progress_bar, waiting
 from suffice.engines.tables import USUAL_ENGINE
 from suffice.errors import CheckpointError, SettingsError
 from suffice.evidence.tables import USUAL_METRIC

@@ -22,7 +22,7 @@ from suffice.cli.options import (
     words,
 )
 from suffice.cli.printing import command, named_after, say, say_next
-from suffice.cli.saying import (
+from suffice.cli.output import (
     describe,
     print_doubts,
     print_json,

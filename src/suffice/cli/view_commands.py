@@ -13,8 +13,8 @@ from suffice.cli.evaluating_logs import judge_by
 from suffice.cli.names import FileName
 from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, Whole, read, refuse_output, words
 from suffice.cli.printing import command, named_after, say, say_next
-from suffice.cli.saying import print_json
-from suffice.cli.waiting import waiting
+from suffice.cli.output import print_json
+from suffice.cli.progress import waiting
 from suffice.errors import MissingError, SettingsError, SufficeError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pytest
 
 from suffice.cli import waiting
 from suffice.cli.printing import complain, say, say_next
-from suffice.cli.waiting import progress_bar
+from suffice.cli.progress import progress_bar
 from support.cli import END, MAZE, ok, read_until, without_colours
 
 WIPED = b"\x1b[?25h\r\x1b[1A\x1b[2K"  # the cursor shows again, goes up and clears the line
