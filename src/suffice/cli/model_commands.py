@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from suffice.cli.app import app
 from suffice.cli.names import FileName, ModelOrDomain
@@ -21,14 +21,14 @@ from suffice.cli.options import (
     refuse_output,
     words,
 )
-from suffice.cli.printing import command, named_after, say, say_next
+from suffice.cli.printing import command, named_after, say, say_block, say_next
 from suffice.cli.output import (
     describe,
-    print_doubts,
     print_json,
-    print_promises,
+    print_sentences,
     print_states,
     print_table,
+    print_undecided,
     print_witnesses,
 )
 from suffice.errors import ModelError
@@ -36,13 +36,13 @@ from suffice.errors import ModelError
 
 @app.command
 def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
-    """Show a model: its states, what it promises, and why.
+    """Show a model: advice, memory, guarantee and settings.
 
     Examples:
 
         suffice info maze.model
         suffice info maze.model --states         # with a typical history of each
-        suffice info maze.model --decisions 5    # why states were told apart
+        suffice info maze.model --decisions 5    # why states are distinct
         suffice info maze.model --json           # for scripts
 
     Parameters
@@ -50,32 +50,45 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     model
         Model file.
     states
-        Also show every state with its share of the episodes, what the plan does in it, what that is worth, and a
-        typical history.
+        Also show each state with its share of the episodes, the plan's action, its value, and a typical history.
     decisions
-        Also show so many of the reasons why states were told apart, and of the merges that were undecided.
+        Also show this many events that distinguish states, and this many undecided merges.
     json
         Print JSON and nothing else.
     """
     from suffice.models.model import Model
+    from suffice.models.model_summary import summary_rows, warning_rows
 
     loaded = Model.load(model)
     if json:
         print_json(describe(loaded, model))
         return
-    say(loaded.headline)
-    told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
-    print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
-    print_promises(loaded)
+    undecided = len(loaded.undecided_if_known() or [])
+    say_block([*summary_rows(loaded.rdp, loaded.about, "see below"), *warning_rows(loaded.about, undecided)])
+    print_table(_settings(describe(loaded, model)))
+    print_sentences(loaded)
     if loaded.about.promise.paper_sentence:
         say(loaded.about.promise.paper_sentence)
     if states:
         print_states(loaded)
     print_witnesses(loaded, decisions)
-    print_doubts(loaded, decisions)
+    print_undecided(loaded, decisions)
     exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
     tried = [command("evaluate", model, "--domain", "DOMAIN")] if loaded.plan else []
     say_next(exported if states else command("info", model, "--states"), *tried)
+
+
+SUMMARISED = (
+    "states", "promise", "needed", "plan", "verdict", "verdict_reasons", "memory", "columns", "columns_ignored",
+    "predicted", "lower_bound", "logged",
+)  # fmt: skip
+
+
+def _settings(about: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings and sizes of a model that its summary does not show."""
+    found = {name: value for name, value in about.items() if name not in SUMMARISED}
+    cut = found.pop("cut")
+    return found | ({"share too rare for a state": cut} if cut else {})
 
 
 @app.command
