@@ -105,7 +105,7 @@ def done(tmp_path: Path) -> Path:
 
 def test_what_is_done_is_not_run_again(done: Path) -> None:
     ran = suffice("reproduce", "table1", "--quick", "-o", str(done))
-    assert ran.code == 0 and "125 runs, 1 of them given up; each is a line of" in ran.out
+    assert ran.code == 0 and "125 runs, 1 of them stopped at the limit; each is a line of" in ran.out
     assert f"Next: read {done / 'table1.md'}" in ran.out
     assert "# Table 1 of the paper, again" in (done / "table1.md").read_text()
     told = suffice("reproduce", "table1", "--quick", "-o", str(done), "--json")

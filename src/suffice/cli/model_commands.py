@@ -1,4 +1,4 @@
-"""The commands about models: what is in one, how two differ, and what other programs read."""
+"""The commands `info`, `export` and `compare`, which read model files."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def export(
 
     Examples:
 
-        suffice export maze.model --format json -o maze.json  # all of it
+        suffice export maze.model --format json -o maze.json  # everything
         suffice export maze.model --format dot -o maze.dot    # for Graphviz
         suffice export t-maze --format pomdp -o maze.POMDP    # for solvers
 
@@ -113,8 +113,8 @@ def export(
     model
         Model file; with --format pomdp also the name of a domain.
     format
-        json: every transition with counts and rewards. dot: a picture for Graphviz. pomdp: Cassandra's format, for
-        POMDP solvers.
+        json: all transitions with counts and rewards, and the policy. dot: a graph for Graphviz. pomdp: Cassandra's
+        format for POMDP solvers.
     output
         File to write.
     """
@@ -139,7 +139,7 @@ def export(
     hints = {
         "json": command("info", model),
         "dot": shlex.join(["dot", "-Tsvg", output, "-o", picture]),
-        "pomdp": command("exact", output, "--horizon", str(horizon + 1)),  # one step shows the first observation
+        "pomdp": command("exact", output, "--horizon", str(horizon + 1)),  # the first step only shows an observation
     }
     say_next(hints[format])
 
@@ -148,12 +148,11 @@ def export(
 def compare(
     first: FileName, second: ModelOrDomain, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN
 ) -> None:
-    """Say whether two models are equal, or how they differ.
+    """Compare two models, or a model with a domain.
 
-    They are equal, up to renaming of states, if the same histories were seen, lead to the same states, and brought the
-    same rewards; how often does not matter, so models of different samples can be compared. If not, you see the
-    shortest history that tells them apart. In place of the second model a domain may stand: then a model is compared
-    with the truth. The exit code is 0 either way; scripts use --json.
+    Two models are equal up to renaming of states if the same histories were seen, lead to corresponding states, and had
+    the same rewards. Counts do not matter, so that models of different samples can be compared. Otherwise the shortest
+    history on which they differ is shown. The exit code is 0 in both cases; scripts use --json.
 
     Examples:
 
@@ -165,7 +164,7 @@ def compare(
     first
         Model file.
     second
-        Model file, or the name of a domain or a .POMDP file.
+        Model file, name of a domain, or .POMDP file. The exact automaton of a domain is compared.
     json
         Print JSON and nothing else.
     """
@@ -182,23 +181,23 @@ def compare(
         try:
             theirs = exact_rdp(finite, horizon, policy, stationary=ours.stationary)
         except NoAutomatonError as error:
-            raise ModelError(f"{second} has no automaton to compare with. {error}") from error
+            raise ModelError(f"{second}: there is no automaton to compare with. {error}") from error
     else:
         refuse_domain_options(options)
         theirs = Model.load(second).rdp
     difference = compare_rdps(ours, theirs)
     if json:
-        told = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
-        print_json({"equal": difference is None, "difference": told})
+        found = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
+        print_json({"equal": difference is None, "difference": found})
         return
     if difference is None:
         say("Equal up to renaming of states.")
     else:
         say(f"Different. After {show(difference.history)}: {difference.reason}.")
     if named and difference is None and loaded.plan:
-        choice = words(replace(options, horizon=None))  # the model has its own
+        choice = words(replace(options, horizon=None))  # the model has its own horizon
         say_next(command("evaluate", first, "--domain", second, "--exact", options=choice))
     elif named and difference is not None:
-        say_next(command("exact", second, options=words(options)))  # says how many episodes it takes
+        say_next(command("exact", second, options=words(options)))  # shows how many episodes are needed
     else:
         say_next(command("info", first, *(("--states",) if difference is None else ("--decisions", "5"))))
