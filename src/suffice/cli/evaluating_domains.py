@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.cli.measures import measures, measures_exactly, predicted, print_measures, print_prediction
 from suffice.cli.options import DomainChoice, domain_of, pair, words
-from suffice.cli.printing import command, say, say_next
 from suffice.cli.output import print_json
+from suffice.cli.printing import command, say, say_next
 from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError, did_you_mean
 
@@ -115,7 +115,9 @@ def by_environment(
     except SufficeError:  # of a domain of this package, which names the option
         raise
     except (gymnasium.error.Error, TypeError, ValueError, ImportError) as error:
-        raise SufficeError(f"{id}: the environment cannot be created with {words(choice) or 'its defaults'} ({error})") from error
+        raise SufficeError(
+            f"{id}: the environment cannot be created with {words(choice) or 'its defaults'} ({error})"
+        ) from error
     with waiting(f"Playing {id}"):
         played = play_vector(envs, policy, episodes, seed=seed)
     envs.close()
@@ -142,8 +144,8 @@ def _refuse_rewards(loaded: Model, id: str, rewards: Sequence[float]) -> None:
     known = loaded.rdp.alphabet.rewards
     if outside := [r for r in rewards if not known[0] <= r <= known[-1]]:
         raise SufficeError(
-            f"{id}: reward {outside[0]:g} is outside the logged range {known[0]:g} to {known[-1]:g}. Check that process "
-            "and units are the same; if so, learn the model again from a log with such rewards."
+            f"{id}: reward {outside[0]:g} is outside the logged range {known[0]:g} to {known[-1]:g}. Check that "
+            "process and units are the same; if so, learn the model again from a log with such rewards."
         )
 
 

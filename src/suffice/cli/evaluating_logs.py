@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.cli.measures import predicted
 from suffice.cli.options import LogOptions, read
-from suffice.cli.printing import command, put, say, say_next
 from suffice.cli.output import print_json
+from suffice.cli.printing import command, put, say, say_next
 from suffice.cli.progress import waiting
 
 if TYPE_CHECKING:

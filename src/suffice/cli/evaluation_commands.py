@@ -1,4 +1,4 @@
-"""The command `evaluate`: the return of a policy, by simulation, by exact computation, or from a log."""
+"""The command `evaluate`, which estimates the return of a policy by simulation, exactly, or from a log."""
 
 from __future__ import annotations
 
@@ -94,5 +94,7 @@ def evaluate(
         by_domain(loaded, model, domain, choice, episodes, seed, exact, json)
     else:
         if exact:
-            raise SufficeError(f"--exact needs a finite model, and {domain} is a Gymnasium environment. Leave --exact out.")
+            raise SufficeError(
+                f"--exact needs a finite model, and {domain} is a Gymnasium environment. Leave --exact out."
+            )
         by_environment(loaded, model, domain, choice, episodes, seed, json)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from suffice.cli.app import app
 from suffice.cli.names import FileName
 from suffice.cli.options import Flag, Output, Whole
-from suffice.cli.printing import complain, say, say_next
 from suffice.cli.output import print_json
+from suffice.cli.printing import complain, say, say_next
 from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError
 from suffice.files.signals import if_interrupted, is_kept_in
@@ -76,7 +76,9 @@ def reproduce(
     if jobs is not None and jobs < 1:
         raise SufficeError(f"--jobs {jobs}: at least one process is needed. Use 1 or more.")
     if not 0 < time_limit < LONGEST_RUN:
-        raise SufficeError(f"--time-limit {time_limit:g}: use a number of seconds between 0 and {LONGEST_RUN:g}, such as 60.")
+        raise SufficeError(
+            f"--time-limit {time_limit:g}: use a number of seconds between 0 and {LONGEST_RUN:g}, such as 60."
+        )
     if not sys.platform.startswith("linux"):
         raise SufficeError("reproduce: measuring time and memory of processes needs Linux. Run it on a Linux machine.")
     binary = find_flexfringe(flexfringe)

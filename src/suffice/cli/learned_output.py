@@ -1,4 +1,4 @@
-"""What `suffice learn` prints: a summary of a few lines, and with `--why` the details."""
+"""The output of `suffice learn`, a summary of a few lines, and with `--why` the details."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ class TimedRun(NamedTuple):
     seconds: float
 
 
-def print_learned(
-    learned: TimedRun, output: str, notes: Sequence[str], following: Sequence[str], why: bool
-) -> None:
+def print_learned(learned: TimedRun, output: str, notes: Sequence[str], following: Sequence[str], why: bool) -> None:
     """Print the summary of a run, where more can be read, and the commands that may follow."""
     from suffice.models.model_summary import summary_rows, warning_rows
 
@@ -49,7 +47,7 @@ def _with_choice(rows: Sequence[tuple[str, str]], choice: Stationarity | None) -
     for label, text in rows:
         yield label, text
         if label == "Memory" and choice is not None:
-            bits = f"{choice.tied:.4g} bits per held-out episode if the same at every step, {choice.layered:.4g} in layers"
+            bits = f"{choice.tied:.4g} bits per held-out episode if stationary, {choice.layered:.4g} in layers"
             yield "", f"chosen by --stationary auto: {bits}"
 
 

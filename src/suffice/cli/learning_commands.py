@@ -159,7 +159,9 @@ def learn(
     logs = (log, *more)
     refuse_output(output, *logs, *filter(None, (like, options.schema)))
     if more and plan.hold_out is not None:
-        raise SettingsError("--hold-out needs a single log, in which suffice evaluate finds the episodes. Pass one log.")
+        raise SettingsError(
+            "--hold-out needs a single log, in which suffice evaluate finds the episodes. Pass one log."
+        )
     earlier = None if like is None else Model.load(like)
     if earlier is None:
         choices = choices_of(settings, how, stationary, plan.hold_out, seed)
@@ -210,7 +212,7 @@ def _reporting_checkpoint(folder: Path | None) -> AbstractContextManager[None]:
 
 def _learn(
     logs: Sequence[str],
-    options: LogOptions,
+    options: LearnLogOptions,
     earlier: Model | None,
     choices: Choices,
     counting: AbstractContextManager[ExternalReader | None],

@@ -21,7 +21,6 @@ from suffice.cli.options import (
     refuse_output,
     words,
 )
-from suffice.cli.printing import command, named_after, say, say_block, say_next
 from suffice.cli.output import (
     describe,
     print_json,
@@ -31,12 +30,13 @@ from suffice.cli.output import (
     print_undecided,
     print_witnesses,
 )
+from suffice.cli.printing import command, named_after, say, say_block, say_next
 from suffice.errors import ModelError
 
 
 @app.command
 def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
-    """Show a model: advice, memory, guarantee and settings.
+    """Show advice, memory, guarantee and settings of a model.
 
     Examples:
 

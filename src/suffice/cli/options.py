@@ -238,7 +238,9 @@ def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Contr
     except (ValueError, ZeroDivisionError):
         epsilon = Fraction(-1)
     if not 0 <= epsilon <= 1:
-        raise SettingsError(f"--epsilon {options.epsilon}: this is not a probability. Use a number from 0 to 1, such as 0.1.")
+        raise SettingsError(
+            f"--epsilon {options.epsilon}: this is not a probability. Use a number from 0 to 1, such as 0.1."
+        )
     loaded = Model.load(options.behaviour)
     rdp = loaded.planned
     plan = loaded.plan or backward_induction(rdp)
@@ -293,7 +295,9 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
         return read_together(logs, one, request, horizon)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
-            raise LogError(f"{str(error).rstrip('.')}. If these files are one log, pass their folder or the quoted pattern.") from error
+            raise LogError(
+                f"{str(error).rstrip('.')}. If these files are one log, pass their folder or the quoted pattern."
+            ) from error
         raise
 
 

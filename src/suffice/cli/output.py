@@ -1,4 +1,4 @@
-"""Output of the commands: JSON for scripts, tables and sentences for people."""
+"""Output that several commands share, as JSON for scripts, and as tables and sentences for people."""
 
 from __future__ import annotations
 

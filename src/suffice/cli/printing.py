@@ -1,4 +1,4 @@
-"""Text for people: wrapped, in colour on a terminal, in plain lines of at most 120 characters elsewhere."""
+"""Printing of text for people, in lines of at most 120 characters, with colours on a terminal."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from suffice.cli.app import app
 from suffice.cli.evaluating_logs import judge_by
 from suffice.cli.names import FileName
 from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, Whole, read, refuse_output, words
-from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.output import print_json
+from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.progress import waiting
 from suffice.errors import MissingError, SettingsError, SufficeError
 
@@ -43,8 +43,8 @@ def draw(
     back.
 
     An arrow is labelled with action → observation : reward, as far as needed to distinguish it from other arrows of its
-    state. Thick arrows are frequent, and the plan's arrows are orange. Of a large automaton only the most visited states
-    are drawn, and the others are combined. The caption explains the signs.
+    state. Thick arrows are frequent, and the plan's arrows are orange. Of a large automaton only the most visited
+    states are drawn, and the others are combined. The caption explains the signs.
 
     Examples:
 
@@ -75,7 +75,9 @@ def draw(
     if kind not in (".svg", ".png", ".pdf", ".dot"):
         raise SettingsError(f"-o {output}: the file type is not known. End the name in .svg, .png, .pdf or .dot.")
     if kind == ".dot" and (labels is not None or full or title or most is not None):
-        raise SettingsError("-o FILE.dot always writes the whole automaton with all labels. Leave the other options out.")
+        raise SettingsError(
+            "-o FILE.dot always writes the whole automaton with all labels. Leave the other options out."
+        )
     refuse_output(output, model)
     loaded = Model.load(model)
     if kind == ".dot":
@@ -145,7 +147,9 @@ def explore(
     if not 0 < episodes <= 1000:
         raise SettingsError(f"--episodes {episodes}: between 1 and 1000 episodes can be replayed. Try {REPLAYED}.")
     if log is None and words(options):
-        raise SettingsError(f"{words(options)} applies to logs only, and none is given. Add --log LOG, or leave it out.")
+        raise SettingsError(
+            f"{words(options)} applies to logs only, and none is given. Add --log LOG, or leave it out."
+        )
     from suffice.files.atomic import replacing
     from suffice.models.model import Model
     from suffice.view.explorer.page import page_of

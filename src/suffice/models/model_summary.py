@@ -191,7 +191,8 @@ def _warnings(about: Header, undecided: int) -> Iterator[str]:
     if about.forced_share:
         yield f"{about.forced_share:.1%} of the data joined a state only because it is rarer than {parameter('cut')}"
     if undecided:
-        yield f"{undecided:,} merge{'s are' if undecided > 1 else ' is'} undecided: more episodes may separate the histories"
+        count = f"{undecided:,} merge{'s are' if undecided > 1 else ' is'}"
+        yield f"{count} undecided: more episodes may separate the histories"
 
 
 def _optimistic(held_out: bool) -> str:
