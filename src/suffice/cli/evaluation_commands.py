@@ -37,7 +37,7 @@ def evaluate(
     choice: DomainChoice = DEFAULT_CHOICE,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Estimate the return of a model's policy, in a domain or from a log.
+    """Estimate the return of a policy, in a domain or from a log.
 
     In a domain the policy is run beside the behaviour policy and compared with the optimum; --exact computes expected
     values instead. An episode with any positive reward is a success. From a log of episodes that were not used for

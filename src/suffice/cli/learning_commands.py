@@ -254,7 +254,7 @@ def check(
     json: Flag = False,
     options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
-    """Show the contents and problems of a log, and whether it is large enough.
+    """Check a log before learning: contents, problems, size.
 
     Reads the log as suffice learn would, learns from samples of it, and estimates time and memory. A problem is
     reported in one line that names file, row, column and the fix.

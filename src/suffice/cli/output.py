@@ -79,12 +79,12 @@ def contents(log: str, episodes: Episodes, report: ReadReport) -> dict[str, Any]
 def print_contents(episodes: Episodes, report: ReadReport, outlook: LogCheck) -> None:
     """Print the contents of a log and the expected cost of learning from it."""
     shortest, median, longest = report.lengths
-    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (half of them up to {median:g})"
+    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (median {median:g})"
     changed = [
         f"{count:,} {text}"
         for count, text in (
             (report.cut, f"cut to {report.horizon}"),
-            (report.padded, "end early"),
+            (report.padded, "shorter"),
             (report.dropped, "truncated and left out"),
         )
         if count
@@ -92,17 +92,17 @@ def print_contents(episodes: Episodes, report: ReadReport, outlook: LogCheck) ->
     columns = report.columns
     *values, rewards = (f"{name} {count:,}" for name, count in report.values.items())
     action, features = values[0], values[1:]
-    together = f"; {report.observations:,} different together" if len(features) > 1 else ""
+    together = f"; {report.observations:,} combinations" if len(features) > 1 else ""
     roles = {role: getattr(columns, role) for role in ("episode", "step", "weight", "terminated", "truncated", "done")}
     rows = {
         "episodes": f"{episodes.total:,} of {steps} decisions, {report.rows:,} rows"
-        + (f" (weights counted; {report.episodes:,} different)" if episodes.weight is not None else ""),
+        + (f" (weighted; {report.episodes:,} without weights)" if episodes.weight is not None else ""),
         "of them": ", ".join(changed),
         "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
-        "different values": f"{action}; {', '.join(features)}{together}; {rewards}",
+        "distinct values": f"{action}; {', '.join(features)}{together}; {rewards}",
         "bins": "; ".join(f"{name} from {', '.join(f'{e:.4g}' for e in b.edges)}" for name, b in report.bins.items()),
-        "steps": f"{len(episodes.letters):,} different (action, observation, reward)",
-        "learning takes": f"about {outlook.seconds:.2g} s, and {math.ceil(outlook.bytes / 1e6):,} MB beside the log; "
+        "distinct steps": f"{len(episodes.letters):,} of (action, observation, reward)",
+        "learning takes": f"about {outlook.seconds:.2g} s, and {math.ceil(outlook.bytes / 1e6):,} MB besides the log; "
         f"up to {max(outlook.languages):,} events are compared",
     }
     print_table(rows)
