@@ -259,7 +259,7 @@ def test_learn_split_divides_delta_as_in_the_paper(here: Path, options: str, del
     assert said["delta"] == pytest.approx(per_test(delta, max_states)) and said["second_look"] is False
     assert said["plan"]["split"] is True and said["plan"]["delta"] == pytest.approx(delta / 2)
     assert said["episodes"] == EPISODES / 2
-    assert f"with about {100 * (1 - delta / 2):.3g} % confidence" in said["plan"]["sentence"]
+    assert f"{100 * (1 - delta / 2):.3g} %" in said["plan"]["sentence"]
     assert "half of the episodes" in said["plan"]["sentence"]
     assert f"probability {1 - delta:g}" in said["plan"]["sentence"]
 

@@ -296,7 +296,7 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
             raise LogError(
-                f"{str(error).rstrip('.')}. If these files are one log, pass their folder or the quoted pattern."
+                f"{str(error).rstrip('.')}. If these files are one log, pass their folder or a quoted pattern."
             ) from error
         raise
 
