@@ -156,6 +156,8 @@ def learn(
     chosen = metric != USUAL_METRIC or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)
+    if plan.hold_out is not None and not 0 < plan.hold_out < 1:
+        raise SettingsError(f"--hold-out {plan.hold_out:g}: this is not a share between 0 and 1. Try 0.2.")
     logs = (log, *more)
     refuse_output(output, *logs, *filter(None, (like, options.schema)))
     if more and plan.hold_out is not None:
