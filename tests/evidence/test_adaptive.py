@@ -314,9 +314,9 @@ def test_files_keep_what_was_needed_and_old_ones_load(tmp_path: Path) -> None:
 def test_the_command_line(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "it.model")
     ok("simulate", "corridor", "--episodes", "2000", "-o", log)
-    said = ok("learn", log, "--family", "adaptive", "-o", model)
+    said = ok("learn", log, "--family", "adaptive", "-o", model, "--why")
     sentence = "Languages needed: conjunctions in layers 2 to 5; nothing larger was needed."
-    assert sentence in said and "Told apart" in said
+    assert sentence in said and "Examples of events that distinguish states" in said
     assert sentence in ok("info", model)
     told = json.loads(ok("learn", log, "--family", "adaptive", "--json", "-o", model))
     assert told == json.loads(ok("info", model, "--json"))

@@ -113,7 +113,7 @@ def test_what_the_result_does_not_depend_on_may_change(
 ) -> None:
     steps = len(left_in(kept())) - 1
     ran = again(log, tmp_path, options)
-    assert ran.code == 0 and ("--json" in options or f"went on from {steps} layers or rounds" in ran.out), ran
+    assert ran.code == 0 and ("--json" in options or f"continued from {steps} layers or rounds" in ran.out), ran
     assert (tmp_path / "a.model").read_bytes() == undisturbed() and left_in(tmp_path) == ["a.model", "a.model.run.json"]
 
 
