@@ -146,7 +146,7 @@ def spelled_out(words: list[str]) -> list[str]:
 
 def _is_value(word: str) -> bool:
     """Whether a word after --stationary is its value, if a misspelt one, rather than a file."""
-    return closest(word, get_args(Folding)) is not None and not Path(word).exists()
+    return (word.isalnum() or closest(word, get_args(Folding)) is not None) and not Path(word).exists()
 
 
 def refuse_folding(

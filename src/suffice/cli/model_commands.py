@@ -16,6 +16,7 @@ from suffice.cli.options import (
     Output,
     Whole,
     domain_of,
+    names_domain,
     names_domain_or_model,
     refuse_domain_options,
     refuse_output,
@@ -31,7 +32,7 @@ from suffice.cli.output import (
     print_witnesses,
 )
 from suffice.cli.printing import command, named_after, say, say_block, say_next
-from suffice.errors import ModelError
+from suffice.errors import ModelError, SettingsError
 
 
 @app.command
@@ -128,6 +129,8 @@ def export(
         finite, _, horizon = domain_of(model, options)
         text = write_pomdp(finite, horizon, f"The domain {model} {words(options)}".rstrip())
     else:
+        if names_domain(model):
+            raise SettingsError(f"--format {format}: {model} is a domain. Use --format pomdp, or name a model file.")
         refuse_domain_options(options)
         loaded = Model.load(model)
         text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)

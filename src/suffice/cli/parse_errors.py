@@ -47,7 +47,7 @@ def _unknown_command(name: str) -> str:
 def _unknown_option(command: str, error: UnknownOptionError) -> str:
     name = (error.token.keyword or error.token.value).split("=", 1)[0]
     names = chain.from_iterable(argument.names for argument in error.argument_collection if argument.parse)
-    known = [other for other in names if other.startswith("--")]
+    known = ["--help", *(other for other in names if other.startswith("--"))]
     subject = f"{command} {name}".lstrip()
     listed = f"suffice {command} --help".replace("  ", " ")
     return f"{subject}: there is no such option.{_did_you_mean(name, known)} For a list use {listed}."
