@@ -170,7 +170,9 @@ def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
         (f"exact {TIGER} --set noise=true", "a file has no options; leave out noise"),
     ],
 )
-def test_mistakes_about_domains_print_one_line(command: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_about_domains_print_one_line(
+    command: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     ran = suffice(*shlex.split(command))
     assert (ran.code, ran.out) == (2, "") and complaint in ran.err and ran.err.count("\n") == 1
@@ -189,7 +191,9 @@ def test_simulate_refuses_to_overwrite_its_input(tmp_path: Path) -> None:
 
 
 def test_exact_stationary_counts_the_states_of_the_stationary_automaton() -> None:
-    assert "An automaton that is the same at every step needs 21 states." in ok("exact", "mini-hall", "--horizon", "4", "--stationary")
+    assert "An automaton that is the same at every step needs 21 states." in ok(
+        "exact", "mini-hall", "--horizon", "4", "--stationary"
+    )
     found = json.loads(ok("exact", "mini-hall", "--horizon", "4", "--stationary", "--json"))
     assert found["stationary_states"] == 21
     assert "stationary_states" not in json.loads(ok("exact", "corridor", "--json"))

@@ -156,7 +156,9 @@ def test_evaluate_uses_logged_probabilities_of_held_out_episodes(here: Path) -> 
         ("log.parquet", "--bin bit1=2"),
     ],
 )
-def test_learn_hold_out_suggests_a_command_that_evaluates_the_held_out_episodes(here: Path, log: str, options: str) -> None:
+def test_learn_hold_out_suggests_a_command_that_evaluates_the_held_out_episodes(
+    here: Path, log: str, options: str
+) -> None:
     ok("check", "log.parquet", "--write-schema", "schema.json")
     said = ok("learn", log, "-o", "b.model", "--hold-out", "0.25", *options.split())
     hint = re.findall(r"^Next +suffice (.*?)(?:   or   .*)?$", said, re.M)[0]

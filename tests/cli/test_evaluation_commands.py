@@ -31,7 +31,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Mistakes
 
 MISTAKES = [
-    ("learn log.parquet -o b --planner bold", "--planner bold: there is no such choice. Choose safe, pessimistic, greedy, subsampled or none."),
+    (
+        "learn log.parquet -o b --planner bold",
+        "--planner bold: there is no such choice. Choose safe, pessimistic, greedy, subsampled or none.",
+    ),
     ("learn log.parquet -o b --planner greedy --strength 1", "--planner greedy is not; leave it out"),
     ("learn log.parquet -o b --planner none --strength 1", "--planner none is not; leave it out"),
     ("learn log.parquet -o b --planner none --split", "--split and --hold-out are for a plan"),
@@ -69,17 +72,29 @@ MISTAKES = [
     ("evaluate a.model --domain t-maze --set lenght=2", "did you mean 'length'?"),
     ("evaluate a.model --domain t-maze --episodes 0", "--episodes 0: at least one episode is needed."),
     ("evaluate a.model --domain t-maze --seed=-1", "--seed -1: a seed is 0 or more."),
-    ("evaluate a.model --domain t-maze --horizon 3", "--horizon 3 applies to logs only, and none is given. Leave it out."),
+    (
+        "evaluate a.model --domain t-maze --horizon 3",
+        "--horizon 3 applies to logs only, and none is given. Leave it out.",
+    ),
     ("evaluate a.model --domain t-maze --propensity-column p", "--propensity-column p applies to logs only"),
     ("evaluate a.model --domain suffice/TMaze-v0 --exact", "--exact needs a finite model, and suffice/TMaze-v0 is"),
     ("evaluate a.model --domain suffice/TMaze-v0 --set lenght=2", "did you mean 'length'?"),
-    ("evaluate a.model --domain suffice/TMaze-v0 --behaviour a.model", "does not apply to Gymnasium environments such as suffice/TMaze-v0"),
-    ("evaluate a.model --domain suffice/TMaze-v0 --set length", "--set length: the value is missing. Write --set OPTION=VALUE."),
+    (
+        "evaluate a.model --domain suffice/TMaze-v0 --behaviour a.model",
+        "does not apply to Gymnasium environments such as suffice/TMaze-v0",
+    ),
+    (
+        "evaluate a.model --domain suffice/TMaze-v0 --set length",
+        "--set length: the value is missing. Write --set OPTION=VALUE.",
+    ),
     ("evaluate a.model --domain suffice/Cookie-v0", "take a model learned from its episodes"),
     ("evaluate a.model --domain CartPole-v1", "take a model learned from its episodes"),
     ("evaluate a.model --log other.parquet --exact", "--exact, --episodes and --seed apply to --domain only"),
     ("evaluate a.model --log other.parquet --seed 1", "--exact, --episodes and --seed apply to --domain only"),
-    ("evaluate a.model --log other.parquet --set length=2", "--set length=2 applies to domains only, and none is given."),
+    (
+        "evaluate a.model --log other.parquet --set length=2",
+        "--set length=2 applies to domains only, and none is given.",
+    ),
     ("evaluate a.model --log nothing.parquet", "nothing.parquet: there is no such file"),
     ("evaluate a.model --log log.parquet", "a.model was learned from all of log.parquet, which would flatter it"),
     ("evaluate a.model --log other.parquet --propensity-column p", "there is no column 'p'"),
@@ -88,7 +103,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("command", "complaint"), MISTAKES, ids=[command for command, _ in MISTAKES])
-def test_mistakes_in_planning_and_evaluation_print_one_line_and_write_nothing(here: Path, command: str, complaint: str) -> None:
+def test_mistakes_in_planning_and_evaluation_print_one_line_and_write_nothing(
+    here: Path, command: str, complaint: str
+) -> None:
     before = contents(here)
     ran = suffice(*shlex.split(command))
     assert (ran.code, ran.out) == (2, "")
@@ -110,7 +127,9 @@ def test_evaluate_refuses_options_that_the_environment_does_not_have(here: Path)
         ("cheese", "its features are bit1, bit2, bit3, the domain's walls; "),
     ],
 )
-def test_evaluate_refuses_a_model_of_another_domain_and_names_both_alphabets(here: Path, domain: str, difference: str) -> None:
+def test_evaluate_refuses_a_model_of_another_domain_and_names_both_alphabets(
+    here: Path, domain: str, difference: str
+) -> None:
     ran = suffice("evaluate", "a.model", "--domain", domain)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (

@@ -285,7 +285,10 @@ MISTAKES = [
     ("simulate t-maze --episodes 5 -o b.txt", "name it .parquet, .pq, .arrow"),
     ("simulate t-maze --episodes 5 -o nowhere/b.csv", "there is no folder nowhere"),
     ("simulate t-maze --episodes 1000000000000 -o nowhere/b.csv", "there is no folder nowhere"),  # likewise
-    ("simulate t-maze --episodes 5 -o b.csv --set length", "--set length: the value is missing. Write --set OPTION=VALUE."),
+    (
+        "simulate t-maze --episodes 5 -o b.csv --set length",
+        "--set length: the value is missing. Write --set OPTION=VALUE.",
+    ),
     ("simulate t-maze --episodes 5 -o b.csv --set lenght=3", "did you mean 'length'?"),
     ("simulate t-maze --episodes 5 -o b.csv --set length=long", "length needs a whole number, not 'long'"),
     ("simulate t-maze --episodes 5 -o b.csv --set length=0", "use length=1 or more"),

@@ -54,7 +54,10 @@ RESULTS = [
     "learn 'my log.parquet' -o 'b c.model' --planner none",
     "learn 'my log.parquet' -o 'b c.model' --stationary auto",
     "info 'my own.model'",
-    "info 'my own.model' --states",
+    "info 'my own.model' --states --decisions 9",
+    "learn 'my log.parquet' -o 'b c.model' --why --delta 1e-9",
+    "learn 'my log.parquet' -o 'b c.model' --strength 1e6",
+    "learn 'my log.parquet' -o 'b c.model' --split --planner subsampled",
     "info bare.model",
     "export 'my own.model' --format json -o 'b c.json'",
     "export 'my own.model' --format dot -o 'b c.dot'",
@@ -77,8 +80,10 @@ RESULTS = [
 
 
 @pytest.mark.parametrize("args", RESULTS)
-def test_suggested_commands_work_when_copied(here: Path, args: str) -> None:
-    for command in suggested(ok(*shlex.split(args))):
+def test_results_have_short_lines_and_suggest_commands_that_work_when_copied(here: Path, args: str) -> None:
+    said = ok(*shlex.split(args))
+    assert max(map(len, said.splitlines())) <= 120
+    for command in suggested(said):
         follow(command)
 
 

@@ -59,6 +59,7 @@ CASES = {
     "simulate-large": f"simulate {MAZE} --episodes 250000 -o {{}}.parquet",
     # Models
     "learn-layers": "learn simulate-parquet.parquet -o {}.model",
+    "learn-why": "learn simulate-parquet.parquet --why -o {}.model",
     "learn-json": "learn simulate-csv.csv -o {}.model --json",
     "learn-jsonl": "learn ragged.jsonl -o {}.model",
     "learn-arrow": "learn simulate-arrow.arrow -o {}.model",
@@ -146,6 +147,7 @@ CASES = {
     "compare-domain": f"compare learn-large.model {MAZE}",
     "compare-stationary": "compare learn-stationary.model t-maze --set length=4 --set cue_visible=true",
     # Mistakes
+    "refuse-missing": "reproduce table1",
     "refuse-file": "learn nothing.csv -o {}.model",
     "refuse-option": "learn simulate-csv.csv --metric language -o {}.model",
     "refuse-columns": "check 'clinic 1.csv'",
@@ -160,7 +162,7 @@ CASES = {
 def normalised(text: str, folder: Path) -> str:
     """Replace what differs from run to run or from release to release.
 
-    These are the seconds of learning, measured or expected, the peak memory, the folder, and the version of the package.
+    These are the seconds of learning, measured or expected, the peak memory, the folder, and the package version.
     """
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(r"(\(learned in )[\d.]+ s\b", r"\1SECONDS s", text)  # learn
@@ -353,7 +355,11 @@ def main() -> int:
         return 0
     before = recorded()
     different = sorted(output for output in {*made, *before} if made.get(output) != before.get(output))
-    print("\n".join(["These outputs differ from outputs.json:", *different]) if different else "All outputs are as in outputs.json.")
+    print(
+        "\n".join(["These outputs differ from outputs.json:", *different])
+        if different
+        else "All outputs are as in outputs.json."
+    )
     return bool(different)
 
 
