@@ -21,6 +21,7 @@ from suffice.models.model_summary import (
     layer_sizes,
     memory_of,
     rounded,
+    shorter_episodes,
     summary_json,
     summary_rows,
     warning_rows,
@@ -111,6 +112,17 @@ def test_memory_of_is_none_if_one_state_per_step_suffices(episodes: Episodes) ->
     assert {memory_of(suffice.learn(table, stationary=stationary).rdp) for stationary in (False, True)} == {"none"}
     assert memory_of(suffice.learn(episodes).rdp) == "layers"
     assert memory_of(suffice.learn(episodes, stationary=True).rdp) == "cycle"
+
+
+def test_shorter_episodes_counts_those_that_end_before_the_horizon() -> None:
+    lengths = [2, 3, 3, 1] * 100
+    table = {
+        "episode": [i for i, length in enumerate(lengths) for _ in range(length)],
+        "step": [step for length in lengths for step in range(length)],
+    }
+    table |= {name: [step % 2 for step in table["step"]] for name in ("x", "action", "reward")}
+    for stationary in (False, True):
+        assert shorter_episodes(suffice.learn(table, stationary=stationary).rdp) == 200
 
 
 def test_layer_sizes_shortens_long_lists() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +48,7 @@ from suffice.evidence.tables import USUAL_METRIC
 from suffice.files.signals import if_interrupted, is_kept_in
 
 if TYPE_CHECKING:
+    from suffice.data.encoding.columns import Columns
     from suffice.data.streaming import ExternalReader
     from suffice.models.api import Choices
     from suffice.models.model import Model
@@ -234,7 +235,20 @@ def _learn(
         start = perf_counter()
         with progress_bar("Learning", "layers") as progress:
             model, choice = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
-        return TimedRun(model, choice, reading.notes, perf_counter() - start)
+        seconds = perf_counter() - start
+        return TimedRun(model, choice, [*_assumed_ends(model, reading.encoder.columns), *reading.notes], seconds)
+
+
+def _assumed_ends(model: Model, columns: Columns) -> Iterator[str]:
+    """Yield a warning about short episodes whose ends no column marks."""
+    from suffice.models.model_summary import shorter_episodes
+
+    marked = any((columns.terminated, columns.truncated, columns.done))
+    if not marked and (shorter := shorter_episodes(model.rdp)):
+        yield (
+            f"{shorter:,} of {model.about.episodes:,} episodes have fewer than {model.rdp.horizon} steps; no column "
+            "marks their ends, so they count as ended"
+        )
 
 
 def _remove_checkpoint(checkpoint: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from suffice.cli.printing import put, say
+from suffice.cli.printing import WIDEST, put, say
 from suffice.errors import visible
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from suffice.models.log_check import LogCheck
     from suffice.models.model import Model
 
-WIDEST_INDENT = 80  # characters before the last column of a table, beyond which its wrapped lines start further left
+WIDEST_INDENT = 80  # characters before the last column of a table, beyond which it gets lines of its own
 
 
 def describe(model: Model, path: str) -> dict[str, Any]:
@@ -168,17 +168,24 @@ def print_states(model: Model) -> None:
 
 
 def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
-    """Print a table with aligned columns; those in `right` are aligned to the right. The last cell may be wrapped."""
+    """Print a table with aligned columns; those in `right` are aligned to the right.
+
+    The last cell may be wrapped. If it starts too far to the right for that, it gets lines of its own.
+    """
     rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     before_last = 2 + sum(widths[:-1]) + 2 * (len(widths) - 1)
-    hang = before_last + 5 if before_last < WIDEST_INDENT else 8
+    own_line = before_last > WIDEST_INDENT and before_last + widths[-1] > WIDEST
     for row in rows:
-        cells = (
+        cells = [
             f"{cell:{'>' if i in right else '<'}{width}}"
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        put(f"  {'  '.join(cells)}".rstrip(), hang)
+        ]
+        if own_line:
+            put(f"  {'  '.join(cells[:-1])}".rstrip())
+            put(f"{' ' * 8}{row[-1]}")
+        else:
+            put(f"  {'  '.join(cells)}".rstrip(), before_last + 5)
 
 
 def print_undecided(model: Model, most: int) -> None:

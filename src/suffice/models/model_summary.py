@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
-from suffice.data.alphabet import PAD
+from suffice.data.alphabet import PAD, STOP
 from suffice.errors import parameter
 from suffice.evidence.estimates import Estimate
 from suffice.evidence.guarantees import Promise
@@ -67,6 +67,13 @@ def memory_of(rdp: RDP) -> Memory:
     return "layers" if per_layer.max(initial=0) > 1 else "none"
 
 
+def shorter_episodes(rdp: RDP) -> int:
+    """Return the number of episodes that have fewer steps than the horizon, weights included."""
+    action, observation, _ = rdp.letters.T
+    before_last = rdp.counts if rdp.stationary else rdp.counts[rdp.layer_of() < rdp.horizon]
+    return int(before_last[:, (action != PAD) & (observation == STOP)].sum())
+
+
 def advice_row(about: Header) -> Row:
     """Return the advice, and the expected return of the plan with its lower bound."""
     plan = about.plan
@@ -105,10 +112,11 @@ def _logged(plan: Planned) -> str:
 def _memory_text(rdp: RDP, about: Header) -> str:
     count = f"{rdp.n_states:,} state{'s' if rdp.n_states > 1 else ''}"
     source = f"from {about.episodes:,} episodes of up to {rdp.horizon} step{'s' if rdp.horizon > 1 else ''}"
-    needed = "none needed: " if memory_of(rdp) == "none" else ""
+    if memory_of(rdp) == "none":
+        return f"none needed: one state {'for all steps' if rdp.stationary else 'per step'} suffices, {source}"
     if rdp.stationary:
-        return f"{needed}{count}, the same at every step, {source}"
-    return f"{needed}{count} in layers {layer_sizes(about.layers)} (one per step), {source}"
+        return f"{count}, the same at every step, {source}"
+    return f"{count} in layers {layer_sizes(about.layers)} (one per step), {source}"
 
 
 def layer_sizes(widths: Sequence[int]) -> str:
