@@ -30,6 +30,7 @@ def commands() -> str:
     from suffice.cli.main import app
 
     whole = app.generate_docs(output_format="markdown").replace(" *[default: False]*", "")
+    whole = re.sub(r"(?m)^suffice (\S+) \1\b", r"suffice \1", whole)  # in usage lines the name comes twice
     return whole[whole.index("\n## suffice ") :]
 
 

@@ -117,11 +117,11 @@ def test_what_is_done_is_not_run_again(done: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["table1", "--jobs", "0"], "--jobs must be at least 1"),
-        (["curves", "--time-limit", "0"], "--time-limit is a number of seconds below 1e+07, not 0; try 60"),
-        (["curves", "--time-limit", "nan"], "--time-limit is a number of seconds"),
-        (["curves", "--time-limit", "inf"], "--time-limit is a number of seconds"),
-        (["table2"], 'Did you mean "table1"?'),
+        (["table1", "--jobs", "0"], "--jobs 0: at least one process is needed."),
+        (["curves", "--time-limit", "0"], "--time-limit 0: use a number of seconds between 0 and 1e+07, such as 60."),
+        (["curves", "--time-limit", "nan"], "--time-limit nan: use a number of seconds"),
+        (["curves", "--time-limit", "inf"], "--time-limit inf: use a number of seconds"),
+        (["table2"], "Did you mean table1?"),
         (["table1", "--flexfringe", "/no/such"], "/no/such is no program that can be run; build it from its source"),
     ],
 )
