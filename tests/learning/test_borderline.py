@@ -151,7 +151,7 @@ def maze(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(said: str) -> list[tuple[str, str, int]]:
     """The histories and the episodes of each doubt."""
     rows = re.findall(
-        r"^  layer \d+: (.*?)  with  (.*)\n    (?:.*); if this difference is real, about ([\d,]+) episodes would show it$",
+        r"^  layer \d+: (.*?)  with  (.*)\n    .*; if this difference is real, about ([\d,]+) episodes would show it$",
         re.sub(r"\n {6,}", " ", said),  # lines that were wrapped
         re.M,
     )

@@ -171,9 +171,7 @@ def _warn_of_false_splits(minimal: Minimal, delta: float) -> None:
     """Warn if a false split is likely, because δ is for each test and there are many tests."""
     tests = sum(len({(q, a, o) for q, a, o, *_ in arrows.rows()}) for arrows in minimal.arrows[:-1])
     if tests * delta > 0.1:
-        say(
-            f"Learning makes about {tests:,} tests. For a guarantee on all of them use suffice learn --confidence 0.95."
-        )
+        say(f"Learning makes about {tests:,} tests; for a guarantee on all of them: suffice learn --confidence 0.95")
 
 
 def _print_closest(minimal: Minimal, closest: Closest) -> None:
@@ -195,19 +193,19 @@ def _print_next(domain: str, separation: Distinguishability | None, options: Dom
     enough = separation.needed[usual].likely if separation and usual in separation.needed else None
     given = words(options)
     if separation is None or not separation.value:
-        blind = (
-            "--metric prefixes" if separation and separation.statistic == "conjunctions" else "--family conjunctions"
-        )
-        other = blind if separation else "--observe-reward"
+        other = "--family conjunctions"
+        if separation is None:
+            other = "--observe-reward"
+        elif separation.statistic == "conjunctions":
+            other = "--metric prefixes"
         say_next(command("exact", domain, options=f"{given} {other}".lstrip()))
         return
     if enough and enough > AFFORDABLE:
         say("No log of realistic size is large enough. Try a shorter horizon or another --behaviour.")
         say_next(command("exact", domain, options=words(replace(options, horizon=max(2, horizon // 2)))))
         return
-    episodes = (
-        3 * math.ceil(enough) if enough else DEFAULT_LOG_EPISODES
-    )  # three times the number that succeeds in half of the cases
+    # With `enough` episodes learning succeeds in about half of the cases.
+    episodes = 3 * math.ceil(enough) if enough else DEFAULT_LOG_EPISODES
     say_next(command("simulate", domain, options=f"{given} --episodes {episodes} -o log.parquet".lstrip()))
 
 
