@@ -1,4 +1,4 @@
-# Every target sets itself up: Python 3.11 or newer, git and make are all a fresh machine needs.
+# Every target installs what it needs. A fresh machine needs only Python 3.11 or newer, git and make.
 PYTHON ?= python3
 VENV   ?= .venv
 
@@ -6,7 +6,7 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
-# Tests start many processes: what one has compiled the others need not compile again.
+# Tests start many processes; bytecode compiled by one is reused by the others.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:       ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(STAMP)       ## make T-maze episodes, learn their automaton, see what it found
+demo: $(STAMP)       ## simulate T-maze episodes, learn their automaton, show the result
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)       ## run the tests, without those marked long
@@ -24,7 +24,7 @@ test: $(STAMP)       ## run the tests, without those marked long
 test-long: $(STAMP)  ## run the tests marked long
 	$(BIN)/python -m pytest -m long -n auto
 
-faults: $(STAMP)     ## count the faults that are survived and the loads that are held, for docs/promises.md
+faults: $(STAMP)     ## count injected faults that are handled and loads that are sustained, for docs/promises.md
 	$(BIN)/python tests/faults/count.py --long
 
 check: $(STAMP)      ## lint, formatting, types, import contracts
@@ -40,13 +40,13 @@ docs: $(STAMP)       ## build the site to build/docs; a warning is an error
 bench: $(STAMP)      ## run the benchmarks
 	$(BIN)/python benchmarks/run.py
 
-# uv comes from an environment of its own, so that a lock that no longer installs can still be remade.
-lock:       ## resolve requirements.lock anew from pyproject.toml
+# uv has its own environment, so that a lock file that no longer installs can be replaced.
+lock:       ## update requirements.lock from pyproject.toml
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip --disable-pip-version-check install --quiet uv
 	$(VENV)-lock/bin/uv pip compile --quiet --all-extras --python-version 3.11 --upgrade \
 	    --no-annotate --no-header --no-emit-index-url --no-emit-find-links pyproject.toml --output-file $(VENV)-lock/resolved
-	{ echo '# Everything the targets install, extras included. Made by `make lock`; do not edit.'; \
+	{ echo '# All packages that the targets install, including extras. Written by `make lock`; do not edit.'; \
 	  cat $(VENV)-lock/resolved; } > requirements.lock
 	rm -rf $(VENV)-lock
 
@@ -56,9 +56,9 @@ clean:      ## remove the environment, caches and build output
 	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "suffice needs Python 3.11 or newer; name one: make PYTHON=python3.11 ...")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "suffice needs Python 3.11 or newer. Name one: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
-	grep -v '^#' requirements.lock | xargs -n 20 -P 4 $(PIP) install --quiet --no-compile --no-deps # one pip uses one core
-	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # on all cores; some files are for other Pythons
+	grep -v '^#' requirements.lock | xargs -n 20 -P 4 $(PIP) install --quiet --no-compile --no-deps # in parallel, because pip uses one core
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true # on all cores; files for other Python versions fail
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

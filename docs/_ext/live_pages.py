@@ -1,4 +1,4 @@
-"""Pages that are completed when the site is built, so that they cannot be stale."""
+"""Sphinx extension that inserts the texts of `--help` into the page of commands, and adapts links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from sphinx.application import Sphinx
 
 COMMANDS = "<!-- commands -->"
-# Links as code hosts need them, and where they lead here.
+# Links that work on code hosts, and their targets on the site.
 MOVED = (
     (re.compile(r"\]\((?:\.\./)+benchmarks/(\w+\.md)\)"), r"](/benchmarks/\1)"),
     (
@@ -18,7 +18,7 @@ MOVED = (
 
 
 def complete(app: Sphinx, page: str, source: list[str]) -> None:
-    """The texts of `--help` in the page of commands, and links."""
+    """Insert the help of all commands, and replace links, in the source of a page."""
     for link, place in MOVED:
         source[0] = link.sub(place, source[0])
     if COMMANDS in source[0]:
@@ -26,14 +26,15 @@ def complete(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def commands() -> str:
-    """Every command with its help, as Markdown."""
+    """Return the help of every command as Markdown."""
     from suffice.cli.main import app
 
     whole = app.generate_docs(output_format="markdown").replace(" *[default: False]*", "")
+    whole = re.sub(r"(?m)^suffice (\S+) \1\b", r"suffice \1", whole)  # in usage lines the name comes twice
     return whole[whole.index("\n## suffice ") :]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("source-read", complete)
     return {"parallel_read_safe": True}

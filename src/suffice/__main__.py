@@ -1,4 +1,4 @@
-"""`suffice`, or `python -m suffice`."""
+"""Entry point of the program: `suffice`, or `python -m suffice`."""
 
 from typing import NoReturn
 
@@ -6,7 +6,7 @@ from suffice.files.signals import exit_if_signalled, exiting_on_signals
 
 
 def main() -> NoReturn:
-    """Run the command line, which may be told to end even while it is imported."""
+    """Run the command line, which signals end promptly even while its modules are imported."""
     with exiting_on_signals():
         from suffice.cli.main import main as run
 

@@ -1,4 +1,4 @@
-"""Help that teaches: every example in it runs, and misspelt names are told what was meant."""
+"""Tests of the help texts, whose examples run, and of hints for misspelt names."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def text_of(name: str) -> str:
 
 
 def examples(text: str) -> list[str]:
-    """The commands of a help text: what is indented and, with continued lines joined, begins with suffice."""
+    """Return the commands of a help text: indented lines that begin with suffice, continued lines joined."""
     lines = text.replace("\\\n", " ").splitlines()
     return [line.strip() for line in lines if line.startswith("    suffice ")]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the examples start from; those they write are written in the order of the help."""
+    """Make the files that the examples read."""
     folder = tmp_path_factory.mktemp("made")
     log = str(folder / "log.parquet")
     ok("simulate", "t-maze", "--episodes", "5000", "-o", log)
@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_command_has_its_group_and_comes_once() -> None:
+def test_help_lists_every_command_once_in_its_group() -> None:
     listed = [name for names in COMMANDS.values() for name in names]
     assert set(NAMES) <= set(listed) and len(set(listed)) == len(listed)
     shown = ok("--help")
@@ -58,14 +58,14 @@ def test_every_command_has_its_group_and_comes_once() -> None:
         assert line.rstrip("│ ").endswith("."), f"{name} takes more than a line"
 
 
-def test_the_help_is_what_one_gets_without_a_command(recwarn: pytest.WarningsRecorder) -> None:
+def test_suffice_without_a_command_prints_the_help(recwarn: pytest.WarningsRecorder) -> None:
     assert ok() == ok("--help")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_shows_examples_that_fit(name: str) -> None:
+def test_help_of_every_command_shows_examples_that_fit(name: str) -> None:
     shown = ok(name, "--help")
-    # docstrings of a single parameter say "For example:", lest they be taken for another style of docstring
+    # With a single parameter, "Examples:" would be parsed as another style of docstring; these say "For example:".
     block = re.search(r"(?:Examples|For example):\n\n(.*?)\n\n", text_of(name), re.S)
     assert block
     lines = [line[4:] for line in block[1].splitlines()]
@@ -74,14 +74,14 @@ def test_every_command_shows_examples_that_fit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
-def test_the_examples_of_a_command_run(here: Path, name: str) -> None:
+def test_examples_in_the_help_of_every_command_run(here: Path, name: str) -> None:
     for line in examples(text_of(name)):
         words = shlex.split(line, comments=True)
         if "|" not in words:
             ok(*words[1:])
 
 
-def test_the_first_session_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_session_in_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     session = examples(app.help)
     assert len(session) == 4
@@ -89,18 +89,29 @@ def test_the_first_session_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ok(*shlex.split(line, comments=True)[1:])
 
 
-def test_what_most_people_need_to_learn_comes_first() -> None:
-    titles = re.findall(r"╭─ (.*?) ─", ok("learn", "--help"))
-    assert titles == [
-        "Arguments", "What to learn", "How the log is read", "How futures are compared", "How to plan", "Resources",
+def test_help_of_learn_shows_the_common_options_first() -> None:
+    shown = ok("learn", "--help")
+    assert re.findall(r"╭─ (.*?) ─", shown) == [
+        "Arguments", "Common options", "Printed result", "Reading the log", "Learning and tests", "Planning",
+        "Resources and seed",
+    ]  # fmt: skip
+    common = shown.partition("─ Common options ─")[2].partition("╰")[0]
+    assert re.findall(r"^│ [* ]  (--\w+)", common, re.M) == [
+        "--output", "--stationary", "--columns", "--observations", "--bin",
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("args", [(), *((name,) for name in NAMES)], ids=str)
+def test_help_fits_into_100_columns(args: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert max(len(line) for line in ok(*args, "--help").splitlines()) <= 100
+
+
 MEANT = [
-    ("simulte t-maze", 'Did you mean "simulate"?'),
-    ("learn log.parquet -o b --metric langauges", 'Did you mean "languages"?'),
-    ("learn log.parquet -o b --stationary atuo", 'Did you mean "auto"?'),
-    ("learn log.parquet -o b --family conjuctions", "Did you mean 'conjunctions'?"),
+    ("simulte t-maze", "Did you mean simulate?"),
+    ("learn log.parquet -o b --metric langauges", "Did you mean languages?"),
+    ("learn log.parquet -o b --stationary atuo", "Did you mean auto?"),
+    ("learn log.parquet -o b --family conjuctions", "did you mean 'conjunctions'?"),
     ("learn log.parqet -o b", "log.parqet: there is no such file; did you mean log.parquet?\n"),
     ("learn LOG.parquet -o b", "did you mean log.parquet?"),
     ("check visit.csv", "did you mean visits.csv?"),
@@ -111,28 +122,28 @@ MEANT = [
     ("simulate t-maze --episodes 5 -o b.csv --behaviour maze.modl", "Did you mean maze.model?"),
     ("evaluate maze.model --domain tmaze", "Did you mean 't-maze'?"),
     ("evaluate maze.model --domain suffice/TMaz-v0", "did you mean 'suffice/TMaze-v0'?"),
-    ("compare maze.model t-maz", "t-maz is neither a file nor a domain; did you mean the domain t-maze?"),
-    ("export t-maz --format pomdp -o b.POMDP", "did you mean the domain t-maze?"),
-    ("reproduce tabel1 -o b", 'Did you mean "table1"?'),
+    ("compare maze.model t-maz", "t-maz is neither a file nor a domain. Did you mean the domain t-maze?"),
+    ("export t-maz --format pomdp -o b.POMDP", "Did you mean the domain t-maze?"),
+    ("reproduce tabel1 -o b", "Did you mean table1?"),
 ]
 
 
 @pytest.mark.parametrize(("args", "hint"), MEANT, ids=[args for args, _ in MEANT])
-def test_a_misspelt_name_is_told_what_was_meant(here: Path, args: str, hint: str) -> None:
+def test_misspelt_names_get_a_suggestion(here: Path, args: str, hint: str) -> None:
     assert_mistake(here, args.split(), hint)
 
 
-def test_a_name_like_no_other_is_told_nothing(here: Path) -> None:
+def test_unknown_names_get_no_suggestion(here: Path) -> None:
     for args in ("learn nothing.parquet -o b", "info b.model", "simulate zzz --episodes 5 -o b.csv"):
-        assert "did you mean" not in suffice(*args.split()).err
+        assert "did you mean" not in suffice(*args.split()).err.lower()
 
 
-def test_stationary_before_a_file_is_no_misspelt_value(here: Path) -> None:
+def test_stationary_before_a_file_is_not_a_misspelt_value(here: Path) -> None:
     shutil.copy("log.parquet", "autos.parquet")
     ok("learn", "--stationary", "autos.parquet", "-o", "b.model")
 
 
-def test_help_in_a_pipe_has_no_colours() -> None:
+def test_help_has_no_colours_in_a_pipe() -> None:
     ran = subprocess.run(
         [Path(sys.executable).with_name("suffice"), "learn", "--help"], capture_output=True, text=True, check=True
     )

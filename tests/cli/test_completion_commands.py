@@ -1,4 +1,4 @@
-"""Shells complete what is typed: the script of bash is tried in bash."""
+"""Tests of the completion scripts; that of bash is run in bash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="there is no bash")
 
 
-def test_every_shell_has_a_script_that_says_how_to_use_it() -> None:
+def test_completion_prints_a_script_with_instructions_for_every_shell() -> None:
     for shell in ("bash", "zsh", "fish"):
         script = ok("completion", shell)
         assert script.startswith("# To use it: ") and f"suffice completion {shell}" in script.splitlines()[0]
@@ -36,7 +36,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def completed(script: Path, *words: str) -> set[str]:
-    """What bash offers for the last word."""
+    """Return what bash offers for the last word."""
     line = (
         f"source {shlex.quote(str(script))}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; "
         'COMPREPLY=(); _suffice; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -55,24 +55,24 @@ def completed(script: Path, *words: str) -> set[str]:
     return set(filter(None, ran.stdout.split("\n")))
 
 
-def test_commands(script: Path) -> None:
+def test_completion_offers_commands(script: Path) -> None:
     assert completed(script, "suffice", "e") >= {"exact", "evaluate", "export"}
     assert completed(script, "suffice", "lea") == {"learn"}
 
 
-def test_options_and_their_values(script: Path) -> None:
+def test_completion_offers_options_and_their_values(script: Path) -> None:
     assert completed(script, "suffice", "learn", "log.parquet", "--conf") == {"--confidence"}
     assert completed(script, "suffice", "learn", "log.parquet", "--metric", "s") == {"sketch"}
     assert completed(script, "suffice", "learn", "--planner", "") >= {"safe", "greedy", "none"}
 
 
-def test_files(script: Path) -> None:
+def test_completion_offers_files(script: Path) -> None:
     assert completed(script, "suffice", "learn", "lo") == {"log.parquet", "lodge.csv"}
     assert completed(script, "suffice", "info", "ma") == {"maze.model"}
     assert completed(script, "suffice", "learn", "log.parquet", "-o", "ma") == {"maze.model"}
 
 
-def test_domains(script: Path) -> None:
-    """By asking the program, so that the script need not be made again for a new one."""
+def test_completion_offers_domains(script: Path) -> None:
+    """The script asks the program, so that new domains need no new script."""
     assert completed(script, "suffice", "evaluate", "maze.model", "--domain", "") == set(DOMAINS)
     assert completed(script, "suffice", "compare", "maze.model", "m") >= {"mini-hall", "maze.model"}

@@ -1,4 +1,4 @@
-"""The command line about domains: `exact`, and `simulate` with its behaviour policies."""
+"""Tests of commands on domains: `simulate` with its behaviour policies, `exact`, and others that accept a domain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mean_return(path: Path) -> float:
     return float(rewards[episodes.word].sum(axis=0).mean())
 
 
-def test_exact_keeps_its_promise_to_scripts() -> None:
+def test_exact_json_has_values_and_episodes_needed() -> None:
     said = exact("t-maze")
     assert (said["states"], said["layers"], said["horizon"]) == (20, [1, 2, 3, 4, 5, 4, 1], 5)
     assert (said["optimal_value"], said["behaviour_value"]) == (4.0, -1715 / 512)
@@ -49,15 +49,15 @@ def test_exact_keeps_its_promise_to_scripts() -> None:
     assert said["rewards_tell"] is None and said["arithmetic"] == "rational"
 
 
-def test_exact_tells_people_the_same() -> None:
+def test_exact_prints_the_same_as_text() -> None:
     said = ok("exact", "t-maze")
     assert "20 states in layers 1 2 3 4 5 4 1" in said and "1/1024 ≈ 0.000976562" in said
-    assert "Hardest to tell apart, in layer 1, after:\n  (0, 1, 1)\n  (1, 1, 0)\n" in said
+    assert "Hardest to distinguish, in layer 1, are the states after:\n  (0, 1, 1)\n  (1, 1, 0)\n" in said
     likely = exact("t-maze")["episodes_likely"]["fisher"]
     assert said.splitlines()[-1] == f"Next: suffice simulate t-maze --episodes {3 * likely} -o log.parquet"
 
 
-def test_exact_follows_options() -> None:
+def test_exact_follows_its_options() -> None:
     assert exact("t-maze", "--horizon", "4", "--set", "length=2")["layers"] == [1, 2, 4, 5, 5, 1]
     blind = exact("corridor", "--family", "1,1,1")
     assert blind["distinguishability"] == 0 and set(blind["episodes_needed"].values()) == {None}
@@ -72,21 +72,21 @@ def test_exact_follows_options() -> None:
 
 
 @pytest.mark.parametrize("name", DOMAINS)
-def test_every_domain_can_be_asked_and_simulated(name: str, tmp_path: Path) -> None:
+def test_exact_and_simulate_work_in_every_domain(name: str, tmp_path: Path) -> None:
     said = exact(name, "--horizon", "4")
     assert said["states"] == sum(said["layers"]) and said["optimal_value"] >= said["behaviour_value"]
     ok("simulate", name, "--horizon", "4", "--episodes", "50", "-o", str(tmp_path / "log.csv"))
     assert read_log(tmp_path / "log.csv").n == 50
 
 
-def test_a_file_is_a_domain_wherever_a_name_is(tmp_path: Path) -> None:
+def test_exact_and_simulate_accept_a_pomdp_file(tmp_path: Path) -> None:
     assert exact(TIGER, "--horizon", "4")["layers"] == [1, 1, 3, 5, 7, 1]
     log = tmp_path / "log.parquet"
     said = ok("simulate", TIGER, "--horizon", "10", "--episodes", "500", "-o", str(log))
     assert said.startswith("Wrote 500 episodes of ") and read_log(log).horizon == 10
 
 
-def test_a_plan_is_simulated_and_analysed(tmp_path: Path) -> None:
+def test_simulate_and_exact_follow_the_plan_of_a_model(tmp_path: Path) -> None:
     log, model, played = (str(tmp_path / name) for name in ("log.parquet", "maze.model", "played.csv"))
     ok("simulate", "t-maze", "--episodes", "100000", "-o", log)
     ok("learn", log, "-o", model)
@@ -103,19 +103,19 @@ def test_a_plan_is_simulated_and_analysed(tmp_path: Path) -> None:
     assert exact(*command[1:])["optimal_value"] == pytest.approx(4)
 
 
-def test_a_model_is_compared_with_the_truth(tmp_path: Path) -> None:
+def test_compare_accepts_a_domain_as_second_model(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "corridor.model")
     ok("simulate", "corridor", "--episodes", "1000", "-o", log)
     ok("learn", log, "-o", model)
     said = ok("compare", model, "corridor").splitlines()
     assert said == ["Equal up to renaming of states.", f"Next: suffice evaluate {model} --domain corridor --exact"]
-    told = json.loads(ok("compare", model, "corridor", "--set", "enemy=0.9", "--json"))
-    assert not told["equal"] and "only the second has seen this history" in told["difference"]["reason"]
+    found = json.loads(ok("compare", model, "corridor", "--set", "enemy=0.9", "--json"))
+    assert not found["equal"] and "only the second has seen it" in found["difference"]["reason"]
     ran = suffice("compare", model, model, "--set", "enemy=0.9")
-    assert ran.code == 2 and "--set enemy=0.9 is about a domain, and none is named" in ran.err
+    assert ran.code == 2 and "--set enemy=0.9 applies to domains only, and none is given." in ran.err
 
 
-def test_a_domain_is_exported_for_solvers(tmp_path: Path) -> None:
+def test_export_pomdp_writes_a_domain_for_solvers(tmp_path: Path) -> None:
     said = ok("export", "t-maze", "--format", "pomdp", "--set", "length=2", "-o", str(tmp_path / "maze.POMDP"))
     assert said.endswith("maze.POMDP --horizon 6\n")
     asked = exact(str(tmp_path / "maze.POMDP"), "--horizon", "6")
@@ -123,30 +123,30 @@ def test_a_domain_is_exported_for_solvers(tmp_path: Path) -> None:
     assert asked["layers"][1:] == exact("t-maze", "--set", "length=2")["layers"]
 
 
-def test_a_table_is_followed(tmp_path: Path) -> None:
+def test_exact_follows_a_table_as_behaviour(tmp_path: Path) -> None:
     (tmp_path / "east.csv").write_text("bit1,bit2,bit3,E,N,S,W\n0,1,0,0,1/2,1/2,0\n,,,1,0,0,0\n")
     east = exact("t-maze", "--behaviour", str(tmp_path / "east.csv"))
     assert east["layers"] == exact("t-maze", "--set", "actions=east")["layers"]
     assert (east["optimal_value"], east["behaviour_value"]) == (4.0, 1.5)
 
 
-def test_rewards_that_tell_are_noticed_and_mended(tmp_path: Path) -> None:
+def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
     (tmp_path / "secret.POMDP").write_text(
         "discount: 1.0\nvalues: reward\nstates: a b\nactions: x y\nobservations: o\n"
         "T: * identity\nO: * uniform\nR: x : a : * : * 1\n"
     )
     secret = str(tmp_path / "secret.POMDP")
-    told = exact(secret, "--horizon", "3")
-    assert "Rewards carry information that observations do not" in told["rewards_tell"]
-    assert told["distinguishability"] is told["episodes_needed"] is None and told["optimal_value"] == 1.5
+    found = exact(secret, "--horizon", "3")
+    assert found["rewards_tell"]
+    assert found["distinguishability"] is found["episodes_needed"] is None and found["optimal_value"] == 1.5
     said = ok("exact", secret, "--horizon", "3")
     assert said.splitlines()[-1] == f"Next: suffice exact {secret} --horizon 3 --observe-reward"
-    mended = exact(secret, "--horizon", "3", "--observe-reward")
-    assert mended["rewards_tell"] is None and mended["distinguishability"] > 0
+    observed = exact(secret, "--horizon", "3", "--observe-reward")
+    assert observed["rewards_tell"] is None and observed["distinguishability"] > 0
     ok("simulate", secret, "--horizon", "3", "--episodes", "50", "-o", str(tmp_path / "blind.csv"))
     ok("learn", str(tmp_path / "blind.csv"), "-o", str(tmp_path / "blind.model"))
     ran = suffice("compare", str(tmp_path / "blind.model"), secret)
-    assert ran.code == 2 and "has no automaton to compare with. Rewards carry information" in ran.err
+    assert ran.code == 2 and f"there is no automaton to compare with. {found['rewards_tell']}" in ran.err
     ok("simulate", secret, "--horizon", "3", "--observe-reward", "--episodes", "9", "-o", str(tmp_path / "log.csv"))
     assert read_log(tmp_path / "log.csv").alphabet.features == ("observation", "paid")
 
@@ -156,40 +156,44 @@ def test_rewards_that_tell_are_noticed_and_mended(tmp_path: Path) -> None:
     [
         ("exact t-mase", "Did you mean 't-maze'?"),
         ("exact t-maze --horizon 0", "a horizon of 0 leaves no action"),
-        ("exact t-maze --delta 2", "--delta is a probability between 0 and 1"),
-        ("exact t-maze --metric prefixes --family 1,1,1", "--family goes with --metric languages only"),
-        ("exact t-maze --family big", "'big' is not a language family"),
+        ("exact t-maze --delta 2", "--delta 2: this is not a probability between 0 and 1. Try 0.001."),
+        ("exact t-maze --metric prefixes --family 1,1,1", "--family applies to --metric languages only"),
+        ("exact t-maze --family big", "'big' is no language family"),
         ("exact t-maze --set lenght=3", "did you mean 'length'?"),
         ("exact corridor --set enemy=2", "enemy"),
         ("exact t-maze --behaviour nothing.csv", "nothing.csv: the table cannot be read (No such file or directory)"),
         ("exact t-maze --behaviour nothing.model", "nothing.model: there is no such file"),
-        ("exact t-maze --epsilon 0.3", "--epsilon goes with a model as --behaviour"),
+        ("exact t-maze --epsilon 0.3", "--epsilon needs a model as --behaviour"),
         ("exact t-maze --set length=2 --set length=3", "--set length is given twice"),
         ("exact t-maze --family 4,9,9", "do not fit into"),
         ("exact nothing.POMDP", "nothing.POMDP: the file cannot be read"),
         (f"exact {TIGER} --set noise=true", "a .POMDP file has no options. Remove noise"),
     ],
 )
-def test_mistakes_get_one_line(command: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_about_domains_print_one_line(
+    command: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     ran = suffice(*shlex.split(command))
     assert (ran.code, ran.out) == (2, "") and complaint in ran.err and ran.err.count("\n") == 1
 
 
-def test_a_simulation_does_not_replace_what_it_reads(tmp_path: Path) -> None:
+def test_simulate_refuses_to_overwrite_its_input(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("E,N,S,W\n1,0,0,0\n")
     ran = suffice("simulate", "t-maze", "--episodes", "5", "--behaviour", str(table), "-o", str(table))
-    assert ran.code == 2 and "would replace the file that is read" in ran.err
+    assert ran.code == 2 and "this would overwrite an input file" in ran.err
     assert table.read_text() == "E,N,S,W\n1,0,0,0\n"
     model = tmp_path / "x.model"
     model.write_bytes(b"")
     ran = suffice("simulate", "t-maze", "--episodes", "5", "--behaviour", str(model), "--epsilon", "2", "-o", "x.csv")
-    assert ran.code == 2 and "--epsilon is a probability between 0 and 1, not 2" in ran.err
+    assert ran.code == 2 and "--epsilon 2: this is not a probability" in ran.err
 
 
-def test_one_automaton_for_all_times_is_counted_if_asked_for() -> None:
-    assert "For all times alike, 21 states suffice." in ok("exact", "mini-hall", "--horizon", "4", "--stationary")
+def test_exact_stationary_counts_the_states_of_the_stationary_automaton() -> None:
+    assert "An automaton that is the same at every step needs 21 states." in ok(
+        "exact", "mini-hall", "--horizon", "4", "--stationary"
+    )
     found = json.loads(ok("exact", "mini-hall", "--horizon", "4", "--stationary", "--json"))
     assert found["stationary_states"] == 21
     assert "stationary_states" not in json.loads(ok("exact", "corridor", "--json"))

@@ -1,4 +1,4 @@
-"""`suffice evaluate` by logs: held-out episodes, other logs and logged probabilities."""
+"""Tests of `suffice evaluate --log`: held-out episodes, other logs and logged probabilities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.models.model import Model
 from suffice.planning.off_policy import evaluate_off_policy
-from support.cli import MAZE, ok, suffice
+from support.cli import MAZE, ok, suffice, unwrapped
 from support.evaluated_models import EPISODES, evaluated, log_of, make_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked wit
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with logs and models of a T-maze."""
+    """Make a folder with logs and models of a T-maze."""
     return make_models(tmp_path_factory)
 
 
@@ -45,8 +45,8 @@ def assert_same(found: dict[str, Any], right: Any) -> None:
     assert found["gaps"] == [gap._asdict() for gap in right.gaps]
 
 
-def test_held_out_episodes_are_found_again(here: Path) -> None:
-    """As JSON, those of the library; whatever the format of the log and the order of its rows."""
+def test_evaluate_finds_the_held_out_episodes(here: Path) -> None:
+    """The JSON has the estimates of the library, for any format and row order of the log."""
     episodes, loaded = log_of("log.parquet"), Model.load("held.model")
     _, rest, chosen = episodes.divide(0.3, np.random.default_rng(0))
     assert loaded.plan is not None and rest.total == len(chosen) == 2700
@@ -59,14 +59,14 @@ def test_held_out_episodes_are_found_again(here: Path) -> None:
     assert_same(evaluated("held.model", "--log", "shuffled.parquet"), right)
 
 
-def test_held_out_episodes_were_not_learned_from(here: Path) -> None:
-    """The automaton counts the others, and no other."""
+def test_learn_does_not_use_the_held_out_episodes(here: Path) -> None:
+    """The counts of the automaton are those of the other episodes."""
     episodes, rdp = log_of("log.parquet"), Model.load("held.model").rdp
     used, *_ = episodes.divide(0.3, np.random.default_rng(0))
     assert used.total == 6300 and rdp.tally(used).counts.tolist() == rdp.counts.tolist()
 
 
-def test_another_log_is_used_whole(here: Path) -> None:
+def test_evaluate_uses_all_episodes_of_another_log(here: Path) -> None:
     for model in ("a.model", "held.model"):
         loaded = Model.load(model)
         assert loaded.plan is not None
@@ -75,22 +75,22 @@ def test_another_log_is_used_whole(here: Path) -> None:
         assert found["episodes"] == 3000
 
 
-def test_a_log_is_told_to_people(here: Path) -> None:
+def test_evaluate_prints_estimates_and_coverage_as_text(here: Path) -> None:
     found, said = evaluated("held.model", "--log", "log.parquet"), ok("evaluate", "held.model", "--log", "log.parquet")
     assert said.startswith("held.model by 2,700 episodes of log.parquet, held out:\n")
     new = ok("evaluate", "held.model", "--log", "other.parquet")
-    assert new.startswith("held.model by 3,000 episodes of other.parquet, taken to be new:\n")
-    rows = dict(re.findall(r"^  (the log itself|policy, [a-z -]+?) +(\S+)   \S+ to \S+$", said, re.M))
-    names = ("the log itself", "policy, model-based", "policy, importance", "policy, doubly robust")
+    assert new.startswith("held.model by 3,000 episodes of other.parquet, assumed to be new:\n")
+    rows = dict(re.findall(r"^  (logged behaviour|policy, [a-z -]+?) +(\S+)   \S+ to \S+$", said, re.M))
+    names = ("logged behaviour", "policy, model-based", "policy, importance", "policy, doubly robust")
     for row, name in zip(names, ESTIMATORS, strict=True):
         assert float(rows[row]) == pytest.approx(found[f"{name}_value"], rel=1e-3)
     assert "Probabilities of the logged actions: estimated in each state.\n" in said
-    assert f"Coverage: in {found['matched']:.2%} of these episodes" in said
-    assert f"they count as {found['effective']:,.0f}." in said
+    assert f"Coverage: {found['matched']:.2%} of these episodes" in said
+    assert f"effective sample size {found['effective']:,.0f}" in unwrapped(said)
 
 
-def test_gaps_are_named(here: Path) -> None:
-    """A model of a hundred episodes does what the log rarely did."""
+def test_evaluate_lists_decisions_with_few_examples(here: Path) -> None:
+    """A model of a hundred episodes chooses actions that are rare in the log."""
     ok("simulate", *MAZE, "--episodes", "100", "--seed", "8", "-o", "few.parquet")
     ok("learn", "few.parquet", "-o", "few.model", "--planner", "greedy")
     found, said = (
@@ -102,11 +102,11 @@ def test_gaps_are_named(here: Path) -> None:
     for gap in found["gaps"]:
         line = f"  {actions[gap['action']]}, logged {gap['visits']} times, in {gap['share']:.2%} of episodes, after "
         assert line in said and gap["visits"] < 10
-    assert f"The log has fewer than 10 examples of {found['rare']:.2%} of the policy's decisions." in said
+    assert f"The log has fewer than 10 examples of {found['rare']:.2%} of the policy's decisions." in unwrapped(said)
 
 
-def test_a_log_that_never_does_what_the_policy_would_proves_nothing(here: Path) -> None:
-    """And says so, to people and to machines, whose JSON has no infinity."""
+def test_evaluate_reports_that_no_episode_follows_the_policy(here: Path) -> None:
+    """Standard errors are null in JSON, which has no infinity."""
     ok("simulate", *MAZE, "--episodes", "3", "--seed", "1", "-o", "few.parquet")
     found, said = evaluated("a.model", "--log", "few.parquet"), ok("evaluate", "a.model", "--log", "few.parquet")
     assert found["matched"] == found["effective"] == 0
@@ -114,13 +114,13 @@ def test_a_log_that_never_does_what_the_policy_would_proves_nothing(here: Path) 
         assert found[f"{name}_value_stderr"] is None and found[f"{name}_interval"] is None
     assert found["mean_return_stderr"] is None and found["log_value_stderr"] > 0
     assert found["importance_value"] is None and found["doubly_robust_value"] is not None
-    assert re.search(r"^  policy, importance +not available: no episode does what the policy would$", said, re.M)
-    assert re.search(r"^  policy, doubly robust .*   unknown: no episode does what the policy would$", said, re.M)
+    assert re.search(r"^  policy, importance +not available: no episode follows the policy$", said, re.M)
+    assert re.search(r"^  policy, doubly robust .*   unknown: no episode follows the policy$", said, re.M)
     assert "nan" not in said and " inf" not in said.replace("suffice info", "")
     assert "Infinity" not in ok("evaluate", "a.model", "--log", "few.parquet", "--json")
 
 
-def test_logged_probabilities_are_used(here: Path) -> None:
+def test_evaluate_uses_logged_probabilities(here: Path) -> None:
     loaded = Model.load("a.model")
     assert loaded.plan is not None
     episodes = read_log("chance.parquet", Columns(propensity="chance"))
@@ -133,10 +133,10 @@ def test_logged_probabilities_are_used(here: Path) -> None:
     assert without["importance_value"] != found["importance_value"]
     assert without["model_based_value"] == found["model_based_value"]
     said = ok("evaluate", "a.model", "--log", "chance.parquet", "--propensity-column", "chance")
-    assert "Probabilities of the logged actions: the log's own column.\n" in said
+    assert "Probabilities of the logged actions: logged in a column.\n" in said
 
 
-def test_logged_probabilities_of_held_out_episodes(here: Path) -> None:
+def test_evaluate_uses_logged_probabilities_of_held_out_episodes(here: Path) -> None:
     options = ("--propensity-column", "chance")
     ok("learn", "chance.parquet", "-o", "b.model", "--hold-out", "0.25", *options)
     found, loaded = evaluated("b.model", "--log", "chance.parquet", *options), Model.load("b.model")
@@ -158,15 +158,17 @@ def test_logged_probabilities_of_held_out_episodes(here: Path) -> None:
         ("log.parquet", "--bin bit1=2"),
     ],
 )
-def test_learn_says_how_to_evaluate_what_was_held_out(here: Path, log: str, options: str) -> None:
+def test_learn_hold_out_suggests_a_command_that_evaluates_the_held_out_episodes(
+    here: Path, log: str, options: str
+) -> None:
     ok("check", "log.parquet", "--write-schema", "schema.json")
     said = ok("learn", log, "-o", "b.model", "--hold-out", "0.25", *options.split())
-    hint = said.splitlines()[-1].removeprefix("Next: suffice ").split("   or   ")[0]
+    hint = re.findall(r"^Next +suffice (.*?)(?:   or   .*)?$", said, re.M)[0]
     episodes = {"log.parquet": EPISODES, "chance.parquet": 3000}[log]
     assert json.loads(ok(*shlex.split(hint), "--json"))["episodes"] == episodes / 4
 
 
-def test_held_out_episodes_cannot_be_found_where_more_of_the_log_is_kept(
+def test_evaluate_refuses_a_log_of_which_other_episodes_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of 400 episodes are truncated: dropped when learning, and not when the horizon is shorter."""
@@ -179,42 +181,42 @@ def test_held_out_episodes_cannot_be_found_where_more_of_the_log_is_kept(
     assert ran.code == 2 and "other episodes are kept than when a.model was learned" in ran.err
 
 
-def test_what_a_split_held_out_is_found(here: Path) -> None:
+def test_evaluate_finds_the_held_out_episodes_of_a_split(here: Path) -> None:
     ok("learn", "log.parquet", "-o", "b.model", "--hold-out", "0.25", "--split", "--max-states", "40")
     assert evaluated("b.model", "--log", "log.parquet")["episodes"] == EPISODES / 4
 
 
-def test_a_log_that_is_cut_is_no_log_of_early_ends(here: Path) -> None:
+def test_evaluate_refuses_a_log_cut_to_a_shorter_horizon(here: Path) -> None:
     ran = suffice("evaluate", "a.model", "--log", "other.parquet", "--horizon", "2")
     assert ran.code == 2 and "cut to 2 decisions, where a.model plans 4; leave --horizon out" in ran.err
 
 
 @pytest.mark.parametrize("options", ["--horizon 3", "--schema schema.json"])
-def test_a_log_that_was_learned_from_is_refused_however_it_is_read(here: Path, options: str) -> None:
+def test_evaluate_refuses_the_training_log_however_it_is_read(here: Path, options: str) -> None:
     ok("check", "log.parquet", "--write-schema", "schema.json")
     ran = suffice("evaluate", "a.model", "--log", "log.parquet", *options.split())
     assert ran.code == 2 and "a.model was learned from all of log.parquet" in ran.err
 
 
-def test_a_log_of_other_features_is_refused(here: Path) -> None:
+def test_evaluate_refuses_a_log_with_other_observation_columns(here: Path) -> None:
     ran = suffice("evaluate", "a.model", "--log", "other.parquet", "--observations", "bit1,bit2")
     assert (ran.code, ran.out) == (2, "")
     assert "the log's observations are bit1, bit2, the model's bit1, bit2, bit3" in ran.err
 
 
-def test_histories_that_were_not_learned_from_are_mentioned(here: Path) -> None:
+def test_evaluate_log_reports_decisions_after_unseen_histories(here: Path) -> None:
     ok("simulate", "t-maze", "--horizon", "4", "--set", "length=1", "--episodes", "500", "-o", "short.parquet")
     found, said = (
         evaluated("a.model", "--log", "short.parquet"),
         ok("evaluate", "a.model", "--log", "short.parquet"),
     )
     assert found["unseen"] > 0.05
-    assert f"{found['unseen']:.2%} of their decisions came after a history that was not learned from.\n" in said
-    assert "not learned from" not in ok("evaluate", "a.model", "--log", "other.parquet")
+    assert f"{found['unseen']:.2%} of their decisions followed a history that the model has not seen.\n" in said
+    assert "has not seen" not in ok("evaluate", "a.model", "--log", "other.parquet")
 
 
-def test_a_log_is_binned_as_the_one_that_was_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Action 1 is right above 0, which is the edge of the model's bins; in the other log nearly all is above."""
+def test_evaluate_uses_the_bins_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Action 1 is right above 0, the edge of the model's bins; nearly all values of the other log are above."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     for name, shift in (("log.parquet", 0.0), ("other.parquet", 3.0)):

@@ -1,4 +1,4 @@
-"""`suffice evaluate`: mistakes, output for scripts, reproducible models, and models of earlier versions."""
+"""Tests of `suffice evaluate`: mistakes, JSON, reproducible models, and models of earlier versions."""
 
 from __future__ import annotations
 
@@ -24,61 +24,77 @@ pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked wit
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with logs and models of a T-maze."""
+    """Make a folder with logs and models of a T-maze."""
     return make_models(tmp_path_factory)
 
 
 # Mistakes
 
 MISTAKES = [
-    ("learn log.parquet -o b --planner bold", 'Invalid value "bold" for --planner'),
+    (
+        "learn log.parquet -o b --planner bold",
+        "--planner bold: there is no such choice. Choose safe, pessimistic, greedy, subsampled or none.",
+    ),
     ("learn log.parquet -o b --planner greedy --strength 1", "--planner greedy is not; leave it out"),
     ("learn log.parquet -o b --planner none --strength 1", "--planner none is not; leave it out"),
     ("learn log.parquet -o b --planner none --split", "--split and --hold-out are for a plan"),
     ("learn log.parquet -o b --planner none --hold-out 0.2", "--split and --hold-out are for a plan"),
-    ("learn log.parquet -o b --strength=-1", "--strength -1.0 is not a number from 0 on. Try 0.01."),
-    ("learn log.parquet -o b --strength inf", "--strength inf is not a number from 0 on."),
-    ("learn log.parquet -o b --strength much", "--strength"),
+    ("learn log.parquet -o b --strength=-1", "the strength of pessimism is a number from 0 on, not -1; try 0.01"),
+    ("learn log.parquet -o b --strength inf", "the strength of pessimism is a number from 0 on, not inf"),
+    ("learn log.parquet -o b --strength much", "--strength much: this is not a number."),
     ("learn log.parquet -o b --accuracy 0.1", "--accuracy can be proved for --planner subsampled only"),
     ("learn log.parquet -o b --planner subsampled --accuracy 0.1", "--accuracy and --max-states go with --split"),
     ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states go with --split"),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "--accuracy 0.0 is not a number above 0."),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "--accuracy nan is not a number above 0."),
-    ("learn log.parquet -o b --split --max-states 0", "--max-states 0 is not a number from 1 on."),
-    ("learn log.parquet -o b --split --max-states 2.5", "--max-states needs a whole number, not 2.5"),
-    ("learn log.parquet -o b --split --delta 1", "is not a probability between 0 and 1"),
+    ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "accuracy must be above 0, not 0"),
+    ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "accuracy must be above 0, not nan"),
+    ("learn log.parquet -o b --split --max-states 0", "max_states must be at least 1, not 0"),
+    ("learn log.parquet -o b --split --max-states 2.5", "--max-states 2.5: this is not a whole number."),
+    ("learn log.parquet -o b --split --delta 1", "delta is a probability between 0 and 1, not 1"),
     ("learn log.parquet -o b --split --second-look", "--split is the paper's way, which takes no second look"),
     ("learn log.parquet -o b --split --confidence 0.9", "--split divides δ as the paper does; leave --confidence out"),
-    ("learn log.parquet -o b --hold-out 0", "a share of 0 of 9,000 episodes leaves one side empty"),
-    ("learn log.parquet -o b --hold-out 1", "a share of 1 of 9,000 episodes leaves one side empty"),
+    ("learn log.parquet -o b --hold-out 0", "--hold-out 0: this is not a share between 0 and 1. Try 0.2."),
+    ("learn log.parquet -o b --hold-out 1", "--hold-out 1: this is not a share between 0 and 1."),
+    ("learn log.parquet -o b --hold-out 3", "--hold-out 3: this is not a share between 0 and 1. Try 0.2."),
     ("learn log.parquet -o b --hold-out 0.00001", "a share of 1e-05 of 9,000 episodes leaves one side empty"),
-    ("learn log.parquet -o b --hold-out nan", "a share of nan of 9,000 episodes leaves one side empty"),
-    ("learn log.parquet -o b --second-look --no-second-look", "specified multiple times"),
+    ("learn log.parquet -o b --hold-out nan", "--hold-out nan: this is not a share between 0 and 1."),
+    ("learn log.parquet -o b --second-look --no-second-look", "is given twice. Leave one out."),
     ("learn log.parquet -o b --propensity-column p", "there is no column 'p'"),
-    ("learn log.parquet -o b --propensity-column reward", "column 'reward' is used twice. Give it one role."),
-    ("evaluate a.model", "say where to evaluate: either --domain NAME or --log LOG"),
-    ("evaluate a.model --domain t-maze --log log.parquet", "say where to evaluate: either --domain NAME or --log LOG"),
-    ("evaluate --domain t-maze", "MODEL requires an argument"),
-    ("evaluate nothing.model --domain t-maze", "nothing.model: there is no such file. Make one with: suffice learn"),
-    ("evaluate log.parquet --domain t-maze", "log.parquet: this is not a model file, or it is damaged"),
+    ("learn log.parquet -o b --propensity-column reward", "column 'reward' is asked for twice; give it one role"),
+    ("evaluate a.model", "evaluate: exactly one of --domain and --log is needed. Add --domain NAME or --log LOG."),
+    ("evaluate a.model --domain t-maze --log log.parquet", "exactly one of --domain and --log is needed."),
+    ("evaluate --domain t-maze", "evaluate: MODEL is missing. Usage: suffice evaluate MODEL --domain DOMAIN"),
+    ("evaluate nothing.model --domain t-maze", "nothing.model: there is no such file; make one with: suffice learn"),
+    ("evaluate log.parquet --domain t-maze", "log.parquet: this is no model file, or a damaged one"),
     ("evaluate none.model --domain t-maze", "none.model: this model has no plan: learn it again, without --planner"),
     ("evaluate none.model --log other.parquet", "none.model: this model has no plan"),
     ("evaluate a.model --domain t-mase", "'t-mase' is not a domain. Did you mean 't-maze'?"),
     ("evaluate a.model --domain nothing.POMDP", "nothing.POMDP: the file cannot be read"),
     ("evaluate a.model --domain t-maze --set lenght=2", "did you mean 'length'?"),
-    ("evaluate a.model --domain t-maze --episodes 0", "--episodes must be at least 1, not 0"),
-    ("evaluate a.model --domain t-maze --seed=-1", "--seed must be 0 or more, not -1"),
-    ("evaluate a.model --domain t-maze --horizon 3", "--horizon 3 is about a log, and none is named; leave it out"),
-    ("evaluate a.model --domain t-maze --propensity-column p", "--propensity-column p is about a log"),
-    ("evaluate a.model --domain suffice/TMaze-v0 --exact", "--exact needs a finite model, which suffice/TMaze-v0 does"),
+    ("evaluate a.model --domain t-maze --episodes 0", "--episodes 0: at least one episode is needed."),
+    ("evaluate a.model --domain t-maze --seed=-1", "--seed -1: a seed is 0 or more."),
+    (
+        "evaluate a.model --domain t-maze --horizon 3",
+        "--horizon 3 applies to logs only, and none is given. Leave it out.",
+    ),
+    ("evaluate a.model --domain t-maze --propensity-column p", "--propensity-column p applies to logs only"),
+    ("evaluate a.model --domain suffice/TMaze-v0 --exact", "--exact needs a finite model, and suffice/TMaze-v0 is"),
     ("evaluate a.model --domain suffice/TMaze-v0 --set lenght=2", "did you mean 'length'?"),
-    ("evaluate a.model --domain suffice/TMaze-v0 --behaviour a.model", "suffice/TMaze-v0 is a Gymnasium id"),
-    ("evaluate a.model --domain suffice/TMaze-v0 --set length", "--set length should read --set OPTION=VALUE"),
-    ("evaluate a.model --domain suffice/Cookie-v0", "Use a model learned from its episodes"),
-    ("evaluate a.model --domain CartPole-v1", "Use a model learned from its episodes"),
-    ("evaluate a.model --log other.parquet --exact", "--exact, --episodes and --seed are for --domain NAME"),
-    ("evaluate a.model --log other.parquet --seed 1", "--exact, --episodes and --seed are for --domain NAME"),
-    ("evaluate a.model --log other.parquet --set length=2", "--set length=2 is about a domain, and none is named"),
+    (
+        "evaluate a.model --domain suffice/TMaze-v0 --behaviour a.model",
+        "does not apply to Gymnasium environments such as suffice/TMaze-v0",
+    ),
+    (
+        "evaluate a.model --domain suffice/TMaze-v0 --set length",
+        "--set length: the value is missing. Write --set OPTION=VALUE.",
+    ),
+    ("evaluate a.model --domain suffice/Cookie-v0", "take a model learned from its episodes"),
+    ("evaluate a.model --domain CartPole-v1", "take a model learned from its episodes"),
+    ("evaluate a.model --log other.parquet --exact", "--exact, --episodes and --seed apply to --domain only"),
+    ("evaluate a.model --log other.parquet --seed 1", "--exact, --episodes and --seed apply to --domain only"),
+    (
+        "evaluate a.model --log other.parquet --set length=2",
+        "--set length=2 applies to domains only, and none is given.",
+    ),
     ("evaluate a.model --log nothing.parquet", "nothing.parquet: there is no such file"),
     ("evaluate a.model --log log.parquet", "a.model was learned from all of log.parquet, which would flatter it"),
     ("evaluate a.model --log other.parquet --propensity-column p", "there is no column 'p'"),
@@ -87,7 +103,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("command", "complaint"), MISTAKES, ids=[command for command, _ in MISTAKES])
-def test_a_mistake_is_one_line_and_writes_nothing(here: Path, command: str, complaint: str) -> None:
+def test_mistakes_in_planning_and_evaluation_print_one_line_and_write_nothing(
+    here: Path, command: str, complaint: str
+) -> None:
     before = contents(here)
     ran = suffice(*shlex.split(command))
     assert (ran.code, ran.out) == (2, "")
@@ -96,29 +114,31 @@ def test_a_mistake_is_one_line_and_writes_nothing(here: Path, command: str, comp
     assert contents(here) == before
 
 
-def test_an_option_that_an_environment_does_not_have_is_one_line(here: Path) -> None:
+def test_evaluate_refuses_options_that_the_environment_does_not_have(here: Path) -> None:
     ran = suffice("evaluate", "a.model", "--domain", "CartPole-v1", "--set", "colour=blue")
     assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1
-    assert ran.err.startswith("suffice: CartPole-v1 cannot be made with --set colour=blue: ")
+    assert ran.err.startswith("suffice: CartPole-v1: the environment cannot be created with --set colour=blue (")
 
 
 @pytest.mark.parametrize(
-    ("domain", "told"),
+    ("domain", "difference"),
     [
         ("cookie", "Its actions are E, N, S, W, those of the domain down, eat, left, press, right, up. "),
         ("cheese", "Its features are bit1, bit2, bit3, those of the domain walls. "),
     ],
 )
-def test_a_model_of_another_domain_is_refused_with_both_alphabets(here: Path, domain: str, told: str) -> None:
+def test_evaluate_refuses_a_model_of_another_domain_and_names_both_alphabets(
+    here: Path, domain: str, difference: str
+) -> None:
     ran = suffice("evaluate", "a.model", "--domain", domain)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        f"suffice: a.model: the model was not learned from {domain}. {told}"
-        "Name the domain it was learned from, with the same options.\n"
+        f"suffice: a.model is a model of something else than {domain}: {difference}"
+        "name the domain it was learned from, with the same --set\n"
     )
 
 
-def test_a_model_of_other_observations_is_refused(here: Path) -> None:
+def test_evaluate_refuses_a_model_with_other_observations(here: Path) -> None:
     ok("simulate", *MAZE, "--set", "noise=true", "--episodes", "300", "-o", "noisy.parquet")
     ok("learn", "noisy.parquet", "-o", "noisy.model")
     ran = suffice("evaluate", "noisy.model", *DOMAIN)
@@ -127,7 +147,7 @@ def test_a_model_of_other_observations_is_refused(here: Path) -> None:
     assert evaluated("noisy.model", *DOMAIN, "--set", "noise=true", "--episodes", "50")["episodes"] == 50
 
 
-# For machines, and without a trace
+# JSON
 
 
 @pytest.mark.parametrize(
@@ -141,7 +161,7 @@ def test_a_model_of_other_observations_is_refused(here: Path) -> None:
     ],
     ids=["tried", "exact", "environment", "held out", "propensities"],
 )
-def test_json_and_nothing_else_and_no_file_is_touched(here: Path, args: tuple[str, ...]) -> None:
+def test_evaluate_json_prints_only_json_and_changes_no_file(here: Path, args: tuple[str, ...]) -> None:
     before = contents(here)
     found = evaluated(*args)
     assert isinstance(found, dict)
@@ -151,23 +171,23 @@ def test_json_and_nothing_else_and_no_file_is_touched(here: Path, args: tuple[st
     assert contents(here) == before
 
 
-# Behaving as a model plans
+# Simulation with the plan of a model
 
 
-def test_a_simulation_follows_the_plan_of_a_model(here: Path) -> None:
-    """With much caution that is to behave as the log did, although better is known."""
+def test_simulate_behaviour_follows_the_plan_of_a_model(here: Path) -> None:
+    """A plan with a large strength keeps the logged behaviour."""
     ok("learn", "log.parquet", "-o", "b.model", "--strength", "1e6")
-    brought = {}
+    returns = {}
     for model in ("a.model", "b.model", "none.model"):
         ok("simulate", *MAZE, "--episodes", "2000", "--behaviour", model, "--epsilon", "0", "-o", "played.csv")
-        brought[model] = mean_return(log_of("played.csv"))
-    assert brought["a.model"] == pytest.approx(float(expected("a.model").mean_return), abs=0.2)
+        returns[model] = mean_return(log_of("played.csv"))
+    assert returns["a.model"] == pytest.approx(float(expected("a.model").mean_return), abs=0.2)
     right = float(expected("b.model").mean_return)
-    assert brought["b.model"] == pytest.approx(right, abs=0.2) and right < brought["a.model"] - 1
-    assert brought["none.model"] > right + 1  # no plan: the best by plain estimates
+    assert returns["b.model"] == pytest.approx(right, abs=0.2) and right < returns["a.model"] - 1
+    assert returns["none.model"] > right + 1  # no plan: the best by plain estimates
 
 
-def test_some_of_the_actions_are_any(here: Path) -> None:
+def test_simulate_behaviour_takes_random_actions_with_probability_epsilon(here: Path) -> None:
     ok("simulate", *MAZE, "--episodes", "2000", "--behaviour", "a.model", "-o", "played.csv")
     loaded, finite = Model.load("a.model"), TMaze(length=2).model(4)
     assert loaded.plan is not None
@@ -177,13 +197,13 @@ def test_some_of_the_actions_are_any(here: Path) -> None:
     assert right < float(expected("a.model").mean_return) - 0.1
 
 
-# The same bytes
+# Equal bytes
 
 
 @pytest.mark.parametrize(
     "options", ["", "--planner greedy", "--planner subsampled", "--split", "--hold-out 0.2", "--strength 0.5"]
 )
-def test_models_with_a_plan_are_the_same_to_the_byte(here: Path, options: str) -> None:
+def test_learn_with_a_plan_gives_equal_bytes_for_any_threads(here: Path, options: str) -> None:
     models = set()
     for threads in ("1", "2", "2"):
         ok("learn", "log.parquet", "-o", "b.model", "--threads", threads, *options.split())
@@ -194,11 +214,11 @@ def test_models_with_a_plan_are_the_same_to_the_byte(here: Path, options: str) -
     assert again.read_bytes() in models
 
 
-# Models from before there were plans
+# Models of versions without plans
 
 
 def before_plans(path: Path) -> None:
-    """What an older version would have written."""
+    """Change a model file into one that an older version would have written."""
     with zipfile.ZipFile(path) as archive:
         entries = {name: archive.read(name) for name in archive.namelist() if not name.startswith("plan_")}
     header = json.loads(entries["header.json"])
@@ -210,11 +230,12 @@ def before_plans(path: Path) -> None:
             archive.writestr(name, data)
 
 
-def test_older_models_still_load(here: Path) -> None:
+def test_info_and_other_commands_read_models_without_a_plan(here: Path) -> None:
     was = about("a.model")
     before_plans(here / "a.model")
     said = about("a.model")
-    assert said == was | {"plan": None, "second_look": False, "held_out": 0.0}
+    without = dict.fromkeys(("plan", "verdict", "predicted", "lower_bound", "logged"))
+    assert said == was | without | {"verdict_reasons": [], "second_look": False, "held_out": 0.0}
     assert Model.load("a.model").plan is None
     assert "predicted" not in ok("info", "a.model", "--states", "--decisions", "2")
     ok("export", "a.model", "--format", "json", "-o", "a.json")
@@ -226,7 +247,7 @@ def test_older_models_still_load(here: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", ["plan_actions.npy", "plan_values.npy", "plan_lower.npy"])
-def test_a_plan_that_is_incomplete_is_refused(here: Path, entry: str) -> None:
+def test_evaluate_refuses_a_model_with_an_incomplete_plan(here: Path, entry: str) -> None:
     with zipfile.ZipFile("a.model") as archive:
         entries = {name: archive.read(name) for name in archive.namelist() if name != entry}
     with zipfile.ZipFile("a.model", "w") as archive:

@@ -1,4 +1,4 @@
-"""`suffice learn` and `suffice info` about plans: planners, halves and the second look."""
+"""Tests of `suffice learn` and `suffice info`: summary, planners, --split and refinement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.models.model import Model
 from suffice.planning.planner import GREEDY, Planning
 from suffice.planning.regorl import mean_return, regorl
 from suffice.view.arrows import over
-from support.cli import ok
+from support.cli import ok, unwrapped
 from support.evaluated_models import EPISODES, about, expected, log_of, make_models
 
 pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked without tokens")
@@ -23,16 +23,16 @@ pytestmark = pytest.mark.filterwarnings("ignore:Cyclopts application invoked wit
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with logs and models of a T-maze."""
+    """Make a folder with logs and models of a T-maze."""
     return make_models(tmp_path_factory)
 
 
 def learned(*options: str) -> dict[str, Any]:
-    """What `learn` says of a model b.model with these options."""
+    """Return the JSON that `learn` prints for b.model with these options."""
     return json.loads(ok("learn", "log.parquet", "-o", "b.model", "--json", *options))
 
 
-# What learn and info say
+# Output of learn and info
 
 PLAN_FIELDS = {
     "planner", "strength", "delta", "value", "error", "predicted", "predicted_error", "lower_bound", "behaviour_value",
@@ -45,31 +45,77 @@ OLD_FIELDS = {
 }  # fmt: skip
 
 
-def test_learn_says_what_the_plan_will_bring(here: Path) -> None:
-    said = ok("learn", "log.parquet", "-o", "b.model").splitlines()
-    plan = about("b.model")["plan"]
-    assert plan["sentence"] in said and plan["sentence"] in ok("info", "b.model").splitlines()
-    promised = re.search(
-        r"Predicted return (\S+) per episode \(lower bound (\S+), if the automaton is right\); logged mean return "
-        r"(\S+)\. ",
-        plan["sentence"],
-    )
-    assert promised is not None
-    figures = [float(plan[name]) for name in ("predicted", "lower_bound", "behaviour_value")]
-    assert [float(text) for text in promised.groups()] == pytest.approx(figures, rel=5e-3)
-    assert said[-1] == "Next: suffice explore b.model -o b.html   or   suffice report b.model"
+def rows_of(said: str) -> dict[str, str]:
+    """Return the text of each label of a summary, with wrapped lines joined."""
+    found: dict[str, str] = {}
+    width = re.match(r".*?  +", said)
+    assert width is not None
+    for line in said.splitlines():
+        label, text = line[: width.end()].strip(), line[width.end() :]
+        label = label or list(found)[-1]
+        found[label] = f"{found[label]} {text}" if label in found else text
+    return found
 
 
-def test_learn_says_whether_to_follow_the_plan(here: Path) -> None:
-    """If its lower bound is above what the log brought; to do as the log did is no better than the log."""
-    plan = about("a.model")["plan"]
-    assert plan["lower_bound"] > plan["behaviour_value"] and plan["sentence"].startswith("Follow the plan: ")
-    plan = learned("--strength", "1e6")["plan"]
-    assert plan["lower_bound"] < plan["behaviour_value"]
-    assert plan["sentence"].startswith("Keep the logged behaviour: ")
+def test_learn_prints_a_short_summary_with_the_advice_first(here: Path) -> None:
+    said = ok("learn", "log.parquet", "-o", "b.model")
+    rows, plan = rows_of(said), about("b.model")["plan"]
+    assert list(rows) == [
+        "Follow the plan", "Logged return", "Memory", "Columns", "Guarantee", "Careful", "Saved", "Details", "Next",
+    ]  # fmt: skip
+    figures = re.findall(r"-?\d+\.\d+", rows["Follow the plan"] + rows["Logged return"].partition(",")[0])
+    right = [float(plan[name]) for name in ("predicted", "lower_bound", "behaviour_value")]
+    assert [float(text) for text in figures] == pytest.approx(right, abs=0.006)
+    assert rows["Follow the plan"].endswith("if the automaton is right")
+    low, high = map(float, re.findall(r"interval (\S+) to (\S+)", rows["Logged return"])[0])
+    assert low < right[2] < high and high - low == pytest.approx(2 * 1.96 * plan["behaviour_error"], abs=0.02)
+    assert rows["Columns"] == "bit1, bit2, bit3" and rows["Saved"].startswith("b.model (learned in ")
+    assert rows["Next"] == "suffice explore b.model -o b.html   or   suffice report b.model"
+    assert "--why" in rows["Details"] and max(map(len, said.splitlines())) <= 120
 
 
-def test_info_describes_the_plan_to_scripts(here: Path) -> None:
+@pytest.mark.parametrize("options", ["", "--split", "--planner none", "--strength 1e6", "--hold-out 0.2 --bin bit1=2"])
+def test_learn_claims_a_confidence_only_where_one_holds(here: Path, options: str) -> None:
+    """Predictions from the episodes that chose the plan have no level; those of --split have one."""
+    said = ok("learn", "log.parquet", "-o", "b.model", *options.split())
+    assert ("% confidence)" in said) is (options == "--split")
+    optimistic = "plan and prediction share episodes" in said
+    assert optimistic is (options not in ("--split", "--planner none"))
+
+
+def test_learn_prints_the_details_with_why(here: Path) -> None:
+    details = ok("learn", "log.parquet", "-o", "b.model", "--why")
+    short, said = ok("learn", "log.parquet", "-o", "b.model"), about("b.model")
+    for sentence in (said["promise"]["sentence"], said["promise"]["second_look_sentence"], said["plan"]["sentence"]):
+        assert sentence in unwrapped(details) and sentence in unwrapped(ok("info", "b.model"))
+        assert sentence not in unwrapped(short)
+    assert "Examples of events that distinguish states:" in details and len(short.splitlines()) <= 12
+    assert details.splitlines()[-1].startswith("Next ")
+
+
+def test_learn_advises_to_follow_a_plan_whose_lower_bound_is_above_the_logged_return(here: Path) -> None:
+    found = about("a.model")
+    assert found["plan"]["lower_bound"] > found["plan"]["behaviour_value"] and found["verdict"] == "follow"
+    said = ok("learn", "log.parquet", "-o", "b.model", "--strength", "1e6")
+    found = about("b.model")
+    assert found["plan"]["lower_bound"] < found["plan"]["behaviour_value"] and found["verdict"] == "keep"
+    assert said.startswith("Keep the logged behaviour  plan: ") and "not above the logged return" in said
+
+
+def test_info_json_has_verdict_memory_columns_and_returns(here: Path) -> None:
+    found = about("a.model")
+    assert (found["verdict"], found["verdict_reasons"]) == ("follow", ["lower_bound_above_logged"])
+    assert found["memory"] == "layers" and found["columns_ignored"] == []
+    assert found["columns"] == [{"name": f"bit{i}", "kind": "category", "groups": None} for i in (1, 2, 3)]
+    names = {"predicted": "predicted", "lower_bound": "lower_bound", "logged": "behaviour_value"}
+    assert {name: found[name] for name in names} == {name: found["plan"][other] for name, other in names.items()}
+    bare = about("none.model")
+    assert [bare[name] for name in ("verdict", "verdict_reasons", *names)] == [None, [], None, None, None]
+    binned = learned("--bin", "bit2=2")
+    assert binned["columns"][1] == {"name": "bit2", "kind": "number", "cuts": binned["bins"]["bit2"]}
+
+
+def test_info_json_describes_the_plan(here: Path) -> None:
     plan, loaded = about("a.model")["plan"], Model.load("a.model")
     assert set(plan) == PLAN_FIELDS
     assert (plan["planner"], plan["strength"], plan["delta"], plan["split"]) == ("safe", 0.01, 0.05, False)
@@ -81,7 +127,7 @@ def test_info_describes_the_plan_to_scripts(here: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["a.model", "none.model", "held.model"])
-def test_info_keeps_its_old_promises(here: Path, model: str) -> None:
+def test_info_json_keeps_its_keys_for_every_kind_of_model(here: Path, model: str) -> None:
     said = about(model)
     assert set(said) >= OLD_FIELDS | {"plan", "second_look", "held_out"}
     assert (said["plan"] is None) == (model == "none.model")
@@ -93,12 +139,12 @@ def test_info_keeps_its_old_promises(here: Path, model: str) -> None:
     assert said["episodes"] == (6300 if model == "held.model" else EPISODES)
 
 
-def test_learn_and_info_say_the_same(here: Path) -> None:
+def test_learn_json_equals_info_json(here: Path) -> None:
     for options in ("", "--split", "--planner none", "--hold-out 0.2"):
         assert learned(*options.split()) == about("b.model")
 
 
-def test_states_are_shown_with_what_to_do(here: Path) -> None:
+def test_info_states_shows_action_and_value_of_each_state(here: Path) -> None:
     loaded = Model.load("a.model")
     plan, rdp = loaded.plan, loaded.rdp
     assert plan is not None
@@ -113,7 +159,7 @@ def test_states_are_shown_with_what_to_do(here: Path) -> None:
     assert "as logged" not in ok("info", "none.model", "--states")
 
 
-def test_the_policy_is_exported(here: Path) -> None:
+def test_export_json_contains_the_policy(here: Path) -> None:
     ok("export", "a.model", "--format", "json", "-o", "a.json")
     exported, loaded = json.loads((here / "a.json").read_text()), Model.load("a.model")
     rows, plan, offsets = exported["policy"], loaded.plan, loaded.rdp.offsets()
@@ -136,7 +182,7 @@ def test_the_policy_is_exported(here: Path) -> None:
     assert json.loads((here / "none.json").read_text())["policy"] == []
 
 
-def test_what_is_left_to_the_log_is_exported_with_its_chances(here: Path) -> None:
+def test_export_json_contains_probabilities_of_the_logged_behaviour(here: Path) -> None:
     learned("--strength", "1e6")
     ok("export", "b.model", "--format", "json", "-o", "b.json")
     rows = json.loads((here / "b.json").read_text())["policy"]
@@ -146,7 +192,7 @@ def test_what_is_left_to_the_log_is_exported_with_its_chances(here: Path) -> Non
         assert set(row["chances"]) == set("ENSW") and max(row["chances"].values()) < 0.5
 
 
-# How to plan
+# Planners
 
 
 @pytest.mark.parametrize(
@@ -162,7 +208,7 @@ def test_what_is_left_to_the_log_is_exported_with_its_chances(here: Path) -> Non
         ("--planner subsampled --strength 0.1 --seed 4", Planning(strength=0.1, subsample=True)),
     ],
 )
-def test_planners_are_those_of_the_library(here: Path, options: str, planning: Planning) -> None:
+def test_learn_planner_gives_the_plan_of_the_library(here: Path, options: str, planning: Planning) -> None:
     said = learned(*options.split())["plan"]
     rng = np.random.default_rng(4 if "--seed" in options else 0)
     right = regorl(log_of("log.parquet"), planning=planning, rng=rng)
@@ -173,7 +219,7 @@ def test_planners_are_those_of_the_library(here: Path, options: str, planning: P
     assert said["proved_lower"] is said["proved_upper"] is right.bracket is None
 
 
-def test_planners_differ(here: Path) -> None:
+def test_learn_planners_give_different_plans(here: Path) -> None:
     plans = {}
     for options in ("--planner safe", "--planner greedy", "--planner subsampled", "--strength 1e6"):
         learned(*options.split())
@@ -183,20 +229,20 @@ def test_planners_differ(here: Path) -> None:
     assert len(set(plans.values())) >= 3
 
 
-def test_a_subsampled_plan_of_a_split_is_proved_to_be_within_a_bracket(here: Path) -> None:
+def test_learn_split_subsampled_proves_bounds_on_the_return(here: Path) -> None:
     plan = learned("--split", "--planner", "subsampled")["plan"]
     assert plan["proved_lower"] <= plan["proved_upper"]
     assert plan["proved_lower"] <= expected("b.model").mean_return <= 4 <= plan["proved_upper"] + 1e-9
 
 
-def test_who_is_too_cautious_does_as_the_log(here: Path) -> None:
+def test_learn_with_a_large_strength_keeps_the_logged_behaviour(here: Path) -> None:
     plan = learned("--strength", "1e6")["plan"]
     assert plan["value"] == pytest.approx(plan["behaviour_value"])
     found = Model.load("b.model").plan
     assert found is not None and set(found.actions.tolist()) == {BEHAVE}
 
 
-# Halves
+# --split
 
 
 def per_test(delta: float, max_states: int) -> float:
@@ -208,26 +254,26 @@ def per_test(delta: float, max_states: int) -> float:
     ("options", "delta", "max_states"),
     [("", 0.05, 1000), ("--delta 0.2", 0.2, 1000), ("--delta 0.1 --max-states 20", 0.1, 20)],
 )
-def test_a_split_divides_delta_as_the_paper_does(here: Path, options: str, delta: float, max_states: int) -> None:
+def test_learn_split_divides_delta_as_in_the_paper(here: Path, options: str, delta: float, max_states: int) -> None:
     said = learned("--split", *options.split())
     assert said["delta"] == pytest.approx(per_test(delta, max_states)) and said["second_look"] is False
     assert said["plan"]["split"] is True and said["plan"]["delta"] == pytest.approx(delta / 2)
     assert said["episodes"] == EPISODES / 2
-    assert f"with about {100 * (1 - delta / 2):.3g} % confidence" in said["plan"]["sentence"]
-    assert "The automaton comes from one half of the episodes" in said["plan"]["sentence"]
-    assert f"within ε of the best policy with probability {1 - delta:g}" in said["plan"]["sentence"]
+    assert f"{100 * (1 - delta / 2):.3g} %" in said["plan"]["sentence"]
+    assert "half of the episodes" in said["plan"]["sentence"]
+    assert f"probability {1 - delta:g}" in said["plan"]["sentence"]
 
 
-def test_a_split_says_whether_an_accuracy_is_proved(here: Path) -> None:
-    for accuracy, told in (("30", "is proved."), ("0.5", "is not proved; that takes more episodes.")):
+def test_learn_split_reports_whether_the_accuracy_is_proved(here: Path) -> None:
+    for accuracy, reached in (("30", True), ("0.5", False)):
         plan = learned("--split", "--planner", "subsampled", "--accuracy", accuracy, "--max-states", "40")["plan"]
         gap = plan["proved_upper"] - plan["proved_lower"]
-        assert (gap <= float(accuracy)) == (accuracy == "30")
-        assert plan["sentence"].endswith(f"The requested accuracy of {accuracy} {told}")
-        assert "Proved, with probability 0.95, if the process has at most 40 states" in plan["sentence"]
+        assert (gap <= float(accuracy)) is reached and accuracy in plan["sentence"]
+        assert ("not proved" not in plan["sentence"]) is reached
+        assert "probability 0.95" in plan["sentence"] and "40 states" in plan["sentence"]
 
 
-def test_seeds_choose_the_halves(here: Path) -> None:
+def test_learn_split_chooses_halves_by_the_seed(here: Path) -> None:
     models = set()
     for seed in ("0", "0", "1"):
         learned("--split", "--seed", seed)
@@ -235,7 +281,7 @@ def test_seeds_choose_the_halves(here: Path) -> None:
     assert len(models) == 2
 
 
-# The second look
+# Refinement
 
 
 @pytest.mark.parametrize(
@@ -266,7 +312,8 @@ def test_seeds_choose_the_halves(here: Path) -> None:
         ("--confidence 0.9 --second-look", True),
     ],
 )
-def test_a_second_look_is_taken_unless_a_test_or_level_is_chosen(here: Path, options: str, looks: bool) -> None:
-    said = ok("learn", "log.parquet", "-o", "b.model", *options.split())
+def test_learn_refines_unless_a_test_or_level_is_chosen(here: Path, options: str, looks: bool) -> None:
+    said = ok("learn", "log.parquet", "-o", "b.model", "--why", *options.split())
     assert about("b.model")["second_look"] is looks
-    assert ("Refinement: no false split" in said) is looks
+    assert (Model.load("b.model").about.promise.second_sentence != "") is looks
+    assert ("under assumptions" in rows_of(said)["Guarantee"]) is looks

@@ -1,4 +1,4 @@
-"""Stationary automata on the command line."""
+"""Tests of `suffice learn --stationary`, and of commands that read stationary models."""
 
 from __future__ import annotations
 
@@ -32,43 +32,44 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_learning_says_what_it_found(here: Path) -> None:
+def test_learn_stationary_prints_its_memory(here: Path) -> None:
     out = ok("learn", "log.parquet", "-o", "b.model", "--stationary")
-    assert out.splitlines()[0].startswith("10 states for all steps, from 2,000 episodes in ")
-    assert "No false split with" in out and "layer" not in out.split("Next:")[0].replace("in layers", "layer")
+    assert "\nMemory           10 states, the same at every step, from 2,000 episodes of up to 9 steps\n" in out
+    assert "no false split with probability at least" in out and "layer" not in out
     again = ok("learn", "log.parquet", "-o", "c.model", "--stationary=yes", "--threads", "1")
     assert Path("b.model").read_bytes() == Path("c.model").read_bytes() and "10 states" in again
 
 
-def test_no_is_the_default(here: Path) -> None:
+def test_learn_is_layered_by_default(here: Path) -> None:
     ok("learn", "log.parquet", "-o", "b.model", "--stationary", "no")
     assert Path("b.model").read_bytes() == Path("layers.model").read_bytes()
 
 
-def test_info_tells_the_same_to_people_and_machines(here: Path) -> None:
-    told = json.loads(ok("info", "a.model", "--json"))
-    assert told["stationary"] is True and told["states"] == 10 and told["layers"] == [10] and told["horizon"] == 9
-    assert len(told["candidates"]) == 1 and told["metric"] == "outcomes" and told["family"] is None
+def test_info_shows_a_stationary_model_as_text_and_json(here: Path) -> None:
+    found = json.loads(ok("info", "a.model", "--json"))
+    assert found["stationary"] is True and found["states"] == 10 and found["layers"] == [10] and found["horizon"] == 9
+    assert len(found["candidates"]) == 1 and found["metric"] == "outcomes" and found["family"] is None
+    assert found["memory"] == "cycle"
     assert json.loads(ok("info", "layers.model", "--json"))["stationary"] is False
     out = ok("info", "a.model", "--states", "--decisions", "50")
-    assert out.startswith("10 states for all steps")
+    assert "  10 states, the same at every step, from 1,600 episodes" in out
     rows = [line for line in out.splitlines() if line.startswith(("  state ", "  over: "))]
-    assert len(rows) == 10 and "layer" not in "".join(rows)  # one state is where episodes are over
+    assert len(rows) == 10 and "layer" not in "".join(rows)  # one of them is the state after the end
     shares = [float(share) for row in rows for share in re.findall(r"(?:state|over: state) \d+ +([\d.]+)%", row)]
     assert len(shares) == 10 and sum(shares) == pytest.approx(100, abs=1)
-    assert "Told apart, for example, by:" in out
+    assert "Examples of events that distinguish states:" in out
 
 
-def test_a_model_is_compared_with_the_truth_and_with_models(here: Path) -> None:
+def test_compare_accepts_stationary_models(here: Path) -> None:
     assert ok("compare", "a.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
-    told = json.loads(ok("compare", "a.model", "t-maze", "--set", "length=4", "--json"))
-    assert told["equal"] is False and told["difference"]["history"]
+    found = json.loads(ok("compare", "a.model", "t-maze", "--set", "length=4", "--json"))
+    assert found["equal"] is False and found["difference"]["history"]
     assert "the first is stationary, the other layered" in ok("compare", "a.model", "layers.model")
     ok("learn", "log.parquet", "-o", "b.model", "--stationary")
     assert ok("compare", "a.model", "b.model").splitlines()[:-1] == ["Equal up to renaming of states."]
 
 
-def test_it_is_evaluated_in_a_domain_and_by_a_log(here: Path) -> None:
+def test_evaluate_accepts_stationary_models(here: Path) -> None:
     exact = json.loads(ok("evaluate", "a.model", "--domain", "t-maze", *MAZE, "--exact", "--json"))
     assert exact["horizon"] == 9
     assert exact["mean_return"] == pytest.approx(exact["optimal_value"], abs=0.3)
@@ -80,14 +81,14 @@ def test_it_is_evaluated_in_a_domain_and_by_a_log(here: Path) -> None:
     assert by_log["model_based_value"] == pytest.approx(exact["mean_return"], abs=1)
 
 
-def test_exports_are_written(here: Path) -> None:
+def test_export_writes_stationary_models(here: Path) -> None:
     for kind, sign in (("json", '"layers": [\n  10\n ]'), ("dot", "digraph rdp"), ("pomdp", "discount: 1.0")):
         ok("export", "a.model", "--format", kind, "-o", f"a.{kind}")
         assert sign in Path(f"a.{kind}").read_text()
     assert '"t"' not in Path("a.json").read_text()
 
 
-def test_a_discounted_plan_is_for_ever(here: Path) -> None:
+def test_learn_discount_plans_without_a_last_step(here: Path) -> None:
     ok("learn", "log.parquet", "-o", "b.model", "--stationary", "--discount", "0.9")
     assert json.loads(ok("info", "b.model", "--json"))["plan"]["discount"] == 0.9
     assert Model.load("b.model").policy().rdp.stationary
@@ -95,7 +96,7 @@ def test_a_discounted_plan_is_for_ever(here: Path) -> None:
     assert exact["mean_return"] > exact["behaviour"]["mean_return"] + 1
 
 
-def test_without_a_plan_there_is_an_automaton(here: Path) -> None:
+def test_learn_stationary_works_without_a_plan(here: Path) -> None:
     ok("learn", "log.parquet", "-o", "b.model", "--stationary", "--planner", "none")
     assert ok("compare", "b.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
     assert json.loads(ok("info", "b.model", "--json"))["plan"] is None
@@ -125,29 +126,27 @@ def test_without_a_plan_there_is_an_automaton(here: Path) -> None:
         ("--strict", "--strict is for --stationary"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(here: Path, options: str, said: str) -> None:
+def test_learn_refuses_options_that_cannot_be_combined(here: Path, options: str, said: str) -> None:
     code, out, err = suffice("learn", "log.parquet", "-o", "b.model", *options.split())
     assert (code, out) == (2, "") and said in err and not Path("b.model").exists()
     assert one_line(err) or options.endswith("perhaps")
 
 
-def test_auto_folds_a_maze(here: Path) -> None:
+def test_learn_stationary_auto_chooses_a_stationary_automaton_for_a_maze(here: Path) -> None:
     out = ok("learn", "log.parquet", "-o", "b.model", "--stationary", "auto")
-    assert out.startswith("Stationary automaton: layers do not predict held-out episodes clearly better.")
+    assert "10 states, the same at every step" in out and "chosen by --stationary auto: " in out
     assert ok("compare", "b.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
-    told = json.loads(ok("learn", "log.parquet", "-o", "c.model", "--stationary", "auto", "--json"))
-    assert told["stationarity"]["stationary"] is True and told["stationary"] is True
+    found = json.loads(ok("learn", "log.parquet", "-o", "c.model", "--stationary", "auto", "--json"))
+    assert found["stationarity"]["stationary"] is True and found["stationary"] is True
     assert Path("b.model").read_bytes() == Path("c.model").read_bytes()
 
 
-def test_auto_keeps_the_layers_of_what_depends_on_the_step(here: Path) -> None:
+def test_learn_stationary_auto_chooses_layers_if_rewards_depend_on_the_step(here: Path) -> None:
     write_log(rising(400), "steps.parquet")
     out = ok("learn", "steps.parquet", "-o", "b.model", "--stationary", "auto", "--discount", "0.9")
-    assert out.startswith(
-        "Layered automaton: it predicts held-out episodes clearly better, so the process depends on the step."
-    )
+    assert "one state per step suffices" in out and "--discount and --strict have no effect on layers" in out
     ok("learn", "steps.parquet", "-o", "c.model")
-    assert Path("b.model").read_bytes() == Path("c.model").read_bytes(), "as if nothing had been said of time"
-    told = json.loads(ok("learn", "steps.parquet", "-o", "d.model", "--stationary", "auto", "--json"))
-    assert told["stationary"] is False and told["stationarity"]["stationary"] is False
-    assert told["stationarity"]["tied_bits"] > told["stationarity"]["layered_bits"]
+    assert Path("b.model").read_bytes() == Path("c.model").read_bytes(), "the same model as without --stationary"
+    found = json.loads(ok("learn", "steps.parquet", "-o", "d.model", "--stationary", "auto", "--json"))
+    assert found["stationary"] is False and found["stationarity"]["stationary"] is False
+    assert found["stationarity"]["tied_bits"] > found["stationarity"]["layered_bits"]

@@ -1,7 +1,8 @@
-"""Every result ends with what one may do next, and that works when it is copied."""
+"""Tests of the commands that are suggested at the end of a result: they work when copied."""
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ DOMAIN = ("t-maze", "--set", "length=2")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose names need quotes, with a log and models of it."""
+    """Make a folder with a log and models whose names need quotes."""
     folder = tmp_path_factory.mktemp("made")
     log = str(folder / "my log.parquet")
     ok("simulate", *MAZE, "--episodes", "9000", "-o", log)
@@ -29,12 +30,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def suggested(said: str) -> list[list[str]]:
-    """The commands of the last line; a domain that only the user knows is put in."""
-    last = said.splitlines()[-1]
-    assert last.startswith("Next: ") and said.count("Next:") == 1
-    commands = [shlex.split(command) for command in last.removeprefix("Next: ").split("   or   ")]
-    filled = [[part for word in c for part in (DOMAIN if word == "DOMAIN" else (word,))] for c in commands]
-    return filled
+    """Return the commands that a result suggests at its end, with the placeholder DOMAIN replaced."""
+    (found,) = re.findall(r"^Next:? +(.*)\Z", said.rstrip("\n"), re.M | re.S)
+    commands = [shlex.split(command) for command in re.split(r"\s+or +(?=suffice|dot)", found)]
+    return [[part for word in c for part in (DOMAIN if word == "DOMAIN" else (word,))] for c in commands]
 
 
 def follow(words: list[str]) -> str:
@@ -55,7 +54,10 @@ RESULTS = [
     "learn 'my log.parquet' -o 'b c.model' --planner none",
     "learn 'my log.parquet' -o 'b c.model' --stationary auto",
     "info 'my own.model'",
-    "info 'my own.model' --states",
+    "info 'my own.model' --states --decisions 9",
+    "learn 'my log.parquet' -o 'b c.model' --why --delta 1e-9",
+    "learn 'my log.parquet' -o 'b c.model' --strength 1e6",
+    "learn 'my log.parquet' -o 'b c.model' --split --planner subsampled",
     "info bare.model",
     "export 'my own.model' --format json -o 'b c.json'",
     "export 'my own.model' --format dot -o 'b c.dot'",
@@ -78,12 +80,14 @@ RESULTS = [
 
 
 @pytest.mark.parametrize("args", RESULTS)
-def test_what_comes_next_works_when_copied(here: Path, args: str) -> None:
-    for command in suggested(ok(*shlex.split(args))):
+def test_results_have_short_lines_and_suggest_commands_that_work_when_copied(here: Path, args: str) -> None:
+    said = ok(*shlex.split(args))
+    assert max(map(len, said.splitlines())) <= 120
+    for command in suggested(said):
         follow(command)
 
 
-def test_a_chain_of_first_suggestions_goes_from_a_domain_to_pages_about_it(
+def test_first_suggestions_lead_from_a_domain_to_pages_about_its_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -98,6 +102,6 @@ def test_a_chain_of_first_suggestions_goes_from_a_domain_to_pages_about_it(
     assert followed == ["simulate", "learn", "explore", "report", "explore"]
 
 
-def test_what_is_for_machines_suggests_nothing(here: Path) -> None:
+def test_json_output_suggests_no_command(here: Path) -> None:
     for args in ("domains", "info 'my own.model'", "check 'my log.parquet'", "compare bare.model bare.model"):
-        assert "Next:" not in ok(*shlex.split(args), "--json")
+        assert "Next" not in ok(*shlex.split(args), "--json")

@@ -150,7 +150,7 @@ def test_command_line_bins_and_names_columns(tmp_path: Path, monkeypatch: pytest
     write(tmp_path, "patient,visit,pulse,drug,gain\n" + "".join(rows))
     names = "--columns", "episode=patient,step=visit,action=drug,reward=gain"
     asked = "--bin", "pulse=2:width", "--bin", "gain=2"
-    assert "Nothing is wrong" in suffice("check", "log.csv", *names, *asked).out
+    assert "No problems found" in suffice("check", "log.csv", *names, *asked).out
     learned = suffice("learn", "log.csv", "-o", "a.model", *names, *asked, "--hold-out", "0.5")
     assert learned.code == 0, learned.err
     model = Model.load(tmp_path / "a.model")

@@ -91,7 +91,7 @@ def assert_kept_within(folder: Path, episodes: int) -> None:
     assert peak < LIMIT * 10**6
     too_large = learn_within(LIMIT, log, str(folder / "no.model"), "8GB")
     assert too_large.returncode == 1
-    assert too_large.stderr.startswith("suffice: out of memory; ") and too_large.stderr.count("\n") == 1
+    assert too_large.stderr.startswith("suffice: out of memory. ") and too_large.stderr.count("\n") == 1
     assert not (folder / "no.model").exists()
     assert learn_within(None, log, str(folder / "whole.model"), "8GB").returncode == 0
     assert (folder / "kept.model").read_bytes() == (folder / "whole.model").read_bytes()

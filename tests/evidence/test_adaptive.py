@@ -321,9 +321,9 @@ def test_model_file_stores_the_families_needed_and_old_files_load(tmp_path: Path
 def test_learn_and_info_show_the_families_needed(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "it.model")
     ok("simulate", "corridor", "--episodes", "2000", "-o", log)
-    said = ok("learn", log, "--family", "adaptive", "-o", model)
+    said = ok("learn", log, "--family", "adaptive", "-o", model, "--why")
     sentence = "Languages needed: conjunctions in layers 2 to 5. Larger families were not needed."
-    assert sentence in said and "Told apart" in said
+    assert sentence in said and "Examples of events that distinguish states" in said
     assert sentence in ok("info", model)
     about = json.loads(ok("learn", log, "--family", "adaptive", "--json", "-o", model))
     assert about == json.loads(ok("info", model, "--json"))

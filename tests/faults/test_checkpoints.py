@@ -120,7 +120,7 @@ def test_learn_continues_with_other_settings_of_the_machine(
 ) -> None:
     steps = len(left_in(kept())) - 1
     ran = again(log, tmp_path, options)
-    assert ran.code == 0 and ("--json" in options or f"went on from {steps} layers or rounds" in ran.out), ran
+    assert ran.code == 0 and ("--json" in options or f"continued from {steps} layers or rounds" in ran.out), ran
     assert (tmp_path / "a.model").read_bytes() == undisturbed() and left_in(tmp_path) == ["a.model", "a.model.run.json"]
 
 

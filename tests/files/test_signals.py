@@ -50,7 +50,7 @@ SWALLOWED = """
 
 def test_exit_if_signalled_handles_a_lost_interruption_at_the_next_progress_report() -> None:
     reporting = "    with progress_bar('Learning', 'layers') as progress: progress(1, 2); print('on')"
-    assert ran(f"from suffice.cli.waiting import progress_bar\n{WITHIN}{SWALLOWED}{reporting}") == INTERRUPTED
+    assert ran(f"from suffice.cli.progress import progress_bar\n{WITHIN}{SWALLOWED}{reporting}") == INTERRUPTED
     elsewhere = (
         "import threading; other = threading.Thread(target=exit_if_signalled); other.start(); other.join(); print('on')"
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 import suffice
 from oracle import random_episodes
-from suffice.cli.saying import describe, print_contents, print_doubts, print_promises, print_states, print_table
+from suffice.cli.output import describe, print_contents, print_sentences, print_states, print_table, print_undecided
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema, write_schema
@@ -84,9 +84,9 @@ def use_model(path: Path) -> None:
     """Load a model, and print, export and use it."""
     model = Model.load(path)
     print_table(describe(model, str(path)))
-    print_promises(model)
+    print_sentences(model)
     print_states(model)
-    print_doubts(model, 3)
+    print_undecided(model, 3)
     shown = repr(model), model._repr_html_(), to_json(model), to_dot(model), page_of(model, title=path.stem)
     "".join(shown).encode()
     content_of(model, None, path.stem)

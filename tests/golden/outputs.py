@@ -1,12 +1,12 @@
-"""What commands print and write, as digests: whoever restructures the program sees at once what changed.
+"""Digests of the outputs of all commands, which show what a change of the program changes for users.
 
-    python tests/golden/outputs.py                # name the outputs that differ from outputs.json
+    python tests/golden/outputs.py                # list the outputs that differ from outputs.json
     python tests/golden/outputs.py --keep DIR     # write all outputs into DIR, to compare with another checkout
-    python tests/golden/outputs.py --write        # take today's outputs as right: rewrite outputs.json
+    python tests/golden/outputs.py --write        # accept the present outputs: rewrite outputs.json
 
-`DIR/compared` has what the digests are of, one text for each, and `DIR/raw` the files as the commands left them. So
-`diff -r A/compared B/compared` shows what differs between two checkouts. A change that is meant rewrites outputs.json,
-whose diff then says which outputs it concerns.
+`DIR/compared` has the texts of which the digests are, and `DIR/raw` the files that the commands wrote. So `diff -r
+A/compared B/compared` shows what differs between two checkouts. After an intended change rewrite outputs.json, whose
+diff then lists the outputs that changed.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ MAZE = "t-maze --horizon 4 --set length=2"
 CLINIC = "'clinic 1.csv' --columns 'episode=Patient ID,step=visit #,action=drug \"given\",reward=Größe'"
 BINS = "--bin temp.°C=3 --bin Größe=4:width"
 
-# Name: command line, in the order in which they run. A {} stands for the name; a file that is called so is an output,
-# beside what the command prints.
+# Name and command line, in the order in which they run. {} stands for the name; files with this name are outputs, as is
+# what the command prints.
 CASES = {
     "help": "--help",
     "help-learn": "learn --help",
@@ -59,6 +59,7 @@ CASES = {
     "simulate-large": f"simulate {MAZE} --episodes 250000 -o {{}}.parquet",
     # Models
     "learn-layers": "learn simulate-parquet.parquet -o {}.model",
+    "learn-why": "learn simulate-parquet.parquet --why -o {}.model",
     "learn-json": "learn simulate-csv.csv -o {}.model --json",
     "learn-jsonl": "learn ragged.jsonl -o {}.model",
     "learn-arrow": "learn simulate-arrow.arrow -o {}.model",
@@ -96,7 +97,7 @@ CASES = {
     "learn-large": "learn simulate-large.parquet -o {}.model",
     "learn-out-of-core": "learn simulate-large.parquet --memory 410MB --threads 2 -o {}.model",  # in pieces
     "simulate-model": f"simulate {MAZE} --behaviour learn-layers.model --epsilon 0.2 --episodes 300 -o {{}}.csv",
-    # What is in them
+    # Views of models
     "info-layers": "info learn-layers.model --states --decisions 5",
     "info-layers-json": "info learn-layers.model --json",
     "info-stationary": "info learn-stationary.model --states --decisions 5",
@@ -122,7 +123,7 @@ CASES = {
     "report-log": "report learn-hold-out.model --log simulate-parquet.parquet --title 'Held out' -o {}.html",
     "report-stationary-json": "report learn-stationary.model --json",
     "report-binned": "report learn-binned-stationary.model -o {}.html",
-    # What they are worth
+    # Checks and evaluation
     "check-csv": "check simulate-csv.csv --write-schema {}.json",
     "check-json": "check simulate-mab.parquet --json",
     "check-clinic": f"check {CLINIC} {BINS}",
@@ -145,7 +146,8 @@ CASES = {
     "compare-models-json": "compare learn-large.model learn-out-of-core.model --json",
     "compare-domain": f"compare learn-large.model {MAZE}",
     "compare-stationary": "compare learn-stationary.model t-maze --set length=4 --set cue_visible=true",
-    # Refusals
+    # Mistakes
+    "refuse-missing": "reproduce table1",
     "refuse-file": "learn nothing.csv -o {}.model",
     "refuse-option": "learn simulate-csv.csv --metric language -o {}.model",
     "refuse-columns": "check 'clinic 1.csv'",
@@ -154,17 +156,16 @@ CASES = {
     "refuse-discount": "learn simulate-csv.csv --discount 0.9 -o {}.model",
 }
 
-# ---------------------------------------------------------------- what is compared
+# ---------------------------------------------------------------- normalised outputs
 
 
 def normalised(text: str, folder: Path) -> str:
-    """Without what differs from run to run or from release to release, and nothing else.
+    """Replace what differs from run to run or from release to release.
 
-    That is: the seconds that learning took or is expected to take, the peak memory of the process, the folder, and the
-    version of the package.
+    These are the seconds of learning, measured or expected, the peak memory, the folder, and the package version.
     """
     text = text.replace(str(folder), "FOLDER")
-    text = re.sub(r"(from [\d,]+ episodes in )[\d.]+ s\b", r"\1SECONDS s", text)  # learn
+    text = re.sub(r"(\(learned in )[\d.]+ s\b", r"\1SECONDS s", text)  # learn
     text = re.sub(r"(learning takes +about )[\d.]+ \w+\b", r"\1SECONDS", text)  # check
     text = re.sub(r"(?m)^(  seconds +|  peak memory, bytes +)[\d.,]+$", r"\1NUMBER", text)  # info
     text = re.sub(r'"(seconds|bytes|learning_seconds)": [\d.e+-]+', r'"\1": "NUMBER"', text)  # --json
@@ -173,7 +174,7 @@ def normalised(text: str, folder: Path) -> str:
 
 
 def text_of(path: Path, folder: Path) -> str:
-    """A file as text; of one that is packed, all of its contents, as packing depends on the libraries that do it."""
+    """Return a file as text; of a compressed one its contents, because compression depends on library versions."""
     if path.suffix == ".model":
         return "".join(_members(path, folder))
     if path.suffix == ".parquet":
@@ -188,7 +189,7 @@ def text_of(path: Path, folder: Path) -> str:
 
 
 def _members(path: Path, folder: Path) -> Iterator[str]:
-    """What is in a model file: JSON as it is, arrays as a digest of their bytes and their values."""
+    """Yield the contents of a model file: JSON as it is, arrays as a digest of their bytes and their values."""
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             data = archive.read(info)
@@ -202,13 +203,13 @@ def _members(path: Path, folder: Path) -> Iterator[str]:
 
 
 def _rows(table: pa.Table) -> str:
-    """The columns and rows of a log."""
+    """Return the columns and rows of a log as text."""
     columns = [column.to_pylist() for column in table.columns]
     return f"{table.schema}\n" + "".join(f"{row}\n" for row in zip(*columns, strict=True))
 
 
 def digest(text: str) -> str:
-    """Of an output."""
+    """Return the SHA-256 digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -224,23 +225,23 @@ def outputs(folder: Path) -> dict[str, str]:
             said = run(*shlex.split(line.format(name)))
             found[f"{name}.stdout"] = normalised(said, folder)
             for path in sorted(Path().glob(f"{name}.*")):
-                if not path.name.endswith(".run.json"):  # what the run took
+                if not path.name.endswith(".run.json"):  # time and memory of the run
                     found[path.name] = text_of(path, folder)
     return found
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The digest of every output."""
+    """Return the digest of every output."""
     return {name: digest(text) for name, text in outputs(folder).items()}
 
 
 def recorded() -> dict[str, str]:
-    """The digests that outputs should have."""
+    """Return the digests that are recorded in outputs.json."""
     return dict(json.loads(DIGESTS.read_text()))
 
 
 def run(*args: str) -> str:
-    """What a command prints, within this process; of one that complains also that, and its exit code."""
+    """Run a command within this process; return what it prints, and after an error its message and exit code."""
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv, code = ["suffice", *args], 0
     try:
@@ -256,7 +257,7 @@ def run(*args: str) -> str:
 
 @contextlib.contextmanager
 def _settled(folder: Path) -> Iterator[None]:
-    """In a folder, at a terminal of 80 columns without colours."""
+    """Change to a folder, with an environment of 80 columns and no colours."""
     ours, before = {"COLUMNS": "80", "LINES": "25", "NO_COLOR": "1"}, dict(os.environ)
     os.environ.update(ours)
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
@@ -269,11 +270,11 @@ def _settled(folder: Path) -> Iterator[None]:
         os.environ.update(before)
 
 
-# ---------------------------------------------------------------- logs that no domain has
+# ---------------------------------------------------------------- further logs
 
 
 def write_logs() -> None:
-    """Write logs with unusual names, numbers, weights and early ends, and a behaviour, to the current folder."""
+    """Write logs with unusual names, weights and early ends, and a behaviour table, to the current folder."""
     Path("table.csv").write_text("bit1,bit2,bit3,E,N,S,W\n0,1,0,0,1/2,1/2,0\n,,,0.7,0.1,0.1,0.1\n")
     rng = random.Random(0)
     header = ["visit #", "Patient ID", 'drug "given"', "cough", "temp.°C", "Größe"]
@@ -284,7 +285,7 @@ def write_logs() -> None:
     _write_csv("ragged.csv", header[:6], (row[:6] for row in sessions))
     rows = (dict(zip(header[:5], row[:5], strict=True)) for row in sessions)
     Path("ragged.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    # A reward is the more probable the later it is, so that layers are needed.
+    # Rewards become more probable with every step, so that layers are needed.
     coin = (int(2 * rng.random()) for _ in range(10**4))
     late = ([i, t, next(coin), next(coin), int(9 * rng.random() < t + 1)] for i in range(400) for t in range(8))
     _write_csv("rising.csv", header[:5], late)
@@ -296,7 +297,7 @@ def _write_csv(name: str, header: list[str], rows: Iterable[list[object]]) -> No
 
 
 def _patient(rng: random.Random, name: str) -> Iterator[list[object]]:
-    """Visits of one whose first cough tells which drug will help; who is well comes no more."""
+    """Yield the visits of a patient: the first cough shows which drug helps; visits end with recovery."""
     cough, temperature = ("dry", "wet")[rng.random() < 0.5], 37 + 2 * rng.random()
     for visit in range(1, 5):
         drug = ("A, daily", "B")[rng.random() < 0.5]
@@ -309,7 +310,7 @@ def _patient(rng: random.Random, name: str) -> Iterator[list[object]]:
 
 
 def _session(rng: random.Random, number: int) -> Iterator[list[object]]:
-    """Up to five steps; answering what was seen first pays, a wrong answer may end it, and some are cut off."""
+    """Yield up to five steps: repeating the first observation is rewarded, errors may end the session."""
     first, weight, length = rng.random() < 0.5, 1 + int(3 * rng.random()), 2 + int(4 * rng.random())
     for step in range(length):
         action = rng.random() < 0.5
@@ -326,12 +327,12 @@ def _truth(value: bool) -> str:
     return "true" if value else "false"
 
 
-# ---------------------------------------------------------------- from a shell
+# ---------------------------------------------------------------- command line
 
 
 def main() -> int:
-    """Compare, keep or record."""
-    parser = argparse.ArgumentParser(description="Digests of what commands print and write.")
+    """Compare the outputs with outputs.json, write them to a folder, or record them."""
+    parser = argparse.ArgumentParser(description="Compare outputs of commands with their recorded digests.")
     parser.add_argument("--write", action="store_true", help="rewrite outputs.json")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write all outputs into this folder, new or empty")
     options = parser.parse_args()
@@ -354,7 +355,11 @@ def main() -> int:
         return 0
     before = recorded()
     different = sorted(output for output in {*made, *before} if made.get(output) != before.get(output))
-    print("\n".join(["These differ from outputs.json:", *different]) if different else "All are as in outputs.json.")
+    print(
+        "\n".join(["These outputs differ from outputs.json:", *different])
+        if different
+        else "All outputs are as in outputs.json."
+    )
     return bool(different)
 
 

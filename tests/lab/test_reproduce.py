@@ -105,7 +105,7 @@ def done(tmp_path: Path) -> Path:
 
 def test_what_is_done_is_not_run_again(done: Path) -> None:
     ran = suffice("reproduce", "table1", "--quick", "-o", str(done))
-    assert ran.code == 0 and "125 runs, 1 of them given up; each is a line of" in ran.out
+    assert ran.code == 0 and "125 runs, 1 of them stopped at the limit; each is a line of" in ran.out
     assert f"Next: read {done / 'table1.md'}" in ran.out
     assert "# Table 1 of the paper, again" in (done / "table1.md").read_text()
     told = suffice("reproduce", "table1", "--quick", "-o", str(done), "--json")
@@ -117,11 +117,11 @@ def test_what_is_done_is_not_run_again(done: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["table1", "--jobs", "0"], "--jobs must be at least 1"),
-        (["curves", "--time-limit", "0"], "--time-limit is a number of seconds below 1e+07, not 0; try 60"),
-        (["curves", "--time-limit", "nan"], "--time-limit is a number of seconds"),
-        (["curves", "--time-limit", "inf"], "--time-limit is a number of seconds"),
-        (["table2"], 'Did you mean "table1"?'),
+        (["table1", "--jobs", "0"], "--jobs 0: at least one process is needed."),
+        (["curves", "--time-limit", "0"], "--time-limit 0: use a number of seconds between 0 and 1e+07, such as 60."),
+        (["curves", "--time-limit", "nan"], "--time-limit nan: use a number of seconds"),
+        (["curves", "--time-limit", "inf"], "--time-limit inf: use a number of seconds"),
+        (["table2"], "Did you mean table1?"),
         (["table1", "--flexfringe", "/no/such"], "/no/such is no program that can be run; build it from its source"),
     ],
 )

@@ -217,9 +217,9 @@ def test_more_logs_can_be_added_on_the_command_line(here: Path) -> None:
         ("old.parquet --like m --delta 0.1", "--like takes test, level and plan from the earlier model"),
         ("old.parquet --like m --stationary", "--like takes test, level and plan from the earlier model"),
         ("old.parquet --like m --planner greedy", "--like takes test, level and plan from the earlier model"),
-        ("old.parquet --like m --bin row=2", "leave it out"),
+        ("old.parquet --like m --bin row=2", "Leave it out"),
         ("old.parquet --like old.parquet", "this is not a model file"),
-        ("old.parquet new.parquet --hold-out 0.2", "--hold-out is for one log"),
+        ("old.parquet new.parquet --hold-out 0.2", "--hold-out needs a single log"),
         ("old.parquet nothing.parquet", "nothing.parquet: there is no such file"),
     ],
 )

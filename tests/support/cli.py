@@ -1,4 +1,4 @@
-"""The command line: run in this process, as installed, and on a terminal."""
+"""Ways to run the command line: in this process, as installed, and on a terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ran:
 
 
 def suffice(*args: str) -> Ran:
-    """The command line within this process, which is faster."""
+    """Run the command line within this process, which is faster than starting another."""
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["suffice", *args]
     try:
@@ -44,19 +44,25 @@ def suffice(*args: str) -> Ran:
 
 
 def installed(*args: str, **options: Any) -> Ran:
-    """The script that a user starts."""
+    """Run the installed script, as a user does."""
     ran = subprocess.run([SCRIPT, *args], capture_output=True, text=True, timeout=60, check=False, **options)
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
 def ok(*args: str) -> str:
+    """Return what a command prints, which must succeed without messages on stderr."""
     ran = suffice(*args)
     assert (ran.code, ran.err) == (0, ""), ran.err
     return ran.out
 
 
+def unwrapped(said: str) -> str:
+    """Return printed text with line ends and runs of spaces replaced by single spaces."""
+    return " ".join(said.split())
+
+
 def contents(folder: Path) -> dict[str, bytes | None]:
-    """Everything in a folder, hidden files too."""
+    """Return the bytes of all files in a folder, including hidden ones."""
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
@@ -79,6 +85,7 @@ LOGS = {
 
 
 def assert_mistake(here: Path, args: list[str], complaint: str) -> None:
+    """Check that a command exits with code 2 after one line on stderr, and writes nothing."""
     for name, text in LOGS.items():
         (here / name).write_text(text)
     (here / "folder").mkdir()
@@ -91,7 +98,7 @@ def assert_mistake(here: Path, args: list[str], complaint: str) -> None:
 
 
 def on_a_terminal(*args: str) -> tuple[subprocess.Popen[bytes], int]:
-    """A process whose stderr is a terminal, and our end of it."""
+    """Start a process whose stderr is a terminal; return it and the end from which its output is read."""
     ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen(
@@ -102,13 +109,13 @@ def on_a_terminal(*args: str) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def read_until(end: int, text: bytes, seconds: float = 60) -> bytes:
-    """What a terminal shows until it shows a text, or until its process ends."""
+    """Read what a terminal shows until it shows a text, or until its process ends."""
     shown, until = b"", time.monotonic() + seconds
     while text not in shown and time.monotonic() < until:
         if select.select([end], [], [], 0.1)[0]:
             try:
                 shown += os.read(end, 1 << 16)
-            except OSError:  # how Linux says that the other end is closed
+            except OSError:  # Linux raises it when the other end is closed
                 break
     return shown
 
@@ -117,4 +124,5 @@ END = b"\0 nothing shows this"
 
 
 def without_colours(shown: bytes) -> bytes:
+    """Remove the control sequences of a terminal."""
     return re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", shown)

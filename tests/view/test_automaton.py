@@ -262,12 +262,12 @@ def test_the_picture_says_what_it_leaves_out(model: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("-o a.gif", r"a\.gif: end it in \.svg, \.png, \.pdf or \.dot"),
-        ("-o picture", r"picture: end it in \.svg"),
+        ("-o a.gif", r"a\.gif: the file type is not known\. End the name in \.svg, \.png, \.pdf or \.dot"),
+        ("-o picture", r"picture: the file type is not known"),
         ("-o a.svg --most 2", r"from 4 to 1,000 states, not 2; try 60"),
         ("-o a.svg --most 2000", r"from 4 to 1,000 states, not 2,000"),
-        ("-o a.svg --most few", "needs a whole number"),
-        ("-o a.dot --most 9", "leave the other options out"),
+        ("-o a.svg --most few", "--most few: this is not a whole number"),
+        ("-o a.dot --most 9", "Leave the other options out"),
         ("-o nowhere/a.svg", "there is no folder nowhere"),
     ],
 )
@@ -284,7 +284,7 @@ def test_mistakes_are_one_clear_line(
 def test_without_matplotlib_there_is_dot(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ran = suffice("draw", model, "-o", str(tmp_path / "a.svg"))
-    assert ran.code == 2 and "pip install 'suffice[plots]'" in ran.err and f"{tmp_path / 'a.dot'} instead" in ran.err
+    assert ran.code == 2 and "pip install 'suffice[plots]'" in ran.err and f"or write {tmp_path / 'a.dot'}" in ran.err
     ok("draw", model, "-o", str(tmp_path / "a.dot"))
     with pytest.raises(MissingError):
         draw_automaton(cycle("maze"))

@@ -468,8 +468,8 @@ def test_mistakes_are_told_in_a_line(here: Path) -> None:
     write_log(log(), "log.parquet")
     for args, told in (
         (("maze.model", "--log", "log.parquet"), "learned from all of log.parquet"),
-        (("maze.model", "--horizon", "3"), "--horizon 3 is about a log"),
-        (("maze.model", "-o", "maze.model"), "would replace the file that is read"),
+        (("maze.model", "--horizon", "3"), "--horizon 3 applies to logs only"),
+        (("maze.model", "-o", "maze.model"), "this would overwrite an input file"),
         (("none.model",), "there is no such file"),
     ):
         ran = suffice("report", *args)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from suffice.cli.options import DEFAULT_PLAN, PlanOptions, refuse_seed
-from suffice.cli.waiting import waiting
+from suffice.cli.progress import waiting
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
 from suffice.errors import SettingsError, SufficeError, closest
 from suffice.evidence.tables import USUAL_METRIC
@@ -146,7 +146,7 @@ def spelled_out(words: list[str]) -> list[str]:
 
 def _is_value(word: str) -> bool:
     """Whether a word after --stationary is its value, if a misspelt one, rather than a file."""
-    return closest(word, get_args(Folding)) is not None and not Path(word).exists()
+    return (word.isalnum() or closest(word, get_args(Folding)) is not None) and not Path(word).exists()
 
 
 def refuse_folding(

@@ -1,4 +1,4 @@
-"""The command that teaches a shell the others."""
+"""The command `completion`, which prints completion scripts for shells."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ HOW = {
 
 @app.command
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
-    """Print what makes your shell complete what you type.
+    """Print a script for Tab completion in your shell.
 
-    With it the Tab key completes commands, options and their values, domains and files. Put the line for your shell
-    into its start file: ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.
+    It completes commands, options, their values, domains and files. Put the line for your shell into its start file:
+    ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""Evaluation in a domain, and in Gymnasium environments."""
+"""Evaluation of a policy in a domain or in a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from suffice.cli.measures import measures, measures_exactly, predicted, print_measures
+from suffice.cli.measures import measures, measures_exactly, predicted, print_measures, print_prediction
 from suffice.cli.options import DomainChoice, domain_of, pair, words
+from suffice.cli.output import print_json
 from suffice.cli.printing import command, say, say_next
-from suffice.cli.saying import print_json
-from suffice.cli.waiting import progress_bar, waiting
+from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError, did_you_mean
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def by_domain(
     loaded: Model, name: str, domain: str, choice: DomainChoice, episodes: int, seed: int, exact: bool, json: bool
 ) -> None:
+    """Run a model's policy in a domain, or compute its exact value, and print the result."""
     import numpy as np
 
     from suffice.domains.evaluation import refuse_other_alphabet, roll_out
@@ -54,31 +55,30 @@ def by_domain(
     if json:
         print_json(found)
         return
-    told = "expected values" if exact else f"{episodes:,} episodes"
-    say(f"{name} in {domain}, horizon {horizon}, {told}:")
-    print_measures(found, {"the policy": found, "the behaviour": found["behaviour"]})
+    how = "expected values" if exact else f"{episodes:,} episodes"
+    say(f"{name} in {domain}, horizon {horizon}, {how}:")
+    print_measures(found, {"policy": found, "behaviour policy": found["behaviour"]})
     if found["optimal_value"] is not None:
         share = _share(found) if exact else ""
-        say(f"The best policy brings {found['optimal_value']:.6g} on average{share}.")
-    say(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
+        say(f"The optimal mean return is {found['optimal_value']:.6g}{share}.")
+    print_prediction(found)
     if not exact and found["unseen"]:
-        say(f"{found['unseen']:.2%} of the decisions came after a history that the log did not have.")
+        say(f"{found['unseen']:.2%} of the decisions followed a history that is not in the log.")
     exactly = command("evaluate", name, "--domain", domain, "--exact", options=words(choice))
     say_next(command("info", name, "--states"), *([] if exact else [exactly]))
 
 
 def _share(found: dict[str, Any]) -> str:
-    """How far the policy has come from the behaviour to the best."""
+    """Return how much of the possible gain over the behaviour policy the policy achieves."""
     low, high = found["behaviour"]["mean_return"], found["optimal_value"]
     if high - low <= 1e-12:
         return ""
-    return (
-        f"; the policy has {(found['mean_return'] - low) / (high - low):.1%} of what can be gained over the behaviour"
-    )
+    gain = (found["mean_return"] - low) / (high - low)
+    return f"; the policy achieves {gain:.1%} of the possible gain over the behaviour policy"
 
 
 def is_gymnasium(name: str) -> bool:
-    """Whether a name is that of a registered environment, which has a version, such as CartPole-v1."""
+    """Return whether a name is the id of a Gymnasium environment, such as CartPole-v1."""
     import gymnasium
 
     from suffice.domains.gym.registration import register
@@ -87,14 +87,15 @@ def is_gymnasium(name: str) -> bool:
     if name in gymnasium.registry or ":" in name:
         return True
     if re.search(r"-v\d+$", name):
-        hint = did_you_mean(name, gymnasium.registry) or "; one of your own is MODULE:ID"
-        raise SufficeError(f"there is no Gymnasium environment {name!r}{hint}")
+        hint = did_you_mean(name, gymnasium.registry) or ". Write MODULE:ID for an environment of your own package."
+        raise SufficeError(f"--domain {name}: there is no such Gymnasium environment{hint}")
     return False
 
 
 def by_environment(
     loaded: Model, name: str, id: str, choice: DomainChoice, episodes: int, seed: int, json: bool
 ) -> None:
+    """Run a model's policy in a Gymnasium environment and print the result."""
     import gymnasium
     import numpy as np
 
@@ -102,7 +103,7 @@ def by_environment(
     from suffice.domains.gym.rollouts import play_vector
 
     if rest := words(replace(choice, set=())):
-        raise SufficeError(f"{rest} is about a domain, and {id} is a Gymnasium id; leave it out")
+        raise SufficeError(f"{rest} does not apply to Gymnasium environments such as {id}. Leave it out.")
     horizon = loaded.rdp.horizon
     given = {option: _literal(text) for option, text in (pair(text, "--set", "OPTION=VALUE") for text in choice.set)}
     if id.split(":")[-1].startswith("suffice/"):
@@ -111,10 +112,12 @@ def by_environment(
     n = min(episodes, 64)
     try:
         envs = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(id, **given)] * n)
-    except SufficeError:  # our own domains say it best
+    except SufficeError:  # of a domain of this package, which names the option
         raise
     except (gymnasium.error.Error, TypeError, ValueError, ImportError) as error:
-        raise SufficeError(f"{id} cannot be made with {words(choice) or 'its defaults'}: {error}") from error
+        raise SufficeError(
+            f"{id}: the environment cannot be created with {words(choice) or 'its defaults'} ({error})"
+        ) from error
     with waiting(f"Playing {id}"):
         played = play_vector(envs, policy, episodes, seed=seed)
     envs.close()
@@ -128,26 +131,26 @@ def by_environment(
         print_json(found)
         return
     say(f"{name} in {id}, {episodes:,} episodes of at most {horizon} steps:")
-    print_measures(found, {"the policy": found})
-    say(f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}.")
+    print_measures(found, {"policy": found})
+    print_prediction(found)
     if found["fallbacks"]:
-        say(f"{found['fallbacks']:.2%} of the steps were none that a logged history had taken.")
-    say(f"The log brought {found['behaviour_value']:.6g}.")
+        say(f"{found['fallbacks']:.2%} of the steps do not continue any logged history.")
+    say(f"The logged mean return is {found['behaviour_value']:.4g}.")
     say_next(command("info", name, "--states"))
 
 
 def _refuse_rewards(loaded: Model, id: str, rewards: Sequence[float]) -> None:
-    """Rewards beyond the model's are a sign of another process, or of other units."""
+    """Refuse rewards outside the range that the model knows, which suggest another process or other units."""
     known = loaded.rdp.alphabet.rewards
     if outside := [r for r in rewards if not known[0] <= r <= known[-1]]:
         raise SufficeError(
-            f"{id} gave reward {outside[0]:g}, the model saw {known[0]:g} to {known[-1]:g}: is it the same process, in "
-            "the same units? If so, learn the model again from a log that has such rewards"
+            f"{id}: reward {outside[0]:g} is outside the logged range {known[0]:g} to {known[-1]:g}. Check that "
+            "process and units are the same; if so, learn the model again from a log with such rewards."
         )
 
 
 def _literal(text: str) -> Any:
-    """Numbers, true, false and null as Python has them; the rest is text."""
+    """Read numbers, true, false and null as Python values, and anything else as text."""
     import json
 
     try:

@@ -1,4 +1,4 @@
-"""Evaluation by a log, for people without a simulator."""
+"""Off-policy evaluation of a policy from a log."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.cli.measures import predicted
 from suffice.cli.options import LogOptions, read
+from suffice.cli.output import print_json
 from suffice.cli.printing import command, put, say, say_next
-from suffice.cli.saying import print_json
-from suffice.cli.waiting import waiting
+from suffice.cli.progress import waiting
 
 if TYPE_CHECKING:
     from suffice.evidence.estimates import Estimate
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from suffice.models.model import Model
 
 
-SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # of the doubly robust estimate
+SHORT = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # aliases of the doubly robust estimate
 
 
 def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) -> None:
+    """Estimate the return of a model's policy from a log and print the result."""
     found = judge_by(loaded, name, log, options)
     if json:
         print_json(_judged(name, log, found) | predicted(loaded))
@@ -29,7 +30,7 @@ def by_log(loaded: Model, name: str, log: str, options: LogOptions, json: bool) 
 
 
 def judge_by(loaded: Model, name: str, log: str, options: LogOptions) -> LogEvaluation:
-    """Off-policy evaluation, on the held-out part if the model was learned from this log."""
+    """Evaluate off-policy, on the held-out episodes if the model was learned from this log."""
     from suffice.models.held_out import find_held_out, is_log_of, judge_held_out
 
     with waiting(f"Reading {log}"):
@@ -60,15 +61,15 @@ def _print_judged(loaded: Model, name: str, log: str, by: LogEvaluation) -> None
     from suffice.planning.off_policy import LEAST_EFFECTIVE_EPISODES, RARE
 
     judged = by.judged
-    say(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'taken to be new'}:")
+    say(f"{name} by {judged.episodes:,} episodes of {log}, {'held out' if by.held_out else 'assumed to be new'}:")
     rows = {
-        "the log itself": judged.log,
+        "logged behaviour": judged.log,
         "policy, model-based": judged.model_based,
         "policy, importance": judged.importance,
         "policy, doubly robust": judged.doubly_robust,
     }
     print(f"  {'mean return':<24}{'estimate':>12}   95 % confidence")
-    few = f"{'too few episodes do' if judged.matched else 'no episode does'} what the policy would"
+    few = f"{'too few episodes follow' if judged.matched else 'no episode follows'} the policy"
     for label, estimate in rows.items():
         low, high = estimate.interval()
         if math.isfinite(estimate.error):
@@ -77,17 +78,17 @@ def _print_judged(loaded: Model, name: str, log: str, by: LogEvaluation) -> None
             print(f"  {label:<24}not available: {few}")
         else:
             print(f"  {label:<24}{estimate.value:>12.4g}   unknown: {few}")
-    chances = "the log's own column" if by.logged else "estimated in each state"
+    chances = "logged in a column" if by.logged else "estimated in each state"
     say(f"Probabilities of the logged actions: {chances}.")
     say(
-        f"Coverage: in {judged.matched:.2%} of these episodes every action is one the policy might take; weighted, "
-        f"they count as {judged.effective:,.0f}. The log has fewer than {RARE} examples of {judged.rare:.2%} of the "
+        f"Coverage: {judged.matched:.2%} of these episodes take only actions that the policy might take (effective "
+        f"sample size {judged.effective:,.0f}). The log has fewer than {RARE} examples of {judged.rare:.2%} of the "
         "policy's decisions."
     )
     if judged.effective < LEAST_EFFECTIVE_EPISODES:
-        say("That is too little to tell what the policy would bring: the model-based estimate believes the automaton.")
+        say("These are too few to estimate the return reliably; the model-based estimate relies on the automaton.")
     if judged.unseen:
-        say(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
+        say(f"{judged.unseen:.2%} of their decisions followed a history that the model has not seen.")
     rdp = loaded.in_words.planned
     histories = rdp.typical_histories()
     for gap in judged.gaps:

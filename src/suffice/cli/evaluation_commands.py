@@ -1,4 +1,4 @@
-"""How good is a policy? By trying it, by exact arithmetic, or by a log. Heavy imports wait until they are needed."""
+"""The command `evaluate`, which estimates the return of a policy by simulation, exactly, or from a log."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def evaluate(
     choice: DomainChoice = DEFAULT_CHOICE,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Say what a model's policy brings, by trying it or by a log.
+    """Estimate the return of a policy, in a domain or from a log.
 
-    In a domain the policy is tried beside the behaviour and the best policy there is; --exact computes what is expected
-    instead. An episode is a success if it brings any positive reward. A log of episodes that were not learned from
-    gives three estimates, with confidence intervals, and says where the policy goes and the log does not: that is all
-    one can know without trying.
+    In a domain the policy is run beside the behaviour policy and compared with the optimum; --exact computes expected
+    values instead. An episode with any positive reward is a success. From a log of episodes that were not used for
+    learning, three off-policy estimates with confidence intervals are computed, and decisions with few examples in the
+    log are listed.
 
     Examples:
 
         suffice evaluate maze.model --domain t-maze
         suffice evaluate maze.model --domain t-maze --exact    # no sampling
-        suffice evaluate held.model --log log.parquet          # of --hold-out
+        suffice evaluate held.model --log log.parquet          # with --hold-out
         suffice evaluate maze.model --domain suffice/TMaze-v0 --episodes 100
 
     Parameters
@@ -56,25 +56,25 @@ def evaluate(
     model
         Model file.
     domain
-        Name of a domain (suffice domains lists them), a .POMDP file, or a Gymnasium id, whose options are given with
-        --set; an environment of your own is MODULE:ID.
+        Name of a domain (see suffice domains), .POMDP file, or Gymnasium id with options given by --set. An environment
+        of your own package is MODULE:ID.
     log
-        Log to evaluate by; the one that was learned from if the model was learned with --hold-out.
+        Log to evaluate on. The log of a model learned with --hold-out may be used: only held-out episodes count.
     episodes
-        How many to try.
+        Number of episodes to run.
     seed
-        Same seed, same result.
+        Seed of the episodes.
     exact
-        Compute the expected values, without sampling.
+        Compute expected values without sampling.
     json
         Print JSON and nothing else.
     """
     from suffice.models.model import Model
 
     if (domain is None) == (log is None):
-        raise SufficeError("say where to evaluate: either --domain NAME or --log LOG")
+        raise SufficeError("evaluate: exactly one of --domain and --log is needed. Add --domain NAME or --log LOG.")
     if episodes < 1:
-        raise SufficeError(f"--episodes must be at least 1, not {episodes}")
+        raise SufficeError(f"--episodes {episodes}: at least one episode is needed. Use 1 or more.")
     refuse_seed(seed)
     loaded = Model.load(model)
     try:
@@ -84,15 +84,17 @@ def evaluate(
     if log is not None:
         refuse_domain_options(choice)
         if exact or (episodes, seed) != (DEFAULT_EPISODES, 0):
-            raise SufficeError("--exact, --episodes and --seed are for --domain NAME; leave them out")
+            raise SufficeError("--exact, --episodes and --seed apply to --domain only. Leave them out with --log.")
         by_log(loaded, model, log, options, json)
         return
     assert domain is not None
     if words(options):
-        raise SufficeError(f"{words(options)} is about a log, and none is named; leave it out")
-    if names_domain(domain) or not is_gymnasium(domain):  # what is unknown is taken for a misspelt domain
+        raise SufficeError(f"{words(options)} applies to logs only, and none is given. Leave it out.")
+    if names_domain(domain) or not is_gymnasium(domain):  # an unknown name is treated as a misspelt domain
         by_domain(loaded, model, domain, choice, episodes, seed, exact, json)
     else:
         if exact:
-            raise SufficeError(f"--exact needs a finite model, which {domain} does not give; leave --exact out")
+            raise SufficeError(
+                f"--exact needs a finite model, and {domain} is a Gymnasium environment. Leave --exact out."
+            )
         by_environment(loaded, model, domain, choice, episodes, seed, json)

@@ -1,4 +1,4 @@
-"""The command that proves the others: the paper's table, its figures, and the curves it lacks."""
+"""The command `reproduce`, which repeats the experiments of the paper."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from suffice.cli.app import app
 from suffice.cli.names import FileName
 from suffice.cli.options import Flag, Output, Whole
+from suffice.cli.output import print_json
 from suffice.cli.printing import complain, say, say_next
-from suffice.cli.saying import print_json
-from suffice.cli.waiting import progress_bar, waiting
+from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError
 from suffice.files.signals import if_interrupted, is_kept_in
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @app.command
 def reproduce(
-    what: Literal["table1", "figures", "curves", "stationary"],
+    experiment: Literal["table1", "figures", "curves", "stationary"],
     /,
     *,
     output: Output,
@@ -36,12 +36,12 @@ def reproduce(
     time_limit: float = 1800.0,
     json: Flag = False,
 ) -> None:
-    """Run the paper's experiments again, and those it lacks.
+    """Repeat the experiments of the paper, and run further ones.
 
-    table1 is the paper's table, with exact optima, memory and more learners, beside what the paper printed; curves are
-    returns, states, time and memory against the number of episodes and much else; figures are the paper's automata,
-    drawn from what is learned; stationary compares `--stationary` with AALpy and FlexFringe on longer episodes. Every
-    run is a file in DIR/runs as soon as it is done: stop it when you like, and the same command goes on.
+    table1: the table of the paper with exact optima, memory and more learners. curves: returns, states, time and memory
+    against the number of episodes. figures: automata of the paper, drawn from learned models. stationary: --stationary
+    against AALpy and FlexFringe on longer episodes. Each finished run is saved in FOLDER/runs; after an interruption
+    the same command continues.
 
     Examples:
 
@@ -52,18 +52,18 @@ def reproduce(
 
     Parameters
     ----------
-    what
+    experiment
         table1, figures, curves or stationary.
     output
-        Folder for the page, the pictures and the results; made if need be.
+        Folder for the page, the pictures and the results. It is created if necessary.
     quick
-        Minutes instead of hours: smaller logs, a single seed or few.
+        Minutes instead of hours: smaller logs and fewer seeds.
     flexfringe
-        The FlexFringe binary. Default: that of the variable FLEXFRINGE, or on the path; without one it is left out.
+        FlexFringe binary. Default: $FLEXFRINGE, or the one on the path. Without it FlexFringe is left out.
     jobs
-        Processes at a time, each of up to 8 GiB. Default: one for each core.
+        Number of parallel processes, each of up to 8 GiB. Default: one per core.
     time_limit
-        Seconds after which a run is given up, by the clock; the paper's limit unless you say so.
+        Seconds after which a run is stopped. Default: the limit of the paper.
     json
         Print JSON and nothing else.
     """
@@ -74,34 +74,36 @@ def reproduce(
     from suffice.view.style import refuse_without_matplotlib
 
     if jobs is not None and jobs < 1:
-        raise SufficeError(f"--jobs must be at least 1, not {jobs}")
+        raise SufficeError(f"--jobs {jobs}: at least one process is needed. Use 1 or more.")
     if not 0 < time_limit < LONGEST_RUN:
-        raise SufficeError(f"--time-limit is a number of seconds below {LONGEST_RUN:g}, not {time_limit:g}; try 60")
+        raise SufficeError(
+            f"--time-limit {time_limit:g}: use a number of seconds between 0 and {LONGEST_RUN:g}, such as 60."
+        )
     if not sys.platform.startswith("linux"):
-        raise SufficeError("experiments measure and limit their processes in ways that only Linux has; run it there")
+        raise SufficeError("reproduce: measuring time and memory of processes needs Linux. Run it on a Linux machine.")
     binary = find_flexfringe(flexfringe)
     folder = folder_of(output)
-    if what in ("figures", "curves"):
-        refuse_without_matplotlib()  # now rather than in some hours
-    if what != "figures":
+    if experiment in ("figures", "curves"):
+        refuse_without_matplotlib()  # before hours of work
+    if experiment != "figures":
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
             complain(f"{absent}. Until then it is left out.")
     settings = RunSettings(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
     with if_interrupted(is_kept_in(output, "results")):
-        runs, files = _draw(folder, quick) if what == "figures" else _run(what, folder, settings, quick)
+        runs, files = _draw(folder, quick) if experiment == "figures" else _run(experiment, folder, settings, quick)
     stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
     died = sum(run.failed for run in runs)
     if json:
         print_json({"files": [str(file) for file in files], "runs": len(runs), "stopped": stopped})
         sys.exit(1 if died else 0)
     if runs:
-        given_up = f", {len(stopped) - died} of them given up" if len(stopped) > died else ""
-        say(f"{len(runs) - died:,} runs{given_up}; each is a line of {files[-1]}.")
+        at_limit = f", {len(stopped) - died} of them stopped at the limit" if len(stopped) > died else ""
+        say(f"{len(runs) - died:,} runs{at_limit}; each is a line of {files[-1]}.")
     say(f"Wrote {len(files)} files to {output}.")
     say_next(f"read {files[0]}")
     if died:
         first = next(run for run in runs if run.failed)
-        complain(f"{died} runs failed and are left out ({first.experiment.id} {first.stopped})")
+        complain(f"{died} runs failed and are left out (first: {first.experiment.id} {first.stopped})")
         sys.exit(1)
 
 
@@ -112,9 +114,9 @@ def _draw(folder: Path, quick: bool) -> tuple[list[Result], list[Path]]:
         return [], draw_figures(folder, quick)
 
 
-def _run(what: str, folder: Path, settings: RunSettings, quick: bool) -> tuple[list[Result], list[Path]]:
+def _run(experiment: str, folder: Path, settings: RunSettings, quick: bool) -> tuple[list[Result], list[Path]]:
     from suffice.lab.reproduce import run_studies
     from suffice.lab.studies import STUDIES
 
     with progress_bar("Running experiments", "runs") as progress:
-        return run_studies(what, STUDIES[what], folder, settings, quick, progress)
+        return run_studies(experiment, STUDIES[experiment], folder, settings, quick, progress)

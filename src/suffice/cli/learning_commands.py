@@ -1,12 +1,12 @@
-"""The commands about logs: whether one is enough to learn from, and learning. Heavy imports wait until then."""
+"""The commands `learn` and `check`, which read logs. Functions import heavy modules when they need them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -20,15 +20,17 @@ from suffice.cli.choosing import (
     refuse_folding,
     settings_of,
 )
+from suffice.cli.learned_output import TimedRun, print_learned
 from suffice.cli.names import BoundName, EngineName, FileName, MetricName
 from suffice.cli.options import (
+    COMMON,
     COMPARING,
-    DEFAULT_LOG,
+    DEFAULT_LEARN_LOG,
     DEFAULT_PLAN,
     RESOURCES,
-    WHAT,
+    RESULT,
     Flag,
-    LogOptions,
+    LearnLogOptions,
     Output,
     PlanOptions,
     Whole,
@@ -37,31 +39,24 @@ from suffice.cli.options import (
     refuse_output,
     words,
 )
+from suffice.cli.output import contents, describe, print_contents, print_json, prospects
 from suffice.cli.printing import command, complain, named_after, say, say_next
-from suffice.cli.saying import (
-    contents,
-    describe,
-    print_contents,
-    print_doubts,
-    print_json,
-    print_promises,
-    print_witnesses,
-    prospects,
-)
-from suffice.cli.waiting import peak_bytes, progress_bar, waiting
+from suffice.cli.progress import peak_bytes, progress_bar, waiting
 from suffice.engines.tables import USUAL_ENGINE
 from suffice.errors import CheckpointError, SettingsError
 from suffice.evidence.tables import USUAL_METRIC
 from suffice.files.signals import if_interrupted, is_kept_in
 
 if TYPE_CHECKING:
+    from suffice.data.encoding.columns import Columns
     from suffice.data.streaming import ExternalReader
-    from suffice.learning.memory_choice import Stationarity
     from suffice.models.api import Choices
     from suffice.models.model import Model
 
 
-WHAT_TO_LEARN, COMPARED_BY, TAKES = (Parameter(group=group) for group in (WHAT, COMPARING, RESOURCES))
+IN_COMMON, IN_RESULT, IN_COMPARING, IN_RESOURCES = (
+    Parameter(group=group) for group in (COMMON, RESULT, COMPARING, RESOURCES)
+)
 
 
 @app.command
@@ -69,88 +64,88 @@ def learn(
     log: FileName,
     /,
     *more: FileName,
-    output: Annotated[Output, WHAT_TO_LEARN],
-    stationary: Annotated[Folding, WHAT_TO_LEARN] = "no",
-    like: Annotated[FileName | None, WHAT_TO_LEARN] = None,
-    json: Annotated[Flag, WHAT_TO_LEARN] = False,
-    metric: Annotated[MetricName, COMPARED_BY] = USUAL_METRIC,
-    family: Annotated[str | None, COMPARED_BY] = None,
-    bound: Annotated[BoundName | None, COMPARED_BY] = None,
-    delta: Annotated[float | None, COMPARED_BY] = None,
-    confidence: Annotated[float | None, COMPARED_BY] = None,
-    cut: Annotated[float, COMPARED_BY] = 0.0,
-    seed: Annotated[Whole, TAKES] = 0,
-    threads: Annotated[Whole | None, TAKES] = None,
-    memory: Annotated[str | None, TAKES] = None,
-    checkpoint: Annotated[FileName | None, TAKES] = None,
-    engine: Annotated[EngineName, TAKES] = USUAL_ENGINE,
-    workers: Annotated[Whole | None, TAKES] = None,
+    output: Annotated[Output, IN_COMMON],
+    stationary: Annotated[Folding, IN_COMMON] = "no",
+    why: Annotated[Flag, IN_RESULT] = False,
+    json: Annotated[Flag, IN_RESULT] = False,
+    like: Annotated[FileName | None, IN_COMPARING] = None,
+    metric: Annotated[MetricName, IN_COMPARING] = USUAL_METRIC,
+    family: Annotated[str | None, IN_COMPARING] = None,
+    bound: Annotated[BoundName | None, IN_COMPARING] = None,
+    delta: Annotated[float | None, IN_COMPARING] = None,
+    confidence: Annotated[float | None, IN_COMPARING] = None,
+    cut: Annotated[float, IN_COMPARING] = 0.0,
+    seed: Annotated[Whole, IN_RESOURCES] = 0,
+    threads: Annotated[Whole | None, IN_RESOURCES] = None,
+    memory: Annotated[str | None, IN_RESOURCES] = None,
+    checkpoint: Annotated[FileName | None, IN_RESOURCES] = None,
+    engine: Annotated[EngineName, IN_RESOURCES] = USUAL_ENGINE,
+    workers: Annotated[Whole | None, IN_RESOURCES] = None,
     plan: PlanOptions = DEFAULT_PLAN,
-    options: LogOptions = DEFAULT_LOG,
+    options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
-    """Learn the automaton behind a log, and plan a policy on it.
+    """Learn an automaton from a log, and plan a policy on it.
 
-    Histories end up in the same state unless their futures differ significantly. How futures are compared is the
-    metric: by languages ("north and reward 4 within 5 steps"), by exact prefixes, or by a sketch of prefixes. The plan
-    says what to do in each state and what that will bring; try it with suffice evaluate.
+    Two histories lead to the same state unless their futures differ significantly. The plan gives an action for each
+    state and its expected return. Without options the log needs only columns with usual names.
 
     Examples:
 
         suffice learn log.parquet -o maze.model
-        suffice learn log.parquet -o cycle.model --stationary   # for all steps
-        suffice learn log.parquet -o held.model --hold-out 0.2  # to evaluate
-        suffice learn visits.csv -o visits.model --episode-column patient \\
-            --step-column visit --action-column treatment --reward-column outcome
+        suffice learn log.parquet -o cycle.model --stationary
+        suffice learn log.parquet -o held.model --hold-out 0.2
+        suffice learn visits.csv -o visits.model \\
+            --columns episode=patient,step=visit,action=treatment,reward=outcome
 
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; a folder of Parquet files, or a pattern
-        of them in quotes; or minari:ID, a Minari dataset.
+        Parquet, Arrow, CSV or JSON lines file with one row per decision or per episode, a folder of Parquet files, a
+        quoted pattern such as 'part-*.parquet', or minari:ID for a Minari dataset.
     more
-        Further logs to learn from together with the first. They have its columns and bins; equal ids in two logs are
-        two episodes.
+        Further logs, read with the columns and bins of the first. Equal episode ids in two logs are two episodes.
     output
         Model file to write.
-    metric
-        How futures are compared.
-    family
-        Languages to compare by: conjunctions (the default), I,J,K, such as 1,1,1 (the paper's hierarchy), or adaptive:
-        small families first, larger ones where those leave histories undecided.
-    bound
-        Statistical test. Default: fisher, the sharpest; for sketches paper, whose proof covers estimated counts
-        (the others then compare cell by cell: sharper, and slower).
-    delta
-        Failure probability of each test. Default: 0.001. With --split of everything together; default: 0.05.
-    confidence
-        Instead of --delta: make no false split at all with this probability, dividing the rest among the tests.
-    cut
-        Share of the episodes below which a candidate founds no state but joins the nearest (AdaCT-H-A).
     stationary
-        Fold time: one automaton for all steps, which may lead back to earlier states. It needs far fewer episodes if
-        the process is the same at all times. --stationary alone means yes; --stationary auto tries both on episodes
-        held out, and takes what predicts better.
-    like
-        Learn again as an earlier model was learned: by its test and level, with its kind of plan, horizon and bins. A
-        model does not keep its episodes: to add data to it, give its logs and the new ones.
-    seed
-        Seed of what is random: what auto holds out, the sketch's hash functions, and the halves of a split.
-    threads
-        Default: all cores; with --engine ray, of each worker, and 1. The result is the same to the bit.
-    memory
-        What the run may take of it, such as 4GB. A Parquet log that is larger is read in pieces, and kept in a file in
-        the temporary folder. Default: half of the machine's. With --engine ray it is for this process; more workers
-        need less each.
-    checkpoint
-        Folder for what has been found so far, layer by layer: the same command goes on from there, however it was
-        ended. It is removed once the model is saved.
-    engine
-        Who counts: this process, or the workers of a Ray cluster, that of RAY_ADDRESS or one on this machine. The log
-        is then one in Parquet, where all machines find it. The result is the same to the bit.
-    workers
-        With --engine ray: how many. Default: one for each CPU of the cluster.
+        Learn one automaton that is the same at every step (yes, or --stationary alone), one layer of states per step
+        (no), or whichever predicts held-out episodes better (auto). Stationary automata need far fewer episodes if the
+        process does not depend on the step.
+    why
+        Also print the full guarantee, events that distinguish states, and undecided merges.
     json
         Print JSON and nothing else.
+    like
+        Use the test, level, kind of plan, horizon and bins of an earlier model. To add data to a model, pass its logs
+        and the new ones: a model does not contain its episodes.
+    metric
+        How futures are compared: by languages ("north and reward 4 within 5 steps"), exact prefixes, or a sketch of
+        prefix counts.
+    family
+        Languages to compare by: conjunctions (default), I,J,K such as 1,1,1 (hierarchy of the paper), or adaptive
+        (small families first, larger ones where histories stay undecided).
+    bound
+        Statistical test. Default: fisher; with --metric sketch: paper, whose proof covers estimated counts.
+    delta
+        Failure probability of each test. Default: 0.001. With --split: of everything together; default: 0.05.
+    confidence
+        Instead of --delta: probability that no test makes a false split.
+    cut
+        Share of the episodes below which a candidate does not become a state but joins the nearest one (AdaCT-H-A).
+    seed
+        Seed of everything random: episodes held out by auto, hash functions of the sketch, halves of --split.
+    threads
+        Number of threads. Default: all cores; with --engine ray: 1 per worker. The result does not depend on it.
+    memory
+        Memory that the run may use, such as 4GB. Default: half of the machine's. Larger Parquet logs are read in
+        pieces and stored in the temporary folder.
+    checkpoint
+        Folder for intermediate results. The same command continues from there if it was stopped. The folder is removed
+        when the model is saved.
+    engine
+        local: count in this process. ray: count on the workers of a Ray cluster (RAY_ADDRESS, or one on this machine);
+        all machines must see the Parquet log. The result is the same.
+    workers
+        Number of workers with --engine ray. Default: one per CPU of the cluster.
     """
     from suffice.files.checkpoints import refuse_other_choices, steps_kept
     from suffice.models.api import told_of
@@ -162,10 +157,14 @@ def learn(
     chosen = metric != USUAL_METRIC or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
     how = planning_of(plan, delta, confidence, chosen)
     refuse_folding(stationary, metric, family, bound, plan)
+    if plan.hold_out is not None and not 0 < plan.hold_out < 1:
+        raise SettingsError(f"--hold-out {plan.hold_out:g}: this is not a share between 0 and 1. Try 0.2.")
     logs = (log, *more)
     refuse_output(output, *logs, *filter(None, (like, options.schema)))
     if more and plan.hold_out is not None:
-        raise SettingsError("--hold-out is for one log, in which suffice evaluate finds the episodes again; give one")
+        raise SettingsError(
+            "--hold-out needs a single log, in which suffice evaluate finds the episodes. Pass one log."
+        )
     earlier = None if like is None else Model.load(like)
     if earlier is None:
         choices = choices_of(settings, how, stationary, plan.hold_out, seed)
@@ -175,55 +174,54 @@ def learn(
     counting = counting_by(engine, workers, threads, logs)
     if folder is not None:
         refuse_other_choices(folder, told_of(choices))
-    before = 0 if folder is None else steps_kept(folder)  # of a run that was ended
-    with _told_what_is_kept(folder if before else None):
+    before = 0 if folder is None else steps_kept(folder)  # of an earlier run that was stopped
+    with _reporting_checkpoint(folder if before else None):
         learned = _learn(logs, options, earlier, choices, counting, folder)
-    with _told_what_is_kept(folder):
+    with _reporting_checkpoint(folder):
         learned.model.save(output)
     note_run(output, learned.seconds, peak_bytes(), logs)
     if folder is not None:
-        _forget(folder)
+        _remove_checkpoint(folder)
     if json:
-        folding = learned.folding
-        print_json(describe(learned.model, output) | ({} if folding is None else {"stationarity": folding.summary()}))
+        choice = learned.choice
+        print_json(describe(learned.model, output) | ({} if choice is None else {"stationarity": choice.summary()}))
         return
-    _print_learned(learned, plan)
+    notes = [*learned.notes, *_ignored_options(learned, plan)]
     if before:
-        say(f"The run went on from {before:,} layers or rounds that were kept in {folder}.")
-    say(f"Saved to {output}.")
-    seen = command("explore", output, "-o", named_after(output, ".html"))
-    if learned.model.plan is None:
-        say_next(seen, command("info", output, "--states"))
-    elif plan.hold_out:
-        judged = command("evaluate", output, "--log", log, options=words(replace(options, bin=())))  # it has its bins
-        say_next(judged, seen)
-    else:
-        say_next(seen, command("report", output))
+        notes.append(f"this run continued from {before:,} layers or rounds in {folder}")
+    following = _next_commands(learned.model, output, log, plan, options)
+    print_learned(learned, output, notes, following, why)
 
 
-def _told_what_is_kept(folder: Path | None) -> AbstractContextManager[None]:
-    """For whoever interrupts, if there is something."""
+def _next_commands(model: Model, output: str, log: str, plan: PlanOptions, options: LearnLogOptions) -> list[str]:
+    explore = command("explore", output, "-o", named_after(output, ".html"))
+    if model.plan is None:
+        return [explore, command("info", output, "--states")]
+    if plan.hold_out:
+        given = words(replace(options, bin=()))  # the model has the bins
+        return [command("evaluate", output, "--log", log, options=given), explore]
+    return [explore, command("report", output)]
+
+
+def _ignored_options(learned: TimedRun, plan: PlanOptions) -> list[str]:
+    layered = learned.choice is not None and not learned.model.rdp.stationary
+    return ["--discount and --strict have no effect on layers"] if layered and (plan.discount or plan.strict) else []
+
+
+def _reporting_checkpoint(folder: Path | None) -> AbstractContextManager[None]:
+    """Name the checkpoint folder in the message that a user sees after interrupting the block."""
     return nullcontext() if folder is None else if_interrupted(is_kept_in(folder))
-
-
-class _TimedRun(NamedTuple):
-    """What a run found, and what it took."""
-
-    model: Model
-    folding: Stationarity | None  # why time was folded, or not, where that was left to the log
-    notes: Sequence[str]  # on how the log was read
-    seconds: float
 
 
 def _learn(
     logs: Sequence[str],
-    options: LogOptions,
+    options: LearnLogOptions,
     earlier: Model | None,
     choices: Choices,
     counting: AbstractContextManager[ExternalReader | None],
     checkpoint: Path | None,
-) -> _TimedRun:
-    """Read and learn, with bars to watch."""
+) -> TimedRun:
+    """Read the logs and learn, with progress bars."""
     from time import perf_counter
 
     from suffice.data.log import watched
@@ -236,12 +234,25 @@ def _learn(
             reading = read_logs(logs, options, earlier, room)
         start = perf_counter()
         with progress_bar("Learning", "layers") as progress:
-            model, folding = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
-        return _TimedRun(model, folding, reading.notes, perf_counter() - start)
+            model, choice = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
+        seconds = perf_counter() - start
+        return TimedRun(model, choice, [*_assumed_ends(model, reading.encoder.columns), *reading.notes], seconds)
 
 
-def _forget(checkpoint: Path) -> None:
-    """The model is saved: that a checkpoint stays is no failure any more."""
+def _assumed_ends(model: Model, columns: Columns) -> Iterator[str]:
+    """Yield a warning about short episodes whose ends no column marks."""
+    from suffice.models.model_summary import shorter_episodes
+
+    marked = any((columns.terminated, columns.truncated, columns.done))
+    if not marked and (shorter := shorter_episodes(model.rdp)):
+        yield (
+            f"{shorter:,} of {model.about.episodes:,} episodes have fewer than {model.rdp.horizon} steps; no column "
+            "marks their ends, so they count as ended"
+        )
+
+
+def _remove_checkpoint(checkpoint: Path) -> None:
+    """Remove the checkpoint of a saved model; a failure is only reported, because the model is complete."""
     from suffice.files.checkpoints import forget
 
     try:
@@ -250,29 +261,19 @@ def _forget(checkpoint: Path) -> None:
         complain(str(error))
 
 
-def _print_learned(learned: _TimedRun, plan: PlanOptions) -> None:
-    """What was learned, what it promises, and examples of why."""
-    model = learned.model
-    if learned.folding is not None:
-        say(learned.folding.sentence)
-        if not model.rdp.stationary and (plan.discount is not None or plan.strict):
-            say("--discount and --strict are for an automaton without layers, and have no effect here.")
-    say(f"{model.headline} in {learned.seconds:.2f} s")
-    print_promises(model)
-    print_witnesses(model, 3)
-    print_doubts(model, 3)
-    for note in learned.notes:
-        say(f"{note}.", label="Note:", style="dim")
-
-
 @app.command
 def check(
-    log: FileName, /, *, write_schema: FileName | None = None, json: Flag = False, options: LogOptions = DEFAULT_LOG
+    log: FileName,
+    /,
+    *,
+    write_schema: FileName | None = None,
+    json: Flag = False,
+    options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
-    """Say what is in a log, and whether it is enough to learn from.
+    """Check a log before learning: contents, problems, size.
 
-    What is wrong with it is said in one line that names file, row, column and the fix. Parquet, Arrow, CSV and JSON
-    lines are read, with a row for each decision or for each episode; usual column names are recognised.
+    Reads the log as suffice learn would, learns from samples of it, and estimates time and memory. A problem is
+    reported in one line that names file, row, column and the fix.
 
     Examples:
 
@@ -284,9 +285,10 @@ def check(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file, one row per decision or episode; or minari:ID, a Minari dataset.
+        Parquet, Arrow, CSV or JSON lines file with one row per decision or per episode, or minari:ID for a Minari
+        dataset.
     write_schema
-        Write the log's alphabet to this JSON file, for --schema.
+        JSON file to write the log's actions, observations and rewards to, for --schema.
     json
         Print JSON and nothing else.
     """
@@ -294,9 +296,9 @@ def check(
     from suffice.models.log_check import check_log
 
     if write_schema:
-        refuse_output(write_schema, log)
+        refuse_output(write_schema, log, option="--write-schema")
         if options.bin:
-            raise SettingsError("--write-schema does not go with --bin: no schema can declare bins; bin the log first")
+            raise SettingsError("--write-schema cannot be combined with --bin, because a schema has no bins. Omit one.")
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
     if write_schema:
@@ -312,5 +314,5 @@ def check(
         say(f"Note: {note}.")
     for sentence in outlook.sentences:
         say(sentence)
-    say("Nothing is wrong with it.")
+    say("No problems found.")
     say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))

@@ -1,7 +1,7 @@
-"""The command line: parsing and printing only.
+"""Entry point of the command line, which only parses and prints.
 
-Exit code 0 is success, 2 a mistake in the input (one clear line on stderr), 1 a fault of ours. Results go to stdout,
-progress to stderr and only to a terminal.
+Exit codes: 0 for success, 2 for a mistake in the input (one line on stderr), 1 for an internal error. Results go to
+stdout; progress goes to stderr, and only to a terminal.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from suffice.cli import (
     completion_commands,
     domain_commands,
     evaluation_commands,
+    exact_commands,
     lab_commands,
     learning_commands,
     model_commands,
@@ -23,6 +24,7 @@ from suffice.cli import (
 )
 from suffice.cli.app import app, arrange_help
 from suffice.cli.choosing import spelled_out
+from suffice.cli.parse_errors import message_of
 from suffice.cli.printing import complain
 from suffice.errors import SufficeError, naming_options
 from suffice.files.signals import exit_if_signalled
@@ -32,6 +34,7 @@ __all__ = [
     "completion_commands",
     "domain_commands",
     "evaluation_commands",
+    "exact_commands",
     "lab_commands",
     "learning_commands",
     "main",
@@ -43,40 +46,42 @@ arrange_help()
 
 
 def main() -> NoReturn:
-    """Run the command line; whoever calls it from a program of theirs handles interruptions."""
+    """Run the command line and exit. A program that calls this function has to handle interruptions itself."""
     try:
         with naming_options():
             app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
         sys.stdout.flush()
-    except (SufficeError, CycloptsError) as error:
+    except SufficeError as error:
         _fail(str(error), 2)
+    except CycloptsError as error:
+        _fail(message_of(error), 2)
     except BrokenPipeError:
-        _let_the_reader_leave()
+        _exit_without_reader()
     except SystemExit as ending:
-        if isinstance(ending.__context__, BrokenPipeError):  # which rich takes for a failure
-            _let_the_reader_leave()
+        if isinstance(ending.__context__, BrokenPipeError):  # rich treats a closed pipe as a failure
+            _exit_without_reader()
         try:
-            sys.stdout.flush()  # or the interpreter would find a closed pipe on its way out
+            sys.stdout.flush()  # otherwise the interpreter would report a closed pipe when it exits
         except BrokenPipeError:
-            _let_the_reader_leave()
+            _exit_without_reader()
         raise
-    except OSError as error:  # of our own output, unless it names a file; where that is known, more is said
+    except OSError as error:  # without a file name it concerns stdout
         if error.filename is not None:
-            _fail(f"{error.filename}: this cannot be used ({error.strerror}); name another", 2)
-        _fail(f"cannot write what there is to say ({error.strerror})", 1)
+            _fail(f"{error.filename}: the file cannot be used ({error.strerror}). Name another file.", 2)
+        _fail(f"stdout: the result cannot be written ({error.strerror})", 1)
     except MemoryError:
-        _fail("out of memory; say with --memory how much there is, or try a smaller --family, --horizon or log", 1)
+        _fail("out of memory. Limit it with --memory, or use a smaller --family, --horizon or log.", 1)
     sys.exit(0)
 
 
-def _let_the_reader_leave() -> NoReturn:
-    """Of our output: that is no failure, unless we were told to end."""
+def _exit_without_reader() -> NoReturn:
+    """Exit with success after the reader of stdout closed the pipe, unless a signal asked the process to end."""
     exit_if_signalled()
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
 
 
 def _fail(text: str, code: int) -> NoReturn:
-    exit_if_signalled()  # it may only be what became of an interruption
+    exit_if_signalled()  # the error may be a consequence of an interruption
     complain(text)
     sys.exit(code)

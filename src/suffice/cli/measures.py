@@ -1,9 +1,11 @@
-"""Mean return, return per step and success rate, for people and machines."""
+"""Mean return, return per step and success rate of a policy, as JSON and as a table."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
+
+from suffice.cli.printing import say
 
 if TYPE_CHECKING:
     from suffice.domains.evaluation import Tried
@@ -16,15 +18,17 @@ MEASURES = ("mean_return", "return_per_step", "success_rate")
 
 
 def measures(tried: Tried) -> dict[str, float | None]:
+    """Return the measures of simulated episodes, with standard errors."""
     found: dict[str, float | None] = {}
     for name in MEASURES:
         estimate: Estimate = getattr(tried, name)
-        error = estimate.error if math.isfinite(estimate.error) else None  # of a single episode
+        error = estimate.error if math.isfinite(estimate.error) else None  # infinite for a single episode
         found |= {name: estimate.value, f"{name}_stderr": error}
     return found
 
 
 def measures_exactly(expected: Evaluation) -> dict[str, float]:
+    """Return exactly computed measures, with standard errors of 0."""
     found: dict[str, float] = {}
     for name in MEASURES:
         found |= {name: float(getattr(expected, name)), f"{name}_stderr": 0.0}
@@ -32,6 +36,7 @@ def measures_exactly(expected: Evaluation) -> dict[str, float]:
 
 
 def predicted(loaded: Model) -> dict[str, Any]:
+    """Return the prediction of a model about its plan, and the logged mean return."""
     planned = loaded.about.plan
     assert planned is not None
     return {
@@ -42,11 +47,28 @@ def predicted(loaded: Model) -> dict[str, Any]:
 
 
 def print_measures(found: dict[str, Any], columns: dict[str, dict[str, Any]]) -> None:
+    """Print the measures of one or two policies side by side."""
     print(f"  {'':<18}" + "".join(f"{label:>26}" for label in columns))
     for name in MEASURES:
         cells = []
         for column in columns.values():
             error = column[f"{name}_stderr"]
-            error = "" if found["exact"] else " ± ?" if error is None else f" ± {error:.2g}"
-            cells.append(f"{column[name]:.6g}{error}")
+            cells.append(f"{column[name]:.6g}" if found["exact"] else _with_error(column[name], error))
         print(f"  {name.replace('_', ' '):<18}" + "".join(f"{cell:>26}" for cell in cells))
+
+
+def _with_error(value: float, error: float | None) -> str:
+    """Show an estimate with as many decimals as its standard error has with two digits."""
+    if not error:
+        return f"{value:.6g} ± {'?' if error is None else 0}"
+    decimals = min(max(1 - math.floor(math.log10(error)), 0), 9)
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"
+
+
+def print_prediction(found: dict[str, Any]) -> None:
+    """Print the expected return that the model predicted, with its lower bound."""
+    from suffice.models.model_summary import rounded
+
+    value, lower = found["predicted_value"], found["predicted_lower_bound"]
+    margin = value - lower
+    say(f"Predicted return {rounded(value, margin)} (lower bound {rounded(lower, margin)} if the automaton is right).")

@@ -1,11 +1,11 @@
-"""The commands about models: what is in one, how two differ, and what other programs read."""
+"""The commands `info`, `export` and `compare`, which read model files."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from suffice.cli.app import app
 from suffice.cli.names import FileName, ModelOrDomain
@@ -16,33 +16,34 @@ from suffice.cli.options import (
     Output,
     Whole,
     domain_of,
+    names_domain,
     names_domain_or_model,
     refuse_domain_options,
     refuse_output,
     words,
 )
-from suffice.cli.printing import command, named_after, say, say_next
-from suffice.cli.saying import (
+from suffice.cli.output import (
     describe,
-    print_doubts,
     print_json,
-    print_promises,
+    print_sentences,
     print_states,
     print_table,
+    print_undecided,
     print_witnesses,
 )
-from suffice.errors import ModelError
+from suffice.cli.printing import command, named_after, say, say_block, say_next
+from suffice.errors import ModelError, SettingsError
 
 
 @app.command
 def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
-    """Show a model: its states, what it promises, and why.
+    """Show advice, memory, guarantee and settings of a model.
 
     Examples:
 
         suffice info maze.model
         suffice info maze.model --states         # with a typical history of each
-        suffice info maze.model --decisions 5    # why states were told apart
+        suffice info maze.model --decisions 5    # why states are distinct
         suffice info maze.model --json           # for scripts
 
     Parameters
@@ -50,32 +51,45 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     model
         Model file.
     states
-        Also show every state with its share of the episodes, what the plan does in it, what that is worth, and a
-        typical history.
+        Also show each state with its share of the episodes, the plan's action, its value, and a typical history.
     decisions
-        Also show so many of the reasons why states were told apart, and of the merges that were undecided.
+        Also show this many events that distinguish states, and this many undecided merges.
     json
         Print JSON and nothing else.
     """
     from suffice.models.model import Model
+    from suffice.models.model_summary import summary_rows, warning_rows
 
     loaded = Model.load(model)
     if json:
         print_json(describe(loaded, model))
         return
-    say(loaded.headline)
-    told = {k: v for k, v in describe(loaded, model).items() if k not in ("promise", "needed", "states", "plan", "cut")}
-    print_table(told | ({"share too rare for a state": loaded.about.cut} if loaded.about.cut else {}))
-    print_promises(loaded)
+    undecided = len(loaded.undecided_if_known() or [])
+    say_block([*summary_rows(loaded.rdp, loaded.about, "see below"), *warning_rows(loaded.about, undecided)])
+    print_table(_settings(describe(loaded, model)))
+    print_sentences(loaded)
     if loaded.about.promise.paper_sentence:
         say(loaded.about.promise.paper_sentence)
     if states:
         print_states(loaded)
     print_witnesses(loaded, decisions)
-    print_doubts(loaded, decisions)
+    print_undecided(loaded, decisions)
     exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
     tried = [command("evaluate", model, "--domain", "DOMAIN")] if loaded.plan else []
     say_next(exported if states else command("info", model, "--states"), *tried)
+
+
+SUMMARISED = (
+    "states", "promise", "needed", "plan", "verdict", "verdict_reasons", "memory", "columns", "columns_ignored",
+    "predicted", "lower_bound", "logged",
+)  # fmt: skip
+
+
+def _settings(about: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings and sizes of a model that its summary does not show."""
+    found = {name: value for name, value in about.items() if name not in SUMMARISED}
+    cut = found.pop("cut")
+    return found | ({"share too rare for a state": cut} if cut else {})
 
 
 @app.command
@@ -91,7 +105,7 @@ def export(
 
     Examples:
 
-        suffice export maze.model --format json -o maze.json  # all of it
+        suffice export maze.model --format json -o maze.json  # everything
         suffice export maze.model --format dot -o maze.dot    # for Graphviz
         suffice export t-maze --format pomdp -o maze.POMDP    # for solvers
 
@@ -100,8 +114,8 @@ def export(
     model
         Model file; with --format pomdp also the name of a domain.
     format
-        json: every transition with counts and rewards. dot: a picture for Graphviz. pomdp: Cassandra's format, for
-        POMDP solvers.
+        json: all transitions with counts and rewards, and the policy. dot: a graph for Graphviz. pomdp: Cassandra's
+        format for POMDP solvers.
     output
         File to write.
     """
@@ -115,6 +129,8 @@ def export(
         finite, _, horizon = domain_of(model, options)
         text = write_pomdp(finite, horizon, f"The domain {model} {words(options)}".rstrip())
     else:
+        if names_domain(model):
+            raise SettingsError(f"--format {format}: {model} is a domain. Use --format pomdp, or name a model file.")
         refuse_domain_options(options)
         loaded = Model.load(model)
         text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)
@@ -126,7 +142,7 @@ def export(
     hints = {
         "json": command("info", model),
         "dot": shlex.join(["dot", "-Tsvg", output, "-o", picture]),
-        "pomdp": command("exact", output, "--horizon", str(horizon + 1)),  # one step shows the first observation
+        "pomdp": command("exact", output, "--horizon", str(horizon + 1)),  # the first step only shows an observation
     }
     say_next(hints[format])
 
@@ -135,12 +151,11 @@ def export(
 def compare(
     first: FileName, second: ModelOrDomain, /, *, json: Flag = False, options: DomainOptions = DEFAULT_DOMAIN
 ) -> None:
-    """Say whether two models are equal, or how they differ.
+    """Compare two models, or a model with a domain.
 
-    They are equal, up to renaming of states, if the same histories were seen, lead to the same states, and brought the
-    same rewards; how often does not matter, so models of different samples can be compared. If not, you see the
-    shortest history that tells them apart. In place of the second model a domain may stand: then a model is compared
-    with the truth. The exit code is 0 either way; scripts use --json.
+    Two models are equal up to renaming of states if the same histories were seen, lead to corresponding states, and had
+    the same rewards. Counts do not matter, so that models of different samples can be compared. Otherwise the shortest
+    history on which they differ is shown. The exit code is 0 in both cases; scripts use --json.
 
     Examples:
 
@@ -152,7 +167,7 @@ def compare(
     first
         Model file.
     second
-        Model file, or the name of a domain or a .POMDP file.
+        Model file, name of a domain, or .POMDP file. The exact automaton of a domain is compared.
     json
         Print JSON and nothing else.
     """
@@ -169,23 +184,23 @@ def compare(
         try:
             theirs = exact_rdp(finite, horizon, policy, stationary=ours.stationary)
         except NoAutomatonError as error:
-            raise ModelError(f"{second} has no automaton to compare with. {error}") from error
+            raise ModelError(f"{second}: there is no automaton to compare with. {error}") from error
     else:
         refuse_domain_options(options)
         theirs = Model.load(second).rdp
     difference = compare_rdps(ours, theirs)
     if json:
-        told = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
-        print_json({"equal": difference is None, "difference": told})
+        found = None if difference is None else {"history": show(difference.history), "reason": difference.reason}
+        print_json({"equal": difference is None, "difference": found})
         return
     if difference is None:
         say("Equal up to renaming of states.")
     else:
         say(f"Different. After {show(difference.history)}: {difference.reason}.")
     if named and difference is None and loaded.plan:
-        choice = words(replace(options, horizon=None))  # the model has its own
+        choice = words(replace(options, horizon=None))  # the model has its own horizon
         say_next(command("evaluate", first, "--domain", second, "--exact", options=choice))
     elif named and difference is not None:
-        say_next(command("exact", second, options=words(options)))  # says how many episodes it takes
+        say_next(command("exact", second, options=words(options)))  # shows how many episodes are needed
     else:
         say_next(command("info", first, *(("--states",) if difference is None else ("--decisions", "5"))))

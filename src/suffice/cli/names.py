@@ -1,4 +1,4 @@
-"""What kind of name an argument is, so that shells can complete it."""
+"""Types of arguments that are names: of files, domains and implementations. Shells complete them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def _as_written(kind: object, tokens: Sequence[Token]) -> str:
-    """Paths are completed as files, and stay the text that was given, to be said again as it was."""
+    """Return a path as the text that was given. Shells complete arguments of this type as files."""
     del kind
     return tokens[0].value
 
 
 def _domains(context: CompletionContext) -> list[str]:
-    """The names of domains, and files that may hold one."""
+    """List the names of domains, and .POMDP files."""
     from suffice.domains.registry import DOMAINS
 
     return [*DOMAINS, *(name for name in _files(context) if name.lower().endswith(".pomdp"))]
@@ -47,9 +47,9 @@ DomainName = Annotated[str, Parameter(completer=_domains)]
 
 
 def _name_in(table: Registry[Any], *others: str) -> Any:
-    """A name in a table of implementations, those of other packages included, or one of some other words.
+    """Return the type of a name in a table of implementations, other packages included, or one of some other words.
 
-    Help and completion list the project's own names: to search for those of other packages takes too long for that.
+    Help and completion list the project's own names only, because searching other packages takes too long.
     """
     known = (*table.own, *others)
 

@@ -1,4 +1,4 @@
-"""From words to objects: the options of the command line and what they stand for."""
+"""Options that several commands share, and the objects that they describe: logs, domains, output files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Group, Parameter, Token
+from cyclopts import CoercionError, Group, Parameter, Token
 
 from suffice.cli.names import FileName, PlannerName
 from suffice.errors import LogError, SettingsError, closest
@@ -27,105 +27,123 @@ if TYPE_CHECKING:
     from suffice.planning.controller import Controller
 
 Output = Annotated[FileName, Parameter(name=["--output", "-o"])]
-# Groups of options in the help of a command, what most people need first.
-WHAT = Group("What to learn", sort_key=1)
-READING = Group("How the log is read", sort_key=2)
-COMPARING = Group("How futures are compared", sort_key=3)
-PLANNING = Group("How to plan", sort_key=4)
-RESOURCES = Group("Resources", sort_key=5)
-DOMAIN = Group("The domain", sort_key=6)
+# Groups of options in the help of a command, in this order.
+COMMON = Group("Common options", sort_key=1)
+RESULT = Group("Printed result", sort_key=2)
+READING = Group("Reading the log", sort_key=3)
+COMPARING = Group("Learning and tests", sort_key=4)
+PLANNING = Group("Planning", sort_key=5)
+RESOURCES = Group("Resources and seed", sort_key=6)
+DOMAIN = Group("Domain", sort_key=7)
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
 def _whole(kind: object, tokens: Sequence[Token]) -> int:
-    """cyclopts would round 5.5 to 5."""
+    """Read a whole number, also as 1e6. The converter of cyclopts would round 5.5 to 5."""
     del kind
     text = tokens[0].value
     try:
-        scientific = "e" in text.lower() and float(text).is_integer()  # 1e6 is a whole number too
+        scientific = "e" in text.lower() and float(text).is_integer()
         return int(float(text)) if scientific else int(text)
     except (ValueError, OverflowError):
-        raise ValueError(f"{tokens[0].keyword} needs a whole number, not {tokens[0].value}") from None
+        raise CoercionError(token=tokens[0], target_type=int) from None
 
 
 Whole = Annotated[int, Parameter(converter=_whole)]
+Repeated = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)]
+RepeatedCommon = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False, group=COMMON)]
+Common = Annotated[str | None, Parameter(group=COMMON)]
 
 
 @Parameter(name="*", group=READING)
 @dataclass(frozen=True, kw_only=True)
 class LogOptions:
-    """How to read a log: one row per decision with episode, step, observations, action, reward."""
+    """Options for reading a log."""
 
-    horizon: Whole | None = None
-    "Cut longer episodes to so many decisions. Default: the longest episode."
     columns: str | None = None
     (
-        "Which column is what: ROLE=NAME, separated by commas, such as episode=patient,action=drug,reward=outcome. "
-        "Roles are those of the options below, without -column. Default: usual names (episode, eps_id …)."
+        "Which column is what, as ROLE=NAME,...: episode=patient,action=drug,reward=outcome. Roles: episode, step, "
+        "action, reward, weight, terminated, truncated, done, propensity. Default: usual names."
     )
+    observations: str | None = None
+    "Observation columns, separated by commas. Default: all columns without a role."
+    bin: Repeated = ()
+    (
+        "COLUMN=K: replace a numeric column by K bins with equally many rows. Also K:width for bins of equal width, or "
+        "edges such as 0,10,50. May be repeated."
+    )
+    horizon: Whole | None = None
+    "Cut longer episodes to this many decisions. Default: the longest episode."
     episode_column: str | None = None
-    "Column of the episode's id. Without one, an episode ends where it is terminated, truncated or done."
+    "Column of the episode id. Without one, an episode ends where it is terminated, truncated or done."
     step_column: str | None = None
-    "Column that counts the decisions of an episode, from 0 or 1. Without one, its rows are in order."
+    "Column that counts the decisions of an episode from 0 or 1. Without one, rows are in order."
     action_column: str | None = None
     "Column of the action taken."
     reward_column: str | None = None
-    "Column of the reward it brought."
-    observations: str | None = None
-    "Observation columns, separated by commas. Default: all others, in file order."
+    "Column of the reward received for it."
     weight_column: str | None = None
-    "Column that says how many episodes one stands for. Default: 'weight' if there is one."
+    "Column of the number of episodes that one row's episode stands for. Default: weight, if present."
     terminated_column: str | None = None
-    "Column that is true where an episode came to its end: one without was cut off. Default: 'terminated' and the like."
+    "Column that is true where an episode ended by itself. Default: terminated or similar, if present."
     truncated_column: str | None = None
-    "Column that is true where the logger cut an episode off. Default: 'truncated' and the like."
+    "Column that is true where the logger cut an episode off. Default: truncated or similar, if present."
     done_column: str | None = None
-    "Column that is true on the last row of every episode, whichever way it ended. Default: 'done' if there is one."
+    "Column that is true in the last row of every episode. Default: done, if present."
     propensity_column: str | None = None
-    "Column of the probability with which the logged action was chosen; it is no observation."
+    "Column of the probability with which the logged action was chosen. It is not an observation."
     drop_truncated: Flag = False
     "Leave out episodes that were truncated before the horizon."
-    bin: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
-    (
-        "COLUMN=K: replace a numeric column, or a reward, by K bins with equally many rows; K:width for bins of equal "
-        "width, or edges such as 0,10,50. May be repeated."
-    )
     max_values: Whole = 1000
-    "Refuse columns with more distinct values."
+    "Largest number of distinct values that a column may have."
     schema: FileName | None = None
-    "JSON file that declares the alphabet; write one with: suffice check LOG --write-schema FILE."
+    "JSON file that declares actions, observations and rewards. Write one with suffice check LOG --write-schema FILE."
+
+
+@Parameter(name="*", group=READING)
+@dataclass(frozen=True, kw_only=True)
+class LearnLogOptions(LogOptions):
+    """Options for reading a log, with those that most people need among the common options."""
+
+    columns: Common = None
+    observations: Common = None
+    bin: RepeatedCommon = ()
 
 
 DEFAULT_LOG = LogOptions()
+DEFAULT_LEARN_LOG = LearnLogOptions()
 
 
 @Parameter(name="*", group=PLANNING)
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """How to plan on what was learned."""
+    """Options for planning on a learned automaton."""
 
     planner: PlannerName = "safe"
     (
-        "safe: as the log did unless an action is better even by a cautious estimate. pessimistic: the best by "
-        "cautious estimates (VI-LCB). greedy: the best by plain ones. subsampled: safe, on independent counts, as its "
-        "proof needs."
+        "safe: keep the logged behaviour unless an action is better by a cautious estimate. pessimistic: best action "
+        "by cautious estimates (VI-LCB). greedy: best action by plain estimates. subsampled: safe, on independent "
+        "counts, which its proof needs. none: no plan."
     )
     strength: float | None = None
-    "How cautious: the factor c of the penalties. Default: 0.01; the theory's is 16."
+    "Factor c of the penalties of cautious estimates. Default: 0.01; the theory uses 16."
     split: Flag = False
-    "One half of the log for the automaton, the other for the plan, as in the paper; --delta is then for all of it."
+    "Learn the automaton from one half of the log and the plan from the other, as in the paper."
     accuracy: float | None = None
-    "With --split --planner subsampled: how far from the best policy is good enough; the result says if it is proved."
+    "Distance from the best policy that should be proved, with --split --planner subsampled."
     max_states: Whole = 1000
-    "With --split: an upper bound on the number of states, among which the paper divides δ."
+    "Upper bound on the number of states, among which --split divides delta."
     second_look: Annotated[bool | None, Parameter(negative="--no-second-look", group=COMPARING)] = None
-    "Compare merged histories again along the automaton. Default: yes, unless you choose a test, level, or no plan."
+    (
+        "Refine layers: compare merged histories again along the automaton. Default: yes, unless a test, a level or "
+        "--planner none is chosen."
+    )
     strict: Annotated[Flag, Parameter(group=COMPARING)] = False
-    "With --stationary: compare only in ways whose level is proved. Needs several times the episodes."
+    "With --stationary: use only comparisons whose level is proved. Needs several times the episodes."
     discount: float | None = None
-    "With --stationary: plan for ever, a reward being worth so much less with every step, such as 0.99."
-    hold_out: Annotated[float | None, Parameter(group=WHAT)] = None
-    "Leave a random share of the episodes out, such as 0.2, for: suffice evaluate MODEL --log LOG."
+    "With --stationary: plan without a last step, with this factor per step, such as 0.99."
+    hold_out: float | None = None
+    "Leave out this share of the episodes, such as 0.2, for suffice evaluate MODEL --log LOG."
 
 
 DEFAULT_PLAN = PlanOptions()
@@ -134,25 +152,25 @@ DEFAULT_PLAN = PlanOptions()
 @Parameter(name="*", group=DOMAIN)
 @dataclass(frozen=True, kw_only=True)
 class DomainChoice:
-    """Which domain exactly, and how episodes are logged in it."""
+    """Options of a domain and of the behaviour policy in it."""
 
-    set: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = ()
+    set: Repeated = ()
     "OPTION=VALUE of the domain, such as length=5. May be repeated."
     observe_reward: Flag = False
-    "Make the reward part of what is observed."
+    "Make the reward part of the observation."
     behaviour: FileName | None = None
-    "Behaviour policy: a table (.csv) of action probabilities by observation, or a model, whose plan is followed."
+    "Behaviour policy: a .csv table of action probabilities per observation, or a model whose plan is followed."
     epsilon: str | None = None
-    "With a model as behaviour: how often any action is taken instead. Default: 0.1."
+    "With a model as --behaviour: probability of a random action instead. Default: 0.1."
 
 
 @Parameter(name="*", group=DOMAIN)
 @dataclass(frozen=True, kw_only=True)
 class DomainOptions(DomainChoice):
-    """The same where the horizon is free."""
+    """Options of a domain with a horizon that can be chosen."""
 
     horizon: Whole | None = None
-    "Decisions per episode. Default: the domain's."
+    "Decisions per episode. Default: that of the domain."
 
 
 DEFAULT_DOMAIN = DomainOptions()
@@ -160,37 +178,37 @@ DEFAULT_CHOICE = DomainChoice()
 
 
 def names_domain(name: str) -> bool:
-    """Whether a domain is meant rather than a model file."""
+    """Return whether a name means a domain rather than a model file."""
     from suffice.domains.registry import DOMAINS
 
     return name.lower().endswith(".pomdp") or (not Path(name).exists() and name in DOMAINS)
 
 
 def names_domain_or_model(name: str) -> bool:
-    """The same where anything else is a model file: a misspelt domain is none that `suffice learn` could make."""
+    """Return whether a name means a domain, where anything else is a model file; refuse a misspelt domain."""
     from suffice.domains.registry import DOMAINS
 
     found = names_domain(name)
     if not found and not Path(name).suffix and not Path(name).exists() and (meant := closest(name, DOMAINS)):
-        raise SettingsError(f"{name} is neither a file nor a domain; did you mean the domain {meant}?")
+        raise SettingsError(f"{name} is neither a file nor a domain. Did you mean the domain {meant}?")
     return found
 
 
 def refuse_domain_options(options: DomainChoice) -> None:
-    """Where no domain is named."""
+    """Refuse options of a domain where none is named."""
     if words(options):
-        raise SettingsError(f"{words(options)} is about a domain, and none is named; leave it out")
+        raise SettingsError(f"{words(options)} applies to domains only, and none is given. Leave it out.")
 
 
 def domain_of(
     name: str, options: DomainChoice, usual_horizon: int | None = None
 ) -> tuple[FiniteModel, Controller, int]:
-    """The model of a domain or a file, its behaviour policy and the horizon."""
+    """Return the finite model of a domain or .POMDP file, its behaviour policy and the horizon."""
     from suffice.domains.registry import make
 
     chosen = [pair(text, "--set", "OPTION=VALUE") for text in options.set]
     if twice := [option for option, _ in chosen if sum(option == other for other, _ in chosen) > 1]:
-        raise SettingsError(f"--set {twice[0]} is given twice; leave one out")
+        raise SettingsError(f"--set {twice[0]} is given twice. Leave one out.")
     domain = make(name, dict(chosen))
     usual_horizon = domain.default_horizon if usual_horizon is None else usual_horizon
     asked = options.horizon if isinstance(options, DomainOptions) else None
@@ -211,7 +229,7 @@ def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Contr
 
     table = options.behaviour is not None and options.behaviour.lower().endswith(".csv")
     if options.epsilon is not None and (table or options.behaviour is None):
-        raise SettingsError("--epsilon goes with a model as --behaviour; leave it out, or give a model")
+        raise SettingsError("--epsilon needs a model as --behaviour. Leave it out, or name a model file.")
     if options.behaviour is None:
         return model.usual
     if table:
@@ -221,20 +239,23 @@ def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Contr
     except (ValueError, ZeroDivisionError):
         epsilon = Fraction(-1)
     if not 0 <= epsilon <= 1:
-        raise SettingsError(f"--epsilon is a probability between 0 and 1, not {options.epsilon}; try 0.1")
+        raise SettingsError(
+            f"--epsilon {options.epsilon}: this is not a probability. Use a number from 0 to 1, such as 0.1."
+        )
     loaded = Model.load(options.behaviour)
     rdp = loaded.planned
     plan = loaded.plan or backward_induction(rdp)
     if unknown := [a for a in rdp.alphabet.actions if a not in model.alphabet.actions]:
         known = ", ".join(map(str, model.alphabet.actions))
         raise SettingsError(
-            f"{options.behaviour}: its action {unknown[0]} is none of the domain's ({known}); give one of this domain"
+            f"{options.behaviour}: the domain has no action {unknown[0]} (it has {known}). "
+            "Use a model that was learned in this domain."
         )
     return Controller.on_automaton(rdp, model.alphabet, plan.actions, epsilon)
 
 
 def words(options: LogOptions | DomainChoice) -> str:
-    """Options as they were given, to be given again."""
+    """Return options as the user wrote them, for another command."""
     given = []
     for field in fields(options):
         value, option = getattr(options, field.name), f"--{field.name.replace('_', '-')}"
@@ -245,22 +266,22 @@ def words(options: LogOptions | DomainChoice) -> str:
 
 
 def pair(text: str, option: str, form: str) -> tuple[str, str]:
-    """NAME=VALUE."""
+    """Split NAME=VALUE into name and value."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise SettingsError(f"{option} {text} should read {option} {form}")
+        raise SettingsError(f"{option} {text}: the value is missing. Write {option} {form}.")
     return name, value
 
 
 def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, ReadReport]:
-    """The episodes of a log, read as the options say, or else as that of a model was."""
+    """Read a log as the options say, and otherwise with the columns and bins of a model."""
     from suffice.data.logs.reading import read_as
 
     return read_as(log, _how(options, _request(options, like), options.horizon))
 
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: MemoryBudget) -> Reading:
-    """The episodes of several logs together, read as the options say, or with the encoder and horizon of a model."""
+    """Read several logs as one, as the options say, and otherwise with the encoder and horizon of a model."""
     from suffice.data.loading import read_source, read_together, room_for
     from suffice.data.logs.datasets import Dataset
 
@@ -275,12 +296,14 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
         return read_together(logs, one, request, horizon)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
-            raise LogError(f"{error} If these files are one log, name their folder, or quote the pattern.") from error
+            raise LogError(
+                f"{str(error).rstrip('.')}. If these files are one log, pass their folder or a quoted pattern."
+            ) from error
         raise
 
 
 def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
-    """What the options say about columns; how they are encoded, unless a model knows."""
+    """Return the columns and bins that the options ask for, and otherwise those of a model."""
     from suffice.data.encoding.binning import parse_binning
     from suffice.data.encoding.columns import Columns
     from suffice.data.encoding.encoder import EncoderRequest
@@ -301,7 +324,7 @@ def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
     if like is None:
         return EncoderRequest.of(named, bins)
     if others := [name for name in bins if name not in like.bins]:
-        raise SettingsError(f"--bin {others[0]}: the model has no bins of it; leave it out, or learn anew")
+        raise SettingsError(f"--bin {others[0]}: the model has no bins of this column. Leave it out, or learn again.")
     return EncoderRequest.of(named, None, like.encoder)
 
 
@@ -318,21 +341,21 @@ def _how(options: LogOptions, request: EncoderRequest, horizon: int | None) -> R
     )
 
 
-def refuse_output(output: str, *inputs: str) -> None:
-    """Before the work, not after it."""
+def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
+    """Refuse an output file that cannot be written or is an input, before any work is done."""
     path = Path(output)
     refuse_what_is_no_file(path)
     if not output or path.is_dir():
-        raise SettingsError(f"-o {output!r} names no file; give a file to write")
+        raise SettingsError(f"{option} {output!r}: this is not a file name. Name a file to write.")
     if not path.parent.is_dir():
-        raise SettingsError(f"{output}: there is no folder {path.parent}; create it first")
+        raise SettingsError(f"{option} {output}: there is no folder {path.parent}. Create it first.")
     if not os.access(path.parent, os.W_OK):
-        raise SettingsError(f"{output}: nothing can be written to {path.parent}; choose another folder")
+        raise SettingsError(f"{option} {output}: the folder {path.parent} is not writable. Choose another folder.")
     if any(Path(name).exists() and path.exists() and path.samefile(name) for name in inputs):
-        raise SettingsError(f"{output}: this would replace the file that is read; give another name to -o")
+        raise SettingsError(f"{option} {output}: this would overwrite an input file. Choose another name.")
 
 
 def refuse_seed(seed: int) -> None:
-    """Generators take no negative seeds."""
+    """Refuse negative seeds, which NumPy does not accept."""
     if seed < 0:
-        raise SettingsError(f"--seed must be 0 or more, not {seed}")
+        raise SettingsError(f"--seed {seed}: a seed is 0 or more.")

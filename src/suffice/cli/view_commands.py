@@ -1,4 +1,4 @@
-"""The commands that show a model to people. Heavy imports wait until a command needs them."""
+"""The commands `draw`, `explore` and `report`, which write pictures and pages about a model."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from suffice.cli.app import app
 from suffice.cli.evaluating_logs import judge_by
 from suffice.cli.names import FileName
 from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, Whole, read, refuse_output, words
+from suffice.cli.output import print_json
 from suffice.cli.printing import command, named_after, say, say_next
-from suffice.cli.saying import print_json
-from suffice.cli.waiting import waiting
+from suffice.cli.progress import waiting
 from suffice.errors import MissingError, SettingsError, SufficeError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.models.model import Model
 
 OptionalOutput = Annotated[FileName | None, Parameter(name=["--output", "-o"])]
-REPLAYED = 20  # episodes
+REPLAYED = 20  # episodes that a page can replay, unless --episodes is given
 
 
 @app.command
@@ -36,14 +36,15 @@ def draw(
     title: str = "",
     most: Whole | None = None,
 ) -> None:
-    """Draw a model's automaton.
+    """Draw the automaton of a model.
 
-    A circle is a state, with its number and what the plan does in it; the darker, the more the plan expects from there.
-    Steps go from left to right. Without layers, states go by their distance from the start, and arrows also lead back.
+    A circle is a state, with its number and the plan's action; a darker circle has a higher value. Steps go from left
+    to right. The states of a stationary automaton are placed by their distance from the start, and arrows may lead
+    back.
 
-    An arrow says what takes it, in the fewest words that tell it from the others out of its state: an action, → what is
-    seen, : what is paid. The thicker, the more often it was taken; orange is what the plan does. Of a large automaton
-    the states that the log and the plan pass most are drawn, and the others gathered. The caption says all this again.
+    An arrow is labelled with action → observation : reward, as far as needed to distinguish it from other arrows of its
+    state. Thick arrows are frequent, and the plan's arrows are orange. Of a large automaton only the most visited
+    states are drawn, and the others are combined. The caption explains the signs.
 
     Examples:
 
@@ -56,15 +57,15 @@ def draw(
     model
         Model file.
     output
-        Picture to write: .svg, .png, .pdf, or .dot.
+        Picture to write: .svg, .png, .pdf or .dot.
     labels
-        Whether arrows say what takes them. Default: if there are not too many.
+        Label the arrows. Default: unless there are too many.
     full
-        Say action, observation and reward on every arrow, needed or not.
+        Label every arrow with action, observation and reward.
     title
-        Words above the picture.
+        Title above the picture.
     most
-        States to draw at most; the others are gathered. Default: 60, or fewer if they have more than 240 arrows.
+        Largest number of states to draw. Default: 60, or fewer if they have more than 240 arrows.
     """
     from suffice.files.atomic import replacing
     from suffice.models.export import to_dot
@@ -72,9 +73,11 @@ def draw(
 
     kind = Path(output).suffix.lower()
     if kind not in (".svg", ".png", ".pdf", ".dot"):
-        raise SettingsError(f"-o {output}: end it in .svg, .png, .pdf or .dot, which says what to write")
+        raise SettingsError(f"-o {output}: the file type is not known. End the name in .svg, .png, .pdf or .dot.")
     if kind == ".dot" and (labels is not None or full or title or most is not None):
-        raise SettingsError("-o FILE.dot writes the whole automaton, with all labels; leave the other options out")
+        raise SettingsError(
+            "-o FILE.dot always writes the whole automaton with all labels. Leave the other options out."
+        )
     refuse_output(output, model)
     loaded = Model.load(model)
     if kind == ".dot":
@@ -98,7 +101,7 @@ def _draw(model: Model, output: str, labels: bool | None, full: bool, title: str
         refuse_without_matplotlib()
     except MissingError as error:
         raise MissingError(
-            f"{error}; or write {Path(output).with_suffix('.dot')} instead, which needs nothing"
+            f"{str(error).rstrip('.')}; or write {Path(output).with_suffix('.dot')}, which needs no further package"
         ) from error
     figure = draw_automaton(model.in_words.rdp, model.own_plan, title=title, labels=labels, brief=not full, most=most)
     save_picture(figure, output)
@@ -115,13 +118,11 @@ def explore(
     episodes: Whole = REPLAYED,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Write a page to explore a model in a browser.
+    """Write an interactive HTML page about a model.
 
-    It is one file, which works without a network.
-
-    Pan and zoom the automaton, search its states, and click one to read who leads there, what comes next and how
-    likely, what the plan does and what that is worth, and why it is a state of its own. Replay episodes step by step,
-    or go on by hand, and watch what is expected change. With a second model both are shown beside each other.
+    The page is one file that works without a network. Pan and zoom the automaton, search for states, and click a state
+    to see how it is reached, what follows, the plan's action and value, and what distinguishes it from similar states.
+    Replay episodes step by step, or choose each step by hand. A second model is shown beside the first.
 
     Examples:
 
@@ -136,18 +137,19 @@ def explore(
     output
         Page to write, such as maze.html.
     log
-        Log of which some episodes can be replayed, chosen so that they visit many states. Default: none, and episodes
-        are made up from the model's counts.
+        Log with episodes to replay; those that visit many states are chosen. Default: episodes sampled from the model.
     compare
-        Another model file, to show beside the first.
+        Another model file, shown beside the first.
     episodes
-        How many to replay at most.
+        Largest number of episodes to replay.
     """
     refuse_output(output, model, *filter(None, (log, compare)))
     if not 0 < episodes <= 1000:
-        raise SettingsError(f"--episodes is how many can be replayed, from 1 to 1000, not {episodes}; try {REPLAYED}")
+        raise SettingsError(f"--episodes {episodes}: between 1 and 1000 episodes can be replayed. Try {REPLAYED}.")
     if log is None and words(options):
-        raise SettingsError(f"{words(options)} is about a log, and none is given; add --log LOG, or leave it out")
+        raise SettingsError(
+            f"{words(options)} applies to logs only, and none is given. Add --log LOG, or leave it out."
+        )
     from suffice.files.atomic import replacing
     from suffice.models.model import Model
     from suffice.view.explorer.page import page_of
@@ -189,19 +191,18 @@ def report(
     json: Flag = False,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
-    """Write a page about a model for a colleague.
+    """Write a printable HTML report about a model.
 
-    It says what to do, what that would bring, and how far to trust it, in one HTML file that needs nothing from
-    elsewhere: send it, print it, keep it. It shows the data, what is promised, the automaton, the plan beside what the
-    log did, its value with intervals, where more data would help, and what to be careful about. With a log of episodes
-    that were not learned from it also has the figures of suffice evaluate.
+    The report is one file without external parts. It contains the advice, the expected return and how reliable it is,
+    the data, the guarantee, the automaton, the plan beside the logged behaviour, and where more data would help. With a
+    log of episodes that were not used for learning it also contains the estimates of suffice evaluate.
 
     Examples:
 
         suffice report maze.model                    # writes maze-report.html
-        suffice report maze.model -o page.html --title "What the maze teaches"
-        suffice report held.model --log log.parquet  # by held-out episodes too
-        suffice report maze.model --json             # for machines, no page
+        suffice report maze.model -o page.html --title "Results for the maze"
+        suffice report held.model --log log.parquet  # with held-out episodes
+        suffice report maze.model --json             # for scripts, no page
 
     Parameters
     ----------
@@ -210,11 +211,11 @@ def report(
     output
         HTML file to write. Default: the model's name with -report.html.
     log
-        Log to evaluate the plan by; the one that was learned from if the model was learned with --hold-out.
+        Log to evaluate on. The log of a model learned with --hold-out may be used: only held-out episodes count.
     title
-        Heading of the page. Default: the model's name.
+        Title of the page. Default: the model's name.
     json
-        Print the content as JSON and nothing else; no page is written.
+        Print the content as JSON and nothing else; write no page.
     """
     from msgspec import to_builtins
 
@@ -227,7 +228,7 @@ def report(
     if not json:
         refuse_output(str(page) if output is None else output, model, *([log] if log else []))
     if log is None and words(options):
-        raise SufficeError(f"{words(options)} is about a log, and none is named; leave it out, or say --log LOG")
+        raise SufficeError(f"{words(options)} applies to logs only, and none is given. Add --log LOG, or leave it out.")
     loaded = Model.load(model)
     heading = Path(model).stem if title is None else title
     judged = None if log is None else judge_by(loaded, model, log, options).judged

@@ -1,4 +1,4 @@
-"""What a model's header says in sentences, and as the JSON that `suffice info` prints: numbers in, text out."""
+"""Sentences about a model, and the JSON of `suffice info`, both made from the numbers in its header."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from suffice.planning.verdict import Forecast, Halves, PlanVerdict
 
 
 def sentences(about: Header) -> list[str]:
-    """The guarantee, that of a second look, what it took to tell states apart, and the plan; as far as there are."""
+    """Return the sentences on the guarantee, the refinement, the languages needed and the plan, without empty ones."""
     promise = about.promise
     found = (promise.sentence, promise.second_sentence, needed_sentence(about), plan_sentence(about))
     return [sentence for sentence in found if sentence]
 
 
 def forecast_of(about: Header) -> Forecast | None:
-    """What the plan is predicted to bring, if there is one."""
+    """Return the predicted return of the plan and what it is based on; None without a plan."""
     plan, halves = about.plan, None
     if plan is None:
         return None
@@ -45,13 +45,13 @@ def forecast_of(about: Header) -> Forecast | None:
 
 
 def plan_sentence(about: Header) -> str:
-    """What the plan promises; nothing without a plan."""
+    """Return the sentence on the plan and its expected return; empty without a plan."""
     forecast = forecast_of(about)
     return "" if forecast is None else forecast.sentence
 
 
 def needed_sentence(about: Header) -> str:
-    """Which languages, or how far a look, it took to tell states apart; nothing if that was fixed beforehand."""
+    """Return which languages, or how many steps ahead, distinguish the states; empty if these were fixed."""
     needed = about.needed
     if needed is None:
         return ""
@@ -61,7 +61,7 @@ def needed_sentence(about: Header) -> str:
 
 
 def info_json(about: Header) -> dict[str, Any]:
-    """Guarantee, plan and languages needed, as `suffice info --json` has them: with their sentences."""
+    """Return guarantee, plan and languages needed, with their sentences, for `suffice info --json`."""
     return {"needed": _needed_json(about), "promise": _promise_json(about), "plan": _plan_json(about)}
 
 
@@ -85,8 +85,8 @@ def _plan_json(about: Header) -> Mapping[str, Any] | None:
     if about.plan is None:
         return None
     found: dict[str, Any] = to_builtins(about.plan)
-    new = ("verdict", "verdict_reasons", "best_return")  # which the header has, and this does not show yet
-    found = {name: value for name, value in found.items() if name not in new}
+    elsewhere = ("verdict", "verdict_reasons", "best_return")  # not among the keys under "plan"
+    found = {name: value for name, value in found.items() if name not in elsewhere}
     names = list(found)
     names.insert(names.index("split"), "sentence")
     return {name: plan_sentence(about) if name == "sentence" else found[name] for name in names}

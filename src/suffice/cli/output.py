@@ -1,4 +1,4 @@
-"""What is said, to people and to machines."""
+"""Output that several commands share, as JSON for scripts, and as tables and sentences for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from suffice.cli.printing import put, say
+from suffice.cli.printing import WIDEST, put, say
 from suffice.errors import visible
 
 if TYPE_CHECKING:
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from suffice.models.log_check import LogCheck
     from suffice.models.model import Model
 
+WIDEST_INDENT = 80  # characters before the last column of a table, beyond which it gets lines of its own
+
 
 def describe(model: Model, path: str) -> dict[str, Any]:
-    """What `suffice info` promises."""
+    """Return what `suffice info --json` prints about a model file."""
     from suffice.files.run_notes import load_run_notes
+    from suffice.models.model_summary import summary_json
     from suffice.models.sentences import info_json
 
     about, notes = model.about, load_run_notes(path)
-    kept = (
+    names = (
         "layers",
         "candidates",
         "languages",
@@ -40,7 +43,7 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "states": model.rdp.n_states,
         "horizon": model.rdp.horizon,
         "stationary": model.rdp.stationary,
-        **{name: getattr(about, name) for name in kept},
+        **{name: getattr(about, name) for name in names},
         "bins": {name: list(bins.edges) for name, bins in model.bins.items()},
         **info_json(about),
         "seconds": notes.seconds if notes else None,
@@ -48,11 +51,12 @@ def describe(model: Model, path: str) -> dict[str, Any]:
         "episodes": about.episodes,
         "log_hash": about.log_hash,
         "version": about.version,
+        **summary_json(model.rdp, about),
     }
 
 
 def contents(log: str, episodes: Episodes, report: ReadReport) -> dict[str, Any]:
-    """What is in a log."""
+    """Return the contents of a log for `suffice check --json`."""
     names = (
         "rows",
         "episodes",
@@ -73,14 +77,14 @@ def contents(log: str, episodes: Episodes, report: ReadReport) -> dict[str, Any]
 
 
 def print_contents(episodes: Episodes, report: ReadReport, outlook: LogCheck) -> None:
-    """What is in a log, and what learning from it would take."""
+    """Print the contents of a log and the expected cost of learning from it."""
     shortest, median, longest = report.lengths
-    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (half of them up to {median:g})"
+    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (median {median:g})"
     changed = [
-        f"{count:,} {told}"
-        for count, told in (
+        f"{count:,} {text}"
+        for count, text in (
             (report.cut, f"cut to {report.horizon}"),
-            (report.padded, "end early"),
+            (report.padded, "shorter"),
             (report.dropped, "truncated and left out"),
         )
         if count
@@ -88,24 +92,24 @@ def print_contents(episodes: Episodes, report: ReadReport, outlook: LogCheck) ->
     columns = report.columns
     *values, rewards = (f"{name} {count:,}" for name, count in report.values.items())
     action, features = values[0], values[1:]
-    together = f"; {report.observations:,} different together" if len(features) > 1 else ""
+    together = f"; {report.observations:,} combinations" if len(features) > 1 else ""
     roles = {role: getattr(columns, role) for role in ("episode", "step", "weight", "terminated", "truncated", "done")}
     rows = {
         "episodes": f"{episodes.total:,} of {steps} decisions, {report.rows:,} rows"
-        + (f" (weights counted; {report.episodes:,} different)" if episodes.weight is not None else ""),
+        + (f" (weighted; {report.episodes:,} without weights)" if episodes.weight is not None else ""),
         "of them": ", ".join(changed),
         "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
-        "different values": f"{action}; {', '.join(features)}{together}; {rewards}",
+        "distinct values": f"{action}; {', '.join(features)}{together}; {rewards}",
         "bins": "; ".join(f"{name} from {', '.join(f'{e:.4g}' for e in b.edges)}" for name, b in report.bins.items()),
-        "steps": f"{len(episodes.letters):,} different (action, observation, reward)",
-        "learning takes": f"about {outlook.seconds:.2g} s, and {math.ceil(outlook.bytes / 1e6):,} MB beside the log; "
+        "distinct steps": f"{len(episodes.letters):,} of (action, observation, reward)",
+        "learning takes": f"about {outlook.seconds:.2g} s, and {math.ceil(outlook.bytes / 1e6):,} MB besides the log; "
         f"up to {max(outlook.languages):,} events are compared",
     }
     print_table(rows)
 
 
 def prospects(outlook: LogCheck) -> dict[str, Any]:
-    """What learning would take and bring."""
+    """Return the expected cost and result of learning from a log for `suffice check --json`."""
     return {
         "languages": [0, *outlook.languages, 0],
         "learning_seconds": round(outlook.seconds, 3),
@@ -120,24 +124,24 @@ def prospects(outlook: LogCheck) -> dict[str, Any]:
     }
 
 
-def print_promises(model: Model) -> None:
-    """What the automaton and the plan promise."""
+def print_sentences(model: Model) -> None:
+    """Print the full guarantee, the refinement, the languages needed and the forecast of the plan."""
     from suffice.models.sentences import needed_sentence, plan_sentence
 
     promise, about = model.about.promise, model.about
     for sentence in (promise.sentence, promise.second_sentence, needed_sentence(about)):
         if sentence:
             say(sentence)
-    if model.about.forced_share:
-        say(f"{model.about.forced_share:.1%} of the data joined a state only because it was rarer than --cut.")
+    if about.forced_share:
+        say(f"{about.forced_share:.1%} of the data joined a state only because it is rarer than --cut.")
     if about.plan is not None:
         say(plan_sentence(about))
 
 
 def print_states(model: Model) -> None:
-    """Every state with its share of the episodes, what to do in it, what all arrivals share, and one of them.
+    """Print each state with its share of the episodes, the plan's action and value, and a typical history.
 
-    Those in which the episode is over are gathered in a line.
+    States in which the episode has ended share one line.
     """
     from suffice.automata.describe import brief
     from suffice.automata.state_summary import arrivals
@@ -164,67 +168,78 @@ def print_states(model: Model) -> None:
 
 
 def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
-    """In columns as wide as what is in them; those `right` are numbers."""
+    """Print a table with aligned columns; those in `right` are aligned to the right.
+
+    The last cell may be wrapped. If it starts too far to the right for that, it gets lines of its own.
+    """
     rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    before_last = 2 + sum(widths[:-1]) + 2 * (len(widths) - 1)
+    own_line = before_last > WIDEST_INDENT and before_last + widths[-1] > WIDEST
     for row in rows:
-        cells = (
+        cells = [
             f"{cell:{'>' if i in right else '<'}{width}}"
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        put(f"  {'  '.join(cells)}".rstrip())
+        ]
+        if own_line:
+            put(f"  {'  '.join(cells[:-1])}".rstrip())
+            put(f"{' ' * 8}{row[-1]}")
+        else:
+            put(f"  {'  '.join(cells)}".rstrip(), before_last + 5)
 
 
-def print_doubts(model: Model, most: int) -> None:
-    """Some of the merges that more episodes might undo."""
+def print_undecided(model: Model, most: int) -> None:
+    """Print up to `most` of the merges that more episodes might undo."""
     from suffice.automata.describe import apart, describe_witness
 
     model = model.in_words
     found = model.undecided_if_known() if most > 0 else []
     if found is None:
-        say(f"Which merges are undecided is not known: the bound {model.about.bound!r} is not available here.")
+        say(f"Undecided merges are not known: the bound {model.about.bound!r} is not installed here.")
         return
     if found:
-        say(f"Undecided, and merged for now ({len(found)}), for example:")
-    for doubt in found[:most]:
-        candidate, joined = apart(*doubt.histories)
-        where = "" if model.rdp.stationary else f"layer {doubt.layer}: "
+        say(f"Undecided merges ({len(found):,}), for example:")
+    for merge in found[:most]:
+        candidate, joined = apart(*merge.histories)
+        where = "" if model.rdp.stationary else f"layer {merge.layer}: "
         put(f"  {where}{candidate}  with  {joined}")
-        differs = describe_witness(doubt.witness, model.rdp.alphabet)
-        put(f"    {differs}; if that is no chance, about {doubt.episodes:,.0f} episodes would tell")
+        difference = describe_witness(merge.witness, model.rdp.alphabet)
+        put(f"    {difference}; if this difference is real, about {merge.episodes:,.0f} episodes would show it")
 
 
 def print_witnesses(model: Model, most: int) -> None:
-    """Some of the reasons why states were told apart."""
+    """Print up to `most` events whose frequencies distinguish two states."""
     from suffice.automata.describe import describe_witness
 
     most, alphabet = max(most, 0), model.in_words.rdp.alphabet
-    told = [d for d in model.decisions if d.placement.promoted and d.placement.witness]
-    if most and told:
-        say("Told apart, for example, by:")
-    for d in told[:most]:
+    promoted = [d for d in model.decisions if d.placement.promoted and d.placement.witness]
+    if most and promoted:
+        say("Examples of events that distinguish states:")
+    for d in promoted[:most]:
         other = "another" if d.placement.nearest is None else d.placement.nearest
         where = "" if model.rdp.stationary else f"layer {d.layer}, "
         put(f"  {where}states {d.placement.target} and {other}: {describe_witness(d.placement.witness, alphabet)}")
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """For machines."""
+    """Print JSON, with characters that are not printable escaped."""
     lines = json.dumps(content, ensure_ascii=False, indent=1).split("\n")
     for line in lines:
         print(line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line))
 
 
-LABELS = {  # where the name for machines does not explain itself
+LABELS = {  # of JSON keys that do not explain themselves
     "bytes": "peak memory, bytes",
     "cut": "episodes cut",
     "dropped": "episodes dropped",
+    "forced_share": "share merged by --cut",
     "languages": "|X| per layer",
     "learning_bytes": "learning needs, bytes",
     "learning_seconds": "learning takes, s",
     "lengths": "rows per episode",
     "letters": "distinct steps",
     "padded": "episodes padded",
+    "second_look": "refinement",
     "sorted": "rows out of order",
     "total": "weights add up to",
     "values": "distinct values",
@@ -232,12 +247,12 @@ LABELS = {  # where the name for machines does not explain itself
 
 
 def print_table(content: dict[str, Any]) -> None:
-    """For people: what is empty is left out."""
+    """Print names and values in two aligned columns, without empty values."""
     rows = {LABELS.get(name, name.replace("_", " ")): value for name, value in content.items()}
     width = max(map(len, rows))
     for name, value in rows.items():
         if value not in (None, [], {}, ""):
-            say(_shown(value), label=f"  {name:<{width}} ", style="cyan", wrap=False)
+            say(_shown(value), label=f"  {name:<{width}} ", style="cyan")
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Progress: on a terminal, for what takes long, with a rate and the time left; colours there and nowhere else."""
+"""Tests of progress bars on terminals, and of wrapping and colours of printed text."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from suffice.cli import waiting
-from suffice.cli.printing import complain, say, say_next
-from suffice.cli.waiting import progress_bar
+from suffice.cli import progress as progress_module
+from suffice.cli.printing import complain, say, say_block, say_next
+from suffice.cli.progress import progress_bar
+from suffice.errors import naming_options
 from support.cli import END, MAZE, ok, read_until, without_colours
 
 WIPED = b"\x1b[?25h\r\x1b[1A\x1b[2K"  # the cursor shows again, goes up and clears the line
-LONG = "A sentence of many words that does not fit into a narrow terminal and has to go on in the next line of it."
+LONG = "A sentence of many words that does not fit into a narrow terminal and continues on further lines."
 
 
 @contextmanager
 def terminal(monkeypatch: pytest.MonkeyPatch, *streams: str, columns: int = 100, **environment: str) -> Iterator[int]:
-    """A terminal in place of streams of this process; what it shows is read from its other end."""
+    """Replace streams of this process by a terminal, and yield the end from which its output is read."""
     ours, theirs = pty.openpty()
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -50,29 +51,29 @@ def work(steps: int, seconds: float) -> None:
             progress((done + 1) * 2_000_000, steps * 2_000_000)
 
 
-def test_a_long_task_shows_its_share_its_rate_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_shows_share_rate_and_remaining_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.1)
+        monkeypatch.setattr(progress_module, "PROGRESS_DELAY", 0.1)
         work(8, 0.1)
         drawn = shown_by(end)
     shown = without_colours(drawn).decode()
-    told = re.findall(r"Working .*? (\d+)% · ([\d.]+)M steps/s · \d:\d\d · \d:\d\d left", shown)
-    assert told and all(0 < int(share) <= 100 and 5 < float(rate) <= 20 for share, rate in told)
+    figures = re.findall(r"Working .*? (\d+)% · ([\d.]+)M steps/s · \d:\d\d · \d:\d\d left", shown)
+    assert figures and all(0 < int(share) <= 100 and 5 < float(rate) <= 20 for share, rate in figures)
     assert drawn.endswith(WIPED)
 
 
-def test_a_spinner_shows_the_time_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_shows_the_elapsed_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.1)
-        with waiting.waiting("Reading [log].csv"):
+        monkeypatch.setattr(progress_module, "PROGRESS_DELAY", 0.1)
+        with progress_module.waiting("Reading [log].csv"):
             time.sleep(0.4)
         shown = without_colours(shown_by(end)).decode()
     assert re.search(r"Reading \[log\]\.csv 0:00", shown) and "%" not in shown
 
 
-def test_until_there_is_something_to_count_no_share_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_shows_no_share_before_the_total_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.1)
+        monkeypatch.setattr(progress_module, "PROGRESS_DELAY", 0.1)
         with progress_bar("Working", "steps") as progress:
             progress(0, 0)
             time.sleep(0.3)
@@ -80,21 +81,21 @@ def test_until_there_is_something_to_count_no_share_is_shown(monkeypatch: pytest
     assert "Working" in shown and "%" not in shown
 
 
-def test_a_short_task_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 0.3 <= waiting.PROGRESS_DELAY <= 1
+def test_progress_bar_shows_nothing_for_short_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0.3 <= progress_module.PROGRESS_DELAY <= 1
     with terminal(monkeypatch, "stderr") as end:
         work(2, 0.01)
         assert shown_by(end) == b""
 
 
-def test_a_failing_task_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_is_removed_when_the_work_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         with progress_bar("Failing", "steps"):
             time.sleep(0.2)
             raise KeyboardInterrupt
 
     with terminal(monkeypatch, "stderr") as end:
-        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.05)
+        monkeypatch.setattr(progress_module, "PROGRESS_DELAY", 0.05)
         with pytest.raises(KeyboardInterrupt):
             fail()
         shown = shown_by(end)
@@ -103,15 +104,15 @@ def test_a_failing_task_leaves_no_bar_behind(monkeypatch: pytest.MonkeyPatch) ->
     assert shown.endswith(WIPED)
 
 
-def test_without_a_terminal_or_on_a_dumb_one_nothing_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_shows_nothing_without_a_capable_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.StringIO()
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", pipe)
-        patched.setattr(waiting, "PROGRESS_DELAY", 0.0)
+        patched.setattr(progress_module, "PROGRESS_DELAY", 0.0)
         work(2, 0.05)
     assert pipe.getvalue() == ""
     with terminal(monkeypatch, "stderr", TERM="dumb") as end:
-        monkeypatch.setattr(waiting, "PROGRESS_DELAY", 0.0)
+        monkeypatch.setattr(progress_module, "PROGRESS_DELAY", 0.0)
         work(2, 0.05)
         assert shown_by(end) == b""
 
@@ -119,18 +120,18 @@ def test_without_a_terminal_or_on_a_dumb_one_nothing_shows(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("number", "short"), [(0.25, "0.25"), (3.0, "3"), (47.3, "47"), (1234.0, "1.23k"), (2.5e6, "2.5M"), (3e9, "3G")]
 )
-def test_rates_are_short(number: float, short: str) -> None:
-    assert waiting._short(number) == short
+def test_short_formats_rates_with_three_digits(number: float, short: str) -> None:
+    assert progress_module._short(number) == short
 
 
-def test_times_are_clocks() -> None:
-    assert [waiting._clock(s) for s in (0.2, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
+def test_clock_formats_seconds_as_minutes_and_hours() -> None:
+    assert [progress_module._clock(s) for s in (0.2, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
 
 
 # Colours and width
 
 
-def test_on_a_terminal_sentences_are_wrapped_and_labels_stand_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_say_wraps_text_and_highlights_labels_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch, "stdout", columns=40) as end:
         say(LONG)
         say_next(f"suffice learn {'x' * 60} -o y")
@@ -141,17 +142,40 @@ def test_on_a_terminal_sentences_are_wrapped_and_labels_stand_out(monkeypatch: p
     assert b"\x1b[1m" in shown
 
 
-def test_elsewhere_a_sentence_is_a_line_without_colours(capsys: pytest.CaptureFixture[str]) -> None:
-    say(LONG * 5, label="Note:")
+def test_say_wraps_at_120_characters_without_colours_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join([LONG] * 5)
+    say(text, label="Note:")
     complain("wrong,\nin two lines")
     out, err = capsys.readouterr()
-    assert out == f"Note: {LONG * 5}\n" and err == "suffice: wrong, in two lines\n"
+    first, *others = out.splitlines()
+    assert others and max(map(len, [first, *others])) <= 120
+    assert first.startswith("Note: A sentence") and all(line.startswith("      ") and line[6] != " " for line in others)
+    assert " ".join(out.split()) == f"Note: {text}" and err == "suffice: wrong, in two lines\n"
+
+
+def test_say_keeps_words_that_are_longer_than_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"Wrote {'x' * 150}.csv, a file.")
+    assert capsys.readouterr().out == f"Wrote\n  {'x' * 150}.csv,\n  a file.\n"
+
+
+def test_say_block_aligns_texts_and_indents_their_continuation(capsys: pytest.CaptureFixture[str]) -> None:
+    say_block([("Advice", "short"), ("Long label", " ".join(["word"] * 40)), ("", "again")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Advice      short" and lines[-1] == " " * 12 + "again"
+    assert all(line.startswith(" " * 12 + "word") for line in lines[2:-1]) and max(map(len, lines)) <= 120
+
+
+def test_say_next_prints_one_command_per_line_if_they_do_not_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    say_next("suffice info a", "suffice info b")
+    assert capsys.readouterr().out == "Next: suffice info a   or   suffice info b\n"
+    say_next(f"suffice info {'a' * 80}", f"suffice info {'b' * 80}")
+    assert capsys.readouterr().out == f"Next: suffice info {'a' * 80}\n   or suffice info {'b' * 80}\n"
 
 
 @pytest.mark.parametrize(
     ("environment", "red"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)], ids=str
 )
-def test_mistakes_are_red_unless_colours_are_unwanted(
+def test_complain_is_red_unless_colours_are_disabled(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], red: bool
 ) -> None:
     with terminal(monkeypatch, "stderr", **environment) as end:
@@ -161,14 +185,14 @@ def test_mistakes_are_red_unless_colours_are_unwanted(
     assert bool(re.search(rb"\x1b\[[0-9;]*31m", shown)) == red
 
 
-def test_a_result_reads_the_same_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_prints_the_same_text_on_a_terminal_and_in_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "a.model")
     ok("simulate", *MAZE, "--episodes", "500", "-o", log)
     ok("learn", log, "-o", model)
     piped = ok("info", model)
     from suffice.cli.main import app
 
-    with terminal(monkeypatch, "stdout", columns=10_000) as end:
+    with terminal(monkeypatch, "stdout", columns=10_000) as end, naming_options():
         app(["info", model], result_action="return_value")
         shown = shown_by(end)
     assert b"\x1b[" in shown and "\x1b" not in piped

@@ -1,0 +1,61 @@
+"""The output of `suffice learn`, a summary of a few lines, and with `--why` the details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from suffice.cli.output import print_sentences, print_undecided, print_witnesses
+from suffice.cli.printing import OR, command, say, say_block, say_next
+
+if TYPE_CHECKING:
+    from suffice.learning.memory_choice import Stationarity
+    from suffice.models.model import Model
+
+EXAMPLES = 3  # of events that distinguish states, and of undecided merges
+
+
+class TimedRun(NamedTuple):
+    """A learned model and how long learning took."""
+
+    model: Model
+    choice: Stationarity | None  # reason for a stationary automaton or layers, with --stationary auto
+    notes: Sequence[str]  # on how the log was read
+    seconds: float
+
+
+def print_learned(learned: TimedRun, output: str, notes: Sequence[str], following: Sequence[str], why: bool) -> None:
+    """Print the summary of a run, where more can be read, and the commands that may follow."""
+    from suffice.models.model_summary import summary_rows, warning_rows
+
+    model = learned.model
+    rows = list(_with_choice(summary_rows(model.rdp, model.about, "--why"), learned.choice))
+    rows += warning_rows(model.about, len(model.undecided_if_known() or []), notes)
+    width = max(len(label) for label, _ in rows) + 1
+    say_block(rows)
+    say(f"{output} (learned in {learned.seconds:.2f} s)", label=f"{'Saved':<{width}}", wrap=False)
+    if why:
+        _print_details(learned)
+    else:
+        details = command("info", output, "--decisions", str(EXAMPLES))
+        say(f"{details}{OR}learn with --why", label=f"{'Details':<{width}}", wrap=False)
+    say_next(*following, label=f"{'Next':<{width}}")
+
+
+def _with_choice(rows: Sequence[tuple[str, str]], choice: Stationarity | None) -> Iterator[tuple[str, str]]:
+    """Add the reason for the kind of memory, if --stationary auto chose it."""
+    for label, text in rows:
+        yield label, text
+        if label == "Memory" and choice is not None:
+            bits = f"{choice.tied:.4g} bits per held-out episode if stationary, {choice.layered:.4g} in layers"
+            yield "", f"chosen by --stationary auto: {bits}"
+
+
+def _print_details(learned: TimedRun) -> None:
+    print()
+    if learned.choice is not None:
+        say(learned.choice.sentence)
+    print_sentences(learned.model)
+    print_witnesses(learned.model, EXAMPLES)
+    print_undecided(learned.model, EXAMPLES)
+    print()

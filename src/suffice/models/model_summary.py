@@ -1,0 +1,216 @@
+"""The summary of a model: advice, returns, memory, columns, guarantee and warnings, as short texts and as JSON.
+
+Everything is derived from the numbers in the header and the automaton. Full sentences: `sentences`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Literal
+
+import numpy as np
+
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import PAD, STOP
+from suffice.errors import parameter
+from suffice.evidence.estimates import Estimate
+from suffice.evidence.guarantees import Promise
+from suffice.models.header import Header, Planned
+from suffice.models.sentences import forecast_of
+
+Row = tuple[str, str]  # label and text
+Memory = Literal["none", "layers", "cycle"]
+WEAK = 0.8  # probability of no false split, below which the guarantee is weak
+MOST_COLUMNS = 10  # column names that are listed
+MOST_WIDTHS = 30  # layer sizes that are listed one by one
+ADVICE = {"follow": "Follow the plan", "keep": "Keep the logged behaviour"}
+
+
+def summary_rows(rdp: RDP, about: Header, details: str) -> list[Row]:
+    """Return label and text of each line, most important first; `details` says where the assumptions are listed."""
+    rows = [advice_row(about)]
+    if about.plan is not None:
+        rows.append(("Logged return", _logged(about.plan)))
+    rows += [("Memory", _memory_text(rdp, about)), ("Columns", _columns_text(about))]
+    guarantees = [_guarantee_text(about.promise, details), *_proof_texts(about, details)]
+    return rows + _labelled("Guarantee", guarantees)
+
+
+def warning_rows(about: Header, undecided: int = 0, notes: Sequence[str] = ()) -> list[Row]:
+    """Return the warnings about a model as rows labelled "Careful"; `notes` are those on how its log was read."""
+    return _labelled("Careful", [*_warnings(about, undecided), *notes])
+
+
+def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
+    """Return verdict, memory, columns and returns under the keys that `suffice info --json` has for scripts."""
+    plan = about.plan
+    return {
+        "verdict": plan and plan.verdict,
+        "verdict_reasons": list(plan.verdict_reasons) if plan else [],
+        "memory": memory_of(rdp),
+        "columns": _columns(about),
+        "columns_ignored": [],
+        "predicted": plan and _finite(plan.predicted),
+        "lower_bound": plan and _finite(plan.lower_bound),
+        "logged": plan and _finite(plan.behaviour_value),
+    }
+
+
+def memory_of(rdp: RDP) -> Memory:
+    """Return the kind of memory; "none" if no step has two states in which an episode goes on."""
+    acting = (rdp.tau[:, rdp.symbols[:, 0] != PAD] != UNSEEN).any(axis=1)
+    if rdp.stationary:
+        return "cycle" if acting[1:].sum() > 1 else "none"  # without the initial state, which is left at once
+    per_layer = np.bincount(rdp.layer_of()[acting])
+    return "layers" if per_layer.max(initial=0) > 1 else "none"
+
+
+def shorter_episodes(rdp: RDP) -> int:
+    """Return the number of episodes that have fewer steps than the horizon, weights included."""
+    action, observation, _ = rdp.letters.T
+    before_last = rdp.counts if rdp.stationary else rdp.counts[rdp.layer_of() < rdp.horizon]
+    return int(before_last[:, (action != PAD) & (observation == STOP)].sum())
+
+
+def advice_row(about: Header) -> Row:
+    """Return the advice, and the expected return of the plan with its lower bound."""
+    plan = about.plan
+    if plan is None:
+        return "No plan", f"only the automaton was learned; for a policy leave out {parameter('plan', False)}"
+    margin = plan.predicted - plan.lower_bound
+    expected = f"{rounded(plan.predicted, margin)} per episode expected"
+    if "too_rare" in plan.verdict_reasons:
+        return ADVICE[plan.verdict], f"most histories are too rare to distinguish states; {expected}, unreliable"
+    if not math.isfinite(plan.lower_bound):
+        return ADVICE[plan.verdict], f"{expected}, no lower bound"
+    bound = f"lower bound {rounded(plan.lower_bound, margin)}"
+    if plan.verdict == "keep":
+        return ADVICE[plan.verdict], f"plan: {expected}, but its {bound} is not above the logged return"
+    level = f" (about {100 * (1 - plan.delta):.3g} % confidence)" if plan.split else ""
+    return ADVICE[plan.verdict], f"{expected}, {bound}{level} if the automaton is right"
+
+
+def rounded(value: float, error: float) -> str:
+    """Format a number with as many decimals as its error supports: two for errors from 0.01 to 10."""
+    if not math.isfinite(error) or error <= 0:
+        return f"{value:.4g}"
+    decimals = 0 if error >= 10 else 2 if error >= 0.01 else min(-math.floor(math.log10(error)), 4)
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0: no negative zero
+
+
+def _logged(plan: Planned) -> str:
+    error = plan.behaviour_error
+    text = f"{rounded(plan.behaviour_value, error or 0.0)} per episode on average"
+    if error is None:
+        return text
+    low, high = Estimate(plan.behaviour_value, error).interval()
+    return f"{text}, 95 % confidence interval {rounded(low, error)} to {rounded(high, error)}"
+
+
+def _memory_text(rdp: RDP, about: Header) -> str:
+    count = f"{rdp.n_states:,} state{'s' if rdp.n_states > 1 else ''}"
+    source = f"from {about.episodes:,} episodes of up to {rdp.horizon} step{'s' if rdp.horizon > 1 else ''}"
+    if memory_of(rdp) == "none":
+        return f"none needed: one state {'for all steps' if rdp.stationary else 'per step'} suffices, {source}"
+    if rdp.stationary:
+        return f"{count}, the same at every step, {source}"
+    return f"{count} in layers {layer_sizes(about.layers)} (one per step), {source}"
+
+
+def layer_sizes(widths: Sequence[int]) -> str:
+    """List the number of states of each layer; runs of equal numbers are shortened if there are many layers."""
+    if len(widths) <= MOST_WIDTHS:
+        return " ".join(map(str, widths))
+    runs = [(width, len(list(same))) for width, same in groupby(widths)]
+    return " ".join(str(width) if times == 1 else f"{width} (×{times})" for width, times in runs)
+
+
+def _columns(about: Header) -> list[dict[str, Any]]:
+    """List the observation columns with their kinds, and the cut points of binned ones."""
+    kinds = about.encoder.kinds
+    found = []
+    for name in about.encoder.observations:
+        kind = kinds.get(name, {"kind": "category"})
+        values = {"cuts": list(kind["edges"])} if "edges" in kind else {"groups": kind.get("groups")}
+        found.append({"name": name, "kind": kind["kind"], **values})
+    return found
+
+
+def _columns_text(about: Header) -> str:
+    observed = about.encoder.observations
+    listed = [_column_text(about, name) for name in observed[:MOST_COLUMNS]]
+    if (more := len(observed) - MOST_COLUMNS) > 0:
+        listed.append(f"and {more} more")
+    others = [_column_text(about, name) for name in about.encoder.kinds if name not in observed]
+    return ", ".join(listed) + (f"; action or reward: {', '.join(others)}" if others else "")
+
+
+def _column_text(about: Header, name: str) -> str:
+    edges = about.encoder.kinds.get(name, {}).get("edges")
+    return name if edges is None else f"{name} ({len(edges) + 1} bins)"
+
+
+def _guarantee_text(promise: Promise, details: str) -> str:
+    tests, false_split = promise.tests + promise.second_tests, promise.split + promise.second_split
+    if not tests:
+        return "nothing was compared: every layer has a single candidate"
+    if false_split >= 1:
+        return f"none: {_tests(tests)} at this level may make false splits; use {parameter('confidence', 0.95)}"
+    assumed = f", under assumptions ({details})" if promise.stationary or promise.second_tests else ""
+    return f"no false split with probability at least {_at_least(1 - false_split)} ({_tests(tests)}){assumed}"
+
+
+def _tests(count: int) -> str:
+    return f"{count:,} test{'s' if count > 1 else ''}"
+
+
+def _at_least(probability: float) -> str:
+    """Round a probability down, so that the text does not claim more than the number."""
+    return f"{math.floor(probability * 1000 + 1e-9) / 1000:.3g}"
+
+
+def _proof_texts(about: Header, details: str) -> Iterator[str]:
+    plan, forecast = about.plan, forecast_of(about)
+    if plan is None or forecast is None or forecast.halves is None:
+        return
+    halves = forecast.halves
+    if halves.bracket is not None and halves.states <= halves.max_states:
+        lower, gap = halves.bracket.lower, halves.bracket.upper - halves.bracket.lower
+        yield (
+            f"plan returns at least {lower:.4g}, within {gap:.4g} of the best policy, with probability "
+            f"{1 - halves.delta:g} ({details})"
+        )
+
+
+def _warnings(about: Header, undecided: int) -> Iterator[str]:
+    promise, plan, forecast = about.promise, about.plan, forecast_of(about)
+    if WEAK > 1 - promise.split - promise.second_split > 0:
+        yield f"the guarantee is weak; for a stronger one use {parameter('confidence', 0.95)}"
+    if promise.detectable is not None and promise.detectable > 1:
+        yield "most merges rest on too few episodes to notice any difference; collect more episodes"
+    if forecast is not None and forecast.beyond_log:
+        yield f"no logged episode earned the expected return; the best earned {forecast.best:.4g}"
+    if plan is not None and not plan.split:
+        yield _optimistic(about.held_out > 0)
+    if plan is not None and plan.discount is not None:
+        yield f"the plan is discounted, without a last step; expected is the undiscounted return of {about.steps} steps"
+    if about.forced_share:
+        yield f"{about.forced_share:.1%} of the data joined a state only because it is rarer than {parameter('cut')}"
+    if undecided:
+        count = f"{undecided:,} merge{'s are' if undecided > 1 else ' is'}"
+        yield f"{count} undecided: more episodes may separate the histories"
+
+
+def _optimistic(held_out: bool) -> str:
+    check = "the held-out episodes" if held_out else parameter("hold_out", 0.2)
+    return f"plan and prediction share episodes, so this return is optimistic; verify with {check}"
+
+
+def _labelled(label: str, texts: Sequence[str]) -> list[Row]:
+    return [("" if i else label, text) for i, text in enumerate(texts)]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,157 @@
+"""Tests of the summary of a model: advice, returns, memory, columns, guarantee and warnings."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+import suffice
+from suffice.data.episodes import Episodes
+from suffice.domains.tasks.t_maze import TMaze
+from suffice.errors import naming_options
+from suffice.models.header import Header, Planned
+from suffice.models.model import Model
+from suffice.models.model_summary import (
+    advice_row,
+    layer_sizes,
+    memory_of,
+    rounded,
+    shorter_episodes,
+    summary_json,
+    summary_rows,
+    warning_rows,
+)
+
+
+@pytest.fixture(scope="module")
+def episodes() -> Episodes:
+    return TMaze(length=2).simulate(2000, 4, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def model(episodes: Episodes) -> Model:
+    return suffice.learn(episodes)
+
+
+def with_plan(about: Header, **changes: Any) -> Header:
+    """Return a header whose plan has other values."""
+    assert about.plan is not None
+    return msgspec.structs.replace(about, plan=msgspec.structs.replace(about.plan, **changes))
+
+
+def with_promise(about: Header, **changes: Any) -> Header:
+    """Return a header whose guarantee has other values."""
+    from dataclasses import replace
+
+    return msgspec.structs.replace(about, promise=replace(about.promise, **changes))
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (3.97845, 0.07, "3.98"),
+        (3.97845, 1.5, "3.98"),
+        (3.97845, 0.0021, "3.978"),
+        (3.97841, 1e-9, "3.9784"),
+        (1234.56, 25, "1,235"),
+        (-0.0001, 0.3, "0.00"),
+        (4.0, 0.0, "4"),
+        (4.0, math.inf, "4"),
+    ],
+)
+def test_rounded_shows_as_many_decimals_as_the_error_supports(value: float, error: float, text: str) -> None:
+    assert rounded(value, error) == text
+
+
+def test_summary_rows_start_with_the_advice(model: Model) -> None:
+    rows = summary_rows(model.rdp, model.about, "below")
+    assert [label for label, _ in rows] == ["Follow the plan", "Logged return", "Memory", "Columns", "Guarantee"]
+    assert all(len(text) <= 100 for _, text in rows)
+
+
+def test_advice_row_states_a_confidence_only_for_a_split(model: Model) -> None:
+    label, text = advice_row(model.about)
+    assert label == "Follow the plan" and text.endswith(" if the automaton is right") and "confidence" not in text
+    assert "(about 97.5 % confidence)" in advice_row(with_plan(model.about, split=True, delta=0.025))[1]
+
+
+def test_advice_row_gives_the_reason_to_keep_the_logged_behaviour(model: Model) -> None:
+    low = with_plan(model.about, verdict="keep", verdict_reasons=["lower_bound_below_logged"], lower_bound=-4.0)
+    assert advice_row(low)[0] == "Keep the logged behaviour" and "-4.00 is not above the logged" in advice_row(low)[1]
+    rare = with_plan(model.about, verdict="keep", verdict_reasons=["too_rare"])
+    assert "too rare to distinguish states" in advice_row(rare)[1]
+    assert "no lower bound" in advice_row(with_plan(model.about, lower_bound=-math.inf))[1]
+
+
+def test_summary_json_has_null_instead_of_infinity(model: Model) -> None:
+    found = summary_json(model.rdp, with_plan(model.about, lower_bound=-math.inf))
+    assert found["lower_bound"] is None and found["verdict"] == "follow" and json.dumps(found, allow_nan=False)
+
+
+def test_summary_json_without_a_plan_has_no_verdict(episodes: Episodes) -> None:
+    bare = suffice.learn(episodes, plan=False)
+    found = summary_json(bare.rdp, bare.about)
+    assert found["verdict"] is found["predicted"] is found["logged"] is None and found["verdict_reasons"] == []
+    assert advice_row(bare.about) == ("No plan", "only the automaton was learned; for a policy leave out plan=False")
+
+
+def test_memory_of_is_none_if_one_state_per_step_suffices(episodes: Episodes) -> None:
+    rng = np.random.default_rng(0)
+    table = {
+        "episode": np.repeat(np.arange(400), 4),
+        "step": np.tile(np.arange(4), 400),
+        "x": rng.integers(2, size=1600),
+        "action": rng.integers(2, size=1600),
+        "reward": rng.integers(2, size=1600),
+    }
+    assert {memory_of(suffice.learn(table, stationary=stationary).rdp) for stationary in (False, True)} == {"none"}
+    assert memory_of(suffice.learn(episodes).rdp) == "layers"
+    assert memory_of(suffice.learn(episodes, stationary=True).rdp) == "cycle"
+
+
+def test_shorter_episodes_counts_those_that_end_before_the_horizon() -> None:
+    lengths = [2, 3, 3, 1] * 100
+    table = {
+        "episode": [i for i, length in enumerate(lengths) for _ in range(length)],
+        "step": [step for length in lengths for step in range(length)],
+    }
+    table |= {name: [step % 2 for step in table["step"]] for name in ("x", "action", "reward")}
+    for stationary in (False, True):
+        assert shorter_episodes(suffice.learn(table, stationary=stationary).rdp) == 200
+
+
+def test_layer_sizes_shortens_long_lists() -> None:
+    assert layer_sizes([1, 2, 1]) == "1 2 1"
+    assert layer_sizes([1, *[2] * 40, 1]) == "1 2 (×40) 1"
+
+
+def test_guarantee_is_none_where_the_bound_is_vacuous(model: Model) -> None:
+    row = summary_rows(model.rdp, with_promise(model.about, split=1.3), "below")[-1]
+    assert row[0] == "Guarantee" and row[1].startswith("none: ") and row[1].endswith("use confidence=0.95")
+    row = summary_rows(model.rdp, with_promise(model.about, split=0.0109, second_split=0.0, second_tests=0), "below")[
+        -1
+    ]
+    assert "probability at least 0.989 (" in row[1] and "assumptions" not in row[1], "rounded down"
+
+
+def test_warning_rows_name_options_of_the_command_line(model: Model) -> None:
+    weak = with_promise(model.about, split=0.4)
+    with naming_options():
+        texts = [text for _, text in warning_rows(weak, undecided=2, notes=["a note"])]
+    assert texts[0] == "the guarantee is weak; for a stronger one use --confidence 0.95"
+    assert any("--hold-out 0.2" in text for text in texts) and texts[-1] == "a note"
+    assert "2 merges are undecided: more episodes may separate the histories" in texts
+    assert warning_rows(weak)[0][0] == "Careful" and not warning_rows(weak)[1][0]
+
+
+def test_warning_rows_mention_returns_beyond_the_best_logged_one(model: Model) -> None:
+    plan = model.about.plan
+    assert isinstance(plan, Planned)
+    texts = [text for _, text in warning_rows(with_plan(model.about, best_return=plan.predicted - 1))]
+    assert any(text.startswith("no logged episode earned the expected return") for text in texts)
+    assert not any("no logged episode" in text for _, text in warning_rows(with_plan(model.about, best_return=99.0)))
