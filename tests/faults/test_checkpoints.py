@@ -76,7 +76,7 @@ def again(log: Path, folder: Path, options: tuple[str, ...]) -> Ran:
         (LAYERS, ("--bound", "paper"), "bound was fisher, and is paper now"),
         (LAYERS, TIED, "stationary was False, and is True now"),
         (LAYERS, ("--stationary", "auto"), "stationary was False, and is auto now"),
-        (LAYERS, ("--no-second-look",), "second look was True, and is False now"),
+        (LAYERS, ("--no-second-look",), "second_look was True, and is False now"),
         (LAYERS, ("--hold-out", "0.2"), "hold-out was None, and is 0.2 now"),
         (LAYERS, ("--split",), "split was no, and is yes now"),
         (LAYERS, ("--seed", "1"), "seed was 0, and is 1 now"),

@@ -37,7 +37,7 @@ from suffice import (
     simulate,
     write_log,
 )
-from suffice.models.api import Choices
+from suffice.models.choices import Choices
 from support.cli import ok
 from support.cli import suffice as run
 from support.samples import from_values, to_values
@@ -83,22 +83,41 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
     ("--confidence 0.9", {"confidence": 0.9}),
     ("--stationary", {"stationary": True}),
     ("--stationary auto --seed 4", {"stationary": "auto", "seed": 4}),
+    ("--stationary yes --discount 0.9", {"stationary": "yes", "discount": 0.9}),
     ("--stationary --discount 0.9", {"stationary": True, "planning": Planning(discount=0.9)}),
-    ("--stationary --strict", {"stationary": True, "settings": Settings(strict=True)}),
+    ("--stationary --strict", {"stationary": True, "strict": True}),
+    ("--stationary --strict --threads 1", {"stationary": True, "settings": Settings(strict=True)}),
     ("--planner none", {"plan": False}),
-    ("--planner greedy", {"planning": GREEDY}),
-    ("--planner pessimistic --strength 0.5", {"planning": Planning(0.5, safe=False)}),
-    ("--planner subsampled --seed 2", {"planning": Planning(subsample=True), "seed": 2}),
-    ("--split --max-states 30 --delta 0.1", {"split": Split(0.1, None, 30)}),
+    ("--planner none --cut 0", {"planning": "none", "cut": 0.0}),
+    ("--planner greedy", {"planning": "greedy"}),
+    ("--planner greedy --threads 1", {"planning": GREEDY, "threads": 1}),
+    ("--planner pessimistic --strength 0.5", {"planning": "pessimistic", "strength": 0.5}),
+    ("--strength 0.5 --planner pessimistic", {"planning": Planning(0.5, safe=False)}),
+    ("--planner subsampled --seed 2", {"planning": "subsampled", "seed": 2}),
+    ("--split --max-states 30 --delta 0.1", {"split": True, "max_states": 30, "delta": 0.1}),
+    ("--split --delta 0.1 --max-states 30", {"split": Split(0.1, None, 30)}),
+    (
+        "--split --planner subsampled --accuracy 2",
+        {"split": True, "planning": "subsampled", "accuracy": 2.0},
+    ),
     ("--hold-out 0.25", {"hold_out": 0.25}),
     ("--horizon 3", {"horizon": 3}),
     ("--no-second-look", {"second_look": False}),
     ("--delta 0.01 --second-look", {"delta": 0.01, "second_look": True}),
-    ("--family 1,1,1", {"settings": Settings(LanguageCounts(Family(1, 1, 1)))}),
-    ("--family adaptive", {"settings": Settings(AdaptiveLanguages())}),
-    ("--metric prefixes --bound paper", {"settings": Settings(PrefixCounts(), BOUNDS["paper"])}),
-    ("--metric sketch --seed 3", {"settings": Settings(PrefixSketches(3)), "seed": 3}),
-    ("--cut 0.05 --threads 1", {"settings": Settings(cut=0.05)}),
+    ("--family 1,1,1", {"family": "1,1,1"}),
+    ("--threads 1 --family 1,1,1", {"settings": Settings(LanguageCounts(Family(1, 1, 1)))}),
+    ("--family adaptive", {"family": "adaptive"}),
+    ("--family adaptive --threads 1", {"settings": Settings(AdaptiveLanguages())}),
+    ("--metric prefixes --bound paper", {"metric": "prefixes", "bound": "paper"}),
+    ("--bound paper --metric prefixes", {"settings": Settings(PrefixCounts(), BOUNDS["paper"])}),
+    ("--metric sketch --seed 3", {"metric": "sketch", "seed": 3}),
+    ("--seed 3 --metric sketch", {"settings": Settings(PrefixSketches(3)), "seed": 3}),
+    ("--cut 0.05 --threads 1", {"cut": 0.05, "threads": 1}),
+    ("--memory 2GB --metric languages", {"memory": "2GB", "metric": "languages"}),
+    ("--observations row,guard --max-values 50", {"observations": ["row", "guard"], "max_values": 50}),
+    ("--columns action=action --drop-truncated", {"columns": "action=action", "drop_truncated": True}),
+    ("--schema schema.json", {"schema": "schema.json"}),
+    ("--engine local", {"engine": "local"}),
 ]
 
 

@@ -15,7 +15,7 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.tally import Tally
 from suffice.cli.main import main
 from suffice.data.episodes import Episodes
-from suffice.models.api import Choices
+from suffice.models.choices import Choices
 from suffice.planning.plan import Plan
 from suffice.planning.planner import DEFAULT_STRENGTH, PLANNERS, Planning, plan_on, planning_with
 

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from cyclopts import Parameter
 
 from suffice.cli.app import app
-from suffice.cli.choosing import (
-    Folding,
-    choices_again,
-    choices_of,
-    counting_by,
-    planning_of,
-    refuse_folding,
-    settings_of,
-)
+from suffice.cli.choosing import Stationary, choices_like, counting_by, learn_options
 from suffice.cli.names import BoundName, EngineName, FileName, MetricName
 from suffice.cli.options import (
     COMPARING,
@@ -39,14 +31,12 @@ from suffice.cli.options import (
 )
 from suffice.cli.printing import command, complain, named_after, say, say_next
 from suffice.cli.saying import (
-    contents,
     describe,
-    print_contents,
     print_doubts,
     print_json,
     print_promises,
+    print_table,
     print_witnesses,
-    prospects,
 )
 from suffice.cli.waiting import peak_bytes, progress_bar, waiting
 from suffice.engines.tables import USUAL_ENGINE
@@ -57,7 +47,7 @@ from suffice.files.signals import if_interrupted, is_kept_in
 if TYPE_CHECKING:
     from suffice.data.streaming import ExternalReader
     from suffice.learning.memory_choice import Stationarity
-    from suffice.models.api import Choices
+    from suffice.models.choices import Choices
     from suffice.models.model import Model
 
 
@@ -70,7 +60,7 @@ def learn(
     /,
     *more: FileName,
     output: Annotated[Output, WHAT_TO_LEARN],
-    stationary: Annotated[Folding, WHAT_TO_LEARN] = "no",
+    stationary: Annotated[Stationary, WHAT_TO_LEARN] = "no",
     like: Annotated[FileName | None, WHAT_TO_LEARN] = None,
     json: Annotated[Flag, WHAT_TO_LEARN] = False,
     metric: Annotated[MetricName, COMPARED_BY] = USUAL_METRIC,
@@ -153,28 +143,21 @@ def learn(
         Print JSON and nothing else.
     """
     from suffice.files.checkpoints import refuse_other_choices, steps_kept
-    from suffice.models.api import told_of
+    from suffice.models.choices import describe_choices
     from suffice.models.held_out import note_run
     from suffice.models.model import Model
 
-    settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
-    settings = replace(settings, strict=plan.strict)
-    chosen = metric != USUAL_METRIC or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
-    how = planning_of(plan, delta, confidence, chosen)
-    refuse_folding(stationary, metric, family, bound, plan)
+    chosen = learn_options(metric, family, bound, delta, confidence, cut, stationary, plan, seed, threads, memory)
     logs = (log, *more)
     refuse_output(output, *logs, *filter(None, (like, options.schema)))
     if more and plan.hold_out is not None:
         raise SettingsError("--hold-out is for one log, in which suffice evaluate finds the episodes again; give one")
     earlier = None if like is None else Model.load(like)
-    if earlier is None:
-        choices = choices_of(settings, how, stationary, plan.hold_out, seed)
-    else:
-        choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
+    choices = chosen.choices() if earlier is None else choices_like(earlier, chosen, plan)
     folder = None if checkpoint is None else Path(checkpoint)
     counting = counting_by(engine, workers, threads, logs)
     if folder is not None:
-        refuse_other_choices(folder, told_of(choices))
+        refuse_other_choices(folder, describe_choices(choices))
     before = 0 if folder is None else steps_kept(folder)  # of a run that was ended
     with _told_what_is_kept(folder if before else None):
         learned = _learn(logs, options, earlier, choices, counting, folder)
@@ -291,7 +274,7 @@ def check(
         Print JSON and nothing else.
     """
     from suffice.data.logs.schema import write_schema as save_schema
-    from suffice.models.log_check import check_log
+    from suffice.models.log_check import NO_PROBLEMS, check_episodes
 
     if write_schema:
         refuse_output(write_schema, log)
@@ -302,15 +285,13 @@ def check(
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
     with progress_bar("Trying a sample", "parts") as progress:
-        outlook = check_log(episodes, progress)
-    found = contents(log, episodes, report)
+        found = check_episodes(episodes, report, progress)
     if json:
-        print_json(found | prospects(outlook))
+        print_json({"log": log} | found.to_dict())
         return
-    print_contents(episodes, report, outlook)
-    for note in report.notes:
+    print_table(found.contents)
+    for note in found.notes:
         say(f"Note: {note}.")
-    for sentence in outlook.sentences:
+    for sentence in (*found.sentences, NO_PROBLEMS):
         say(sentence)
-    say("Nothing is wrong with it.")
     say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))

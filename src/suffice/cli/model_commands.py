@@ -105,9 +105,8 @@ def export(
     output
         File to write.
     """
-    from suffice.domains.pomdp.writing import to_pomdp, write_pomdp
+    from suffice.domains.pomdp.writing import write_pomdp
     from suffice.files.atomic import replacing
-    from suffice.models.export import to_dot, to_json
     from suffice.models.model import Model
 
     refuse_output(output, model)
@@ -117,7 +116,7 @@ def export(
     else:
         refuse_domain_options(options)
         loaded = Model.load(model)
-        text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)
+        text = str(loaded.export(format=format))
         horizon = loaded.rdp.horizon
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")
