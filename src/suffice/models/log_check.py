@@ -334,12 +334,13 @@ def check_episodes(episodes: Episodes, report: ReadReport, progress: Progress = 
 
 def _report_of(episodes: Episodes) -> ReadReport:
     """Describe episodes that were not read from a log as if they were."""
-    alphabet, horizon = episodes.alphabet, episodes.horizon
-    lengths = (episodes.letters[:, 0] != PAD)[episodes.word[1:]].sum(axis=0)
-    rewards = np.unique(episodes.letters[:, 2])
-    values = {"action": len(alphabet.actions)}
-    for name, column in zip(alphabet.features, zip(*alphabet.observations, strict=True), strict=False):
-        values[name] = len(set(column))
+    alphabet, horizon, letters = episodes.alphabet, episodes.horizon, episodes.letters
+    acts = letters[:, 0] > PAD
+    lengths = acts[episodes.word[1:]].sum(axis=0)
+    actions, rewards = np.unique(letters[acts, 0]), np.unique(letters[acts, 2])
+    seen = [alphabet.observations[code - STOP - 1] for code in np.unique(letters[:, 1]).tolist() if code > STOP]
+    values = {"action": len(actions)}
+    values |= {name: len({observation[i] for observation in seen}) for i, name in enumerate(alphabet.features)}
     return ReadReport(
         rows=int(lengths.sum()),
         episodes=episodes.n,
@@ -350,7 +351,7 @@ def _report_of(episodes: Episodes) -> ReadReport:
         padded=int(np.count_nonzero(lengths < horizon)),
         dropped=0,
         values=values | {"reward": len(rewards)},
-        observations=len(alphabet.observations),
+        observations=len(seen),
         encoder=Encoder.of_features(alphabet.features),
         notes=(),
     )
