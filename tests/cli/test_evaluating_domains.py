@@ -56,8 +56,10 @@ def test_people_are_told_the_same(here: Path) -> None:
         for cell, column in zip(cells, (found, found["behaviour"]), strict=True):
             assert float(cell[0]) == pytest.approx(column[name], rel=1e-5)
             assert float(cell[1]) == pytest.approx(column[f"{name}_stderr"], rel=0.05)
-    assert "\nThe best policy brings 4 on average.\n" in said
-    assert f"Predicted were {found['predicted_value']:.6g}, at least {found['predicted_lower_bound']:.6g}." in said
+    assert "\nThe best policy earns 4 on average.\n" in said
+    assert (
+        f"Predicted return {found['predicted_value']:.6g} (lower bound {found['predicted_lower_bound']:.6g})." in said
+    )
     again = "suffice evaluate a.model --domain t-maze --exact --set length=2"
     assert said.endswith(f"\nNext: suffice info a.model --states   or   {again}\n")
 
@@ -73,7 +75,7 @@ def test_exact_values_are_those_of_the_library(here: Path) -> None:
     said = ok("evaluate", "a.model", *DOMAIN, "--exact")
     assert said.startswith("a.model in t-maze, horizon 4, expected values:\n") and "±" not in said
     share = (float(right.mean_return) - float(usual.mean_return)) / (4 - float(usual.mean_return))
-    assert f"the policy has {share:.1%} of what can be gained over the behaviour.\n" in said
+    assert f"the policy has {share:.1%} of the possible gain over the behaviour.\n" in said
     assert f"{float(right.mean_return):.6g}" in said and said.endswith("Next: suffice info a.model --states\n")
 
 
@@ -100,7 +102,7 @@ def test_histories_that_no_log_had_are_mentioned(here: Path) -> None:
     found = evaluated("a.model", "--domain", "t-maze", "--set", "length=1", "--episodes", "500")
     assert found["unseen"] > 0.05
     said = ok("evaluate", "a.model", "--domain", "t-maze", "--set", "length=1", "--episodes", "500")
-    assert f"{found['unseen']:.2%} of the decisions came after a history that the log did not have.\n" in said
+    assert f"{found['unseen']:.2%} of the decisions follow a history that the log does not have.\n" in said
 
 
 def test_a_file_is_a_domain_too(tmp_path: Path) -> None:

@@ -79,14 +79,14 @@ def test_a_log_is_told_to_people(here: Path) -> None:
     found, said = evaluated("held.model", "--log", "log.parquet"), ok("evaluate", "held.model", "--log", "log.parquet")
     assert said.startswith("held.model by 2,700 episodes of log.parquet, held out:\n")
     new = ok("evaluate", "held.model", "--log", "other.parquet")
-    assert new.startswith("held.model by 3,000 episodes of other.parquet, taken to be new:\n")
+    assert new.startswith("held.model by 3,000 episodes of other.parquet, assumed to be new:\n")
     rows = dict(re.findall(r"^  (the log itself|policy, [a-z -]+?) +(\S+)   \S+ to \S+$", said, re.M))
     names = ("the log itself", "policy, model-based", "policy, importance", "policy, doubly robust")
     for row, name in zip(names, ESTIMATORS, strict=True):
         assert float(rows[row]) == pytest.approx(found[f"{name}_value"], rel=1e-3)
     assert "Probabilities of the logged actions: estimated in each state.\n" in said
     assert f"Coverage: in {found['matched']:.2%} of these episodes" in said
-    assert f"they count as {found['effective']:,.0f}." in said
+    assert f"they count as {found['effective']:,.0f} episodes." in said
 
 
 def test_gaps_are_named(here: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_log_that_never_does_what_the_policy_would_proves_nothing(here: Path) 
         assert found[f"{name}_value_stderr"] is None and found[f"{name}_interval"] is None
     assert found["mean_return_stderr"] is None and found["log_value_stderr"] > 0
     assert found["importance_value"] is None and found["doubly_robust_value"] is not None
-    assert re.search(r"^  policy, importance +not available: no episode does what the policy would$", said, re.M)
-    assert re.search(r"^  policy, doubly robust .*   unknown: no episode does what the policy would$", said, re.M)
+    assert re.search(r"^  policy, importance +not available: no episode follows the policy$", said, re.M)
+    assert re.search(r"^  policy, doubly robust .*   unknown: no episode follows the policy$", said, re.M)
     assert "nan" not in said and " inf" not in said.replace("suffice info", "")
     assert "Infinity" not in ok("evaluate", "a.model", "--log", "few.parquet", "--json")
 
@@ -132,7 +132,7 @@ def test_logged_probabilities_are_used(here: Path) -> None:
     assert without["importance_value"] != found["importance_value"]
     assert without["model_based_value"] == found["model_based_value"]
     said = ok("evaluate", "a.model", "--log", "chance.parquet", "--propensity-column", "chance")
-    assert "Probabilities of the logged actions: the log's own column.\n" in said
+    assert "Probabilities of the logged actions: a column of the log.\n" in said
 
 
 def test_logged_probabilities_of_held_out_episodes(here: Path) -> None:
@@ -174,7 +174,7 @@ def test_held_out_episodes_cannot_be_found_where_more_of_the_log_is_kept(
     pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), "log.parquet")
     ok("learn", "log.parquet", "-o", "a.model", "--drop-truncated", "--hold-out", "0.25")
     ran = suffice("evaluate", "a.model", "--log", "log.parquet", "--horizon", "2", "--json")
-    assert ran.code == 2 and "other episodes are kept than when a.model was learned" in ran.err
+    assert ran.code == 2 and "the number of episodes is not the same as when a.model was learned" in ran.err
 
 
 def test_what_a_split_held_out_is_found(here: Path) -> None:
@@ -184,7 +184,7 @@ def test_what_a_split_held_out_is_found(here: Path) -> None:
 
 def test_a_log_that_is_cut_is_no_log_of_early_ends(here: Path) -> None:
     ran = suffice("evaluate", "a.model", "--log", "other.parquet", "--horizon", "2")
-    assert ran.code == 2 and "cut to 2 decisions, where a.model plans 4; leave --horizon out" in ran.err
+    assert ran.code == 2 and "cut to 2 decisions, and a.model plans 4. Leave out --horizon" in ran.err
 
 
 @pytest.mark.parametrize("options", ["--horizon 3", "--schema schema.json"])
@@ -207,7 +207,7 @@ def test_histories_that_were_not_learned_from_are_mentioned(here: Path) -> None:
         ok("evaluate", "a.model", "--log", "short.parquet"),
     )
     assert found["unseen"] > 0.05
-    assert f"{found['unseen']:.2%} of their decisions came after a history that was not learned from.\n" in said
+    assert f"{found['unseen']:.2%} of their decisions follow a history that was not learned from.\n" in said
     assert "not learned from" not in ok("evaluate", "a.model", "--log", "other.parquet")
 
 

@@ -32,23 +32,26 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 MISTAKES = [
     ("learn log.parquet -o b --planner bold", 'Invalid value "bold" for --planner'),
-    ("learn log.parquet -o b --planner greedy --strength 1", "--planner greedy is not; leave it out"),
-    ("learn log.parquet -o b --planner none --strength 1", "--planner none is not; leave it out"),
+    ("learn log.parquet -o b --planner greedy --strength 1", "has no effect with --planner greedy"),
+    ("learn log.parquet -o b --planner none --strength 1", "has no effect with --planner none"),
     ("learn log.parquet -o b --planner none --split", "--split and --hold-out are for a plan"),
     ("learn log.parquet -o b --planner none --hold-out 0.2", "--split and --hold-out are for a plan"),
     ("learn log.parquet -o b --strength=-1", "the strength of pessimism is a number from 0 on, not -1; try 0.01"),
     ("learn log.parquet -o b --strength inf", "the strength of pessimism is a number from 0 on, not inf"),
     ("learn log.parquet -o b --strength much", "--strength"),
-    ("learn log.parquet -o b --accuracy 0.1", "--accuracy can be proved for --planner subsampled only"),
-    ("learn log.parquet -o b --planner subsampled --accuracy 0.1", "--accuracy and --max-states go with --split"),
-    ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states go with --split"),
+    ("learn log.parquet -o b --accuracy 0.1", "--accuracy can be proved with --planner subsampled only"),
+    ("learn log.parquet -o b --planner subsampled --accuracy 0.1", "--accuracy and --max-states belong to --split"),
+    ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states belong to --split"),
     ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "accuracy must be above 0, not 0"),
     ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "accuracy must be above 0, not nan"),
     ("learn log.parquet -o b --split --max-states 0", "max_states must be at least 1, not 0"),
     ("learn log.parquet -o b --split --max-states 2.5", "--max-states needs a whole number, not 2.5"),
-    ("learn log.parquet -o b --split --delta 1", "delta is a probability between 0 and 1, not 1"),
-    ("learn log.parquet -o b --split --second-look", "--split is the paper's way, which takes no second look"),
-    ("learn log.parquet -o b --split --confidence 0.9", "--split divides δ as the paper does; leave --confidence out"),
+    ("learn log.parquet -o b --split --delta 1", "a probability between 0 and 1, not 1"),
+    ("learn log.parquet -o b --split --second-look", "--split needs a plan and excludes --second-look"),
+    (
+        "learn log.parquet -o b --split --confidence 0.9",
+        "--split divides δ as the paper does. Use --delta instead of --confidence",
+    ),
     ("learn log.parquet -o b --hold-out 0", "a share of 0 of 9,000 episodes leaves one side empty"),
     ("learn log.parquet -o b --hold-out 1", "a share of 1 of 9,000 episodes leaves one side empty"),
     ("learn log.parquet -o b --hold-out 0.00001", "a share of 1e-05 of 9,000 episodes leaves one side empty"),
@@ -61,7 +64,10 @@ MISTAKES = [
     ("evaluate --domain t-maze", "MODEL requires an argument"),
     ("evaluate nothing.model --domain t-maze", "nothing.model: there is no such file; make one with: suffice learn"),
     ("evaluate log.parquet --domain t-maze", "log.parquet: this is no model file, or a damaged one"),
-    ("evaluate none.model --domain t-maze", "none.model: this model has no plan: learn it again, without --planner"),
+    (
+        "evaluate none.model --domain t-maze",
+        "none.model: this model has no plan. Learn it again without --planner none",
+    ),
     ("evaluate none.model --log other.parquet", "none.model: this model has no plan"),
     ("evaluate a.model --domain t-mase", "unknown domain: 't-mase'; did you mean 't-maze'?"),
     ("evaluate a.model --domain nothing.POMDP", "nothing.POMDP: the file cannot be read"),
@@ -80,7 +86,10 @@ MISTAKES = [
     ("evaluate a.model --log other.parquet --seed 1", "--exact, --episodes and --seed are for --domain NAME"),
     ("evaluate a.model --log other.parquet --set length=2", "--set length=2 is about a domain, and none is named"),
     ("evaluate a.model --log nothing.parquet", "nothing.parquet: there is no such file"),
-    ("evaluate a.model --log log.parquet", "a.model was learned from all of log.parquet, which would flatter it"),
+    (
+        "evaluate a.model --log log.parquet",
+        "a.model was learned from all of log.parquet, so that an evaluation on it would be biased",
+    ),
     ("evaluate a.model --log other.parquet --propensity-column p", "there is no column 'p'"),
     ("evaluate a.model --log other.parquet --propensity-column bit1", "column 'bit1': a propensity is the probability"),
 ]
@@ -99,7 +108,7 @@ def test_a_mistake_is_one_line_and_writes_nothing(here: Path, command: str, comp
 def test_an_option_that_an_environment_does_not_have_is_one_line(here: Path) -> None:
     ran = suffice("evaluate", "a.model", "--domain", "CartPole-v1", "--set", "colour=blue")
     assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1
-    assert ran.err.startswith("suffice: CartPole-v1 cannot be made with --set colour=blue: ")
+    assert ran.err.startswith("suffice: CartPole-v1: the environment cannot be made with colour='blue': ")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_learning_says_what_it_found(here: Path) -> None:
     out = ok("learn", "log.parquet", "-o", "b.model", "--stationary")
-    assert out.splitlines()[0].startswith("10 states for all steps, from 2,000 episodes in ")
+    assert out.splitlines()[0].startswith("10 states, the same at every step, from 2,000 episodes in ")
     assert "there is no false split" in out and "layer" not in out.split("Next:")[0].replace("in layers", "layer")
     again = ok("learn", "log.parquet", "-o", "c.model", "--stationary=yes", "--threads", "1")
     assert Path("b.model").read_bytes() == Path("c.model").read_bytes() and "10 states" in again
@@ -51,7 +51,7 @@ def test_info_tells_the_same_to_people_and_machines(here: Path) -> None:
     assert len(told["candidates"]) == 1 and told["metric"] == "outcomes" and told["family"] is None
     assert json.loads(ok("info", "layers.model", "--json"))["stationary"] is False
     out = ok("info", "a.model", "--states", "--decisions", "50")
-    assert out.startswith("10 states for all steps")
+    assert out.startswith("10 states, the same at every step")
     rows = [line for line in out.splitlines() if line.startswith(("  state ", "  over: "))]
     assert len(rows) == 10 and "layer" not in "".join(rows)  # one state is where episodes are over
     shares = [float(share) for row in rows for share in re.findall(r"(?:state|over: state) \d+ +([\d.]+)%", row)]
@@ -104,22 +104,22 @@ def test_without_a_plan_there_is_an_automaton(here: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--stationary --metric prefixes", "no metric, family or bound to choose"),
-        ("--stationary --family 1,1,1", "no metric, family or bound to choose"),
-        ("--stationary --bound paper", "no metric, family or bound to choose"),
-        ("--stationary --split", "leave --stationary out"),
-        ("--stationary --planner subsampled", "leave --stationary out"),
-        ("--stationary auto --split", "leave --stationary out"),
-        ("--stationary --second-look", "--second-look is for layers"),
-        ("--discount 0.9", "add --stationary, or leave it out"),
+        ("--stationary --metric prefixes", "Leave out --metric, --family and --bound"),
+        ("--stationary --family 1,1,1", "Leave out --metric, --family and --bound"),
+        ("--stationary --bound paper", "Leave out --metric, --family and --bound"),
+        ("--stationary --split", "Leave them out, or --stationary"),
+        ("--stationary --planner subsampled", "Leave them out, or --stationary"),
+        ("--stationary auto --split", "Leave them out, or --stationary"),
+        ("--stationary --second-look", "--second-look refines layers"),
+        ("--discount 0.9", "Add --stationary, or leave it out"),
         ("--stationary --discount 1", "from 0 to 0.999"),
         ("--stationary --discount -0.5", "from 0 to 0.999"),
-        ("--stationary --discount 0.9 --planner none", "--discount does not go with --planner none"),
+        ("--stationary --discount 0.9 --planner none", "--discount has no effect with --planner none"),
         ("--stationary --horizon 1", "at least two decisions; leave --stationary out"),
         ("--stationary --memory 1KB", "raise --memory"),
-        ("--stationary --delta 0.01 --confidence 0.9", "give one of them"),
+        ("--stationary --delta 0.01 --confidence 0.9", "Leave one of them out"),
         ("--stationary=perhaps", ""),
-        ("--strict", "--strict is for --stationary"),
+        ("--strict", "--strict applies to --stationary only"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(here: Path, options: str, said: str) -> None:

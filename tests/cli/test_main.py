@@ -73,7 +73,7 @@ def test_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said == "Wrote 9,000 episodes of t-maze to log.csv.\nNext: suffice learn log.csv -o log.model\n"
     checked = json.loads(ok("check", "log.csv", "--json", "--write-schema", "schema.json"))
     assert (checked["episodes"], checked["horizon"], checked["observations"]) == (9000, 4, 4)
-    assert "Nothing is wrong with it." in ok("check", "log.csv", "--schema", "schema.json")
+    assert "No problems found." in ok("check", "log.csv", "--schema", "schema.json")
     learned = run("learn", "log.csv", "-o", "a.model")
     about = json.loads(ok("info", "a.model", "--json"))
     assert learned.startswith(f"{about['states']} states in layers {' '.join(map(str, about['layers']))}, from 9,000 ")
@@ -252,13 +252,13 @@ MISTAKES = [
     ("learn log.parquet -o b --delta nan", "delta is a probability between 0 and 1, not nan"),
     ("learn log.parquet -o b --delta small", "--delta"),
     ("learn log.parquet -o b --confidence 1", "confidence is a probability between 0 and 1, not 1"),
-    ("learn log.parquet -o b --delta 0.1 --confidence 0.9", "give one of them"),
+    ("learn log.parquet -o b --delta 0.1 --confidence 0.9", "Leave one of them out"),
     ("learn log.parquet -o b --cut 1", "cut is a share"),
     ("learn log.parquet -o b --threads 0", "threads must be at least 1"),
-    ("learn log.parquet -o b --memory lots", "--memory lots is no size; write it like 500MB or 4GB"),
-    ("learn log.parquet -o b --memory GB", "--memory GB is no size"),
-    ("learn log.parquet -o b --memory 0", "--memory 0 is 0 bytes, which leaves no room"),
-    ("learn log.parquet -o b --memory=-1GB", "--memory -1GB is no size"),
+    ("learn log.parquet -o b --memory lots", "--memory lots is not a size. Write it like 500MB or 4GB"),
+    ("learn log.parquet -o b --memory GB", "--memory GB is not a size"),
+    ("learn log.parquet -o b --memory 0", "--memory 0 is 0 bytes, which is too little"),
+    ("learn log.parquet -o b --memory=-1GB", "--memory -1GB is not a size"),
     ("learn log.parquet -o nowhere/b", "nowhere/b: there is no folder nowhere; create it first"),
     ("learn nothing.parquet -o nowhere/b", "there is no folder nowhere"),  # said before the work
     ("learn log.parquet -o a.model/b", "there is no folder a.model"),

@@ -66,6 +66,22 @@ def test_find_held_out_takes_a_log_whose_episodes_end_early() -> None:
     assert find_held_out(suffice.learn(log(1)), early, cut=False).episodes.total == early.total
 
 
+def test_find_held_out_recognises_a_log_with_another_declared_alphabet(tmp_path: Path) -> None:
+    """Simulated episodes declare symbols that do not occur; a file of them is read without, or with a schema."""
+    episodes, path, schema = log(1), tmp_path / "log.csv", tmp_path / "schema.json"
+    suffice.write_log(episodes, path)
+    suffice.write_schema(episodes.alphabet, schema)
+    model = suffice.learn(episodes, hold_out=0.25)
+    expected = model.evaluate(episodes).to_dict()
+    for found in (model.evaluate(path), model.evaluate(path, schema=schema)):
+        assert found.held_out and found.to_dict() == expected
+    declared = suffice.learn(path, schema=schema, hold_out=0.25)
+    assert declared.evaluate(path).held_out and declared.evaluate(episodes).held_out
+    assert not declared.evaluate(log(2)).held_out
+    with pytest.raises(suffice.SufficeError, match="learned from all of"):
+        suffice.learn(episodes).evaluate(path, schema=schema)
+
+
 def test_is_log_of_reads_the_notes_beside_the_model(tmp_path: Path) -> None:
     path, one, two = tmp_path / "a.model", tmp_path / "one.csv", tmp_path / "two.csv"
     suffice.write_log(log(1), one)

@@ -121,6 +121,8 @@ class DomainEvaluation:
     def title(self) -> str:
         """Return one line: which model, where, and how it was evaluated."""
         name, domain = self.names
+        if self.behaviour is None:
+            return f"{name} in {domain}, {self.episodes:,} episodes of at most {self.horizon} steps:"
         how = "expected values" if self.exact else f"{self.episodes:,} episodes"
         return f"{name} in {domain}, horizon {self.horizon}, {how}:"
 
@@ -161,7 +163,8 @@ class DomainEvaluation:
         low, high = self.behaviour.mean_return.value, self.optimal_value
         if high - low <= 1e-12:
             return ""
-        return f"; the policy has {(self.policy.mean_return.value - low) / (high - low):.1%} of the possible gain"
+        share = (self.policy.mean_return.value - low) / (high - low)
+        return f"; the policy has {share:.1%} of the possible gain over the behaviour"
 
 
 def evaluate_in(

@@ -8,11 +8,13 @@ store.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import files_of
@@ -126,7 +128,7 @@ def _find_held_out(
     model: Model, episodes: Episodes, propensities: Float | None, same_log: bool, names: tuple[str, str]
 ) -> HeldOut:
     about, (name, log) = model.about, names
-    if not same_log and episodes.digest(about.held_out > 0) != about.log_hash:
+    if not (same_log or _is_same_content(model, episodes)):
         return HeldOut(episodes, propensities, False)
     if not about.held_out:
         raise SufficeError(
@@ -142,3 +144,36 @@ def _find_held_out(
             "options as then."
         )
     return HeldOut(held, None if propensities is None else propensities[:, chosen], True)
+
+
+def _is_same_content(model: Model, episodes: Episodes) -> bool:
+    """Return whether a model was learned from these episodes, even if their alphabets declare other unused symbols."""
+    ordered, expected = model.about.held_out > 0, model.about.log_hash
+    if episodes.digest(ordered) == expected:
+        return True
+    recoded = _in_alphabet(episodes, model.rdp.alphabet)
+    if recoded is None:
+        return False
+    return any(replace(recoded, declared=declared).digest(ordered) == expected for declared in (False, True))
+
+
+def _in_alphabet(episodes: Episodes, alphabet: Alphabet) -> Episodes | None:
+    """Return the same episodes with another alphabet; None if it lacks a symbol that occurs."""
+    ours = episodes.alphabet
+    if ours.features != alphabet.features:
+        return None
+    parts = (
+        (ours.actions, alphabet.actions, PAD + 1),
+        (ours.observations, alphabet.observations, STOP + 1),
+        (ours.rewards, alphabet.rewards, 0),
+    )
+    codes = []
+    for column, (values, known, special) in zip(episodes.letters.T, parts, strict=True):
+        places = {value: place for place, value in enumerate(known)}
+        unknown = -special - 1
+        of_code = [*range(special), *(special + places.get(value, unknown) for value in values)]
+        codes.append(np.array(of_code, np.int64)[column])
+        if codes[-1].min() < 0:
+            return None
+    action, observation, reward = (part.astype(np.uint32)[episodes.word] for part in codes)
+    return Episodes.from_steps(alphabet, action, observation, reward, episodes.weight)
