@@ -1,4 +1,4 @@
-"""suffice: learn the memory that suffices to act.
+"""Learn the memory that suffices to act, from logged episodes.
 
     import suffice
 

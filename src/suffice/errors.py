@@ -108,7 +108,7 @@ class ModelError(SufficeError):
     >>> suffice.learn(episodes, plan=False).policy()
     Traceback (most recent call last):
         ...
-    suffice.errors.ModelError: this model has no plan: learn it again, without --planner none or plan=False
+    suffice.errors.ModelError: this model has no plan. Learn it again without plan=False.
     """
 
 

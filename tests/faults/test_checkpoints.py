@@ -21,7 +21,7 @@ from faults.conftest import IN_PIECES, Undisturbed
 from faults.forging import Contents, forge, putting, wide
 from faults.harness import KILLED, LAYERS, Ran, dies_before, here, learn, left_in, started, suffice
 from suffice.errors import CheckpointError
-from suffice.models import api
+from suffice.models import choices
 
 Record = Callable[[str, object], None]
 
@@ -178,7 +178,7 @@ def test_the_order_of_the_episodes_matters_where_they_are_chosen_by_place(
 
 def test_another_version(log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the program; and of the files, if they come from later on."""
-    monkeypatch.setattr(api, "__version__", "99.0")
+    monkeypatch.setattr(choices, "__version__", "99.0")
     kept()
     assert "and is 99.0 now" in again(log, tmp_path, LAYERS).err
     monkeypatch.undo()

@@ -76,6 +76,12 @@ class DomainEvaluation:
         What was predicted when the model was learned.
     names : tuple of str
         What the text calls the model and the domain.
+
+    Examples
+    --------
+    >>> evaluation = model.evaluate_in("corridor", exact=True)
+    >>> evaluation.policy.mean_return.value, evaluation.behaviour.mean_return.value, evaluation.optimal_value
+    (5.0, 2.5, 5.0)
     """
 
     policy: Measures
@@ -119,7 +125,7 @@ class DomainEvaluation:
 
     @property
     def title(self) -> str:
-        """Return one line: which model, where, and how it was evaluated."""
+        """Return the model, the domain and the kind of evaluation in one line."""
         name, domain = self.names
         if self.behaviour is None:
             return f"{name} in {domain}, {self.episodes:,} episodes of at most {self.horizon} steps:"

@@ -1,4 +1,4 @@
-"""Learning in one call: read the data, hold episodes out, learn an automaton and plan on it.
+"""Learning in one call, from data to a model with a plan.
 
     model = suffice.learn("log.parquet")
     model = suffice.learn(["old.parquet", "new.parquet"], like=model)
@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 
 def _silently(done: int, of: int) -> None:
-    """Ignore progress: the default callback."""
+    """Ignore progress; this is the default callback."""
 
 
 def learn(
@@ -188,7 +188,7 @@ def learn(
     >>> suffice.learn(episodes, stationary=True, confidence=0.99).headline
     '8 states, the same at every step, from 300 episodes'
     >>> suffice.learn(episodes, bound="paper", family="1,1,1", planning="greedy").n_states
-    10
+    7
     """
     options = LearnOptions(
         settings=settings,

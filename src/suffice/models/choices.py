@@ -1,4 +1,4 @@
-"""Choices: how to learn and plan, made from the words of a user in Python or on the command line.
+"""How to learn and plan, from the parameters that a user gives in Python or on the command line.
 
 `LearnOptions` holds the parameters as they were given. `LearnOptions.choices` checks that they can be combined, turns
 words into objects and returns `Choices`, from which the learner runs. `suffice.learn` and `suffice learn` share this

@@ -1,4 +1,4 @@
-"""`Learner`: `suffice.learn` with the interface of a scikit-learn estimator.
+"""The `Learner`, which offers `suffice.learn` as a scikit-learn estimator.
 
 It takes whole episodes, not single rows: every row of a table belongs to an episode and a step. What to predict is the
 action of the plan, so that there is no `y`.
@@ -214,7 +214,7 @@ class Learner:
 
     @property
     def model_(self) -> Model:
-        """Return the learned model."""
+        """Return the model of the last `fit` or `partial_fit`."""
         if self._model is None:
             raise ModelError("this Learner is not fitted. Call fit(data) first.")
         return self._model

@@ -1,4 +1,4 @@
-"""Held-out episodes: which part of a log a model was not learned from.
+"""The held-out episodes of a log, from which a model was not learned.
 
 Which episodes are held out depends on the log alone, so that they can be found again in it. A log is recognised by the
 digest of its content, which the model stores, or by the fingerprint of its file, which the notes beside the model file

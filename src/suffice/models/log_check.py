@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 
 def _silently(done: int, of: int) -> None:
-    """Ignore progress: the default callback."""
+    """Ignore progress; this is the default callback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Trial:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Answer in sentences: enough data, need of memory, and which family of languages."""
+        """Return sentences about the amount of data, the need of memory and the family of languages."""
         return (self._is_it_enough(), self._is_memory_needed(), self._which_family())
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class LogCheck:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return the answers: enough data, need of memory, and which family of languages."""
+        """Return sentences about the amount of data, the need of memory and the family of languages."""
         return self.trial.sentences
 
     def to_dict(self) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class LogEvaluation:
 
     @property
     def title(self) -> str:
-        """Return one line: which model, by which episodes."""
+        """Return the model and the episodes in one line."""
         name, log = self.names
         which = "held out" if self.held_out else "assumed to be new"
         return f"{name} by {self.n_episodes:,} episodes of {log}, {which}:"

@@ -1,4 +1,4 @@
-"""The model: an automaton, the plan on it and how they were obtained, with the file that stores them.
+"""A learned model (an automaton, the plan on it, how they were obtained) and the file that stores it.
 
 A file is a zip archive of a JSON header, a JSON list of witnesses and plain arrays: data only, no sentences, and
 reading it executes nothing. Equal results give equal bytes. Time and memory differ from run to run although the result
@@ -107,7 +107,7 @@ class Model:
 
     @property
     def headline(self) -> str:
-        """Return one line: the number of states and of episodes."""
+        """Return the number of states and of episodes in one line."""
         return repr.headline(self.rdp, self.about)
 
     @property
@@ -297,9 +297,10 @@ class Model:
 
         Examples
         --------
-        >>> held = suffice.learn("log.parquet", hold_out=0.2)
-        >>> held.evaluate("log.parquet")
-        <LogEvaluation: plan 5 (4.84 to 5.16), log 2.5, by 60 episodes>
+        >>> suffice.learn("log.parquet", hold_out=0.2).evaluate("log.parquet").n_episodes
+        60
+        >>> model.evaluate("more.parquet")
+        <LogEvaluation: plan 5 (4.673 to 5.327), log 2.633, by 300 episodes>
         """
         options = _load("models.log_options:LogOptions")(
             columns=columns,
@@ -612,7 +613,7 @@ class Model:
 
 
 def load(path: str | Path) -> Model:
-    """Read a model file.
+    """Read a model from its file.
 
     Parameters
     ----------
