@@ -184,7 +184,7 @@ class _Walks:
         self._known = dict(zip(keys.tolist(), zip(event.tolist(), symbol.tolist(), strict=True), strict=True))
 
     def way(self, one: int, other: int) -> tuple[int, int, int, list[int]] | None:
-        """Return the next states in which two differ, the event, and the symbols that lead there; None if there are none."""
+        """Return where two states differ next, by which event, and the symbols that lead there; None if nowhere."""
         symbols: list[int] = []
         while True:
             event, symbol = self._known[min(one, other) * len(self._tau) + max(one, other)]
