@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from matplotlib.figure import Figure
 
-from suffice import GREEDY, Controller, Planning, adact_h, evaluate, make, plan_on, simulate, truth_of
+from suffice import GREEDY, Controller, Planning, adact_h, exact_value, make, plan_on, simulate, truth_of
 from suffice.view import save_figure
 
 HORIZON, SIZES, RUNS = 6, (100, 200, 500, 1_000, 2_000), 12
@@ -35,7 +35,7 @@ for i, n in enumerate(SIZES):
     for run in range(RUNS):
         learned = adact_h(simulate(model, n, HORIZON, np.random.default_rng(run), logger)).rdp
         for k, (planning, _) in enumerate(planners.values()):
-            returns[k, i, run] = float(evaluate(model, policy_of(learned, planning), HORIZON).mean_return)
+            returns[k, i, run] = float(exact_value(model, policy_of(learned, planning), HORIZON).mean_return)
 
 # %%
 # What they bring is computed exactly. Lines are means over logs, bands reach from the worst to the best. Caution does
@@ -45,7 +45,7 @@ axes = figure.subplots()
 for (name, (_, colour)), found in zip(planners.items(), returns, strict=True):
     axes.fill_between(range(len(SIZES)), found.min(axis=1), found.max(axis=1), color=colour, alpha=0.15, linewidth=0)
     axes.plot(found.mean(axis=1), color=colour, marker="o", label=name)
-best, logged = truth_of(model, HORIZON).optimal_value, evaluate(model, logger, HORIZON).mean_return
+best, logged = truth_of(model, HORIZON).optimal_value, exact_value(model, logger, HORIZON).mean_return
 axes.axhline(float(best), color="#2b7a3d", linestyle=":", label="the best policy there is")
 axes.axhline(float(logged), color="#727a85", linestyle="--", label="who made the log")
 axes.set_xticks(range(len(SIZES)), [f"{n:,}" for n in SIZES])

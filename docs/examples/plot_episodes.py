@@ -12,7 +12,7 @@ that vanishes with more data.
 import numpy as np
 from matplotlib.figure import Figure
 
-from suffice import Controller, adact_h, evaluate, make, plan_on, truth_of
+from suffice import Controller, adact_h, exact_value, make, plan_on, truth_of
 from suffice.view import save_figure
 
 HORIZON, SIZES, RUNS = 5, (10, 20, 40, 60, 80, 100, 200), 25
@@ -25,7 +25,7 @@ for i, n in enumerate(SIZES):
         plan = plan_on(learned)
         states[i, run] = learned.n_states
         policy = Controller.on_automaton(learned, model.alphabet, plan.actions)
-        returns[i, run] = float(evaluate(model, policy, HORIZON).mean_return)
+        returns[i, run] = float(exact_value(model, policy, HORIZON).mean_return)
 
 # %%
 # States too many, which is what the promise is about, are next to none.

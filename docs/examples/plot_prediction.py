@@ -11,7 +11,7 @@ Every plan comes with a prediction and a number that it will likely not fall bel
 import numpy as np
 from matplotlib.figure import Figure
 
-from suffice import Controller, evaluate, make, regorl
+from suffice import Controller, exact_value, make, regorl
 from suffice.view import save_figure
 
 NAME, HORIZON, RUNS = "rotating-mab", 6, 30
@@ -20,7 +20,7 @@ predicted, lower, brought = np.zeros((3, RUNS))
 for run in range(RUNS):
     solution = regorl(make(NAME).simulate(500, HORIZON, np.random.default_rng(run)))
     policy = Controller.on_automaton(solution.learned.rdp, model.alphabet, solution.plan.actions)
-    brought[run] = float(evaluate(model, policy, HORIZON).mean_return)
+    brought[run] = float(exact_value(model, policy, HORIZON).mean_return)
     predicted[run], lower[run] = solution.prediction.value, solution.lower_bound
 
 # %%
