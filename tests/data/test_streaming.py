@@ -393,7 +393,7 @@ def test_order_matters_only_to_what_is_chosen_by_place(here: Path, in_pieces: Ca
     for option in ("--stationary", "--split", "--hold-out=0.2"):
         code, _, complaint = suffice("learn", *given, "no.model", option)
         assert code == 2
-        assert "episode ids do not grow" in complaint
+        assert "episode ids do not increase" in complaint
 
 
 def test_a_pattern_may_name_one_file(here: Path) -> None:

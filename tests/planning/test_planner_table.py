@@ -70,7 +70,7 @@ def test_learn_takes_the_name_of_a_planner(episodes: Episodes) -> None:
 
 
 def test_learn_refuses_an_unknown_planner(episodes: Episodes) -> None:
-    with pytest.raises(suffice.SettingsError, match=r"unknown planner: 'gredy'; did you mean 'greedy'\?"):
+    with pytest.raises(suffice.SettingsError, match=r"planning='gredy' is not a planner\. Choose .*'greedy'"):
         suffice.learn(episodes, planning="gredy")
     with pytest.raises(suffice.SettingsError, match="unknown planner: 'bold'"):
         suffice.learn(episodes, planning=Planning(planner="bold"))

@@ -267,7 +267,7 @@ def test_the_picture_says_what_it_leaves_out(model: str, tmp_path: Path) -> None
         ("-o a.svg --most 2", r"from 4 to 1,000 states, not 2; try 60"),
         ("-o a.svg --most 2000", r"from 4 to 1,000 states, not 2,000"),
         ("-o a.svg --most few", "needs a whole number"),
-        ("-o a.dot --most 9", "leave the other options out"),
+        ("-o a.dot --most 9", "Leave out --labels, --full, --title and --most"),
         ("-o nowhere/a.svg", "there is no folder nowhere"),
     ],
 )
