@@ -41,7 +41,7 @@ def test_evaluate_prints_what_the_command_prints(here: Path) -> None:
     printed = " ".join(ok("evaluate", "held.model", "--log", "log.parquet").split())
     for line in (*found.table, *found.sentences, *found.gaps):
         assert " ".join(line.split()) in printed
-    assert str(found).startswith("the model by 150 episodes of the log, held out:")
+    assert str(found).startswith("the model by 150 episodes of log.parquet, held out:")
 
 
 def test_evaluate_finds_held_out_episodes_in_files_and_episodes(here: Path) -> None:

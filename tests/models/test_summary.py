@@ -42,7 +42,7 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 def test_states_table_has_a_row_for_each_state(model: Model) -> None:
     table, rdp, plan = model.states, model.rdp, model.own_plan
     assert isinstance(table, pandas.DataFrame) and len(table) == model.n_states == rdp.n_states
-    assert list(table.index) == list(table["state"]) == list(range(model.n_states))
+    assert table.index.name == "state" and list(table.index) == list(range(model.n_states))
     assert list(table["label"]) == rdp.labels() and np.allclose(table["share"], rdp.shares())
     assert plan is not None and np.allclose(table["value"].astype(float), plan.values)
     assert set(table.index[table["ended"]]) == ended_states(rdp)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from suffice.automata.describe import brief
@@ -207,7 +208,8 @@ def evaluate_log(model: Model, data: Data, options: LogOptions | None = None) ->
     else:
         episodes, report = read_as(data, how)
         cut, propensities = report.cut > 0, report.propensities
-    return evaluate_held_out(model, find_held_out(model, episodes, propensities, cut=cut))
+    names = ("the model", str(data) if isinstance(data, str | Path) else "the log")
+    return evaluate_held_out(model, find_held_out(model, episodes, propensities, cut=cut, names=names), names)
 
 
 def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("the model", "the log")) -> LogEvaluation:

@@ -125,10 +125,11 @@ class Model:
     def states(self) -> Any:
         """Return a table of the states: a pandas DataFrame, or a list of dicts where pandas is not installed.
 
-        Columns: `state` (number over all layers), `label` (layer and place, as in pictures), `layer` (None if
-        stationary), `share` (of the episodes that visit it; if stationary, of all steps), `ended` (the episode is over
-        there), `action` (of the plan; "as logged" where it keeps the logged behaviour), `value` (expected return from
-        there on), `common` (what arrivals share), `varies` (what they do not share), `example` (a typical history).
+        The index is `state`, the number over all layers. Columns: `label` (layer and place, as in pictures), `layer`
+        (None if stationary), `share` (of the episodes that visit it; if stationary, of all steps), `ended` (the episode
+        is over there), `action` (of the plan; "as logged" where it keeps the logged behaviour), `value` (expected
+        return from there on), `common` (what arrivals share), `varies` (what they do not share), `example` (a typical
+        history).
         """
         return _load("models.summary:state_table")(self)
 

@@ -91,7 +91,7 @@ def state_table(model: Model) -> Any:
         import pandas
     except ImportError:
         return rows
-    return pandas.DataFrame(rows).set_index("state", drop=False)
+    return pandas.DataFrame(rows).set_index("state")
 
 
 def to_networkx(model: Model) -> Any:
