@@ -73,6 +73,16 @@ def test_try_sample_extrapolates_cost_of_large_logs() -> None:
     assert looked[1].seconds > 2 * looked[0].seconds and looked[1].bytes > 5 * looked[0].bytes
 
 
+def test_try_sample_takes_fewer_episodes_within_a_time_budget() -> None:
+    episodes = simulated("corridor", 1000)
+    hurried, patient = try_sample(episodes, seconds=1e-9), try_sample(episodes, seconds=1e9)
+    assert (hurried.tried, hurried.growth, hurried.episodes) == (125, ((125, 11),), 1000)
+    assert (patient.tried, patient.growth) == (1000, ((125, 11), (250, 11), (500, 11), (1000, 11)))
+    assert check(episodes, seconds=1e-9).trial.growth == hurried.growth
+    with pytest.raises(suffice.SettingsError, match="seconds=0 is not a time budget"):
+        check(episodes, seconds=0)
+
+
 @pytest.mark.parametrize("n", [1, 2, 15])
 def test_try_sample_accepts_a_handful_of_episodes(n: int) -> None:
     trial = try_sample(simulated("t-maze", n))

@@ -23,7 +23,7 @@ from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import ReadReport, read_as
-from suffice.errors import parameter
+from suffice.errors import SettingsError, parameter
 from suffice.evidence.adaptive import AdaptiveLanguages
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import CONJUNCTIONS
@@ -280,6 +280,7 @@ def check(
     drop_truncated: bool = False,
     max_values: int = MAX_VALUES,
     schema: Alphabet | str | Path | None = None,
+    seconds: float | None = None,
     progress: Progress = _silently,
 ) -> LogCheck:
     """Inspect a log before learning from it.
@@ -293,6 +294,9 @@ def check(
         Anything that `read_log` accepts: a path, a DataFrame, arrays, or `Episodes`.
     columns, observations, horizon, bins, drop_truncated, max_values, schema
         How the log is read: as in `learn`.
+    seconds
+        Approximate time budget of the trial runs: a smaller sample is learned from if they would take longer. Default:
+        no limit; the sample has at most 20,000 episodes.
     progress
         Called with the parts done and their number.
 
@@ -323,13 +327,16 @@ def check(
     if isinstance(data, Episodes):
         options.refuse_for_episodes(data)
         data = data if horizon is None or horizon >= data.horizon else data.cut(horizon)
-        return check_episodes(data, getattr(data, "report", None) or _report_of(data), progress)
-    return check_episodes(*read_as(data, options.read_options()), progress)
+        return check_episodes(data, getattr(data, "report", None) or _report_of(data), progress, seconds)
+    return check_episodes(*read_as(data, options.read_options()), progress, seconds)
 
 
-def check_episodes(episodes: Episodes, report: ReadReport, progress: Progress = _silently) -> LogCheck:
+def check_episodes(
+    episodes: Episodes, report: ReadReport, progress: Progress = _silently, seconds: float | None = None
+) -> LogCheck:
     """Check a log that has been read."""
-    return LogCheck(report, try_sample(episodes, progress), len(episodes.letters), episodes.weight is not None)
+    trial = try_sample(episodes, progress, seconds)
+    return LogCheck(report, trial, len(episodes.letters), episodes.weight is not None)
 
 
 def _report_of(episodes: Episodes) -> ReadReport:
@@ -357,18 +364,26 @@ def _report_of(episodes: Episodes) -> ReadReport:
     )
 
 
-def try_sample(episodes: Episodes, progress: Progress = _silently) -> Trial:
+def try_sample(episodes: Episodes, progress: Progress = _silently, seconds: float | None = None) -> Trial:
     """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample."""
+    if seconds is not None and not seconds > 0:
+        raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
     settings = Settings()
     sample = _spread(episodes, CHECK_SAMPLE)
     steps = len(SAMPLE_PARTS) + 2
     regorl(_spread(episodes, 100), settings)  # compile first
-    growth = []
+    growth, begun = [], perf_counter()
     for i, part in enumerate(SAMPLE_PARTS):
         progress(i, steps)
         fewer = _spread(sample, sample.n // part)
-        if fewer.n >= 10:
-            growth.append((fewer.total, learn_layers(fewer, settings).rdp.n_states))
+        if fewer.n < 10:
+            continue
+        start = perf_counter()
+        states = learn_layers(fewer, settings).rdp.n_states
+        if seconds is not None and 2 * perf_counter() - start - begun > seconds:  # the next part takes twice as long
+            sample = fewer
+            break
+        growth.append((fewer.total, states))
     progress(len(SAMPLE_PARTS), steps)
     start = perf_counter()
     learned = regorl(sample, settings).learned
