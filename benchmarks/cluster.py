@@ -25,7 +25,8 @@ from suffice.data.encoding.columns import Columns
 from suffice.data.loading import read_data
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.ray import Ray, RayWorkerPool
-from suffice.models.api import Choices, learn_model
+from suffice.models.api import learn_model
+from suffice.models.choices import Choices
 
 HERE = Path(__file__).parent
 DOMAIN, OPTIONS, HORIZON, EPISODES = "t-maze", {"length": "10"}, 40, 2_000_000

@@ -29,7 +29,8 @@ from suffice.data.logs.reading import ReadOptions, read_as
 from suffice.data.stored import StoredLog
 from suffice.data.streaming import MemoryBudget, read_stored
 from suffice.learning.adact_h import Settings
-from suffice.models.api import Choices, learn_model
+from suffice.models.api import learn_model
+from suffice.models.choices import Choices
 
 HERE: Final = Path(__file__).parent
 DOMAINS: Final = ("t-maze", "mini-hall")

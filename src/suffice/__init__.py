@@ -1,19 +1,19 @@
-"""suffice: learn the memory that suffices to act.
+"""Learn the memory that suffices to act, from logged episodes.
 
     import suffice
 
-    model = suffice.learn("log.parquet")            # what was learned, what it promises, and a plan
+    model = suffice.learn("log.parquet")            # print(model) begins with the advice
     model.save("log.model")
-    policy = suffice.load("log.model").policy()     # reset(), act(observation), and so on
+    policy = suffice.load("log.model").policy()     # policy.reset(), policy.act(observation)
 
-In the examples of this library `episodes` and `model` are these, `log.parquet` and `log.model` their files, and
-`more.parquet` has 300 episodes more:
+The examples of this library use the following `episodes` and `model`. `log.parquet` and `log.model` are their files,
+and `more.parquet` has 300 more episodes:
 
     corridor = suffice.make("corridor").model(5)
     episodes = suffice.simulate(corridor, n=300, horizon=5, rng=np.random.default_rng(1))
     model = suffice.learn(episodes)
 
-Names are imported when they are first used, so that the command line answers at once.
+Names are imported when they are first used, so that the command line starts fast.
 """
 
 import sys
@@ -43,15 +43,19 @@ if TYPE_CHECKING:
     from suffice.data.encoding.binning import Bins, EqualWidth
     from suffice.data.encoding.columns import Columns
     from suffice.data.episodes import Episodes
-    from suffice.data.logs.reading import read_log
+    from suffice.data.logs.reading import ReadReport, read_log
     from suffice.data.logs.schema import read_schema, write_schema
     from suffice.data.logs.writing import write_log
     from suffice.domains.domain import Domain
     from suffice.domains.exact.minimal import Minimal, minimal_rdp
     from suffice.domains.exact.truth import Truth, truth_of
-    from suffice.domains.exact.values import evaluate
+    from suffice.domains.exact.values import exact_value
     from suffice.domains.finite import FiniteModel, Outcome
+    from suffice.domains.gym.automaton_state import AutomatonState
+    from suffice.domains.gym.recording import record
     from suffice.domains.gym.registration import register
+    from suffice.domains.gym.rollouts import play, play_vector
+    from suffice.domains.model_evaluation import DomainEvaluation
     from suffice.domains.registry import make
     from suffice.domains.simulation import simulate
     from suffice.engines.ray import Ray
@@ -71,6 +75,8 @@ if TYPE_CHECKING:
     from suffice.learning.stationary.learner import learn_stationary
     from suffice.models.api import learn
     from suffice.models.estimator import Learner
+    from suffice.models.log_check import LogCheck, check
+    from suffice.models.log_evaluation import LogEvaluation
     from suffice.models.model import Model, load
     from suffice.planning.controller import Controller
     from suffice.planning.off_policy import OffPolicyEvaluation, RareAction, evaluate_off_policy
@@ -89,15 +95,19 @@ _HOMES = {
     "data.encoding.binning": ("Bins", "EqualWidth"),
     "data.encoding.columns": ("Columns",),
     "data.episodes": ("Episodes",),
-    "data.logs.reading": ("read_log",),
+    "data.logs.reading": ("ReadReport", "read_log"),
     "data.logs.schema": ("read_schema", "write_schema"),
     "data.logs.writing": ("write_log",),
     "domains.domain": ("Domain",),
     "domains.exact.minimal": ("Minimal", "minimal_rdp"),
     "domains.exact.truth": ("Truth", "truth_of"),
-    "domains.exact.values": ("evaluate",),
+    "domains.exact.values": ("exact_value",),
     "domains.finite": ("FiniteModel", "Outcome"),
+    "domains.gym.automaton_state": ("AutomatonState",),
+    "domains.gym.recording": ("record",),
     "domains.gym.registration": ("register",),
+    "domains.gym.rollouts": ("play", "play_vector"),
+    "domains.model_evaluation": ("DomainEvaluation",),
     "domains.registry": ("make",),
     "domains.simulation": ("simulate",),
     "engines.ray": ("Ray",),
@@ -111,12 +121,14 @@ _HOMES = {
     "evidence.prefix_tree": ("PrefixCounts",),
     "evidence.sketch": ("CountMinSketch",),
     "learning.adact_h": ("Learned", "Settings", "adact_h"),
-    "learning.merging": ("Decision", "Placement"),
     "learning.memory_choice": ("Stationarity", "is_stationary"),
+    "learning.merging": ("Decision", "Placement"),
     "learning.refinement": ("refine",),
     "learning.stationary.learner": ("learn_stationary",),
     "models.api": ("learn",),
     "models.estimator": ("Learner",),
+    "models.log_check": ("LogCheck", "check"),
+    "models.log_evaluation": ("LogEvaluation",),
     "models.model": ("Model", "load"),
     "planning.controller": ("Controller",),
     "planning.off_policy": ("OffPolicyEvaluation", "RareAction", "evaluate_off_policy"),
@@ -127,8 +139,8 @@ _HOMES = {
     "planning.verdict": ("PlanVerdict",),
     "view.automaton": ("draw_automaton",),
 }
-_RENAMED = {"Verdict": "Placement", "tie": "learn_stationary"}  # deprecated names
-_SUBMODULES = ("domains", "playing", "view")  # reached by their names after `import suffice`
+_RENAMED = {"Verdict": "Placement", "evaluate": "exact_value", "tie": "learn_stationary"}  # deprecated names
+_SUBMODULES = ("domains", "playing", "view")  # available as attributes after `import suffice`
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -143,6 +155,7 @@ __all__ = [
     "UNSEEN",
     "AdaptiveLanguages",
     "Alphabet",
+    "AutomatonState",
     "Bins",
     "Bound",
     "CheckpointError",
@@ -151,6 +164,7 @@ __all__ = [
     "CountMinSketch",
     "Decision",
     "Domain",
+    "DomainEvaluation",
     "EngineError",
     "Episodes",
     "EqualWidth",
@@ -159,7 +173,9 @@ __all__ = [
     "LanguageCounts",
     "Learned",
     "Learner",
+    "LogCheck",
     "LogError",
+    "LogEvaluation",
     "Minimal",
     "MissingError",
     "Model",
@@ -176,6 +192,7 @@ __all__ = [
     "Promise",
     "RareAction",
     "Ray",
+    "ReadReport",
     "Settings",
     "SettingsError",
     "Solution",
@@ -186,11 +203,12 @@ __all__ = [
     "Witness",
     "__version__",
     "adact_h",
+    "check",
     "compare",
     "describe_witness",
     "draw_automaton",
-    "evaluate",
     "evaluate_off_policy",
+    "exact_value",
     "is_stationary",
     "learn",
     "learn_stationary",
@@ -198,8 +216,11 @@ __all__ = [
     "make",
     "minimal_rdp",
     "plan_on",
+    "play",
+    "play_vector",
     "read_log",
     "read_schema",
+    "record",
     "refine",
     "register",
     "regorl",
@@ -225,5 +246,5 @@ def __dir__() -> list[str]:
     return [*__all__, *_SUBMODULES]
 
 
-if "gymnasium" in sys.modules:  # importing it takes time, so it is left to those who use it
+if "gymnasium" in sys.modules:  # importing it takes time, so that is left to programs that use it
     import_module("suffice.domains.gym.registration").register()

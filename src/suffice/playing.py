@@ -1,4 +1,4 @@
-"""Alias of `suffice.domains.gym`, kept for programs that import from here."""
+"""Alias of `suffice.domains.gym` for programs that import from here."""
 
 from suffice.domains.gym.automaton_state import AutomatonState
 from suffice.domains.gym.recording import record

@@ -178,7 +178,7 @@ def test_evaluate_refuses_a_log_of_which_other_episodes_are_kept(
     pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), "log.parquet")
     ok("learn", "log.parquet", "-o", "a.model", "--drop-truncated", "--hold-out", "0.25")
     ran = suffice("evaluate", "a.model", "--log", "log.parquet", "--horizon", "2", "--json")
-    assert ran.code == 2 and "other episodes are kept than when a.model was learned" in ran.err
+    assert ran.code == 2 and "the number of episodes is not the same as when a.model was learned" in ran.err
 
 
 def test_evaluate_finds_the_held_out_episodes_of_a_split(here: Path) -> None:
@@ -188,7 +188,7 @@ def test_evaluate_finds_the_held_out_episodes_of_a_split(here: Path) -> None:
 
 def test_evaluate_refuses_a_log_cut_to_a_shorter_horizon(here: Path) -> None:
     ran = suffice("evaluate", "a.model", "--log", "other.parquet", "--horizon", "2")
-    assert ran.code == 2 and "cut to 2 decisions, where a.model plans 4; leave --horizon out" in ran.err
+    assert ran.code == 2 and "cut to 2 decisions, and a.model plans 4. Leave out --horizon" in ran.err
 
 
 @pytest.mark.parametrize("options", ["--horizon 3", "--schema schema.json"])

@@ -65,7 +65,10 @@ MISTAKES = [
     ("evaluate --domain t-maze", "evaluate: MODEL is missing. Usage: suffice evaluate MODEL --domain DOMAIN"),
     ("evaluate nothing.model --domain t-maze", "nothing.model: there is no such file; make one with: suffice learn"),
     ("evaluate log.parquet --domain t-maze", "log.parquet: this is no model file, or a damaged one"),
-    ("evaluate none.model --domain t-maze", "none.model: this model has no plan: learn it again, without --planner"),
+    (
+        "evaluate none.model --domain t-maze",
+        "none.model: this model has no plan. Learn it again without --planner none",
+    ),
     ("evaluate none.model --log other.parquet", "none.model: this model has no plan"),
     ("evaluate a.model --domain t-mase", "'t-mase' is not a domain. Did you mean 't-maze'?"),
     ("evaluate a.model --domain nothing.POMDP", "nothing.POMDP: the file cannot be read"),
@@ -96,7 +99,10 @@ MISTAKES = [
         "--set length=2 applies to domains only, and none is given.",
     ),
     ("evaluate a.model --log nothing.parquet", "nothing.parquet: there is no such file"),
-    ("evaluate a.model --log log.parquet", "a.model was learned from all of log.parquet, which would flatter it"),
+    (
+        "evaluate a.model --log log.parquet",
+        "a.model was learned from all of log.parquet, so that an evaluation on it would be biased",
+    ),
     ("evaluate a.model --log other.parquet --propensity-column p", "there is no column 'p'"),
     ("evaluate a.model --log other.parquet --propensity-column bit1", "column 'bit1': not a probability above 0"),
 ]

@@ -105,14 +105,14 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--stationary --metric prefixes", "no metric, family or bound to choose"),
-        ("--stationary --family 1,1,1", "no metric, family or bound to choose"),
-        ("--stationary --bound paper", "no metric, family or bound to choose"),
-        ("--stationary --split", "leave --stationary out"),
-        ("--stationary --planner subsampled", "leave --stationary out"),
-        ("--stationary auto --split", "leave --stationary out"),
-        ("--stationary --second-look", "--second-look is for layers"),
-        ("--discount 0.9", "add --stationary, or leave it out"),
+        ("--stationary --metric prefixes", "Leave out --metric, --family and --bound"),
+        ("--stationary --family 1,1,1", "Leave out --metric, --family and --bound"),
+        ("--stationary --bound paper", "Leave out --metric, --family and --bound"),
+        ("--stationary --split", "Leave them out, or --stationary"),
+        ("--stationary --planner subsampled", "Leave them out, or --stationary"),
+        ("--stationary auto --split", "Leave them out, or --stationary"),
+        ("--stationary --second-look", "--second-look refines layers"),
+        ("--discount 0.9", "Add --stationary, or leave it out"),
         ("--stationary --discount 1", "from 0 to 0.999"),
         ("--stationary --discount -0.5", "from 0 to 0.999"),
         ("--stationary --discount 0.9 --planner none", "--discount does not go with --planner none"),
@@ -123,7 +123,7 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
         ("--stationary --memory 1KB", "Raise --memory."),
         ("--stationary --delta 0.01 --confidence 0.9", "give one of them"),
         ("--stationary=perhaps", ""),
-        ("--strict", "--strict is for --stationary"),
+        ("--strict", "--strict applies to --stationary only"),
     ],
 )
 def test_learn_refuses_options_that_cannot_be_combined(here: Path, options: str, said: str) -> None:

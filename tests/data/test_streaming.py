@@ -411,7 +411,7 @@ def test_learn_in_pieces_refuses_unsorted_ids_only_where_order_matters(
     for option in ("--stationary", "--split", "--hold-out=0.2"):
         code, _, complaint = suffice("learn", *given, "no.model", option)
         assert code == 2
-        assert "episode ids do not grow" in complaint
+        assert "episode ids do not increase" in complaint
 
 
 def test_learn_accepts_a_pattern_for_one_file(here: Path) -> None:

@@ -161,7 +161,7 @@ def test_learn_on_workers_accepts_weights_and_descending_ids(log: Path, tmp_path
         write_files(changed, tmp_path / name, 37, 2)
         alone = model_file(tmp_path / name, tmp_path)
         assert model_file(tmp_path / name, tmp_path, Here.of(3)) == alone
-    with pytest.raises(suffice.SettingsError, match="do not grow"):
+    with pytest.raises(suffice.SettingsError, match="do not increase"):
         suffice.learn(tmp_path / "down", engine=Here.of(3), hold_out=0.2)
     mixed = table.take(np.random.default_rng(0).permutation(len(table)))
     half = len(table) // 2 + 2

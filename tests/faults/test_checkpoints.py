@@ -21,7 +21,7 @@ from faults.conftest import IN_PIECES, Undisturbed
 from faults.forging import Contents, forge, putting, wide
 from faults.harness import KILLED, LAYERS, Ran, dies_before, here, learn, left_in, started, suffice
 from suffice.errors import CheckpointError
-from suffice.models import api
+from suffice.models import choices
 
 Record = Callable[[str, object], None]
 
@@ -67,20 +67,20 @@ def again(log: Path, folder: Path, options: tuple[str, ...]) -> Ran:
 @pytest.mark.parametrize(
     ("before", "options", "difference"),
     [
-        (LAYERS, ("--delta", "0.01"), "delta was 0.001 and is now 0.01"),
-        (LAYERS, ("--confidence", "0.9"), "confidence was None and is now 0.9"),
-        (LAYERS, ("--cut", "0.1"), "cut was 0.0 and is now 0.1"),
-        (LAYERS, ("--metric", "prefixes"), "metric was languages and is now prefixes"),
-        (LAYERS, ("--family", "1,1,1"), "family was conjunctions and is now 1,1,1"),
-        (LAYERS, ADAPTIVE, "family was conjunctions and is now 1,1,1 conjunctions"),
-        (LAYERS, ("--bound", "paper"), "bound was fisher and is now paper"),
-        (LAYERS, TIED, "stationary was False and is now True"),
-        (LAYERS, ("--stationary", "auto"), "stationary was False and is now auto"),
-        (LAYERS, ("--no-second-look",), "second look was True and is now False"),
-        (LAYERS, ("--hold-out", "0.2"), "hold-out was None and is now 0.2"),
-        (LAYERS, ("--split",), "split was no and is now yes"),
-        (LAYERS, ("--seed", "1"), "seed was 0 and is now 1"),
-        (LAYERS, ("--horizon", "3"), "horizon was 4 and is now 3"),
+        (LAYERS, ("--delta", "0.01"), "delta was 0.001, and is 0.01 now"),
+        (LAYERS, ("--confidence", "0.9"), "confidence was None, and is 0.9 now"),
+        (LAYERS, ("--cut", "0.1"), "cut was 0.0, and is 0.1 now"),
+        (LAYERS, ("--metric", "prefixes"), "metric was languages, and is prefixes now"),
+        (LAYERS, ("--family", "1,1,1"), "family was conjunctions, and is 1,1,1 now"),
+        (LAYERS, ADAPTIVE, "family was conjunctions, and is 1,1,1 conjunctions"),
+        (LAYERS, ("--bound", "paper"), "bound was fisher, and is paper now"),
+        (LAYERS, TIED, "stationary was False, and is True now"),
+        (LAYERS, ("--stationary", "auto"), "stationary was False, and is auto now"),
+        (LAYERS, ("--no-second-look",), "second_look was True, and is False now"),
+        (LAYERS, ("--hold-out", "0.2"), "hold-out was None, and is 0.2 now"),
+        (LAYERS, ("--split",), "split was no, and is yes now"),
+        (LAYERS, ("--seed", "1"), "seed was 0, and is 1 now"),
+        (LAYERS, ("--horizon", "3"), "horizon was 4, and is 3 now"),
         (LAYERS, ("--planner", "greedy"), "strength of the plan was"),
         (LAYERS, ("--planner", "none"), "plan was yes and is now no"),
         (TIED, (*TIED, "--discount", "0.9"), "discount of the plan was None and is now 0.9"),
@@ -185,11 +185,9 @@ def test_learn_refuses_another_order_of_episodes_where_it_matters(
     assert (tmp_path / "a.model").read_bytes() == undisturbed()
 
 
-def test_learn_refuses_a_checkpoint_of_another_version(
-    log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The version of the program differs, or the format of the files is newer."""
-    monkeypatch.setattr(api, "__version__", "99.0")
+def test_another_version(log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the program; and of the files, if they come from later on."""
+    monkeypatch.setattr(choices, "__version__", "99.0")
     kept()
     assert "and is now 99.0" in again(log, tmp_path, LAYERS).err
     monkeypatch.undo()

@@ -17,7 +17,7 @@ import numpy as np
 
 import suffice
 from oracle import random_episodes
-from suffice.cli.output import describe, print_contents, print_sentences, print_states, print_table, print_undecided
+from suffice.cli.output import describe, print_sentences, print_states, print_table, print_undecided
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema, write_schema
@@ -26,7 +26,7 @@ from suffice.domains.pomdp.domain import PomdpDomain
 from suffice.errors import SufficeError
 from suffice.files.run_notes import load_run_notes
 from suffice.models.export import to_dot, to_json
-from suffice.models.log_check import check_log
+from suffice.models.log_check import check_episodes
 from suffice.models.model import Model
 from suffice.view.explorer.page import page_of
 from suffice.view.report.content import content_of
@@ -103,7 +103,7 @@ def use_log(path: Path) -> None:
     report = episodes.report
     episodes.digest()
     if episodes.n <= 100 and episodes.horizon <= 10:
-        print_contents(episodes, report, check_log(episodes))
+        str(check_episodes(episodes, report))
         print_states(suffice.learn(episodes))
 
 

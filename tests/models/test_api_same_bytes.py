@@ -1,4 +1,4 @@
-"""The same bytes whatever adds floats up: another BLAS, other numbers of threads, another order of sets."""
+"""Models have the same bytes with another BLAS, other numbers of threads and another order of sets."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ for options in ({}, {"stationary": True}, subsampled):
 """
 
 
-def test_neither_blas_nor_threads_nor_hashes_have_a_say(tmp_path: Path) -> None:
-    """OpenBLAS as for the oldest processor, on one thread; as for this one, on four."""
-    told = []
+def test_learn_gives_the_same_bytes_for_any_blas_threads_and_hash_seed(tmp_path: Path) -> None:
+    """OpenBLAS as for the oldest processor on one thread, and as for this processor on four."""
+    outputs = []
     for threads, settings in ((1, {"OPENBLAS_CORETYPE": "Prescott"}), (4, {})):
         counts = {
             f"{who}_NUM_THREADS": str(threads) for who in ("OPENBLAS", "OMP", "MKL", "NUMBA", "VECLIB_MAXIMUM", "BLIS")
@@ -45,5 +45,5 @@ def test_neither_blas_nor_threads_nor_hashes_have_a_say(tmp_path: Path) -> None:
         program = [sys.executable, "-c", PROGRAM, str(threads)]
         ran = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stderr
-        told.append(ran.stdout)
-    assert told[0].count("\n") == 4 and told[0] == told[1]
+        outputs.append(ran.stdout)
+    assert outputs[0].count("\n") == 4 and outputs[0] == outputs[1]

@@ -1,4 +1,4 @@
-"""Reasons: what tells each state from those most like it, as the counts have it."""
+"""`reasons`: events that distinguish each state from the most similar ones, as counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from suffice.models.explanations import Reason, reasons
 from suffice.planning.regorl import regorl
 
 ALL = 1000
-SAID = re.compile(
+SENTENCE = re.compile(
     r"(next|\d+ steps? later), (.*): ([\d.]+) against ([\d.]+) \(([\d,]+) of ([\d,]+), ([\d,]+) of ([\d,]+)\)"
 )
 
@@ -35,12 +35,12 @@ def learned(name: str) -> Learned:
 
 
 def found(name: str, most: int = ALL) -> list[Reason]:
-    """What the counts show."""
+    """List the reasons that the counts show."""
     return [reason for row in reasons(learned(name).rdp, (), most) for reason in row]
 
 
 def counted(rdp: RDP, q: int, event: str) -> tuple[int, int]:
-    """How often an event happened in a state, and could have, letter by letter."""
+    """Count letter by letter how often an event happened in a state, and how often it could have."""
     times = chances = 0
     for (a, o, r), k in zip(rdp.letters.tolist(), rdp.counts[q].tolist(), strict=True):
         action = rdp.alphabet.action(a)
@@ -64,14 +64,14 @@ def walk(rdp: RDP, q: int, reason: Reason) -> int:
 
 
 @pytest.mark.parametrize("name", ["t-maze", "corridor", "stationary"])
-def test_frequencies_are_those_of_the_counts_where_the_difference_shows(name: str) -> None:
+def test_reasons_have_the_frequencies_of_the_counts(name: str) -> None:
     rdp = learned(name).rdp
     assert found(name)
     for reason in found(name):
         text = describe_witness(reason.witness, rdp.alphabet)
-        said = SAID.fullmatch(text)
-        assert said is not None, text
-        when, event, *numbers = said.groups()
+        found_in = SENTENCE.fullmatch(text)
+        assert found_in is not None, text
+        when, event, *numbers = found_in.groups()
         assert int(when.split()[0]) == len(reason.first) if reason.first else when == "next"
         for i, q in enumerate((reason.state, reason.other)):
             times, chances = counted(rdp, walk(rdp, q, reason), event)
@@ -80,25 +80,25 @@ def test_frequencies_are_those_of_the_counts_where_the_difference_shows(name: st
 
 
 @pytest.mark.parametrize("name", ["t-maze", "corridor", "stationary"])
-def test_every_two_states_of_a_layer_are_told_apart_either_way_round(name: str) -> None:
+def test_reasons_distinguish_every_pair_of_a_layer_in_both_directions(name: str) -> None:
     """These automata are minimal, and all their differences are large."""
     rdp = learned(name).rdp
     pairs = {(reason.state, reason.other): reason for reason in found(name)}
     layer = rdp.layer_of()
-    first = 1 if rdp.stationary else 0  # nothing is like the start
+    first = 1 if rdp.stationary else 0  # the first state has no similar one
     same = [(p, q) for p, q in combinations(range(first, rdp.n_states), 2) if layer[p] == layer[q]]
     assert set(pairs) == {*same, *((q, p) for p, q in same)}
     assert all(pairs[p, q].first == pairs[q, p].first for p, q in same)
 
 
-def test_the_cues_of_the_t_maze_differ_at_the_junction() -> None:
+def test_reasons_find_that_cues_of_the_t_maze_differ_at_the_junction() -> None:
     one, other = reasons(learned("t-maze").rdp, ())[1:3]
     assert one[0].first == other[0].first == (*[("E", (1, 0, 1))] * 3, ("E", (0, 1, 0)))
     text = describe_witness(one[0].witness, learned("t-maze").rdp.alphabet)
     assert re.match(r"4 steps later, [NS] → \(end\) with reward (4|-1): ", text)
 
 
-def test_no_shorter_way_shows_a_difference() -> None:
+def test_reasons_take_the_shortest_way_to_a_difference() -> None:
     """A pair that differs later has successors that differ one step sooner, and none that differ before."""
     rdp = learned("t-maze").rdp
     pairs = {(reason.state, reason.other): len(reason.first) for reason in found("t-maze")}
@@ -109,21 +109,23 @@ def test_no_shorter_way_shows_a_difference() -> None:
 
 
 @pytest.mark.parametrize("name", ["t-maze", "stationary"])
-def test_the_learners_own_reasons_are_among_them(name: str) -> None:
+def test_reasons_include_those_of_the_learner(name: str) -> None:
     rdp, decisions = learned(name).rdp, learned(name).decisions
     offsets = rdp.offsets()
     rows = reasons(rdp, decisions, 1)
-    told = [d for d in decisions if d.placement.promoted and d.placement.witness and d.placement.nearest is not None]
-    assert told
-    for d in told:
+    promoted = [
+        d for d in decisions if d.placement.promoted and d.placement.witness and d.placement.nearest is not None
+    ]
+    assert promoted
+    for d in promoted:
         first, (state, other) = int(offsets[d.layer]), (d.placement.target, d.placement.nearest or 0)
         own = [reason for reason in rows[first + state] if reason.learned]
         assert own[0][:4] == (first + state, first + other, d.placement.witness, ())
     shown = {(r.state, r.other) for row in rows for r in row if not r.learned}
-    assert {(r.state, r.other) for row in rows for r in row if r.learned} <= shown  # and so does the automaton
+    assert {(r.state, r.other) for row in rows for r in row if r.learned} <= shown  # the counts show them too
 
 
-def test_the_other_way_round_the_learners_frequencies_change_places() -> None:
+def test_reasons_of_the_learner_are_swapped_for_the_other_state() -> None:
     rdp = learned("t-maze").rdp
     rows = reasons(rdp, learned("t-maze").decisions)
     (one, _), (other, _) = rows[1], rows[2]
@@ -133,21 +135,21 @@ def test_the_other_way_round_the_learners_frequencies_change_places() -> None:
     assert mine[0] == theirs[0] and mine[2].split(" against ") == theirs[2].split(" against ")[::-1]
 
 
-def test_the_most_alike_come_first() -> None:
-    """Of three states the second pays almost as the first does, the third quite differently."""
+def test_reasons_list_the_most_similar_state_first() -> None:
+    """Of three states, the second pays nearly as often as the first, the third far more often."""
     rdp = paying([0.5, 0.55, 0.9], 10_000)
     assert [[reason.other for reason in row] for row in reasons(rdp, ())[1:4]] == [[2, 3], [1, 3], [2, 1]]
     assert [[reason.other for reason in row] for row in reasons(rdp, (), 1)[1:4]] == [[2], [1], [2]]
 
 
-def test_what_the_counts_do_not_show_is_not_claimed() -> None:
+def test_reasons_are_empty_where_counts_do_not_differ() -> None:
     assert not any(reasons(paying([0.5, 0.52], 50), ()))
     assert all(reasons(paying([0.5, 0.52], 50_000), ())[1:3])
     assert not any(reasons(paying([0.5], 50), ()))
 
 
 def paying(shares: list[float], n: int) -> RDP:
-    """States that differ by how often their one action pays, each met so many times."""
+    """Make states that differ in how often their only action pays, each visited `n` times."""
     alphabet = Alphabet(("go",), ("f",), tuple((i,) for i in range(len(shares))), (0.0, 1.0))
     letters = np.array([*((0, i + 1, 0) for i in range(len(shares))), (2, 0, 0), (2, 0, 1)], np.int32)
     symbols = np.unique(letters[:, :2], axis=0)
@@ -160,8 +162,8 @@ def paying(shares: list[float], n: int) -> RDP:
 
 
 @pytest.mark.parametrize("alike", [False, True])
-def test_five_thousand_states_take_seconds(alike: bool) -> None:
-    """Also where nothing differs, so that nothing ends the walk."""
+def test_reasons_for_five_thousand_states_take_seconds(alike: bool) -> None:
+    """Also where no states differ, so that no difference ends the search."""
     rng = np.random.default_rng(1)
     alphabet = Alphabet(tuple(range(10)), ("f",), tuple((v,) for v in range(5)), (0.0, 1.0))
     shown = [(0, o + 1, 0) for o in range(5)]

@@ -1,4 +1,4 @@
-"""Exported JSON keeps the promise that others script against; DOT is a graph that Graphviz can read."""
+"""Exports of a model: JSON with the documented keys, and DOT that Graphviz can read."""
 
 from __future__ import annotations
 
@@ -46,43 +46,48 @@ def exported(case: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_keys_are_as_promised(case: str) -> None:
-    told, horizon = exported(case), log(case).horizon
-    assert list(told) == ["horizon", "delta", "metric", "bound", "layers", "transitions", "policy"]
-    assert (told["horizon"], told["delta"], told["metric"], told["bound"]) == (horizon, 0.01, "languages", "fisher")
-    assert len(told["layers"]) == horizon + 2 and told["layers"][0] == told["layers"][-1] == 1
-    assert told["layers"] == model(case).rdp.layers.tolist() and told["policy"] == []
+def test_to_json_has_the_documented_keys(case: str) -> None:
+    content, horizon = exported(case), log(case).horizon
+    assert list(content) == ["horizon", "delta", "metric", "bound", "layers", "transitions", "policy"]
+    assert (content["horizon"], content["delta"], content["metric"], content["bound"]) == (
+        horizon,
+        0.01,
+        "languages",
+        "fisher",
+    )
+    assert len(content["layers"]) == horizon + 2 and content["layers"][0] == content["layers"][-1] == 1
+    assert content["layers"] == model(case).rdp.layers.tolist() and content["policy"] == []
     keys = ["t", "state", "action", "observation", "next", "count", "rewards"]
-    assert told["transitions"] and all(list(row) == keys for row in told["transitions"])
+    assert content["transitions"] and all(list(row) == keys for row in content["transitions"])
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_states_are_numbered_per_layer(case: str) -> None:
-    told = exported(case)
-    assert {row["t"] for row in told["transitions"]} == set(range(told["horizon"] + 1))
-    for row in told["transitions"]:
-        assert 0 <= row["state"] < told["layers"][row["t"]]
-        assert 0 <= row["next"] < told["layers"][row["t"] + 1]
-    entered = {(0, 0)} | {(row["t"] + 1, row["next"]) for row in told["transitions"]}
-    assert entered == {(t, q) for t, width in enumerate(told["layers"]) for q in range(width)}
+def test_to_json_numbers_states_per_layer(case: str) -> None:
+    content = exported(case)
+    assert {row["t"] for row in content["transitions"]} == set(range(content["horizon"] + 1))
+    for row in content["transitions"]:
+        assert 0 <= row["state"] < content["layers"][row["t"]]
+        assert 0 <= row["next"] < content["layers"][row["t"] + 1]
+    entered = {(0, 0)} | {(row["t"] + 1, row["next"]) for row in content["transitions"]}
+    assert entered == {(t, q) for t, width in enumerate(content["layers"]) for q in range(width)}
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_states_are_numbered_in_the_order_of_promotion(case: str) -> None:
-    """So the first of a layer is the largest candidate: it is placed first."""
+def test_to_json_numbers_states_in_the_order_of_promotion(case: str) -> None:
+    """The first state of a layer is the largest candidate, which is placed first."""
     promoted: dict[int, list[int]] = {}
     for decision in model(case).decisions:
         if decision.placement.promoted:
             promoted.setdefault(decision.layer, []).append(decision.placement.target)
-    told = exported(case)
-    assert [promoted[t] for t in range(1, told["horizon"] + 2)] == [list(range(n)) for n in told["layers"][1:]]
-    for t in range(told["horizon"] + 1):
-        rows = [row for row in told["transitions"] if row["t"] == t]
+    content = exported(case)
+    assert [promoted[t] for t in range(1, content["horizon"] + 2)] == [list(range(n)) for n in content["layers"][1:]]
+    for t in range(content["horizon"] + 1):
+        rows = [row for row in content["transitions"] if row["t"] == t]
         assert max(rows, key=lambda row: row["count"])["count"] in [r["count"] for r in rows if r["next"] == 0]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_counts_add_up(case: str) -> None:
+def test_to_json_counts_add_up(case: str) -> None:
     per_layer: Counter[int] = Counter()
     entering: Counter[tuple[int, int]] = Counter({(0, 0): log(case).total})
     leaving: Counter[tuple[int, int]] = Counter()
@@ -99,12 +104,12 @@ def test_counts_add_up(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_transitions_are_those_of_the_log(case: str) -> None:
-    """Following the exported rows gives the automaton's states, and their counts and rewards those of the log."""
-    episodes, rdp, told = log(case), model(case).rdp, exported(case)
+def test_to_json_transitions_equal_those_of_the_log(case: str) -> None:
+    """Following the exported rows gives the states of the automaton, and the counts and rewards of the log."""
+    episodes, rdp, content = log(case), model(case).rdp, exported(case)
     features = episodes.alphabet.features
-    rows = {(r["t"], r["state"], r["action"], json.dumps(r["observation"])): r for r in told["transitions"]}
-    assert len(rows) == len(told["transitions"]) == np.count_nonzero(rdp.tau != UNSEEN)
+    rows = {(r["t"], r["state"], r["action"], json.dumps(r["observation"])): r for r in content["transitions"]}
+    assert len(rows) == len(content["transitions"]) == np.count_nonzero(rdp.tau != UNSEEN)
     offsets, seen = rdp.offsets(), Counter[Any]()
     weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
     states = rdp.run_all(episodes)
@@ -120,22 +125,22 @@ def test_transitions_are_those_of_the_log(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_special_symbols(case: str) -> None:
-    """Dummy action null at t = 0 and nowhere else; o_⊥ null, always at t = H; "pad" only after an early end."""
-    told, early = exported(case), case != "hall"
+def test_to_json_writes_special_symbols_as_documented(case: str) -> None:
+    """The dummy action is null, at t = 0 only; o_⊥ is null, always at t = H; "pad" only after an early end."""
+    content, early = exported(case), case != "hall"
     names = list(log(case).alphabet.features)
-    for row in told["transitions"]:
+    for row in content["transitions"]:
         assert (row["action"] is None) == (row["t"] == 0)
         assert row["observation"] is None or list(row["observation"]) == names
-        if row["t"] == told["horizon"] or row["action"] == "pad":
+        if row["t"] == content["horizon"] or row["action"] == "pad":
             assert row["observation"] is None
         if row["action"] == "pad":
             assert row["t"] >= 2 and [r for r, _ in row["rewards"]] == [0]
-    assert any(row["action"] == "pad" for row in told["transitions"]) == early
-    assert any(row["observation"] is None and row["t"] < told["horizon"] for row in told["transitions"]) == early
+    assert any(row["action"] == "pad" for row in content["transitions"]) == early
+    assert any(row["observation"] is None and row["t"] < content["horizon"] for row in content["transitions"]) == early
 
 
-def test_values_keep_their_types() -> None:
+def test_to_json_keeps_types_of_values() -> None:
     alphabet = Alphabet((True, 2.5), ("n", "s"), ((1, "1"), (2, 'é"')), (0.5,))
     action, observation = np.array([[0, 0], [2, 3]]), np.array([[1, 2], [0, 0]])
     episodes = Episodes.from_steps(alphabet, action, observation, np.array([[0, 0], [1, 0]]))
@@ -152,7 +157,7 @@ QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def read_dot(text: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Nodes and arrows, if quotes and brackets are balanced."""
+    """Read nodes and arrows, and check that quotes and brackets are balanced."""
     bare = QUOTED.sub("Q", text)
     assert '"' not in bare and bare.startswith("digraph rdp {") and bare.rstrip().endswith("}")
     depth = 0
@@ -165,7 +170,7 @@ def read_dot(text: str) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_dot_has_a_node_for_each_state_and_an_arrow_for_each_pair(case: str) -> None:
+def test_to_dot_has_a_node_per_state_and_an_arrow_per_pair(case: str) -> None:
     rdp = model(case).rdp
     nodes, arrows = read_dot(to_dot(model(case)))
     assert nodes == [str(q) for q in range(rdp.n_states)]
@@ -174,14 +179,14 @@ def test_dot_has_a_node_for_each_state_and_an_arrow_for_each_pair(case: str) -> 
     assert len(arrows) == len(pairs) and {(int(a), int(b)) for a, b in arrows} == pairs
 
 
-def test_dot_labels_list_every_symbol() -> None:
+def test_to_dot_labels_list_every_symbol() -> None:
     text = to_dot(model("maze"))
     labels = [label for found in re.findall(r'-> \d+ \[label="(.*)"\];', text) for label in found.split(r"\n")]
     assert len(labels) == len(exported("maze")["transitions"])
     assert {"(0, 1, 1)", "(1, 1, 0)", "N → (end)", "pad", "W → (1, 0, 1)"} <= set(labels)
 
 
-def test_dot_survives_any_text() -> None:
+def test_to_dot_escapes_any_text() -> None:
     nasty = ('say "hi"', "back\\slash", "{brace", "new\nline", "end\\", 'both\\"')
     alphabet = Alphabet(nasty, ("o",), tuple((v,) for v in nasty), ())
     n = np.arange(len(nasty))

@@ -1,4 +1,4 @@
-"""Episodes that a model was not learned from are found again in its log."""
+"""Held-out episodes are found again in the log of a model; an evaluation on learned episodes is refused."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 
 import suffice
 from suffice.data.episodes import Episodes
-from suffice.models.held_out import find_held_out, is_log_of, judge_log, learned_from, note_run
+from suffice.models.held_out import find_held_out, is_log_of, learned_from, note_run
 
 
 def log(seed: int, n: int = 400) -> Episodes:
     return suffice.make("t-maze", {"length": "2"}).simulate(n, 4, np.random.default_rng(seed))
 
 
-def test_find_held_out_is_what_learning_left_out() -> None:
-    """Learned and held-out episodes together are the log, and counts of the model are those of the former."""
+def test_find_held_out_returns_what_learning_left_out() -> None:
+    """Learned and held-out episodes together are the log; the model counts the learned ones."""
     episodes = log(1)
     model = suffice.learn(episodes, hold_out=0.25)
     held = find_held_out(model, episodes, np.ones(episodes.word.shape))
@@ -34,40 +34,55 @@ def test_find_held_out_takes_all_of_another_log() -> None:
     model, other = suffice.learn(log(1), hold_out=0.25), log(2)
     held = find_held_out(model, other)
     assert held.episodes is other and not held.of_same_log
-    assert judge_log(model, other).judged.episodes == other.total
+    assert model.evaluate(other).n_episodes == other.total
 
 
 def test_find_held_out_refuses_episodes_that_were_learned_from() -> None:
     episodes = log(1)
-    with pytest.raises(suffice.SufficeError, match="m was learned from all of l, which would flatter it"):
+    with pytest.raises(suffice.SufficeError, match=r"m was learned from all of l, .* Learn with hold_out=0\.2"):
         find_held_out(suffice.learn(episodes), episodes, names=("m", "l"))
 
 
-def test_find_held_out_refuses_a_log_that_was_read_in_another_way() -> None:
+def test_find_held_out_refuses_a_log_read_with_other_options() -> None:
     episodes = log(1)
     fewer = episodes.columns(np.arange(350))
-    with pytest.raises(suffice.SufficeError, match="other episodes are kept"):
+    with pytest.raises(suffice.SufficeError, match="Read the log with the same options"):
         find_held_out(suffice.learn(episodes, hold_out=0.25), fewer, same_log=True)
 
 
-def test_judge_log_refuses_a_log_that_is_cut(tmp_path: Path) -> None:
-    """Its content is not that of the model's log any more, so that it would be judged by what it was learned from."""
+def test_find_held_out_refuses_a_log_that_is_cut(tmp_path: Path) -> None:
+    """Its content differs from the model's log, so that the plan would be evaluated on what it was learned from."""
     suffice.write_log(log(1), tmp_path / "log.csv")
     model = suffice.learn(str(tmp_path / "log.csv"), hold_out=0.25)
-    episodes = suffice.read_log(tmp_path / "log.csv", horizon=3)
-    report = episodes.report
-    with pytest.raises(suffice.SufficeError, match="at most 3 decisions, where the model plans 4; read it without"):
-        judge_log(model, episodes)
-    with pytest.raises(suffice.SufficeError, match="cut to 3 decisions, where the model plans 4"):
-        judge_log(model, episodes, cut=report.cut > 0)
+    episodes = log(1).cut(3)
+    with pytest.raises(suffice.SufficeError, match=r"at most 3 decisions, .* the model plans 4\. Read the log without"):
+        find_held_out(model, episodes)
+    with pytest.raises(suffice.SufficeError, match=r"cut to 3 decisions, .* the model plans 4\. Leave out horizon"):
+        find_held_out(model, episodes, cut=True)
 
 
-def test_judge_log_takes_a_log_of_early_ends() -> None:
+def test_find_held_out_takes_a_log_whose_episodes_end_early() -> None:
     early = suffice.make("t-maze", {"length": "2"}).simulate(400, 3, np.random.default_rng(2))
-    assert judge_log(suffice.learn(log(1)), early, cut=False).judged.episodes == early.total
+    assert find_held_out(suffice.learn(log(1)), early, cut=False).episodes.total == early.total
 
 
-def test_is_log_of_goes_by_the_notes_beside_the_model(tmp_path: Path) -> None:
+def test_find_held_out_recognises_a_log_with_another_declared_alphabet(tmp_path: Path) -> None:
+    """Simulated episodes declare symbols that do not occur; a file of them is read without, or with a schema."""
+    episodes, path, schema = log(1), tmp_path / "log.csv", tmp_path / "schema.json"
+    suffice.write_log(episodes, path)
+    suffice.write_schema(episodes.alphabet, schema)
+    model = suffice.learn(episodes, hold_out=0.25)
+    expected = model.evaluate(episodes).to_dict()
+    for found in (model.evaluate(path), model.evaluate(path, schema=schema)):
+        assert found.held_out and found.to_dict() == expected
+    declared = suffice.learn(path, schema=schema, hold_out=0.25)
+    assert declared.evaluate(path).held_out and declared.evaluate(episodes).held_out
+    assert not declared.evaluate(log(2)).held_out
+    with pytest.raises(suffice.SufficeError, match="learned from all of"):
+        suffice.learn(episodes).evaluate(path, schema=schema)
+
+
+def test_is_log_of_reads_the_notes_beside_the_model(tmp_path: Path) -> None:
     path, one, two = tmp_path / "a.model", tmp_path / "one.csv", tmp_path / "two.csv"
     suffice.write_log(log(1), one)
     suffice.write_log(log(2), two)

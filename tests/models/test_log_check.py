@@ -1,19 +1,23 @@
-"""What `suffice check` foretells: held against what learning finds and what is exactly true."""
+"""`suffice.check`: its findings agree with learning, with the exact automaton and with the command."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import suffice
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
-from suffice.models.log_check import CHECK_SAMPLE, LogCheck, _untold, check_log
+from suffice.models.log_check import CHECK_SAMPLE, Trial, _ambiguous, check, try_sample
 from suffice.planning.regorl import regorl
+from support.cli import ok
 
 
 def simulated(name: str, n: int) -> Episodes:
@@ -21,8 +25,8 @@ def simulated(name: str, n: int) -> Episodes:
     return domain.simulate(n, domain.default_horizon, np.random.default_rng(0))
 
 
-def untold_by_definition(rdp: RDP) -> float:
-    """Walk every transition: is there another one to the same layer that shows the same and leads elsewhere?"""
+def ambiguous_by_definition(rdp: RDP) -> float:
+    """Share of transitions for which another one has the same layer and observation, but another target."""
     layer, taken = rdp.layer_of(), rdp.taken()
     arrivals = [
         (int(layer[q]), int(rdp.symbols[y, 1]), int(rdp.tau[q, y]), int(taken[q, y]))
@@ -30,55 +34,65 @@ def untold_by_definition(rdp: RDP) -> float:
         for y in range(len(rdp.symbols))
         if rdp.tau[q, y] != UNSEEN and rdp.symbols[y, 1] != STOP
     ]
-    untold = sum(n for t, o, q, n in arrivals if any(t == t2 and o == o2 and q != q2 for t2, o2, q2, _ in arrivals))
-    return untold / sum(n for *_, n in arrivals)
+    ambiguous = sum(n for t, o, q, n in arrivals if any(t == t2 and o == o2 and q != q2 for t2, o2, q2, _ in arrivals))
+    return ambiguous / sum(n for *_, n in arrivals)
 
 
 @pytest.mark.parametrize("name", ["t-maze", "cheese", "cookie", "symbol"])
-def test_what_observations_leave_untold_is_as_defined(name: str) -> None:
+def test_ambiguous_share_equals_its_definition(name: str) -> None:
     rdp = regorl(simulated(name, 2000)).learned.rdp
-    assert _untold(rdp) == pytest.approx(untold_by_definition(rdp)) and _untold(rdp) > 0
+    assert _ambiguous(rdp) == pytest.approx(ambiguous_by_definition(rdp)) and _ambiguous(rdp) > 0
 
 
-def test_a_corridor_whose_guard_is_sure_is_markov_and_a_maze_is_not() -> None:
-    """The truth, and what a log shows of it."""
+def test_try_sample_finds_memory_in_a_maze_and_none_in_a_corridor() -> None:
+    """Both by the exact automaton and by a sample of a log."""
     corridor, maze = (make(name, {}) for name in ("corridor", "t-maze"))
-    assert _untold(minimal_rdp(corridor.model(5), 5).rdp()) == 0 < _untold(minimal_rdp(maze.model(5), 5).rdp())
-    assert "Nothing to remember" in check_log(simulated("corridor", 500)).sentences[1]
-    assert "Memory matters" in check_log(simulated("t-maze", 5000)).sentences[1]
+    assert _ambiguous(minimal_rdp(corridor.model(5), 5).rdp()) == 0 < _ambiguous(minimal_rdp(maze.model(5), 5).rdp())
+    assert "Memory: none needed" in try_sample(simulated("corridor", 500)).sentences[1]
+    assert "Memory matters" in try_sample(simulated("t-maze", 5000)).sentences[1]
 
 
-def test_a_corridor_is_soon_known() -> None:
-    outlook = check_log(simulated("corridor", 1000))
-    assert outlook.enough and outlook.growth == ((125, 11), (250, 11), (500, 11), (1000, 11))
-    assert outlook.sentences[0].startswith("It looks like enough")
+def test_try_sample_finds_enough_episodes_of_a_corridor() -> None:
+    trial = try_sample(simulated("corridor", 1000))
+    assert trial.enough and trial.growth == ((125, 11), (250, 11), (500, 11), (1000, 11))
+    assert trial.sentences[0].startswith("Probably enough")
 
 
-def test_a_maze_takes_more_than_a_thousand_episodes() -> None:
-    outlook = check_log(simulated("t-maze", 1000))
-    assert not outlook.enough and outlook.sentences[0].startswith("More episodes would tell more")
-    sampled = replace(outlook, episodes=10**6, wanted=None)
-    assert sampled.sentences[0].startswith("All your episodes will tell more: states learned are")
+def test_try_sample_asks_for_more_than_a_thousand_episodes_of_a_maze() -> None:
+    trial = try_sample(simulated("t-maze", 1000))
+    assert not trial.enough and trial.sentences[0].startswith("More episodes would show more")
+    sampled = replace(trial, episodes=10**6, wanted=None)
+    assert sampled.sentences[0].startswith("All episodes will show more: states")
 
 
-def test_large_logs_are_sampled_and_the_time_is_for_all() -> None:
-    """Ten times the episodes cost about ten times as much; the clock is coarse, so only the order is held to."""
+def test_try_sample_extrapolates_cost_of_large_logs() -> None:
+    """Ten times the episodes cost about ten times as much; the clock allows only a rough check."""
     small, large = simulated("corridor", CHECK_SAMPLE), simulated("corridor", 10 * CHECK_SAMPLE)
-    looked = [check_log(episodes) for episodes in (small, large)]
-    assert [outlook.tried for outlook in looked] == [CHECK_SAMPLE, CHECK_SAMPLE]
+    looked = [try_sample(episodes) for episodes in (small, large)]
+    assert [trial.tried for trial in looked] == [CHECK_SAMPLE, CHECK_SAMPLE]
     assert looked[1].seconds > 2 * looked[0].seconds and looked[1].bytes > 5 * looked[0].bytes
 
 
+def test_try_sample_takes_fewer_episodes_within_a_time_budget() -> None:
+    episodes = simulated("corridor", 1000)
+    hurried, patient = try_sample(episodes, seconds=1e-9), try_sample(episodes, seconds=1e9)
+    assert (hurried.tried, hurried.growth, hurried.episodes) == (125, ((125, 11),), 1000)
+    assert (patient.tried, patient.growth) == (1000, ((125, 11), (250, 11), (500, 11), (1000, 11)))
+    assert check(episodes, seconds=1e-9).trial.growth == hurried.growth
+    with pytest.raises(suffice.SettingsError, match="seconds=0 is not a time budget"):
+        check(episodes, seconds=0)
+
+
 @pytest.mark.parametrize("n", [1, 2, 15])
-def test_a_handful_of_episodes_is_no_obstacle(n: int) -> None:
-    outlook = check_log(simulated("t-maze", n))
-    assert outlook.tried == n and not outlook.enough and all(outlook.sentences)
+def test_try_sample_accepts_a_handful_of_episodes(n: int) -> None:
+    trial = try_sample(simulated("t-maze", n))
+    assert trial.tried == n and not trial.enough and all(trial.sentences)
 
 
-def test_steadiness_counts_doublings_from_the_end() -> None:
+def test_trial_steady_counts_doublings_from_the_end() -> None:
     def steady(*states: int) -> int:
         growth = tuple((2**i, n) for i, n in enumerate(states))
-        return LogCheck(1, 1, growth, 0, None, False, 0.0, "none", (1,), 0.0, 0).steady
+        return Trial(1, 1, growth, 0, None, False, 0.0, "none", (1,), 0.0, 0).steady
 
     assert [steady(5), steady(5, 5), steady(4, 5, 5), steady(5, 5, 5, 5), steady(5, 5, 6), steady(100, 102)] == [
         0,
@@ -88,3 +102,65 @@ def test_steadiness_counts_doublings_from_the_end() -> None:
         0,
         1,
     ]
+
+
+# suffice.check
+
+
+def test_check_returns_what_the_command_prints_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the measured time differs."""
+    monkeypatch.chdir(tmp_path)
+    suffice.write_log(simulated("corridor", 300), "log.csv")
+    printed = json.loads(ok("check", "log.csv", "--json", "--bin", "row=2"))
+    found = json.loads(json.dumps({"log": "log.csv"} | check("log.csv", bins={"row": "2"}).to_dict()))
+    for each in (printed, found):
+        del each["learning_seconds"]
+    assert printed == found and list(printed) == list(found)
+
+
+def test_check_prints_contents_notes_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    suffice.write_log(simulated("corridor", 300), "log.csv")
+    found = check("log.csv")
+    text = str(found)
+    assert all(f"{label:<{len('distinct values')}} " in text for label, shown in found.contents.items() if shown)
+    assert all(sentence in text for sentence in found.sentences) and text.endswith("No problems found.")
+    assert all(part in text for part in ("300 of 5 decisions, 1,500 rows", "row 2, column 5, guard 2"))
+    printed = " ".join(ok("check", "log.csv").split())
+    assert all(" ".join(sentence.split()) in printed for sentence in (*found.sentences, "No problems found."))
+    assert repr(found) == "<LogCheck: 300 episodes, 1,500 rows, enough>"
+
+
+def test_check_of_episodes_equals_the_check_of_their_file(tmp_path: Path) -> None:
+    episodes = simulated("corridor", 300)
+    suffice.write_log(episodes, tmp_path / "log.csv")
+    read, given = check(tmp_path / "log.csv").to_dict(), check(episodes).to_dict()
+    for each in (read, given):
+        del each["learning_seconds"], each["notes"]
+    assert read == given
+
+
+def test_check_reads_the_named_columns(tmp_path: Path) -> None:
+    rows = ["patient,step,drug,pulse,age,reward"]
+    rows += [f"{e},{t},{e % 2},{t},{e % 3},1" for e in range(30) for t in range(4)]
+    (tmp_path / "visits.csv").write_text("\n".join(rows))
+    chosen = check(
+        tmp_path / "visits.csv", columns={"episode": "patient", "action": "drug"}, observations=["pulse"], horizon=2
+    )
+    assert (chosen.n_episodes, chosen.n_rows, chosen.horizon, chosen.columns) == (30, 120, 2, ["pulse"])
+    assert chosen.report.cut == 30 and "30 cut to 2" in str(chosen)
+
+
+def test_check_refuses_what_cannot_be_read() -> None:
+    with pytest.raises(suffice.LogError, match=r"nowhere\.csv"):
+        check("nowhere.csv")
+    with pytest.raises(suffice.SettingsError, match="observations takes effect when a log is read"):
+        check(simulated("corridor", 20), observations=["row"])
+
+
+def test_check_counts_weights_as_episodes() -> None:
+    episodes = simulated("corridor", 40)
+    weighted = replace(episodes, weight=np.full(40, 3, np.int64))
+    found = check(weighted)
+    assert (found.n_episodes, found.weighted, found.to_dict()["total"]) == (120, True, 120)
+    assert "120 of 5 decisions" in str(found) and "weights counted; 40 distinct" in str(found)

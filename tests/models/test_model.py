@@ -1,4 +1,4 @@
-"""Model files: read back as they were, whole or refused in one line, and never executed."""
+"""Model files: a round trip changes nothing, damaged files are refused in one line, nothing is executed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def refusal(path: Path) -> str:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_what_is_saved_is_loaded(tmp_path: Path, name: str) -> None:
+def test_load_returns_what_save_wrote(tmp_path: Path, name: str) -> None:
     path = saved(tmp_path, name)
     loaded = Model.load(path)
     assert equal(loaded, model(name))
@@ -82,8 +82,8 @@ def test_what_is_saved_is_loaded(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "b.model").read_bytes() == path.read_bytes()
 
 
-def test_none_is_told_from_numbers(tmp_path: Path) -> None:
-    """The first of a layer has no nearest state; those of the last layer have a distance but no threshold."""
+def test_load_distinguishes_none_from_numbers(tmp_path: Path) -> None:
+    """The first state of a layer has no nearest one; those of the last layer have a distance, but no threshold."""
     verdicts = [d.placement for d in Model.load(saved(tmp_path)).decisions]
     first = [v for v in verdicts if v.nearest is None]
     assert first and all((v.distance, v.threshold, v.detectable, v.witness) == (None, None, None, None) for v in first)
@@ -91,14 +91,14 @@ def test_none_is_told_from_numbers(tmp_path: Path) -> None:
     assert last and all((v.distance, v.nearest) == (0.0, 0) for v in last)
     assert any(v.threshold is not None and v.witness for v in verdicts)
     assert {type(v.promoted) for v in verdicts} == {type(v.forced) for v in verdicts} == {bool}
-    assert any(d.placement.forced for d in model("cut").decisions), "a forced one is among those saved"
+    assert any(d.placement.forced for d in model("cut").decisions), "one of the saved placements is forced"
 
 
 @pytest.mark.parametrize(
     "values",
     [(True, False), (1, 2**60), (0.1, 1e300, -3), ("1", "01", "true"), ("é\n", '"', "\\", " ", "😀"), (2.0**53, 3)],
 )
-def test_any_value_survives(tmp_path: Path, values: tuple[Any, ...]) -> None:
+def test_load_keeps_any_value(tmp_path: Path, values: tuple[Any, ...]) -> None:
     n = len(values)
     alphabet = Alphabet(values, ('a "column"',), tuple((v,) for v in values), (0.1, -1e300, 2**60))
     action, observation = np.stack([np.zeros(n, int), np.arange(n) + 2]), np.stack([np.arange(n) + 1, np.zeros(n, int)])
@@ -109,8 +109,8 @@ def test_any_value_survives(tmp_path: Path, values: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("statistic", [PrefixCounts(), PrefixSketches()], ids=["prefixes", "sketch"])
-def test_horizons_of_hundreds_of_steps(tmp_path: Path, statistic: Any) -> None:
-    """|X| = 2(ARO)^ℓ has more digits than a float."""
+def test_save_takes_horizons_of_hundreds_of_steps(tmp_path: Path, statistic: Any) -> None:
+    """|X| = 2(ARO)^ℓ is then larger than any float."""
     rng = np.random.default_rng(0)
     episodes = random_episodes(rng, 400, 2, 3, 2, 2, 8)
     made = Model.of(adact_h(episodes, Settings(statistic)), episodes)
@@ -118,7 +118,7 @@ def test_horizons_of_hundreds_of_steps(tmp_path: Path, statistic: Any) -> None:
     assert equal(Model.load(tmp_path / "a.model"), made)
 
 
-def test_the_header_says_what_was_learned(tmp_path: Path) -> None:
+def test_save_writes_log_and_settings_to_the_header(tmp_path: Path) -> None:
     episodes = TMaze().simulate(500, 3, np.random.default_rng(0))
     Model.of(adact_h(episodes, Settings(delta=0.01)), episodes).save(tmp_path / "a.model")
     about = json.loads(entries_of(tmp_path / "a.model")["header.json"])
@@ -131,15 +131,15 @@ def test_the_header_says_what_was_learned(tmp_path: Path) -> None:
 # Damage
 
 
-def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
+def test_load_refuses_a_truncated_file(tmp_path: Path) -> None:
     path = saved(tmp_path)
     whole = path.read_bytes()
     for length in [*range(0, len(whole), 41), *range(len(whole) - 40, len(whole))]:
         path.write_bytes(whole[:length])
-        assert "this is not a model file, or it is damaged" in refusal(path)
+        assert "model file" in refusal(path) and "damaged" in refusal(path)
 
 
-def test_flipped_bytes_are_noticed_or_harmless(tmp_path: Path) -> None:
+def test_load_refuses_flipped_bytes_unless_they_are_harmless(tmp_path: Path) -> None:
     path, rng = saved(tmp_path), random.Random(0)
     whole, said = path.read_bytes(), []
     for trial in range(400):
@@ -148,14 +148,14 @@ def test_flipped_bytes_are_noticed_or_harmless(tmp_path: Path) -> None:
         damaged[rng.randrange(least, len(whole))] ^= rng.choice([1 << rng.randrange(8), rng.randrange(1, 256)])
         path.write_bytes(damaged)
         try:
-            assert equal(Model.load(path), model()), "another model passed for this one"
+            assert equal(Model.load(path), model()), "another model was loaded"
         except SufficeError as error:
             said.append(str(error))
     assert len(said) > 200 and not any("\n" in text for text in said)
 
 
-def test_damage_within_entries_is_refused_or_harmless(tmp_path: Path) -> None:
-    """As if written by another program: check sums hold, contents may not. What is loaded can be used."""
+def test_load_refuses_damaged_entries_unless_they_are_harmless(tmp_path: Path) -> None:
+    """Check sums are valid, contents may not be, as if another program wrote them. A loaded model can be used."""
     path, rng = saved(tmp_path), random.Random(1)
     whole = entries_of(path)
     faults = set()
@@ -177,7 +177,7 @@ def test_damage_within_entries_is_refused_or_harmless(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["header.json", "witnesses.json", "tau.npy", "letters.npy", "decision_nearest.npy"])
-def test_a_missing_entry_is_refused(tmp_path: Path, name: str) -> None:
+def test_load_refuses_a_missing_entry(tmp_path: Path, name: str) -> None:
     path = saved(tmp_path)
     write_entries(path, {key: data for key, data in entries_of(path).items() if key != name})
     assert "this model file is damaged" in refusal(path)
@@ -209,7 +209,7 @@ def test_a_missing_entry_is_refused(tmp_path: Path, name: str) -> None:
         pytest.param("counts", lambda a: a.astype(str), id="counts in words"),
     ],
 )
-def test_inconsistent_arrays_are_refused(tmp_path: Path, name: str, change: Callable[[Any], Any]) -> None:
+def test_load_refuses_inconsistent_arrays(tmp_path: Path, name: str, change: Callable[[Any], Any]) -> None:
     path = saved(tmp_path)
     entries = entries_of(path)
     array = np.load(io.BytesIO(entries[f"{name}.npy"]))
@@ -230,7 +230,7 @@ def test_inconsistent_arrays_are_refused(tmp_path: Path, name: str, change: Call
         pytest.param(lambda h: h | {"layers": [9, *h["layers"][1:]]}, "", id="layers of another automaton"),
     ],
 )
-def test_a_wrong_header_is_refused(tmp_path: Path, change: Callable[[Any], Any], complaint: str) -> None:
+def test_load_refuses_a_wrong_header(tmp_path: Path, change: Callable[[Any], Any], complaint: str) -> None:
     path = saved(tmp_path)
     entries = entries_of(path)
     write_entries(path, entries | {"header.json": json.dumps(change(json.loads(entries["header.json"]))).encode()})
@@ -238,8 +238,8 @@ def test_a_wrong_header_is_refused(tmp_path: Path, change: Callable[[Any], Any],
     assert "this model file is damaged" in said and complaint in said
 
 
-def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
-    """Even if nothing else in it is known."""
+def test_load_of_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
+    """Even if the rest of the header is unknown."""
     path = saved(tmp_path)
     write_entries(
         path, {"header.json": b'{"format": "suffice-rdp", "format_version": 3, "version": "9.1", "new": [1]}'}
@@ -248,13 +248,13 @@ def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
     assert said.startswith("written by suffice 9.1 in format 3, newer than the 2") and said.endswith("Upgrade suffice.")
 
 
-def test_an_older_format_is_to_be_learned_again(tmp_path: Path) -> None:
-    """Format 1 had sentences for witnesses, and in its header."""
+def test_load_of_an_older_format_asks_to_learn_again(tmp_path: Path) -> None:
+    """Format 1 stored sentences in its witnesses and its header."""
     path = saved(tmp_path)
     entries = entries_of(path)
     header = json.loads(entries["header.json"]) | {"format_version": 1, "version": "0.1"}
-    told = json.dumps(["within 3 steps, reward = 1: 0.50 against 0.00"] * len(model().decisions))
-    write_entries(path, entries | {"header.json": json.dumps(header).encode(), "witnesses.json": told.encode()})
+    sentences = json.dumps(["within 3 steps, reward = 1: 0.50 against 0.00"] * len(model().decisions))
+    write_entries(path, entries | {"header.json": json.dumps(header).encode(), "witnesses.json": sentences.encode()})
     said = refusal(path)
     assert said.startswith("written by suffice 0.1 in format 1, older than the 2 that suffice ")
     assert said.endswith(" reads. Learn it again from its log.")
@@ -277,7 +277,7 @@ def test_an_older_format_is_to_be_learned_again(tmp_path: Path) -> None:
         (json.loads('["either", ["prefix", []], ' * 70 + "0" + "]" * 70), "more than 64 deep"),
     ],
 )
-def test_forged_witnesses_are_refused(tmp_path: Path, witness: Any, complaint: str) -> None:
+def test_load_refuses_forged_witnesses(tmp_path: Path, witness: Any, complaint: str) -> None:
     path = saved(tmp_path)
     entries = entries_of(path)
     witnesses = [witness, *json.loads(entries["witnesses.json"])[1:]]
@@ -287,8 +287,8 @@ def test_forged_witnesses_are_refused(tmp_path: Path, witness: Any, complaint: s
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_a_model_file_holds_no_sentences(tmp_path: Path, name: str) -> None:
-    """But for the values of the log and the names of its columns, texts are codes: short, and without a full stop."""
+def test_save_writes_no_sentences(tmp_path: Path, name: str) -> None:
+    """Except for values and column names of the log, texts are codes: short, and without a full stop."""
     header = json.loads(entries_of(saved(tmp_path, name))["header.json"])
     header = {name: value for name, value in header.items() if name not in ("actions", "features", "observations")}
 
@@ -301,18 +301,18 @@ def test_a_model_file_holds_no_sentences(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"episode,step\n0,1\n", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), bytes(1000)])
-def test_what_is_no_model_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_load_refuses_files_that_are_not_models(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.model").write_bytes(data)
     assert "damaged" in refusal(tmp_path / "a.model")
 
 
-def test_a_folder_or_nothing_is_refused(tmp_path: Path) -> None:
+def test_load_refuses_folders_and_missing_files(tmp_path: Path) -> None:
     assert "the file cannot be read (Is a directory)" in refusal(tmp_path)
     assert refusal(tmp_path / "b.model").startswith("there is no such file. Make one with: suffice learn LOG -o")
 
 
 class Trap:
-    """Unpickling it makes a folder."""
+    """Object that creates a folder when it is unpickled."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -321,7 +321,7 @@ class Trap:
         return os.mkdir, (str(self.folder),)
 
 
-def test_nothing_is_unpickled(tmp_path: Path) -> None:
+def test_load_unpickles_nothing(tmp_path: Path) -> None:
     path, sprung = saved(tmp_path), tmp_path / "sprung"
     objects = np.array([Trap(sprung)], dtype=object)
     entries = entries_of(path)
@@ -336,7 +336,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", ["(3,", f"(1{'0' * 14},)}}"])
-def test_a_wrong_array_header_is_refused(tmp_path: Path, shape: str) -> None:
+def test_load_refuses_a_wrong_array_header(tmp_path: Path, shape: str) -> None:
     path = saved(tmp_path)
     text = f"{{'descr': '<i8', 'fortran_order': False, 'shape': {shape}".ljust(117) + "\n"
     data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
@@ -344,10 +344,10 @@ def test_a_wrong_array_header_is_refused(tmp_path: Path, shape: str) -> None:
     assert "damaged" in refusal(path)
 
 
-# What a run took
+# Notes on a run
 
 
-def test_run_notes_stand_beside_the_model(tmp_path: Path) -> None:
+def test_run_notes_are_stored_beside_the_model(tmp_path: Path) -> None:
     path = saved(tmp_path)
     assert load_run_notes(path) is None
     save_run_notes(path, RunNotes(1.2346, 10**9))
@@ -362,13 +362,13 @@ def test_run_notes_stand_beside_the_model(tmp_path: Path) -> None:
 # Saving
 
 
-def test_a_model_needs_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(SufficeError, match=r"there is no folder .*nowhere\. Create it first"):
+def test_save_refuses_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(SufficeError, match=r"there is no folder .*nowhere; create it first"):
         model().save(tmp_path / "nowhere" / "a.model")
     assert not os.listdir(tmp_path)
 
 
-def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+def test_save_does_not_overwrite_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.model").mkdir()
     with pytest.raises(SufficeError, match=r"a\.model: the file cannot be written \(Is a directory\)"):
         model().save(tmp_path / "a.model")
@@ -376,7 +376,7 @@ def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
-def test_a_read_only_folder_is_left_alone(tmp_path: Path) -> None:
+def test_save_leaves_a_read_only_folder_unchanged(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(SufficeError, match="the file cannot be written"):
@@ -387,7 +387,7 @@ def test_a_read_only_folder_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_failed_save_leaves_the_old_file(
+def test_save_leaves_the_old_file_when_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: BaseException
 ) -> None:
     path = saved(tmp_path)

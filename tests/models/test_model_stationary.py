@@ -41,7 +41,7 @@ def models() -> dict[str, Model]:
 
 
 @pytest.mark.parametrize("name", ["planned", "forever", "planless"])
-def test_a_model_survives_its_file(tmp_path: Path, name: str) -> None:
+def test_load_returns_a_stationary_model_as_saved(tmp_path: Path, name: str) -> None:
     model = models()[name]
     model.save(tmp_path / "a.model")
     loaded = Model.load(tmp_path / "a.model")
@@ -80,7 +80,7 @@ def npy(array: Any) -> bytes:
     ],
     ids=str,
 )
-def test_steps_and_layers_that_contradict_each_other_are_refused(tmp_path: Path, header: Any, arrays: Any) -> None:
+def test_load_refuses_contradicting_steps_and_layers(tmp_path: Path, header: Any, arrays: Any) -> None:
     path = tmp_path / "a.model"
     models()["planned"].save(path)
     with zipfile.ZipFile(path) as archive:
@@ -107,7 +107,7 @@ def keys_within(content: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["planned", "forever", "planless"])
-def test_json_has_the_promised_keys_and_no_time(name: str) -> None:
+def test_to_json_of_a_stationary_model_has_no_time(name: str) -> None:
     model = models()[name]
     rdp, found = model.rdp, json.loads(to_json(model))
     assert list(found) == ["horizon", "delta", "metric", "bound", "layers", "transitions", "policy"]
@@ -135,7 +135,7 @@ def test_json_has_the_promised_keys_and_no_time(name: str) -> None:
     assert found["policy"][-1]["action"] == "pad", "the end"
 
 
-def test_dot_has_every_state_and_arrow() -> None:
+def test_to_dot_of_a_stationary_model_has_every_state_and_arrow() -> None:
     rdp, text = models()["planned"].rdp, to_dot(models()["planned"])
     assert "rank=same" not in text
     arrows = {(q, int(rdp.tau[q, y])) for q, y in np.argwhere(rdp.tau != UNSEEN).tolist()}
@@ -143,8 +143,8 @@ def test_dot_has_every_state_and_arrow() -> None:
     assert all(f'  {q} [label="{q}"];' in text for q in range(rdp.n_states))
 
 
-def test_pomdp_is_of_its_layers(tmp_path: Path) -> None:
-    """And is worth as much as the plan says, whatever the log did."""
+def test_to_pomdp_of_a_stationary_model_has_its_layers(tmp_path: Path) -> None:
+    """Its best policy has the value of the greedy plan on the layers."""
     model = models()["planned"]
     (tmp_path / "a.POMDP").write_text(to_pomdp(model))
     read = make(str(tmp_path / "a.POMDP"), {}).model(10)

@@ -92,13 +92,13 @@ def test_info_json_keeps_its_keys_in_their_order(name: str) -> None:
     assert shown["plan"]["sentence"] == plan_sentence(about)
 
 
-def test_without_a_plan_there_is_nothing_to_say_of_it() -> None:
+def test_plan_sentence_is_empty_without_a_plan() -> None:
     about = msgspec.structs.replace(learned("usual")[1].about, plan=None)
     assert plan_sentence(about) == "" and info_json(about)["plan"] is None and len(sentences(about)) == 2
 
 
 def forged(path: Path, change: Callable[[Any], None]) -> None:
-    """A header that says something else."""
+    """Change the header of a model file."""
     with zipfile.ZipFile(path) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(entries["header.json"])
@@ -119,7 +119,7 @@ def forged(path: Path, change: Callable[[Any], None]) -> None:
         lambda header: header["promise"].update(tests="many"),
     ],
 )
-def test_codes_that_do_not_exist_are_refused(tmp_path: Path, change: Callable[[Any], None]) -> None:
+def test_load_refuses_unknown_codes_in_the_header(tmp_path: Path, change: Callable[[Any], None]) -> None:
     path = tmp_path / "a.model"
     learned("stationary")[1].save(path)
     forged(path, change)
@@ -139,7 +139,9 @@ def test_codes_that_do_not_exist_are_refused(tmp_path: Path, change: Callable[[A
         lambda header: header.update(needed={}),
     ],
 )
-def test_odd_numbers_of_a_forged_header_can_be_shown(tmp_path: Path, name: str, change: Callable[[Any], None]) -> None:
+def test_sentences_show_odd_numbers_of_a_forged_header(
+    tmp_path: Path, name: str, change: Callable[[Any], None]
+) -> None:
     path = tmp_path / "a.model"
     learned(name)[1].save(path)
     forged(path, change)

@@ -16,7 +16,7 @@ from suffice.automata.tally import Tally
 from suffice.cli.main import main
 from suffice.data.episodes import Episodes
 from suffice.errors import naming_options
-from suffice.models.api import Choices
+from suffice.models.choices import Choices
 from suffice.planning.plan import Plan
 from suffice.planning.planner import DEFAULT_STRENGTH, PLANNERS, Planning, plan_on, planning_with
 

@@ -405,5 +405,5 @@ def test_model_policy_is_refused_without_a_plan() -> None:
     episodes = Corridor().simulate(100, 3, np.random.default_rng(0))
     model = Model.of(adact_h(episodes), episodes)
     assert json.loads(to_json(model))["policy"] == []
-    with pytest.raises(SufficeError, match="this model has no plan: learn it again"):
+    with pytest.raises(SufficeError, match=r"this model has no plan\. Learn it again without plan=False"):
         model.policy()

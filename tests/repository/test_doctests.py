@@ -1,4 +1,4 @@
-"""Every public name has an example in its docstring, and the examples say what is true."""
+"""Every public name has an example in its docstring, and the examples are correct."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import pytest
 import suffice
 import suffice.playing
 from suffice.domains.exact.automaton import exact_rdp, optimal_value
-from suffice.models.held_out import find_held_out, judge_log
+from suffice.models.choices import memory_bytes
+from suffice.models.held_out import find_held_out
 from suffice.planning.planner import planning_with
 
-CONSTANTS = {  # explained where they are defined; some are shown in the examples of what takes them
+CONSTANTS = {  # described in docs/api; the examples of functions that take them show some
     "BOUNDS", "CONJUNCTIONS", "FISHER_EXACT", "GREEDY", "LIKELIHOOD_RATIO", "PAPER", "TWO_SAMPLE", "UNSEEN",
     "__version__",
 }  # fmt: skip
@@ -26,13 +27,18 @@ PUBLIC = {f"suffice.{name}": getattr(suffice, name) for name in suffice.__all__ 
 PUBLIC |= {f"suffice.playing.{name}": getattr(suffice.playing, name) for name in suffice.playing.__all__}
 PUBLIC |= {
     f"{each.__module__}.{each.__name__}": each
-    for each in (exact_rdp, find_held_out, judge_log, optimal_value, planning_with)
+    for each in (exact_rdp, find_held_out, memory_bytes, optimal_value, planning_with)
+}
+METHODS = {
+    f"suffice.Model.{name}": method
+    for name, method in vars(suffice.Model).items()
+    if inspect.isfunction(method) and ">>>" in (method.__doc__ or "")
 }
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """What the docstring of `suffice` says the examples start from."""
+    """Make the names and files that the docstring of `suffice` promises to the examples."""
     before = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("examples"))
     corridor = suffice.make("corridor").model(5)
@@ -45,17 +51,17 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     os.chdir(before)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_every_public_name_has_an_example_that_is_true(name: str, world: dict[str, Any]) -> None:
-    text = inspect.getdoc(PUBLIC[name]) or ""
+@pytest.mark.parametrize("name", [*PUBLIC, *METHODS])
+def test_example_of_every_public_name_is_correct(name: str, world: dict[str, Any]) -> None:
+    text = inspect.getdoc((PUBLIC | METHODS)[name]) or ""
     example = doctest.DocTestParser().get_doctest(text, dict(world), name, None, None)
     assert example.examples, f"{name} has no example in its docstring"
-    assert 1 <= len(example.examples) <= 5, "short ones are read"
-    told: list[str] = []
-    failed, _ = doctest.DocTestRunner(verbose=False).run(example, out=told.append)
-    assert not failed, "".join(told)
+    assert 1 <= len(example.examples) <= 5, "examples are short"
+    shown: list[str] = []
+    failed, _ = doctest.DocTestRunner(verbose=False).run(example, out=shown.append)
+    assert not failed, "".join(shown)
 
 
-def test_constants_are_no_functions() -> None:
+def test_constants_without_examples_are_not_functions() -> None:
     assert not [name for name in CONSTANTS if inspect.isroutine(getattr(suffice, name))]
     assert set(suffice.__all__) >= CONSTANTS

@@ -1,4 +1,4 @@
-"""Tests mirror the packages, stay short, and share helpers through `support`."""
+"""Layout of the tests: they mirror the packages, stay short, and share helpers through `support`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ MIRRORS = [path for path in TEST_FILES if path.parent.name not in ACROSS and nam
 
 
 def subjects(folder: Path) -> set[str]:
-    """Files and folders of a package as test files name them: `logs_reading` for `logs/reading.py`."""
+    """List files and folders of a package as test files name them: `logs_reading` for `logs/reading.py`."""
     inner = [path.relative_to(folder) for path in folder.rglob("*") if path.suffix == ".py" or path.is_dir()]
     return {"_".join(path.with_suffix("").parts) for path in inner}
 
 
 @pytest.mark.parametrize("path", MIRRORS, ids=name_of)
-def test_every_test_file_is_named_after_what_it_tests(path: Path) -> None:
+def test_file_is_named_after_the_module_it_tests(path: Path) -> None:
     """`tests/<package>/test_<file>.py`, or `test_<file>_<topic>.py` where a file has several."""
     folder = PACKAGE / path.parent.relative_to(TESTS)
     assert folder.is_dir(), f"{name_of(path)} is in a folder that mirrors no package"
@@ -42,13 +42,13 @@ def test_every_test_file_is_named_after_what_it_tests(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_file_is_too_long(path: Path) -> None:
+def test_file_has_at_most_the_allowed_lines(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_test_is_imported(path: Path) -> None:
-    """Helpers that several tests need are in `support`."""
+def test_file_imports_no_other_test(path: Path) -> None:
+    """Helpers of several tests belong to `support`."""
     nodes = list(ast.walk(ast.parse(path.read_bytes())))
     imported = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     for node in nodes:

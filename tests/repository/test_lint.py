@@ -1,4 +1,4 @@
-"""The rules that keep what is read from running do fire."""
+"""Rules of ruff forbid code that could execute data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FORBIDDEN = {
 
 
 def rules(text: str, name: str = "src/suffice/anything.py") -> set[str]:
-    """Those that a file of ours would break."""
+    """List the rules that a file of the project would break."""
     command = [BIN / "ruff", "check", "--no-cache", "--output-format", "concise", "--stdin-filename", name, "-"]
     ran = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True)
     return set(re.findall(r"^\S+: ([A-Z]+\d+)", ran.stdout, flags=re.M))
@@ -42,18 +42,18 @@ def rules(text: str, name: str = "src/suffice/anything.py") -> set[str]:
 
 @pytest.mark.skipif(not (BIN / "ruff").exists(), reason="ruff is not installed here")
 @pytest.mark.parametrize("text", FORBIDDEN)
-def test_what_might_run_data_is_no_code_of_ours(text: str) -> None:
+def test_ruff_rejects_code_that_could_execute_data(text: str) -> None:
     assert FORBIDDEN[text] in rules(text)
 
 
 @pytest.mark.skipif(not (BIN / "ruff").exists(), reason="ruff is not installed here")
-def test_what_cannot_is() -> None:
+def test_ruff_accepts_code_that_cannot_execute_data() -> None:
     assert "TID251" not in rules("import re\nimport numpy as np\n\nre.compile('a')\nnp.lib.format.read_magic(file)\n")
 
 
 @pytest.mark.parametrize("name", ["compile", "eval", "exec", "__import__"])
-def test_no_text_becomes_a_program(name: str) -> None:
-    """Whatever ruff makes of it."""
+def test_source_never_turns_text_into_code(name: str) -> None:
+    """Independently of ruff."""
     for file in (ROOT / "src").rglob("*.py"):
         names = (node for node in ast.walk(ast.parse(file.read_bytes())) if isinstance(node, ast.Name))
         assert name not in {node.id for node in names}, file

@@ -1,4 +1,4 @@
-"""Names that programs use keep working: those of the first release, documented paths and deprecated aliases."""
+"""Public names keep working: those of the first release, documented paths and deprecated aliases."""
 
 from __future__ import annotations
 
@@ -87,42 +87,52 @@ DOCUMENTED = {
     "suffice.playing": "AutomatonState Played VectorPolicy play play_vector record",
     "suffice.view": "Layout draw_automaton lay_out save_figure save_picture",
 }
-RENAMED = {"Verdict": "Placement", "tie": "learn_stationary"}
+RENAMED = {"Verdict": "Placement", "evaluate": "exact_value", "tie": "learn_stationary"}
+TOP_LEVEL = (
+    "AutomatonState DomainEvaluation LogCheck LogEvaluation OffPolicyEvaluation ReadReport check exact_value play "
+    "play_vector record"
+)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", FIRST_RELEASE)
-def test_names_of_the_first_release_are_still_there(name: str) -> None:
+def test_names_of_the_first_release_still_exist(name: str) -> None:
     assert getattr(suffice, name) is not None
 
 
+def test_names_for_whole_tasks_are_at_the_top_level() -> None:
+    assert set(TOP_LEVEL.split()) <= set(suffice.__all__) and "evaluate" not in suffice.__all__
+    playing = importlib.import_module("suffice.playing")
+    assert all(getattr(suffice, name) is getattr(playing, name) for name in ("AutomatonState", "play", "record"))
+
+
 @pytest.mark.parametrize("module", DOCUMENTED)
-def test_documented_paths_are_aliases(module: str) -> None:
+def test_documented_paths_resolve_to_callables(module: str) -> None:
     for name in DOCUMENTED[module].split():
         assert callable(getattr(importlib.import_module(module), name))
 
 
 @pytest.mark.parametrize("path", ["playing.record", "view.save_figure", "domains.__path__"])
-def test_documented_paths_need_no_import_of_their_own(path: str) -> None:
+def test_documented_paths_work_after_importing_suffice(path: str) -> None:
     ran = subprocess.run([sys.executable, "-c", f"import suffice; suffice.{path}"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert path.split(".")[0] in dir(suffice)
 
 
-def test_view_has_no_other_names() -> None:
+def test_view_refuses_unknown_names() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'sketch'"):
         importlib.import_module("suffice.view").sketch  # noqa: B018
 
 
 @pytest.mark.parametrize("old", RENAMED)
-def test_renamed_names_warn_and_work(old: str) -> None:
+def test_renamed_names_warn_and_return_the_new_name(old: str) -> None:
     with pytest.warns(DeprecationWarning, match=f"suffice.{old} is now suffice.{RENAMED[old]}"):
         found = getattr(suffice, old)
     assert found is getattr(suffice, RENAMED[old])
     assert old not in dir(suffice)
 
 
-def test_decision_verdict_warns_and_is_the_placement() -> None:
+def test_decision_verdict_warns_and_returns_the_placement() -> None:
     decision = suffice.Decision(1, 0, 0, 10, suffice.Placement(0, promoted=True))
     with pytest.warns(DeprecationWarning, match="Decision.placement"):
         assert decision.verdict is decision.placement
@@ -139,7 +149,7 @@ HEAT = {
 }
 
 
-def test_models_take_bins_and_columns_and_warn() -> None:
+def test_model_of_takes_bins_and_columns_and_warns() -> None:
     episodes = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
     report = episodes.report
     solution = suffice.regorl(episodes)
@@ -152,7 +162,7 @@ def test_models_take_bins_and_columns_and_warn() -> None:
 
 
 @pytest.mark.parametrize("bins", [[37, 38], suffice.Bins((37, 38))])
-def test_policies_take_bins_and_warn(bins: Any) -> None:
+def test_policy_takes_bins_and_warns(bins: Any) -> None:
     episodes = suffice.read_log(HEAT, bins={"heat": [37, 38]}, columns={"action": "drug"})
     report = episodes.report
     solution = suffice.regorl(episodes)
@@ -163,7 +173,7 @@ def test_policies_take_bins_and_warn(bins: Any) -> None:
     assert policy.act({"heat": 36.5}) in (0, 1) and not policy.fallbacks
 
 
-def test_automata_read_other_logs() -> None:
+def test_rdp_translates_the_letters_of_other_logs() -> None:
     episodes = suffice.read_log(HEAT, columns={"action": "drug"})
     rdp = suffice.adact_h(episodes).rdp
     assert rdp.symbols_in(episodes).tolist() == rdp.symbol_of_letter().tolist()

@@ -56,9 +56,7 @@ def with_outputs(page: str, folder: Path) -> str:
         if code:
             ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
             assert ran.returncode == 0, ran.stderr
-            assert bool(ran.stdout) == bool(output), (
-                f"shown output and printed output differ in kind:\n{code}"
-            )
+            assert bool(ran.stdout) == bool(output), f"shown output and printed output differ in kind:\n{code}"
             return f"```python\n{code}```" + (f"\n\n```text\n{ran.stdout}```" if output else "")
         if NOT_RUN.search(commands):
             return found[0]

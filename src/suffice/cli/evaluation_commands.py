@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.cli.app import app
-from suffice.cli.evaluating_domains import by_domain, by_environment, is_gymnasium
+from suffice.cli.evaluating_domains import by_domain, by_environment
 from suffice.cli.evaluating_logs import by_log
 from suffice.cli.names import DomainName, FileName
 from suffice.cli.options import (
@@ -69,6 +69,7 @@ def evaluate(
     json
         Print JSON and nothing else.
     """
+    from suffice.domains.model_evaluation import is_environment
     from suffice.models.model import Model
 
     if (domain is None) == (log is None):
@@ -90,7 +91,7 @@ def evaluate(
     assert domain is not None
     if words(options):
         raise SufficeError(f"{words(options)} applies to logs only, and none is given. Leave it out.")
-    if names_domain(domain) or not is_gymnasium(domain):  # an unknown name is treated as a misspelt domain
+    if names_domain(domain) or not is_environment(domain):  # an unknown name is treated as a misspelt domain
         by_domain(loaded, model, domain, choice, episodes, seed, exact, json)
     else:
         if exact:

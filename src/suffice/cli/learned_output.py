@@ -26,7 +26,7 @@ class TimedRun(NamedTuple):
 
 def print_learned(learned: TimedRun, output: str, notes: Sequence[str], following: Sequence[str], why: bool) -> None:
     """Print the summary of a run, where more can be read, and the commands that may follow."""
-    from suffice.models.model_summary import summary_rows, warning_rows
+    from suffice.models.summary import summary_rows, warning_rows
 
     model = learned.model
     rows = list(_with_choice(summary_rows(model.rdp, model.about, "--why"), learned.choice))

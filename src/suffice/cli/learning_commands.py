@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from suffice.cli.app import app
-from suffice.cli.choosing import (
-    Folding,
-    choices_again,
-    choices_of,
-    counting_by,
-    planning_of,
-    refuse_folding,
-    settings_of,
-)
+from suffice.cli.choosing import Stationary, choices_like, counting_by, learn_options
 from suffice.cli.learned_output import TimedRun, print_learned
 from suffice.cli.names import BoundName, EngineName, FileName, MetricName
 from suffice.cli.options import (
@@ -39,7 +31,7 @@ from suffice.cli.options import (
     refuse_output,
     words,
 )
-from suffice.cli.output import contents, describe, print_contents, print_json, prospects
+from suffice.cli.output import describe, print_json, print_table
 from suffice.cli.printing import command, complain, named_after, say, say_next
 from suffice.cli.progress import peak_bytes, progress_bar, waiting
 from suffice.engines.tables import USUAL_ENGINE
@@ -50,7 +42,7 @@ from suffice.files.signals import if_interrupted, is_kept_in
 if TYPE_CHECKING:
     from suffice.data.encoding.columns import Columns
     from suffice.data.streaming import ExternalReader
-    from suffice.models.api import Choices
+    from suffice.models.choices import Choices
     from suffice.models.model import Model
 
 
@@ -65,7 +57,7 @@ def learn(
     /,
     *more: FileName,
     output: Annotated[Output, IN_COMMON],
-    stationary: Annotated[Folding, IN_COMMON] = "no",
+    stationary: Annotated[Stationary, IN_COMMON] = "no",
     why: Annotated[Flag, IN_RESULT] = False,
     json: Annotated[Flag, IN_RESULT] = False,
     like: Annotated[FileName | None, IN_COMPARING] = None,
@@ -148,17 +140,11 @@ def learn(
         Number of workers with --engine ray. Default: one per CPU of the cluster.
     """
     from suffice.files.checkpoints import refuse_other_choices, steps_kept
-    from suffice.models.api import told_of
+    from suffice.models.choices import describe_choices
     from suffice.models.held_out import note_run
     from suffice.models.model import Model
 
-    settings = settings_of(metric, family, bound, delta, confidence, cut, seed, threads, memory)
-    settings = replace(settings, strict=plan.strict)
-    chosen = metric != USUAL_METRIC or any(x is not None for x in (family, bound, delta, confidence)) or bool(cut)
-    how = planning_of(plan, delta, confidence, chosen)
-    refuse_folding(stationary, metric, family, bound, plan)
-    if plan.hold_out is not None and not 0 < plan.hold_out < 1:
-        raise SettingsError(f"--hold-out {plan.hold_out:g}: this is not a share between 0 and 1. Try 0.2.")
+    chosen = learn_options(metric, family, bound, delta, confidence, cut, stationary, plan, seed, threads, memory)
     logs = (log, *more)
     refuse_output(output, *logs, *filter(None, (like, options.schema)))
     if more and plan.hold_out is not None:
@@ -166,14 +152,11 @@ def learn(
             "--hold-out needs a single log, in which suffice evaluate finds the episodes. Pass one log."
         )
     earlier = None if like is None else Model.load(like)
-    if earlier is None:
-        choices = choices_of(settings, how, stationary, plan.hold_out, seed)
-    else:
-        choices = choices_again(earlier, settings, chosen, stationary, plan, seed)
+    choices = chosen.choices() if earlier is None else choices_like(earlier, chosen, plan)
     folder = None if checkpoint is None else Path(checkpoint)
     counting = counting_by(engine, workers, threads, logs)
     if folder is not None:
-        refuse_other_choices(folder, told_of(choices))
+        refuse_other_choices(folder, describe_choices(choices))
     before = 0 if folder is None else steps_kept(folder)  # of an earlier run that was stopped
     with _reporting_checkpoint(folder if before else None):
         learned = _learn(logs, options, earlier, choices, counting, folder)
@@ -241,7 +224,7 @@ def _learn(
 
 def _assumed_ends(model: Model, columns: Columns) -> Iterator[str]:
     """Yield a warning about short episodes whose ends no column marks."""
-    from suffice.models.model_summary import shorter_episodes
+    from suffice.models.summary import shorter_episodes
 
     marked = any((columns.terminated, columns.truncated, columns.done))
     if not marked and (shorter := shorter_episodes(model.rdp)):
@@ -293,7 +276,7 @@ def check(
         Print JSON and nothing else.
     """
     from suffice.data.logs.schema import write_schema as save_schema
-    from suffice.models.log_check import check_log
+    from suffice.models.log_check import NO_PROBLEMS, check_episodes
 
     if write_schema:
         refuse_output(write_schema, log, option="--write-schema")
@@ -304,15 +287,13 @@ def check(
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
     with progress_bar("Trying a sample", "parts") as progress:
-        outlook = check_log(episodes, progress)
-    found = contents(log, episodes, report)
+        found = check_episodes(episodes, report, progress)
     if json:
-        print_json(found | prospects(outlook))
+        print_json({"log": log} | found.to_dict())
         return
-    print_contents(episodes, report, outlook)
-    for note in report.notes:
+    print_table(found.contents)
+    for note in found.notes:
         say(f"Note: {note}.")
-    for sentence in outlook.sentences:
+    for sentence in (*found.sentences, NO_PROBLEMS):
         say(sentence)
-    say("No problems found.")
     say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))

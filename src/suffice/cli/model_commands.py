@@ -58,7 +58,7 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
         Print JSON and nothing else.
     """
     from suffice.models.model import Model
-    from suffice.models.model_summary import summary_rows, warning_rows
+    from suffice.models.summary import summary_rows, warning_rows
 
     loaded = Model.load(model)
     if json:
@@ -119,9 +119,8 @@ def export(
     output
         File to write.
     """
-    from suffice.domains.pomdp.writing import to_pomdp, write_pomdp
+    from suffice.domains.pomdp.writing import write_pomdp
     from suffice.files.atomic import replacing
-    from suffice.models.export import to_dot, to_json
     from suffice.models.model import Model
 
     refuse_output(output, model)
@@ -133,7 +132,7 @@ def export(
             raise SettingsError(f"--format {format}: {model} is a domain. Use --format pomdp, or name a model file.")
         refuse_domain_options(options)
         loaded = Model.load(model)
-        text = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}[format](loaded)
+        text = str(loaded.export(format=format))
         horizon = loaded.rdp.horizon
     with replacing(Path(output)) as temporary:
         temporary.write_text(text, encoding="utf-8")

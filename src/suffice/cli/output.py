@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.printing import WIDEST, put, say
 from suffice.errors import visible
 
 if TYPE_CHECKING:
-    from suffice.data.episodes import Episodes
-    from suffice.data.report import ReadReport
-    from suffice.models.log_check import LogCheck
     from suffice.models.model import Model
 
 WIDEST_INDENT = 80  # characters before the last column of a table, beyond which it gets lines of its own
@@ -21,107 +17,10 @@ WIDEST_INDENT = 80  # characters before the last column of a table, beyond which
 def describe(model: Model, path: str) -> dict[str, Any]:
     """Return what `suffice info --json` prints about a model file."""
     from suffice.files.run_notes import load_run_notes
-    from suffice.models.model_summary import summary_json
-    from suffice.models.sentences import info_json
+    from suffice.models.model_data import model_dict
 
-    about, notes = model.about, load_run_notes(path)
-    names = (
-        "layers",
-        "candidates",
-        "languages",
-        "metric",
-        "family",
-        "bound",
-        "delta",
-        "confidence",
-        "cut",
-        "forced_share",
-        "second_look",
-        "held_out",
-    )
-    return {
-        "states": model.rdp.n_states,
-        "horizon": model.rdp.horizon,
-        "stationary": model.rdp.stationary,
-        **{name: getattr(about, name) for name in names},
-        "bins": {name: list(bins.edges) for name, bins in model.bins.items()},
-        **info_json(about),
-        "seconds": notes.seconds if notes else None,
-        "bytes": notes.bytes if notes else None,
-        "episodes": about.episodes,
-        "log_hash": about.log_hash,
-        "version": about.version,
-        **summary_json(model.rdp, about),
-    }
-
-
-def contents(log: str, episodes: Episodes, report: ReadReport) -> dict[str, Any]:
-    """Return the contents of a log for `suffice check --json`."""
-    names = (
-        "rows",
-        "episodes",
-        "horizon",
-        "lengths",
-        "sorted",
-        "cut",
-        "padded",
-        "dropped",
-        "values",
-        "observations",
-    )
-    found: dict[str, Any] = {name: getattr(report, name) for name in names}
-    found["bins"] = {name: list(binned.edges) for name, binned in report.bins.items()}
-    if episodes.weight is not None:
-        found["total"] = episodes.total
-    return {"log": log} | found | {"letters": len(episodes.letters), "notes": list(report.notes)}
-
-
-def print_contents(episodes: Episodes, report: ReadReport, outlook: LogCheck) -> None:
-    """Print the contents of a log and the expected cost of learning from it."""
-    shortest, median, longest = report.lengths
-    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (median {median:g})"
-    changed = [
-        f"{count:,} {text}"
-        for count, text in (
-            (report.cut, f"cut to {report.horizon}"),
-            (report.padded, "shorter"),
-            (report.dropped, "truncated and left out"),
-        )
-        if count
-    ]
-    columns = report.columns
-    *values, rewards = (f"{name} {count:,}" for name, count in report.values.items())
-    action, features = values[0], values[1:]
-    together = f"; {report.observations:,} combinations" if len(features) > 1 else ""
-    roles = {role: getattr(columns, role) for role in ("episode", "step", "weight", "terminated", "truncated", "done")}
-    rows = {
-        "episodes": f"{episodes.total:,} of {steps} decisions, {report.rows:,} rows"
-        + (f" (weighted; {report.episodes:,} without weights)" if episodes.weight is not None else ""),
-        "of them": ", ".join(changed),
-        "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
-        "distinct values": f"{action}; {', '.join(features)}{together}; {rewards}",
-        "bins": "; ".join(f"{name} from {', '.join(f'{e:.4g}' for e in b.edges)}" for name, b in report.bins.items()),
-        "distinct steps": f"{len(episodes.letters):,} of (action, observation, reward)",
-        "learning takes": f"about {outlook.seconds:.2g} s, and {math.ceil(outlook.bytes / 1e6):,} MB besides the log; "
-        f"up to {max(outlook.languages):,} events are compared",
-    }
-    print_table(rows)
-
-
-def prospects(outlook: LogCheck) -> dict[str, Any]:
-    """Return the expected cost and result of learning from a log for `suffice check --json`."""
-    return {
-        "languages": [0, *outlook.languages, 0],
-        "learning_seconds": round(outlook.seconds, 3),
-        "learning_bytes": outlook.bytes,
-        "episodes_tried": outlook.tried,
-        "states_by_episodes": [list(pair) for pair in outlook.growth],
-        "enough": outlook.enough,
-        "undecided_merges": outlook.undecided,
-        "episodes_wanted": None if outlook.wanted is None else round(outlook.wanted),
-        "memory_matters": outlook.untold > 0,
-        "family_needed": outlook.family,
-    }
+    notes = load_run_notes(path)
+    return model_dict(model, notes.seconds if notes else None, notes.bytes if notes else None)
 
 
 def print_sentences(model: Model) -> None:
@@ -143,27 +42,24 @@ def print_states(model: Model) -> None:
 
     States in which the episode has ended share one line.
     """
-    from suffice.automata.describe import brief
-    from suffice.automata.state_summary import arrivals
-    from suffice.view.arrows import over
+    from suffice.models.model_data import state_rows
 
-    model = model.in_words
-    rdp, plan = model.rdp, model.own_plan
-    ended, shares = over(rdp), [f"{share:.1%}" for share in rdp.shares()]
+    rdp, rows, gathered = model.rdp, [], []
     called = {"t": "layer", "state": "state"}
-    names = [" ".join(f"{called[part]} {i}" for part, i in address.items()) for address in rdp.addresses()]
-    rows = []
-    for q, (arrival, history) in enumerate(zip(arrivals(rdp), rdp.typical_histories(), strict=True)):
-        if q in ended:
+    for row, address in zip(state_rows(model), rdp.addresses(), strict=True):
+        name, share, q = (
+            " ".join(f"{called[part]} {i}" for part, i in address.items()),
+            f"{row['share']:.1%}",
+            row["state"],
+        )
+        if row["ended"]:
+            gathered += [] if q == rdp.final else [f"{name} {share}"]
             continue
-        advice = []
-        if plan is not None:
-            action = "as logged" if plan.actions[q] < 0 else str(rdp.alphabet.actions[plan.actions[q]])
-            advice = [action if q else "", f"{plan.values[q]:.4g}"]
-        shared = arrival.common or ("nothing in common" if arrival.varies else "")
-        rows.append([names[q], shares[q], *advice, shared, f"e.g. {brief(history)}" if q else "the beginning"])
-    print_rows(rows, right=(1, 3) if plan is not None else (1,))
-    if gathered := [f"{names[q]} {shares[q]}" for q in sorted(ended) if q != rdp.final]:
+        advice = [] if model.plan is None else [str(row["action"]) if q else "", f"{row['value']:.4g}"]
+        shared = row["common"] or ("nothing in common" if row["varies"] else "")
+        rows.append([name, share, *advice, shared, f"e.g. {row['example']}" if q else "the beginning"])
+    print_rows(rows, right=(1, 3) if model.plan is not None else (1,))
+    if gathered:
         put(f"  over: {', '.join(gathered)}")
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from suffice.cli.app import app
-from suffice.cli.evaluating_logs import judge_by
+from suffice.cli.evaluating_logs import evaluate_by
 from suffice.cli.names import FileName
 from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, Whole, read, refuse_output, words
 from suffice.cli.output import print_json
 from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.progress import waiting
-from suffice.errors import MissingError, SettingsError, SufficeError
+from suffice.errors import SettingsError, SufficeError
 
 if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
@@ -67,44 +68,22 @@ def draw(
     most
         Largest number of states to draw. Default: 60, or fewer if they have more than 240 arrows.
     """
-    from suffice.files.atomic import replacing
-    from suffice.models.export import to_dot
     from suffice.models.model import Model
+    from suffice.view.model_views import PICTURES
+    from suffice.view.model_views import draw as draw_model
 
     kind = Path(output).suffix.lower()
-    if kind not in (".svg", ".png", ".pdf", ".dot"):
+    if kind not in PICTURES:
         raise SettingsError(f"-o {output}: the file type is not known. End the name in .svg, .png, .pdf or .dot.")
-    if kind == ".dot" and (labels is not None or full or title or most is not None):
-        raise SettingsError(
-            "-o FILE.dot always writes the whole automaton with all labels. Leave the other options out."
-        )
     refuse_output(output, model)
     loaded = Model.load(model)
-    if kind == ".dot":
-        with replacing(Path(output)) as temporary:
-            temporary.write_text(to_dot(loaded), encoding="utf-8")
-        say(f"Wrote {output}.")
-        say_next(shlex.join(["dot", "-Tsvg", output, "-o", str(Path(output).with_suffix(".svg"))]))
-        return
     with waiting("Drawing"):
-        _draw(loaded, output, labels, full, title, most)
+        draw_model(loaded, output, labels=labels, full=full, title=title, most=most)
     say(f"Wrote {output}.")
-    say_next(command("explore", model, "-o", named_after(model, ".html")))
-
-
-def _draw(model: Model, output: str, labels: bool | None, full: bool, title: str, most: int | None) -> None:
-    from suffice.view.automaton import draw_automaton
-    from suffice.view.saving import save_picture
-    from suffice.view.style import refuse_without_matplotlib
-
-    try:
-        refuse_without_matplotlib()
-    except MissingError as error:
-        raise MissingError(
-            f"{str(error).rstrip('.')}; or write {Path(output).with_suffix('.dot')}, which needs no further package"
-        ) from error
-    figure = draw_automaton(model.in_words.rdp, model.own_plan, title=title, labels=labels, brief=not full, most=most)
-    save_picture(figure, output)
+    if kind == ".dot":
+        say_next(shlex.join(["dot", "-Tsvg", output, "-o", str(Path(output).with_suffix(".svg"))]))
+    else:
+        say_next(command("explore", model, "-o", named_after(model, ".html")))
 
 
 @app.command
@@ -144,40 +123,33 @@ def explore(
         Largest number of episodes to replay.
     """
     refuse_output(output, model, *filter(None, (log, compare)))
-    if not 0 < episodes <= 1000:
-        raise SettingsError(f"--episodes {episodes}: between 1 and 1000 episodes can be replayed. Try {REPLAYED}.")
     if log is None and words(options):
         raise SettingsError(
             f"{words(options)} applies to logs only, and none is given. Add --log LOG, or leave it out."
         )
-    from suffice.files.atomic import replacing
     from suffice.models.model import Model
-    from suffice.view.explorer.page import page_of
+    from suffice.view.model_views import explore as explore_model
 
     loaded, other = Model.load(model), Model.load(compare) if compare else None
     logged = _episodes_of(loaded, log, options) if log else None
     with waiting("Laying out the automaton"):
-        page = page_of(
+        explore_model(
             loaded,
-            other=other,
-            episodes=logged,
+            output,
+            log=logged,
+            compare=other,
+            episodes=episodes,
             title=Path(model).name,
-            other_title=Path(compare).name if compare else "",
-            most=episodes,
+            compare_title=Path(compare).name if compare else "",
         )
-    with replacing(Path(output)) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    say(f"Wrote {output} ({len(page.encode()) / 1e6:.1f} MB). Open it in a browser: {Path(output).resolve().as_uri()}")
+    size = Path(output).stat().st_size / 1e6
+    say(f"Wrote {output} ({size:.1f} MB). Open it in a browser: {Path(output).resolve().as_uri()}")
     say_next(command("report", model), command("info", model, "--states"))
 
 
 def _episodes_of(loaded: Model, log: str, options: LogOptions) -> Episodes:
-    from suffice.planning.off_policy import refuse_other_features
-
     with waiting(f"Reading {log}"):
-        episodes, _ = read(log, options, loaded)
-    refuse_other_features(loaded.rdp, episodes)
-    return episodes
+        return read(log, options, loaded)[0]
 
 
 @app.command
@@ -217,12 +189,8 @@ def report(
     json
         Print the content as JSON and nothing else; write no page.
     """
-    from msgspec import to_builtins
-
-    from suffice.files.atomic import replacing
     from suffice.models.model import Model
-    from suffice.view.report.content import content_of
-    from suffice.view.report.report import report_of
+    from suffice.view.model_views import report as report_on
 
     page = Path(output) if output is not None else Path(model).with_name(f"{Path(model).stem}-report.html")
     if not json:
@@ -231,13 +199,11 @@ def report(
         raise SufficeError(f"{words(options)} applies to logs only, and none is given. Add --log LOG, or leave it out.")
     loaded = Model.load(model)
     heading = Path(model).stem if title is None else title
-    judged = None if log is None else judge_by(loaded, model, log, options).judged
+    evaluation = None if log is None else evaluate_by(loaded, model, log, options).off_policy
     if json:
-        print_json(to_builtins(content_of(loaded, judged, heading)))
+        print_json(loads(str(report_on(loaded, evaluation=evaluation, title=heading, format="json"))))
         return
     with waiting("Drawing"):
-        text = report_of(loaded, evaluation=judged, title=heading)
-    with replacing(page) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        report_on(loaded, page, evaluation=evaluation, title=heading)
     say(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB). Open it in a browser: {page.resolve().as_uri()}")
     say_next(command("explore", model, "-o", named_after(model, ".html")))

@@ -50,14 +50,22 @@ class Reading(NamedTuple):
 
 
 def read_data(
-    data: Data, request: EncoderRequest, horizon: int | None = None, room: MemoryBudget | None = None
+    data: Data,
+    request: EncoderRequest,
+    horizon: int | None = None,
+    room: MemoryBudget | None = None,
+    how: ReadOptions | None = None,
 ) -> Reading:
-    """Read one source or several with the same encoder; a log that does not fit into memory stays in a file."""
+    """Read one source or several with the same encoder; a log that does not fit into memory stays in a file.
+
+    `how` has the other options, such as a schema.
+    """
+    other_options = how or ReadOptions()
 
     def read(source: Data, request: EncoderRequest, horizon: int | None) -> Reading:
         if isinstance(source, Episodes) and (room is None or room.elsewhere is None):
             return _as_given(source, request, horizon)
-        return read_source(source, ReadOptions(request, horizon), room_for(sources, room))
+        return read_source(source, replace(other_options, encoder=request, horizon=horizon), room_for(sources, room))
 
     sources = list(data) if _are_several(data) else [data]
     return read_together(sources, read, request, horizon)

@@ -1,37 +1,58 @@
-"""Learning for those with the habits of scikit-learn: parameters, then `fit`, `predict` and `score`.
+"""The `Learner`, which offers `suffice.learn` as a scikit-learn estimator.
 
-It takes whole episodes, not rows by themselves: a table has an episode and a step in each row, and the target, what to
-do, is what the plan comes to. So there is no `y`.
+It takes whole episodes, not single rows: every row of a table belongs to an episode and a step. What to predict is the
+action of the plan, so that there is no `y`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.data.alphabet import PAD
+from suffice.data.alphabet import PAD, Alphabet
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, Reading, read_data
+from suffice.data.logs.reading import ReadOptions
 from suffice.errors import LogError, ModelError, SettingsError
+from suffice.evidence.bounds import Bound
+from suffice.evidence.languages import Family
 from suffice.learning.adact_h import Settings
-from suffice.models.api import Folding, learn
+from suffice.models.api import learn
+from suffice.models.choices import Stationary
+from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.model import Model
 from suffice.planning.off_policy import evaluate_off_policy, refuse_other_features
 from suffice.planning.planner import Planning
 from suffice.planning.regorl import Split
 
+READING = ("columns", "observations", "horizon", "bins", "drop_truncated", "max_values", "schema")
+
 
 class Learner:
-    """`suffice.learn` as an estimator; the parameters are those of `learn`.
+    """Estimator with `fit`, `partial_fit`, `predict` and `score` around `suffice.learn`.
 
+    Parameters
+    ----------
+    stationary, delta, confidence, settings, planning, strength, discount, split, accuracy, max_states, second_look
+        As in `learn`.
+    metric, family, bound, cut, strict
+        As in `learn`.
+    columns, observations, horizon, bins, drop_truncated, max_values, schema
+        How data are read, as in `learn`.
+    seed, threads, memory
+        As in `learn`.
+
+    Examples
+    --------
     >>> learner = suffice.Learner(delta=0.01).fit(episodes)
     >>> learner.n_states_
     11
@@ -44,29 +65,59 @@ class Learner:
     def __init__(
         self,
         *,
-        stationary: Folding = False,
+        stationary: Stationary = False,
         delta: float | None = None,
         confidence: float | None = None,
         settings: Settings | None = None,
         planning: Planning | str | None = None,
-        split: Split | None = None,
+        strength: float | None = None,
+        discount: float | None = None,
+        split: Split | bool | None = None,
+        accuracy: float | None = None,
+        max_states: int | None = None,
         second_look: bool | None = None,
+        metric: str | None = None,
+        family: Family | str | None = None,
+        bound: Bound | str | None = None,
+        cut: float | None = None,
+        strict: bool | None = None,
         columns: Columns | Mapping[str, Any] | str | None = None,
+        observations: Sequence[str] | str | None = None,
         horizon: int | None = None,
-        bins: Mapping[str, Binning] | None = None,
+        bins: Mapping[str, Binning | str] | None = None,
+        drop_truncated: bool = False,
+        max_values: int = MAX_VALUES,
+        schema: Alphabet | str | Path | None = None,
         seed: int = 0,
+        threads: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
         self.stationary = stationary
         self.delta = delta
         self.confidence = confidence
         self.settings = settings
         self.planning = planning
+        self.strength = strength
+        self.discount = discount
         self.split = split
+        self.accuracy = accuracy
+        self.max_states = max_states
         self.second_look = second_look
+        self.metric = metric
+        self.family = family
+        self.bound = bound
+        self.cut = cut
+        self.strict = strict
         self.columns = columns
+        self.observations = observations
         self.horizon = horizon
         self.bins = bins
+        self.drop_truncated = drop_truncated
+        self.max_values = max_values
+        self.schema = schema
         self.seed = seed
+        self.threads = threads
+        self.memory = memory
         self._model: Model | None = None
         self._episodes: Episodes | None = None
 
@@ -76,99 +127,172 @@ class Learner:
         return f"Learner({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters as they were given; `Learner(**learner.get_params())` is the same one, not fitted."""
-        del deep  # none of them has parameters of its own
+        """Return the parameters as they were given; `Learner(**learner.get_params())` is an unfitted copy.
+
+        Parameters
+        ----------
+        deep
+            Has no effect: no parameter has parameters of its own.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        del deep
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
     def set_params(self, **parameters: Any) -> Learner:
-        """Change parameters; they take effect with the next `fit`."""
+        """Change parameters; they take effect with the next `fit`.
+
+        Parameters
+        ----------
+        **parameters
+            New values by name.
+
+        Returns
+        -------
+        Learner
+            This object.
+        """
         for name, value in parameters.items():
             if name not in signature(type(self)).parameters:
                 known = ", ".join(signature(type(self)).parameters)
-                raise SettingsError(f"a Learner has no parameter {name!r}; it has {known}")
+                raise SettingsError(f"{name!r} is not a parameter of Learner. Choose {known}.")
             setattr(self, name, value)
         return self
 
     def fit(self, data: Data, y: None = None) -> Learner:
-        """Learn from data alone; what was learned before is forgotten."""
+        """Learn from data; what was learned before is discarded.
+
+        Parameters
+        ----------
+        data
+            As in `learn`.
+        y
+            Not used.
+
+        Returns
+        -------
+        Learner
+            This object.
+        """
         before = None if self._model is None else self._model.columns
-        request = EncoderRequest.of(self.columns, self.bins or {}, before)
-        return self._learn(read_data(data, request, self.horizon))
+        how = self._read_options()
+        request = EncoderRequest(how.encoder.columns, how.encoder.kinds, before)
+        return self._learn(read_data(data, request, self.horizon, None, how))
 
     def partial_fit(self, data: Data, y: None = None) -> Learner:
         """Add data to what was learned from before, and learn again from all of it.
 
-        The episodes are kept in memory, mostly a byte for each step. New ones are binned as the first ones were.
+        The episodes stay in memory, mostly one byte per step. New data are binned as the first were.
+
+        Parameters
+        ----------
+        data
+            As in `learn`.
+        y
+            Not used.
+
+        Returns
+        -------
+        Learner
+            This object.
         """
         if self._episodes is None:
             return self.fit(data)
-        alike, before = self._alike, self._episodes.horizon
-        more = read_data(data, alike, self.horizon)
-        if more.here.horizon > before:  # whether those before ended there, or were cut off, is not known any more
+        alike, before, how = self._alike, self._episodes.horizon, self._read_options(bins=False)
+        more = read_data(data, alike, self.horizon, None, how)
+        if more.here.horizon > before:  # earlier episodes may have ended there or been cut: that is no longer known
             raise LogError(
-                f"the new episodes are longer ({more.here.horizon} decisions) than those before ({before}); fit "
-                "them together: fit([old, new]), or give a horizon"
+                f"the new episodes have {more.here.horizon} decisions, more than the earlier ones ({before}). Fit both "
+                "together with fit([old, new]), or set horizon."
             )
         if more.here.horizon < before and not isinstance(data, Episodes):
-            more = read_data(data, alike, before)
+            more = read_data(data, alike, before, None, how)
         return self._learn(more._replace(episodes=Episodes.joined([self._episodes, more.here])))
 
     @property
     def model_(self) -> Model:
-        """What was learned."""
+        """Return the model of the last `fit` or `partial_fit`."""
         if self._model is None:
-            raise ModelError("this Learner has learned nothing yet; call fit(data) first")
+            raise ModelError("this Learner is not fitted. Call fit(data) first.")
         return self._model
 
     @property
     def n_states_(self) -> int:
-        """How many states the automaton has, all layers together."""
-        return self.model_.rdp.n_states
+        """Return the number of states of the automaton, of all layers together."""
+        return self.model_.n_states
 
     def predict(self, data: Data) -> NDArray[Any]:
-        """What the plan does at each decision of the data, given the history up to there.
+        """Return the plan's action at each decision of the data, given the history up to there.
 
-        One action for each row, ordered by episode and step whatever the order of the rows. Where the plan is to behave
-        as the log did, what the log did most often there.
+        Parameters
+        ----------
+        data
+            As in `learn`.
+
+        Returns
+        -------
+        numpy.ndarray
+            One action per row, ordered by episode and step whatever the order of the rows. Where the plan keeps the
+            logged behaviour, the most frequent logged action.
         """
         rdp = self.model_.rdp
-        episodes = read_data(data, self._alike).here
+        episodes = self._read(data).here
         refuse_other_features(rdp, episodes)
         if rdp.limit is not None and episodes.horizon > rdp.limit:
             raise LogError(
-                f"episodes of {episodes.horizon} decisions are longer than the plan, which is for {rdp.horizon}"
+                f"the episodes have {episodes.horizon} decisions, more than the plan ({rdp.horizon}). Cut them with "
+                f"read_log(data, horizon={rdp.horizon})."
             )
         policy = self.model_.policy(deterministic=True)
         places = policy.memory.along(episodes)[:-1]
         acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
         usual = policy.memory.choices(policy.plan.actions).argmax(axis=1)
         actions = policy.alphabet.actions
-        mixed = len({isinstance(action, str) for action in actions}) > 1  # numpy would make text of all
+        mixed = len({isinstance(action, str) for action in actions}) > 1  # numpy would turn all into text
         return np.asarray(np.array(actions, object if mixed else None)[usual[places.T[acts.T]]])
 
     def score(self, data: Data, y: None = None) -> float:
-        """What the plan would bring per episode, by episodes that it was not learned from.
+        """Estimate the plan's mean return by episodes that it was not learned from.
 
-        Doubly robust; where too few of them do what the plan would, by the automaton alone (see `planning.off_policy`).
+        Parameters
+        ----------
+        data
+            As in `learn`.
+        y
+            Not used.
+
+        Returns
+        -------
+        float
+            The doubly robust estimate; where too few episodes follow the plan, the model-based one.
         """
         model = self.model_
-        read = read_data(data, self._alike, model.rdp.horizon)
+        read = self._read(data, model.rdp.horizon)
         if read.here.digest() == model.about.log_hash:
             raise SettingsError(
-                "these are the very episodes that it learned from, which flatter the plan; hold some out before fit, "
-                "and score it on those"
+                "these are the episodes that the model was learned from, so that the score would be biased. Hold some "
+                "out before fit, and score on those."
             )
-        judged = evaluate_off_policy(model.planned, model.required_plan(), read.here, read.propensities)
-        by_both = judged.doubly_robust
-        return by_both.value if math.isfinite(by_both.error) else judged.model_based.value
+        found = evaluate_off_policy(model.planned, model.required_plan(), read.here, read.propensities)
+        by_both = found.doubly_robust
+        return by_both.value if math.isfinite(by_both.error) else found.model_based.value
 
     @property
     def _alike(self) -> EncoderRequest:
-        """To read other data as that before."""
-        return EncoderRequest.of(self.columns, None, self.model_.encoder)
+        """Return how to read other data in the same way as those before."""
+        return EncoderRequest.of(self._read_options(bins=False).encoder.columns, None, self.model_.encoder)
+
+    def _read(self, data: Data, horizon: int | None = None) -> Reading:
+        return read_data(data, self._alike, horizon, None, self._read_options(bins=False))
+
+    def _read_options(self, bins: bool = True) -> ReadOptions:
+        given = {name: getattr(self, name) for name in READING}
+        return LogOptions(**(given if bins else given | {"bins": None})).read_options()
 
     def _learn(self, read: Reading) -> Learner:
-        own = ("columns", "horizon", "bins")
-        how = {name: value for name, value in self.get_params().items() if name not in own}
+        how = {name: value for name, value in self.get_params().items() if name not in READING}
         self._model, self._episodes = learn(read.here, bins=read.encoder.kinds, **how), read.here
         return self

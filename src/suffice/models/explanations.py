@@ -1,9 +1,9 @@
-"""Why a state is a state of its own: what tells it from the states that are most like it.
+"""Why a state is a state of its own: what distinguishes it from the most similar states.
 
-The learner gives a reason against one state, the nearest when it was promoted. Against all others one is found here, in
-the counts. Two states differ *at once* if an action is chosen, or leads to an observation and a reward, more often in
-one than in the other (likelihood-ratio test: `bounds`). Else they differ by what comes later: both are walked together,
-breadth first, to the first pair of states that differs at once.
+The learner has a witness against one state, the nearest one when the state was promoted. Witnesses against others are
+found here, in the counts. Two states differ *immediately* if an action is chosen, or leads to an observation and a
+reward, more often in one than in the other (likelihood-ratio test: `bounds`). Otherwise they may differ later: both are
+followed together, breadth first, to the first pair of states that differs immediately.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from suffice.evidence.events import Chosen, OutcomeAt, Shown, StepsLater, Witnes
 from suffice.kernels.array_types import Float, Int64
 from suffice.learning.merging import Decision
 
-LEVEL = 1e-3  # with so small a probability two equal states seem to differ
-TABLE_CELLS = 1 << 20  # of a table that is worked on at a time
+LEVEL = 1e-3  # probability that two equal states are reported as different
+TABLE_CELLS = 1 << 20  # of a table that is computed at a time
 BLOCK_STATES = 256  # states whose distances to all others are in memory at a time
-MOST_PAIRS = 1 << 15  # that are met on the way: beyond, differences are too far to be told in a moment
-EVIDENCE_DIGITS = 9  # of evidence and distances: what is beyond is rounding, and decides nothing
+MOST_PAIRS = 1 << 15  # pairs of states to follow; later differences would take too long to find
+EVIDENCE_DIGITS = 9  # of evidence and distances; further digits are rounding errors and must not decide
 
 
 class Reason(NamedTuple):
-    """What tells a state from another."""
+    """An event that distinguishes one state from another."""
 
     state: int  # numbered over all layers, as is the other
     other: int
-    witness: Witness  # what differs, the state's counts before the other's
-    first: History  # what has to happen to both before it shows, () if it shows at once
-    learned: bool  # by the learner, at the time; else found afterwards in the counts
+    witness: Witness  # the event, with the counts of the state before those of the other
+    first: History  # what has to happen in both states first; () if they differ immediately
+    learned: bool  # found by the learner; else found afterwards in the counts
 
 
 def reasons(rdp: RDP, decisions: Sequence[Decision], most: int = 5) -> list[list[Reason]]:
-    """For each state, against so many of those most like it in its layer, the nearest first.
+    """For each state, list reasons against the `most` nearest states of its layer, the nearest first.
 
-    The learner's own reason comes before what the counts show for the same pair. Where the counts do not show any
-    difference there is none.
+    The learner's own reason comes before what the counts show for the same pair. A pair whose counts do not differ has
+    none.
     """
     events, learned = _Events.of(rdp), _learned(rdp, decisions)
     near = _neighbours(rdp, events, most, learned)
@@ -62,25 +62,25 @@ def reasons(rdp: RDP, decisions: Sequence[Decision], most: int = 5) -> list[list
 
 
 def _learned(rdp: RDP, decisions: Sequence[Decision]) -> dict[tuple[int, int], Witness]:
-    """The learner's reasons by pair: of each state that was promoted, against the nearest, and the other way round."""
+    """Return the learner's reasons by pair: each promoted state against its nearest, and the other way round."""
     offsets = rdp.offsets()
     found: dict[tuple[int, int], Witness] = {}
     for d in decisions:
-        verdict = d.placement
-        if verdict.promoted and verdict.nearest is not None and verdict.witness and verdict.nearest != verdict.target:
-            pair = int(offsets[d.layer]) + verdict.target, int(offsets[d.layer]) + verdict.nearest
-            found.setdefault(pair, verdict.witness)
-            found.setdefault((pair[1], pair[0]), verdict.witness.swapped())
+        placed = d.placement
+        if placed.promoted and placed.nearest is not None and placed.witness and placed.nearest != placed.target:
+            pair = int(offsets[d.layer]) + placed.target, int(offsets[d.layer]) + placed.nearest
+            found.setdefault(pair, placed.witness)
+            found.setdefault((pair[1], pair[0]), placed.witness.swapped())
     return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Events:
-    """What may happen next in each state: an outcome of an action, given that action, or a choice."""
+    """Events that may come next in a state: an outcome given the action, or the choice of an action."""
 
     outcomes: tuple[Shown | Chosen, ...]  # [V]
-    times: Int64  # [Q, V] how often each did
-    chances: Int64  # [Q, V] and could have
+    times: Int64  # [Q, V] how often each happened
+    chances: Int64  # [Q, V] how often each could have happened
 
     @classmethod
     def of(cls, rdp: RDP) -> _Events:
@@ -95,7 +95,7 @@ class _Events:
         return cls(tuple(outcomes), times, np.concatenate([taken[:, rdp.letters[shown, 0]], visits], axis=1))
 
     def differ(self, pairs: Int64) -> Int64:
-        """[P] the event that tells most about each pair [P, 2], UNSEEN where none tells enough."""
+        """Return [P] the event with most evidence for each pair [P, 2], UNSEEN where none has enough."""
         enough = float(LIKELIHOOD_RATIO.threshold(1, np.ones(1, np.int64), len(self.outcomes), LEVEL)[0])
         alone = _information(self.times, self.chances)
         most = np.full(len(pairs), UNSEEN, np.int64)
@@ -105,18 +105,18 @@ class _Events:
             k, n = self.times[one] + self.times[other], self.chances[one] + self.chances[other]
             evidence = np.round(alone[one] + alone[other] - _information(k, n), EVIDENCE_DIGITS)  # G
             event = evidence.argmax(axis=1)
-            told = evidence[np.arange(len(event)), event] >= enough
-            most[begin : begin + step] = np.where(told, event, UNSEEN)
+            distinct = evidence[np.arange(len(event)), event] >= enough
+            most[begin : begin + step] = np.where(distinct, event, UNSEEN)
         return most
 
     def witness(self, event: int, one: int, other: int, later: int) -> Witness:
-        """How often an event happens in two states that are so many steps away."""
+        """Count how often an event happens in two states, `later` steps after the compared ones."""
         (k1, n1), (k2, n2) = ((int(self.times[q, event]), int(self.chances[q, event])) for q in (one, other))
         return Witness(OutcomeAt(StepsLater(later), self.outcomes[event]), k1, n1, k2, n2)
 
 
 def _information(k: Int64, n: Int64) -> Float:
-    """n times the negative entropy of k in n: what two samples have of it more than both together is G of `bounds`."""
+    """Return n times the negative entropy of k in n; two samples minus their union give G of `bounds`."""
 
     def times_its_logarithm(x: Int64) -> Float:
         return np.asarray(x * np.log(np.maximum(x, 1)))
@@ -125,12 +125,12 @@ def _information(k: Int64, n: Int64) -> Float:
 
 
 def _neighbours(rdp: RDP, events: _Events, most: int, learned: dict[tuple[int, int], Witness]) -> list[list[int]]:
-    """For each state those most like it in its layer, the nearest first; the learner's nearest is one of them.
+    """List the states of its layer nearest to each state, including the one that the learner compared it with.
 
-    The start is like none, since nothing was chosen there.
+    The first state has none, because no action is chosen there.
     """
     traits, near = _traits(rdp, events), [[] for _ in range(rdp.n_states)]  # type: Float, list[list[int]]
-    own = dict(reversed(learned))  # of several the first
+    own = dict(reversed(learned))  # the first of several
     for begin, end in pairwise([1, *rdp.offsets()[1:].tolist()]):
         kept = min(most, end - begin - 1)
         for first in range(begin, end if kept > 0 else begin, BLOCK_STATES):
@@ -147,22 +147,22 @@ def _neighbours(rdp: RDP, events: _Events, most: int, learned: dict[tuple[int, i
 
 
 def _traits(rdp: RDP, events: _Events) -> Float:
-    """[Q, 2V] the roots of how frequent each event is next, and on average after that.
+    """Return [Q, 2V] the square roots of the frequencies of each event next, and on average one step later.
 
-    As if every state had met the average once more: what was hardly tried makes no difference.
+    Every state counts the average once more, so that events with few chances make no difference.
     """
     usual = events.times.sum(axis=0) / np.maximum(events.chances.sum(axis=0), 1)
     here = np.sqrt((events.times + usual) / (events.chances + 1))
     taken, ahead = rdp.taken(), np.zeros_like(here)
     for y in np.flatnonzero(taken.any(axis=0)):
-        ahead += taken[:, y, None] * here[rdp.tau[:, y]]  # where it is unseen it was never taken
+        ahead += taken[:, y, None] * here[rdp.tau[:, y]]  # an unseen transition has count 0
     return np.concatenate([here, ahead / np.maximum(taken.sum(axis=1), 1)[:, None]], axis=1)
 
 
 def _distances(some: Float, others: Float) -> Float:
-    """[S, O] squared (Hellinger's, up to a factor), no two of a row equal: ties are broken by number.
+    """Return [S, O] squared Hellinger distances up to a factor, without ties in a row: the lower number is nearer.
 
-    Traits, at most 1, become whole numbers whose products add up to less than 2⁵³: to the same in whatever order.
+    Traits are at most 1 and become integers whose products add up to less than 2⁵³, so that the order does not matter.
     """
     unit = 0.5 ** ((52 - some.shape[1].bit_length()) // 2)
     some, others = np.round(some / unit), np.round(others / unit)
@@ -174,7 +174,7 @@ def _distances(some: Float, others: Float) -> Float:
 
 
 class _Walks:
-    """Pairs of states walked together to where they differ."""
+    """Pairs of states, followed together to where they differ."""
 
     def __init__(self, rdp: RDP, events: _Events, pairs: Int64) -> None:
         self._tau, self._taken, self._events = rdp.tau, rdp.taken(), events
@@ -184,7 +184,7 @@ class _Walks:
         self._known = dict(zip(keys.tolist(), zip(event.tolist(), symbol.tolist(), strict=True), strict=True))
 
     def way(self, one: int, other: int) -> tuple[int, int, int, list[int]] | None:
-        """The nearest states in which two differ, by what event, and the symbols that lead there; None if none do."""
+        """Return where two states differ next, by which event, and the symbols that lead there; None if nowhere."""
         symbols: list[int] = []
         while True:
             event, symbol = self._known[min(one, other) * len(self._tau) + max(one, other)]
@@ -199,9 +199,9 @@ class _Walks:
         return np.asarray(np.minimum(one, other).astype(np.int64) * len(self._tau) + np.maximum(one, other))
 
     def _explore(self, keys: Int64) -> tuple[Int64, Int64, Int64, Int64, Int64]:
-        """Breadth first, from pairs that do not differ at once to those that follow them.
+        """Search breadth first, from pairs that do not differ immediately to the pairs that follow them.
 
-        All pairs met, what tells each apart at once, and all ways from one to another: pair, symbol, pair.
+        Returns all pairs met, the event that distinguishes each immediately, and all steps: pair, symbol, pair.
         """
         known, events, ways, most = keys, [], [], len(keys) + MOST_PAIRS
         while len(keys):
@@ -220,7 +220,7 @@ class _Walks:
         return known[order], event, source[inside], symbol[inside], target[inside]
 
     def _choose(self, keys: Int64, event: Int64, source: Int64, symbol: Int64, target: Int64) -> Int64:
-        """[P] the symbol that begins the shortest way to a difference, of several that taken most often by both."""
+        """Return [P] the symbol that begins the shortest way to a difference; of several, the most frequent in both."""
         one, other = np.divmod(source, len(self._tau))
         often = np.minimum(self._taken[one, symbol], self._taken[other, symbol])
         begin, end = np.searchsorted(keys, source), np.searchsorted(keys, target)

@@ -1,4 +1,4 @@
-"""A model for other programs: JSON with every transition, and DOT for Graphviz."""
+"""Exports of a model for other programs: JSON with every transition, and DOT for Graphviz."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from suffice.planning.policy import policy_rows
 
 
 def to_json(model: Model) -> str:
-    """The promised JSON: states are numbered per layer, t = 0..H leads from layer t to layer t+1.
+    """Return the model as JSON, with states numbered per layer; t = 0..H leads from layer t to layer t+1.
 
-    A stationary model has one layer, and no t: its policy is what it does where it is most often in each state.
+    A stationary model has one layer and no t; its policy has the most frequent action of the plan in each state.
     """
     about, plan = model.about, model.own_plan
     exported = {
@@ -34,7 +34,7 @@ def to_json(model: Model) -> str:
 
 
 def transitions(rdp: RDP) -> list[dict[str, Any]]:
-    """Every transition with its count and its rewards."""
+    """List every transition with its count and its rewards."""
     addresses, of_letter, rows = rdp.addresses(), rdp.symbol_of_letter(), []
     for q, y in zip(*np.nonzero(rdp.tau != UNSEEN), strict=True):
         seen = np.flatnonzero((of_letter == y) & (rdp.counts[q] > 0))
@@ -53,7 +53,7 @@ def transitions(rdp: RDP) -> list[dict[str, Any]]:
 
 
 def to_dot(model: Model) -> str:
-    """Graphviz: layers from left to right (a cycle as it comes), one arrow for each pair of states with its symbols."""
+    """Return the model for Graphviz, layers from left to right, with one arrow per pair of states and its symbols."""
     rdp, labels = model.rdp, model.rdp.labels()
     arrows: dict[tuple[int, int], list[str]] = {}
     for q, y in zip(*np.nonzero(rdp.tau != UNSEEN), strict=True):

@@ -1,4 +1,4 @@
-"""What a model says about itself: where it comes from, how it was learned, and what it promises."""
+"""The header of a model: its log, how it was learned, its guarantee and its plan, as JSON stores them."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
 
 
 class NeededLanguages(msgspec.Struct, frozen=True):
-    """What an adaptive comparison took: families of languages, or of a stationary automaton how far to look."""
+    """What an adaptive comparison needed: families of languages or, if stationary, steps to look ahead."""
 
     ladder: list[str] = []  # families from small to large
     layers: list[str | None] = []  # [H+2] the largest family that each layer needed
     left_out: list[str] = []  # families that were too large
     states: Annotated[
         list[int], Meta(max_length=len(DEPTH_NAMES))
-    ] = []  # told apart by looking 1, 2, 3 steps ahead, or on
+    ] = []  # states distinguished by looking 1, 2, 3 steps ahead, or further
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """`regorl.Solution`, written down."""
+    """The plan of a `regorl.Solution`: settings, prediction and verdict."""
 
     planner: str
     strength: float
     delta: float
-    value: float  # of the first state, if every merge is right
+    value: float  # of the first state, if every merge is correct
     error: float
     predicted: float  # see `prediction`
     predicted_error: float
@@ -53,15 +53,23 @@ class Planned(msgspec.Struct, frozen=True):
     split: bool
     proved_lower: float | None
     proved_upper: float | None
-    discount: float | None = None  # of a plan on a cycle
-    behaviour_error: float | None = None  # of the log's mean return; older files do not say
-    accuracy: float | None = None  # of a split, as it was asked for
-    max_states: int | None = None  # likewise
+    discount: float | None = None  # of a plan on a stationary automaton
+    behaviour_error: float | None = None  # of the log's mean return; None in older files
+    accuracy: float | None = None  # requested for a split
+    max_states: int | None = None  # assumed by a split
     best_return: float | None = None  # of the log's episodes
+
+    def predictions(self) -> dict[str, float]:
+        """Return what was predicted when the plan was made, under the keys of `suffice evaluate --json`."""
+        return {
+            "predicted_value": self.predicted,
+            "predicted_lower_bound": self.lower_bound,
+            "behaviour_value": self.behaviour_value,
+        }
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Where a model comes from and what it promises."""
+    """The header of a model file: log, settings, alphabet, guarantee and plan."""
 
     format: str
     format_version: int
@@ -77,7 +85,7 @@ class Header(msgspec.Struct, frozen=True):
     seed: int | None
     layers: list[int]  # [H+2], or [1] of a stationary automaton
     candidates: list[int]  # as many
-    languages: list[int | float]  # as many: |X|; a stationary automaton is learned without
+    languages: list[int | float]  # as many: |X|; a stationary automaton has none
     forced_share: float
     promise: Promise
     actions: list[Value]
@@ -88,8 +96,8 @@ class Header(msgspec.Struct, frozen=True):
     second_look: bool = False
     plan: Planned | None = None
     steps: int | None = None  # H of a stationary automaton
-    needed: NeededLanguages | None = None  # with --family adaptive, or stationary
-    strict: bool = False  # of a stationary automaton: only what the level of its tests is proved for
+    needed: NeededLanguages | None = None  # of the adaptive family, or stationary
+    strict: bool = False  # of a stationary automaton: only tests whose level is proved
 
 
 def header_of(
@@ -99,7 +107,7 @@ def header_of(
     encoder: Encoder,
     held_out: float,
 ) -> Header:
-    """What there is to say of an automaton, of a plan on it if there is one, and of the log they come from."""
+    """Make the header of a learned automaton, of the plan on it if there is one, and of their log."""
     settings, alphabet = learned.settings, learned.rdp.alphabet
     options = settings.statistic.options
     criterion = learned.criterion or Criterion(options.metric, options.family, settings.chosen_bound.name)

@@ -1,26 +1,30 @@
-"""Model files: an automaton, how it came about, and nothing that could run.
+"""A learned model (an automaton, the plan on it, how they were obtained) and the file that stores it.
 
 A file is a zip archive of a JSON header, a JSON list of witnesses and plain arrays: data only, no sentences, and
-reading it executes nothing. Equal results give equal bytes. What differs from run to run although the result does not
-(seconds, memory) is not part of the model and stands in a small file beside it.
+reading it executes nothing. Equal results give equal bytes. Time and memory differ from run to run although the result
+does not, so they are not part of the model and are stored in a small file beside it.
+
+Methods that need packages above this one (pictures, pages, domains) load them by reference when they are called
+(docs/decisions/0023).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from suffice.automata.compare import Difference, compare
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.log import Log
-from suffice.errors import ModelError, SettingsError
+from suffice.errors import ModelError, SettingsError, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.events import Witness
 from suffice.files.archives import Kind, Shape, opened, write_archive
@@ -33,6 +37,18 @@ from suffice.models.header import FORMAT, FORMAT_VERSION, Header, header_of
 from suffice.planning.plan import Plan, fold_plan
 from suffice.planning.policy import Policy
 from suffice.planning.regorl import Solution
+from suffice.planning.verdict import PlanVerdict
+from suffice.registry import Lazy
+
+if TYPE_CHECKING:  # for annotations only: these modules are above this one
+    import matplotlib.figure
+
+    from suffice.data.loading import Data
+    from suffice.domains.domain import Domain
+    from suffice.domains.finite import FiniteModel
+    from suffice.domains.model_evaluation import DomainEvaluation
+    from suffice.models.log_evaluation import LogEvaluation
+    from suffice.planning.controller import Controller
 
 MODEL_FILE = Kind(
     "model file",
@@ -47,13 +63,30 @@ MODEL_FILE = Kind(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Model:
-    """A learned automaton as it is kept in a file.
+    """A learned automaton with its plan, as `learn` returns it and a model file stores it.
 
+    `print(model)` begins with the advice: whether to follow the plan.
+
+    Attributes
+    ----------
+    rdp : RDP
+        The automaton.
+    about : Header
+        How the model was learned: log, settings, guarantee, plan.
+    decisions : tuple of Decision
+        Every merge and split of the learner, with the evidence for it.
+    plan : Plan or None
+        The plan, on the layers of the automaton (`planned`).
+
+    Examples
+    --------
     >>> model
-    <Model: 11 states in layers 1 1 2 2 2 2 1, from 300 episodes
-      no false split: with probability at least 0.989 (11 tests)
-      plan: safe, predicted 5 per episode, likely at least 4.894 if the automaton is right
-      the log brought: 2.503>
+    <Model: follow the plan: predicted return 5 (likely at least 4.894 if the automaton is right), logged 2.503
+      memory: 11 states in layers 1 1 2 2 2 2 1, from 300 episodes
+      planner: safe
+      guarantee: no false split with probability at least 0.989 (11 tests)>
+    >>> model.n_states, model.verdict.code
+    (11, 'follow')
     >>> model.save("again.model")
     >>> suffice.load("again.model").about.log_hash == episodes.digest()
     True
@@ -62,7 +95,7 @@ class Model:
     rdp: RDP
     about: Header
     decisions: tuple[Decision, ...]
-    plan: Plan | None = None  # on the layers of the automaton
+    plan: Plan | None = None
 
     def __repr__(self) -> str:
         return repr.text(self.rdp, self.about)
@@ -70,40 +103,92 @@ class Model:
     def _repr_html_(self) -> str:
         return repr.html(self.rdp, self.about)
 
+    # ------------------------------------------------------------ contents
+
     @property
     def headline(self) -> str:
-        """One line: how many states, and from how many episodes."""
+        """Return the number of states and of episodes in one line."""
         return repr.headline(self.rdp, self.about)
 
     @property
+    def n_states(self) -> int:
+        """Return the number of states, of all layers together."""
+        return self.rdp.n_states
+
+    @property
+    def verdict(self) -> PlanVerdict | None:
+        """Return the advice on the plan, `verdict.code` "follow" or "keep"; None without a plan."""
+        plan = self.about.plan
+        return None if plan is None else PlanVerdict(plan.verdict, tuple(plan.verdict_reasons))
+
+    @property
+    def states(self) -> Any:
+        """Return a table of the states: a pandas DataFrame, or a list of dicts where pandas is not installed.
+
+        The index is `state`, the number over all layers. Columns: `label` (layer and place, as in pictures), `layer`
+        (None if stationary), `share` (of the episodes that visit it; if stationary, of all steps), `ended` (the episode
+        is over there), `action` (of the plan; "as logged" where it keeps the logged behaviour), `value` (expected
+        return from there on), `common` (what arrivals share), `varies` (what they do not share), `example` (a typical
+        history).
+        """
+        return _load("models.model_data:state_table")(self)
+
+    @property
     def encoder(self) -> Encoder:
-        """How rows of its log became symbols, to read other logs and observations alike."""
+        """Return the encoder that turned rows of the log into symbols, to read other logs in the same way."""
         return Encoder.from_data(self.about.encoder)
 
     @property
     def bins(self) -> dict[str, Bins]:
-        """Those of the encoder."""
+        """Return the bins of the encoder by column."""
         return self.encoder.bins
 
     @property
     def columns(self) -> Columns:
-        """Those of the encoder."""
+        """Return the names of columns by role."""
         return self.encoder.columns
 
     @property
     def own_plan(self) -> Plan | None:
-        """The plan on the automaton's own states: of a stationary one, what it does where it is most often in each."""
+        """Return the plan on the automaton's own states; if stationary, each has its most frequent action."""
         return None if self.plan is None else fold_plan(self.rdp, self.plan)
 
     @property
     def planned(self) -> RDP:
-        """The automaton with its layers, which the plan is of."""
+        """Return the automaton in layers, whose states the plan refers to."""
         return self.rdp.layered()
 
     @property
     def in_words(self) -> Model:
-        """The same for people: with an alphabet in which bins read as the values they hold."""
+        """Return the same model with an alphabet in which bins read as the values they hold, for texts."""
         return replace(self, rdp=replace(self.rdp, alphabet=self.encoder.display(self.rdp.alphabet)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of the header as `suffice info --json` prints it.
+
+        Returns
+        -------
+        dict
+            Plain values. `seconds` and `bytes` are None: they are in the notes beside a model file.
+        """
+        return cast("dict[str, Any]", _load("models.model_data:model_dict")(self))
+
+    def to_networkx(self) -> Any:
+        """Return the automaton as a graph of networkx, which `pip install 'suffice[graphs]'` installs.
+
+        Returns
+        -------
+        networkx.MultiDiGraph
+            Nodes are state numbers with the columns of `states` as attributes. There is one edge per transition with
+            `action`, `observation` (a dict by column, None at the end), `count`, `share` (of the visits of its source)
+            and `reward` (mean).
+
+        Raises
+        ------
+        MissingError
+            If networkx is not installed.
+        """
+        return _load("models.model_data:to_networkx")(self)
 
     @classmethod
     def of(
@@ -113,10 +198,29 @@ class Model:
         *,
         encoder: Encoder | None = None,
         held_out: float = 0.0,
-        bins: Mapping[str, Bins] | None = None,  # deprecated, as columns: parts of the encoder
+        bins: Mapping[str, Bins] | None = None,
         columns: Columns | None = None,
     ) -> Model:
-        """A model of what was learned from a log; the log is given whole, also where part of it was held out."""
+        """Make a model of what `adact_h`, `learn_stationary` or `regorl` returned.
+
+        Parameters
+        ----------
+        result
+            The automaton, or the automaton with a plan.
+        episodes
+            The whole log, including held-out episodes.
+        encoder
+            The encoder of the log. Default: observations as they are.
+        held_out
+            Share of the episodes that was not learned from.
+        bins, columns
+            Deprecated: parts of the encoder.
+
+        Returns
+        -------
+        Model
+            The model, ready to be saved.
+        """
         solution = result if isinstance(result, Solution) else None
         learned = solution.learned if solution else result
         assert isinstance(learned, Learned)
@@ -124,25 +228,187 @@ class Model:
         about = header_of(learned, episodes, solution, encoder, held_out)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
+    # ------------------------------------------------------------ acting and evaluating
+
     def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:
-        """The plan as something that acts: for the horizon it was made for, or if discounted for ever."""
+        """Return the plan as a policy that acts step by step.
+
+        Parameters
+        ----------
+        rng
+            Draws actions where the plan keeps the logged behaviour. Default: a generator with a fixed seed.
+        deterministic
+            Take the most frequent logged action there instead of drawing one.
+
+        Returns
+        -------
+        Policy
+            A policy for the horizon of the model; a discounted plan has no horizon.
+        """
         plan, rdp = self.required_plan(), self.planned
         if self.about.plan is not None and self.about.plan.discount is not None:
             plan, rdp = fold_plan(self.rdp, plan), self.rdp
         return Policy(rdp, plan, rng, deterministic=deterministic, encoder=self.encoder, states=self.rdp.n_states)
 
     def required_plan(self) -> Plan:
-        """The plan, or a word on how to make one."""
+        """Return the plan; a model without one is refused.
+
+        Returns
+        -------
+        Plan
+            The plan on the layers of the automaton.
+        """
         if self.plan is None:
-            raise ModelError("this model has no plan: learn it again, without --planner none or plan=False")
+            raise ModelError(f"this model has no plan. Learn it again without {parameter('plan', False)}.")
         return self.plan
 
+    def evaluate(
+        self,
+        data: Data,
+        *,
+        columns: Columns | Mapping[str, Any] | str | None = None,
+        observations: Sequence[str] | str | None = None,
+        horizon: int | None = None,
+        drop_truncated: bool = False,
+        max_values: int = 1000,
+        schema: Alphabet | str | Path | None = None,
+    ) -> LogEvaluation:
+        """Evaluate the plan off-policy by a log, as `suffice evaluate MODEL --log LOG` does.
+
+        If the model was learned from this log with `hold_out`, its held-out episodes are found again and used. All
+        episodes of another log are used.
+
+        Parameters
+        ----------
+        data
+            What `read_log` accepts, `Episodes`, or a list of several of these. It is read with the columns and bins of
+            the model.
+        columns, observations, horizon, drop_truncated, max_values, schema
+            As in `learn`, where this log needs others.
+
+        Returns
+        -------
+        LogEvaluation
+            Estimates with confidence intervals and the coverage of the plan by the log; `print` shows them as text.
+
+        Raises
+        ------
+        SufficeError
+            If the model was learned from all of these episodes, or has no plan.
+
+        Examples
+        --------
+        >>> suffice.learn("log.parquet", hold_out=0.2).evaluate("log.parquet").n_episodes
+        60
+        >>> model.evaluate("more.parquet")
+        <LogEvaluation: plan 5 (4.673 to 5.327), log 2.633, by 300 episodes>
+        """
+        options = _load("models.log_options:LogOptions")(
+            columns=columns,
+            observations=observations,
+            horizon=horizon,
+            drop_truncated=drop_truncated,
+            max_values=max_values,
+            schema=schema,
+        )
+        return cast("LogEvaluation", _load("models.log_evaluation:evaluate_log")(self, data, options))
+
+    def evaluate_in(
+        self,
+        domain: Domain | FiniteModel | str,
+        *,
+        episodes: int = 10_000,
+        seed: int = 0,
+        exact: bool = False,
+        behaviour: Controller | None = None,
+        options: Mapping[str, Any] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> DomainEvaluation:
+        """Evaluate the plan by acting in a domain, as `suffice evaluate MODEL --domain DOMAIN` does.
+
+        Parameters
+        ----------
+        domain
+            A domain, a finite model, the name of a domain, a `.POMDP` file, or the id of a Gymnasium environment.
+        episodes
+            Number of episodes to play.
+        seed
+            Seed of the episodes.
+        exact
+            Compute expected values instead of playing; not for Gymnasium environments.
+        behaviour
+            Policy to compare with. Default: the domain's usual behaviour.
+        options
+            Options of a domain or environment that is given by name, such as `{"length": 8}`.
+        progress
+            Called with the episodes played and their number.
+
+        Returns
+        -------
+        DomainEvaluation
+            Mean return, return per step and success rate of the plan and of the behaviour, and the optimum;
+            `print` shows them as text.
+
+        Examples
+        --------
+        >>> model.evaluate_in("corridor", exact=True).policy.mean_return.value
+        5.0
+        """
+        return cast(
+            "DomainEvaluation",
+            _load("domains.model_evaluation:evaluate_in")(
+                self,
+                domain,
+                episodes=episodes,
+                seed=seed,
+                exact=exact,
+                behaviour=behaviour,
+                options=options,
+                progress=progress,
+            ),
+        )
+
+    def compare(self, other: Model | RDP | Domain | FiniteModel | str) -> Difference | None:
+        """Compare the automaton with that of another model, or with the exact one of a domain.
+
+        Parameters
+        ----------
+        other
+            A model, an automaton, a domain or finite model, or the name of a domain.
+
+        Returns
+        -------
+        Difference or None
+            None if they are equal up to renaming of states, else the shortest history that distinguishes them.
+
+        Examples
+        --------
+        >>> model.compare("corridor") is None
+        True
+        """
+        rdp = other.rdp if isinstance(other, Model) else other
+        if not isinstance(rdp, RDP):
+            rdp = _load("domains.model_evaluation:automaton_like")(rdp, self.rdp)
+        return compare(self.rdp, rdp)
+
     def undecided(self) -> list[BorderlineMerge]:
-        """The merges that more episodes might undo, where the histories that were merged read differently."""
+        """Return the merges that more episodes might undo, where the merged histories read differently.
+
+        Returns
+        -------
+        list of BorderlineMerge
+            The histories, the witness and the number of episodes that would probably decide.
+        """
         return self._undecided(self._power())
 
     def undecided_if_known(self) -> list[BorderlineMerge] | None:
-        """The same; None where the bound that decided is not installed, or cannot be loaded."""
+        """Return the undecided merges, or None where the bound of the model is not installed here.
+
+        Returns
+        -------
+        list of BorderlineMerge or None
+            As `undecided`.
+        """
         try:
             power = self._power()
         except (ModelError, SettingsError):
@@ -151,36 +417,196 @@ class Model:
 
     def _undecided(self, power: int) -> list[BorderlineMerge]:
         found = borderline_merges(self.rdp, self.decisions, self.about.episodes, power)
-        return [doubt for doubt in found if doubt.histories[0] != doubt.histories[1]]
+        return [merge for merge in found if merge.histories[0] != merge.histories[1]]
 
     def _power(self) -> int:
-        """How evidence grows with episodes: see `Measure`."""
+        """Return how evidence grows with the number of episodes: see `Measure`."""
         by_e_values = self.about.second_look or self.about.bound == E_VALUES
         return 1 if by_e_values else self._bound().measure.power
 
     def _bound(self) -> Bound:
-        """The test that the states were told apart by, which may be of a package that is not installed here."""
+        """Return the test of this model, which may belong to a package that is not installed here."""
         if self.about.bound not in BOUNDS:
             raise ModelError(
-                f"this model was learned with the bound {self.about.bound!r}, which is not installed; install the "
-                f"package that adds it (known: {', '.join(BOUNDS)})"
+                f"this model was learned with the bound {self.about.bound!r}, which is not installed. Install the "
+                f"package that adds it (installed: {', '.join(BOUNDS)})."
             )
         return BOUNDS[self.about.bound]
 
+    # ------------------------------------------------------------ pictures, pages and files
+
+    def draw(
+        self,
+        path: str | Path | None = None,
+        *,
+        labels: bool | None = None,
+        full: bool = False,
+        title: str = "",
+        most: int | None = None,
+    ) -> matplotlib.figure.Figure | Path:
+        """Draw the automaton, as `suffice draw` does.
+
+        Parameters
+        ----------
+        path
+            File to write: .svg, .png, .pdf, or .dot for Graphviz. Default: none.
+        labels
+            Whether arrows are labelled. Default: if there are not too many.
+        full
+            Write action, observation and reward on every arrow, needed or not.
+        title
+            Title of the picture.
+        most
+            Draw at most this many states and gather the others. Default: 60, or fewer if they have many arrows.
+
+        Returns
+        -------
+        matplotlib.figure.Figure or pathlib.Path
+            The picture, or the file that was written.
+
+        Examples
+        --------
+        >>> model.draw("corridor.dot").name
+        'corridor.dot'
+        """
+        return cast(
+            "matplotlib.figure.Figure | Path",
+            _load("view.model_views:draw")(self, path, labels=labels, full=full, title=title, most=most),
+        )
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        log: Data | None = None,
+        compare: Model | None = None,
+        episodes: int = 20,
+        title: str = "",
+        compare_title: str = "",
+    ) -> str | Path:
+        """Write a page to explore the model in a browser, as `suffice explore` does.
+
+        Parameters
+        ----------
+        path
+            HTML file to write. Default: none.
+        log
+            Data of which episodes can be replayed. Default: episodes drawn from the model's counts.
+        compare
+            Another model to show beside this one.
+        episodes
+            Number of episodes that can be replayed, at most.
+        title, compare_title
+            What the page calls the models; the command uses the names of their files.
+
+        Returns
+        -------
+        str or pathlib.Path
+            The page, or the file that was written.
+
+        Examples
+        --------
+        >>> model.explore("corridor.html", log="log.parquet").name
+        'corridor.html'
+        """
+        return cast(
+            "str | Path",
+            _load("view.model_views:explore")(
+                self, path, log=log, compare=compare, episodes=episodes, title=title, compare_title=compare_title
+            ),
+        )
+
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        log: Data | None = None,
+        title: str = "",
+        format: Literal["html", "json"] = "html",
+    ) -> str | Path:
+        """Write a page about the model for colleagues, as `suffice report` does.
+
+        Parameters
+        ----------
+        path
+            File to write. Default: none.
+        log
+            Data to evaluate the plan by, as in `evaluate`.
+        title
+            Heading of the page; the command uses the name of the model file.
+        format
+            "html" for the page, "json" for its content.
+
+        Returns
+        -------
+        str or pathlib.Path
+            The page or its content, or the file that was written.
+
+        Examples
+        --------
+        >>> model.report("corridor-report.html", log="more.parquet").name
+        'corridor-report.html'
+        """
+        return cast("str | Path", _load("view.model_views:report")(self, path, log=log, title=title, format=format))
+
+    def export(
+        self, path: str | Path | None = None, *, format: Literal["json", "dot", "pomdp"] | None = None
+    ) -> str | Path:
+        """Write the model for other programs, as `suffice export` does.
+
+        Parameters
+        ----------
+        path
+            File to write. Default: none.
+        format
+            "json" (every transition with counts and rewards), "dot" (Graphviz) or "pomdp" (Cassandra's format).
+            Default: as the suffix of the path says.
+
+        Returns
+        -------
+        str or pathlib.Path
+            The text, or the file that was written.
+
+        Examples
+        --------
+        >>> model.export(format="json")[:15]
+        '{\\n "horizon": 5'
+        >>> model.export("corridor.POMDP").name
+        'corridor.POMDP'
+        """
+        return cast("str | Path", _load("view.model_views:export")(self, path, format))
+
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the model file; an interrupted write leaves no partial file.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        """
         arrays = _arrays_of(self.rdp) | columns_of(self.decisions) | _arrays_of_plan(self.plan)
         write_archive(Path(path), self.about, {"witnesses": [d.placement.witness for d in self.decisions]}, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Model:
-        """Read a model file; a damaged or foreign one is refused in one line."""
+        """Read a model file; a damaged file is refused with a `ModelError`.
+
+        Parameters
+        ----------
+        path
+            File that `save` or `suffice learn` wrote.
+
+        Returns
+        -------
+        Model
+            The model.
+        """
         with opened(Path(path), MODEL_FILE) as archive:
             about = archive.header(Header)
             witnesses = archive.text("witnesses", list[Witness | None])
             arrays = archive.arrays(_declared(about, len(witnesses), cut="cut.npy" in archive.members))
             if about.layers != arrays["layers"].tolist():
-                raise ValueError("its header is of another automaton")
+                raise ValueError("its header does not match its automaton")
             letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
             rdp = RDP(_alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
             _refuse_strange(arrays, rdp)
@@ -188,12 +614,34 @@ class Model:
 
 
 def load(path: str | Path) -> Model:
-    """Read a model file: short for `Model.load`.
+    """Read a model from its file.
 
+    Parameters
+    ----------
+    path
+        File that `Model.save` or `suffice learn` wrote.
+
+    Returns
+    -------
+    Model
+        The model.
+
+    Raises
+    ------
+    ModelError
+        If the file is damaged, or not a model file. Reading a file never executes code from it.
+
+    Examples
+    --------
     >>> suffice.load("log.model").headline
     '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
     """
     return Model.load(path)
+
+
+def _load(reference: str) -> Any:
+    """Import a function by reference, from a module that itself imports this one."""
+    return Lazy(f"suffice.{reference}").load()
 
 
 # ---------------------------------------------------------------- arrays in the archive
@@ -203,7 +651,7 @@ _PLAN_ARRAYS = ("actions", "values", "lower")
 
 
 def _declared(about: Header, decisions: int, cut: bool) -> dict[str, tuple[str, Shape]]:
-    """The arrays that a header asks for; X letters, Y symbols and P states of the plan are for them to say."""
+    """Return the arrays that belong to a header, with their types and shapes; X, Y and P are free."""
     states = sum(about.layers)
     shapes: dict[str, tuple[str, Shape]] = {
         "letters": ("iu", ("X", 3)),
@@ -225,16 +673,16 @@ def _alphabet_of(about: Header) -> Alphabet:
 
 
 def _refuse_strange(arrays: dict[str, Any], rdp: RDP) -> None:
-    """Decisions on layers, states and symbols that the automaton does not have."""
+    """Refuse decisions on layers, states and symbols that the automaton does not have."""
     names = ("layer", "state", "symbol", "n", "target", "nearest")
     layer, state, symbol, n, target, nearest = (arrays[f"decision_{name}"] for name in names)
-    before = rdp.layer_at(1)  # how many layers a transition leads on
+    before = rdp.layer_at(1)  # layers that a transition advances
     if np.any((layer < before) | (layer >= len(rdp.layers))):
-        raise ValueError("its decisions are of other layers")
+        raise ValueError("its decisions refer to layers that do not exist")
     here = rdp.layers[layer]
     wrong = (state < 0) | (state >= rdp.layers[layer - before]) | (symbol < 0) | (symbol >= len(rdp.symbols)) | (n < 0)
     if np.any(wrong | (target < 0) | (target >= here) | (nearest < -1) | (nearest >= here)):
-        raise ValueError("its decisions are of another automaton")
+        raise ValueError("its decisions do not match its automaton")
 
 
 def _arrays_of(rdp: RDP) -> dict[str, Any]:
@@ -252,9 +700,9 @@ def _plan_of(about: Header, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
     rdp, _ = rdp.unroll(most=actions.size)
     if len(actions) != rdp.n_states:
-        raise ValueError("its plan is of another automaton")
+        raise ValueError("its plan does not match its automaton")
     if not (np.isfinite(values).all() and np.isfinite(lower).all()):
-        raise ValueError("its plan has values that are no numbers")
+        raise ValueError("its plan has values that are not finite")
     if actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
-        raise ValueError("its plan names actions that do not exist")
+        raise ValueError("its plan has actions that do not exist")
     return Plan(actions, values, lower, about.plan.error)

@@ -1,4 +1,4 @@
-"""A model in a few lines: as text for a console, as HTML with a small picture for a notebook."""
+"""A model in a few lines, the advice first: as text for a console, as HTML with a small picture for a notebook."""
 
 from __future__ import annotations
 
@@ -11,52 +11,61 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.errors import visible
 from suffice.models.header import Header
 
-UNSURE = 0.8  # a promise below is a weak one
-MOST_PICTURED = 100  # states; beyond, dots would run into each other
+WEAK_GUARANTEE = 0.8  # probability below which a guarantee is called weak
+MOST_PICTURED = 100  # states; with more, dots would overlap
 WIDE, HIGH, DOT = 46, 18, 5  # pixels between layers, between states, and the radius of a state
-CURRENT_COLOUR = "currentColor"  # the notebook's own, light or dark
-HOW_TO_DRAW = "<div><small>To draw it: <code>suffice.draw_automaton(model.rdp, model.own_plan)</code></small></div>"
+CURRENT_COLOUR = "currentColor"  # of the notebook, light or dark
+HOW_TO_DRAW = "<div><small>To draw it: <code>model.draw()</code></small></div>"
+ADVICE = {"follow": "follow the plan", "keep": "keep the logged behaviour"}
 
 
 def headline(rdp: RDP, about: Header) -> str:
-    """One line about a model."""
-    where = "for all steps" if rdp.stationary else f"in layers {' '.join(map(str, about.layers))}"
-    return f"{rdp.n_states} states {where}, from {about.episodes:,} episodes"
+    """Return the number of states and of episodes in one line."""
+    where = ", the same at every step," if rdp.stationary else f" in layers {' '.join(map(str, about.layers))},"
+    return f"{rdp.n_states} states{where} from {about.episodes:,} episodes"
 
 
-def facts(about: Header) -> Iterator[tuple[str, str]]:
-    """What is promised, and what following the plan will bring, in short."""
-    promise, plan = about.promise, about.plan
-    sure = max(1 - promise.split, 0)
-    surer = "" if sure >= UNSURE else "; for more, learn with confidence=0.95"
-    yield "no false split", f"with probability at least {sure:.3g} ({promise.tests} tests){surer}"
+def advice(about: Header) -> str:
+    """Return the advice on the plan with the predicted and the logged return, in one line."""
+    plan = about.plan
     if plan is None:
-        yield "plan", "none"
-        return
-    likely = f"likely at least {plan.lower_bound:.4g} if the automaton is right"
-    yield "plan", f"{plan.planner}, predicted {plan.predicted:.4g} per episode, {likely}"
-    yield "the log brought", f"{plan.behaviour_value:.4g}"
+        return "no plan"
+    return (
+        f"{ADVICE[plan.verdict]}: predicted return {plan.predicted:.4g} (likely at least {plan.lower_bound:.4g} if the "
+        f"automaton is right), logged {plan.behaviour_value:.4g}"
+    )
+
+
+def facts(rdp: RDP, about: Header) -> Iterator[tuple[str, str]]:
+    """List memory, plan and guarantee of a model, each with its label."""
+    yield "memory", headline(rdp, about)
+    if about.plan is not None:
+        yield "planner", about.plan.planner
+    sure = max(1 - about.promise.split, 0)
+    stronger = "" if sure >= WEAK_GUARANTEE else "; for more, learn with confidence=0.95"
+    yield "guarantee", f"no false split with probability at least {sure:.3g} ({about.promise.tests} tests){stronger}"
 
 
 def text(rdp: RDP, about: Header) -> str:
-    """For a console."""
-    return "\n".join([f"<Model: {headline(rdp, about)}", *(f"  {name}: {told}" for name, told in facts(about))]) + ">"
+    """Return the model as text for a console."""
+    return "\n".join([f"<Model: {advice(about)}", *(f"  {name}: {fact}" for name, fact in facts(rdp, about))]) + ">"
 
 
 def html(rdp: RDP, about: Header) -> str:
-    """For a notebook: no scripts, no files, and the notebook's own colours."""
+    """Return the model as HTML for a notebook, without scripts or files and in the notebook's own colours."""
     left = 'style="text-align:left"'
     cells = "".join(
-        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(visible(told))}</td></tr>"
-        for name, told in (
-            *facts(about),
+        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(visible(fact))}</td></tr>"
+        for name, fact in (
+            *facts(rdp, about),
             ("observations", ", ".join(rdp.alphabet.features)),
             ("actions", _listed(about)),
         )
     )
     picture = _picture(rdp) if not rdp.stationary and rdp.n_states <= MOST_PICTURED else HOW_TO_DRAW
     table = f'<table style="color:inherit;font-size:inherit">{cells}</table>'
-    return f"<div><strong>Model: {escape(headline(rdp, about))}</strong>{picture}{table}</div>"
+    title = advice(about)
+    return f"<div><strong>{escape(title[0].upper() + title[1:])}</strong>{picture}{table}</div>"
 
 
 def _listed(about: Header, most: int = 10) -> str:
@@ -65,7 +74,7 @@ def _listed(about: Header, most: int = 10) -> str:
 
 
 def _picture(rdp: RDP) -> str:
-    """Layers from left to right, a dot for each state, and lines as wide as they are often taken."""
+    """Draw layers from left to right: a dot per state, and lines whose width is how often they are taken."""
     layer, offsets, tallest = rdp.layer_of(), rdp.offsets(), int(rdp.layers.max())
     place = np.arange(rdp.n_states) - offsets[layer] + (tallest - rdp.layers[layer]) / 2
     x, y = WIDE * layer + 2 * DOT, HIGH * place + 2 * DOT

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
-from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Int64
+from suffice.models.model_data import ended_states
+
+over = ended_states  # the name that the modules of this package use
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,3 @@ def arrows_of(rdp: RDP, node_of: Int64 | None = None) -> list[Arrow]:
         met.add(y)
         counts.append(count)
     return [Arrow(*pair, tuple(sorted(met)), sum(counts)) for pair, (met, counts) in ways.items()]
-
-
-def over(rdp: RDP) -> set[int]:
-    """The states in which an episode is over: those that padding alone leaves, and the final one of layers."""
-    known, pad = rdp.tau != UNSEEN, rdp.symbols[:, 0] == PAD
-    padded = known[:, pad].any(axis=1) & ~known[:, ~pad].any(axis=1)
-    return {*np.flatnonzero(padded).tolist(), *([] if rdp.final is None else [rdp.final])}

@@ -10,7 +10,7 @@ from suffice.automata.state_summary import Arrival, arrivals
 from suffice.data.alphabet import Value
 from suffice.evidence.tables import STATISTICS
 from suffice.learning.adact_h import Settings
-from suffice.models.api import statistic_of
+from suffice.models.choices import statistic_of
 from suffice.models.header import Header
 from suffice.models.model import Model
 from suffice.models.sentences import forecast_of

@@ -16,7 +16,7 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import naming_options
 from suffice.models.header import Header, Planned
 from suffice.models.model import Model
-from suffice.models.model_summary import (
+from suffice.models.summary import (
     advice_row,
     layer_sizes,
     memory_of,

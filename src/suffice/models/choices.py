@@ -1,0 +1,422 @@
+"""How to learn and plan, from the parameters that a user gives in Python or on the command line.
+
+`LearnOptions` holds the parameters as they were given. `LearnOptions.choices` checks that they can be combined, turns
+words into objects and returns `Choices`, from which the learner runs. `suffice.learn` and `suffice learn` share this
+code, so that both give the same model to the byte and refuse the same combinations.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from suffice.errors import SettingsError, parameter
+from suffice.evidence.bounds import BOUNDS, Bound
+from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.languages import Family
+from suffice.evidence.statistic import Statistic, StatisticOptions
+from suffice.evidence.tables import STATISTICS
+from suffice.learning.adact_h import Settings
+from suffice.models.header import Header, Planned
+from suffice.models.model import Model
+from suffice.planning.planner import PLANNERS, Planning, planning_with
+from suffice.planning.regorl import Split
+from suffice.version import __version__
+
+Stationary = bool | Literal["auto", "yes", "no"]
+NO_PLAN = "none"  # accepted as the name of a planner
+LEAST_MEMORY = 1_000_000  # bytes; a smaller number without a unit is probably meant in another unit
+
+
+def all_cores() -> Settings:
+    """Return the default settings with one thread per available core; the result does not depend on the threads."""
+    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Settings(threads=free or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How to learn and plan once the data are read.
+
+    Attributes
+    ----------
+    settings
+        Statistic, test, level, threads and memory of the learner.
+    planning
+        Planner and its settings; None for no plan.
+    split
+        Learn from one half of the episodes and plan on the other, as in the paper; None uses all for both.
+    second_look
+        Refine the layers after the AdaCT-H pass.
+    stationary
+        Learn one automaton for every step; "auto" takes what predicts held-out episodes better.
+    hold_out
+        Share of the episodes that is not learned from; None for none.
+    seed
+        Seed of whatever is random: the trial of "auto" and the halves of a split.
+    """
+
+    settings: Settings = field(default_factory=all_cores)
+    planning: Planning | None = field(default_factory=Planning)
+    split: Split | None = None
+    second_look: bool = True
+    stationary: bool | Literal["auto"] = False
+    hold_out: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        planning, stationary = self.planning, parameter("stationary", True)
+        if self.stationary not in (False, True, "auto"):
+            raise SettingsError(
+                f"{parameter('stationary', self.stationary)} is not a choice. Choose True, False or 'auto'."
+            )
+        if self.stationary and (self.split is not None or (planning is not None and planning.subsample)):
+            raise SettingsError(
+                f"{parameter('split')} and {parameter('planning', 'subsampled')} are proved for layers only. Leave "
+                f"them out, or {parameter('stationary')}."
+            )
+        if self.stationary is True and (self.settings.statistic, self.settings.bound) != (LanguageCounts(), None):
+            raise _with_own_test()
+        if not self.stationary and planning is not None and planning.discount is not None:
+            raise SettingsError(
+                f"{parameter('discount')} needs an automaton without layers. Add {stationary}, or leave it out."
+            )
+        if not self.stationary and self.settings.strict:
+            raise SettingsError(
+                f"{parameter('strict')} applies to {stationary} only. For layers use {parameter('second_look', False)}."
+            )
+        if self.split is not None and (planning is None or self.second_look):
+            raise SettingsError(
+                f"{parameter('split')} needs a plan and excludes {parameter('second_look', True)}. Leave one of them "
+                "out."
+            )
+        if planning is not None:
+            PLANNERS[planning.name]  # refuses an unknown planner
+        if self.seed < 0:
+            raise SettingsError(f"{parameter('seed', self.seed)} is negative. Use 0 or more.")
+
+    @property
+    def by_place(self) -> bool:
+        """Return whether episodes are chosen by their places in the log."""
+        subsampled = self.planning is not None and self.planning.subsample
+        return bool(self.stationary) or subsampled or self.hold_out is not None or self.split is not None
+
+    @classmethod
+    def of(cls, model: Model) -> Choices:
+        """Return the choices a model was learned with, except the held-out share, which belongs to its log."""
+        about, plan, split = model.about, model.about.plan, None
+        settings = replace(all_cores(), confidence=about.confidence, cut=about.cut, strict=about.strict)
+        if not model.rdp.stationary:
+            settings = replace(settings, statistic=statistic_of(about))
+            usual = settings.chosen_bound.name == about.bound
+            settings = settings if usual else replace(settings, bound=BOUNDS[about.bound])
+        if plan is not None and plan.split:
+            split = Split(2 * plan.delta, plan.accuracy, plan.max_states or Split().max_states)
+        elif about.confidence is None:
+            settings = replace(settings, delta=about.delta)
+        return cls(settings, _planning_of(plan), split, about.second_look, model.rdp.stationary)
+
+
+def _planning_of(plan: Planned | None) -> Planning | None:
+    if plan is None:
+        return None
+    delta = None if plan.split else plan.delta  # a split has its own
+    return planning_with(plan.planner, strength=plan.strength, delta=delta, discount=plan.discount)
+
+
+def statistic_of(about: Header) -> Statistic:
+    """Return the statistic that a model was learned with."""
+    ladder = () if about.needed is None else tuple(about.needed.ladder)
+    return StatisticOptions(about.metric, about.family, ladder, about.seed).make()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnOptions:
+    """The parameters of `suffice.learn` that choose how to learn and plan, as given; None means not given.
+
+    The parameters are described in `suffice.learn`.
+    """
+
+    settings: Settings | None = None
+    metric: str | None = None
+    family: Family | str | None = None
+    bound: Bound | str | None = None
+    delta: float | None = None
+    confidence: float | None = None
+    cut: float | None = None
+    strict: bool | None = None
+    second_look: bool | None = None
+    stationary: Stationary | None = None
+    plan: bool = True
+    planning: Planning | str | None = None
+    strength: float | None = None
+    discount: float | None = None
+    split: Split | bool | None = None
+    accuracy: float | None = None
+    max_states: int | None = None
+    hold_out: float | None = None
+    seed: int = 0
+    threads: int | None = None
+    memory: int | str | None = None
+
+    def choices(self, like: Model | None = None) -> Choices:
+        """Turn the options into choices; what is not given is taken from an earlier model, or is the default."""
+        usual = Choices() if like is None else Choices.of(like)
+        stationary = usual.stationary if self.stationary is None else _stationary(self.stationary)
+        if stationary is True:
+            self._refuse_with_stationary()
+        planning = self._planning(usual.planning)
+        split = self._split(usual.split, planning)
+        look = self.second_look
+        if look is None:  # refine unless a test, a level, a split or no plan was chosen
+            look = usual.second_look if like is not None else planning is not None
+            look = look and split is None and not self._chooses_test(usual.settings)
+        settings = self._settings(usual.settings)
+        return Choices(settings, planning, split, look, stationary, self.hold_out, self.seed)
+
+    # ------------------------------------------------------------ settings of the learner
+
+    def _settings(self, usual: Settings) -> Settings:
+        if self.delta is not None and self.confidence is not None:
+            raise SettingsError(
+                f"{parameter('delta')} and {parameter('confidence')} both set the level of the tests. Leave one of "
+                "them out."
+            )
+        given: dict[str, Any] = {
+            "bound": None if self.bound is None else _bound(self.bound),
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "cut": self.cut,
+            "strict": self.strict,
+            "threads": self.threads,
+            "memory": None if self.memory is None else memory_bytes(self.memory),
+        }
+        given = {name: value for name, value in given.items() if value is not None}
+        base = usual if self.settings is None else self.settings
+        if (statistic := self._statistic(base.statistic)) is not base.statistic:
+            given["statistic"] = statistic
+        if self.settings is not None:
+            self._refuse_conflicts(given)
+        if self.delta is not None:
+            given["confidence"] = None
+        return replace(base, **given)
+
+    def _statistic(self, usual: Statistic) -> Statistic:
+        if self.metric is not None and (not isinstance(self.metric, str) or self.metric not in STATISTICS):
+            raise _unknown("metric", self.metric, "metric", STATISTICS)
+        metric = usual.options.metric if self.metric is None else self.metric
+        if self.family is None and metric == usual.options.metric:
+            return usual
+        family = None if self.family is None else str(self.family)
+        return StatisticOptions(metric, family, seed=self.seed).make()
+
+    def _refuse_conflicts(self, given: dict[str, Any]) -> None:
+        """Refuse words that contradict `settings`; where `settings` has the default, the word is used."""
+        usual = Settings()
+        for name, value in given.items():
+            theirs = getattr(self.settings, name)
+            if theirs not in (getattr(usual, name), value):
+                word = name if name != "statistic" else "metric" if self.metric is not None else "family"
+                raise SettingsError(
+                    f"{parameter(word)} contradicts {name}={theirs!r} in settings. Leave one of them out."
+                )
+        if self.delta is not None and self.settings is not None and self.settings.confidence is not None:
+            raise SettingsError(
+                f"{parameter('delta')} and the confidence in settings contradict each other. Leave one of them out."
+            )
+
+    def _chooses_test(self, usual: Settings) -> bool:
+        """Return whether the user chose how futures are compared, or at which level."""
+        if any(value is not None for value in (self.family, self.bound, self.delta, self.confidence)):
+            return True
+        if self.metric not in (None, usual.statistic.options.metric) or self.cut not in (None, usual.cut):
+            return True
+        if self.settings is None:
+            return False
+        standard, names = Settings(), ("statistic", "bound", "delta", "confidence", "cut")
+        return any(getattr(self.settings, name) != getattr(standard, name) for name in names)
+
+    # ------------------------------------------------------------ plan
+
+    def _planning(self, usual: Planning | None) -> Planning | None:
+        no_plan = not self.plan or self.planning == NO_PLAN
+        chosen = None if self.planning == NO_PLAN else self.planning
+        if isinstance(chosen, str):
+            if chosen not in PLANNERS:
+                raise _unknown("planning", chosen, "planner", PLANNERS)
+            planning: Planning | None = planning_with(chosen)
+        elif chosen is None or isinstance(chosen, Planning):
+            planning = usual if chosen is None else chosen
+        else:
+            raise _unknown("planning", chosen, "planner", PLANNERS)
+        if no_plan:
+            if chosen is not None:
+                raise SettingsError(
+                    f"{parameter('plan', False)} and {parameter('planning')} contradict each other. Leave one of them "
+                    "out."
+                )
+            planning = None
+        self._refuse_without_effect(planning)
+        if planning is None:
+            return None
+        given: dict[str, Any] = {"strength": self.strength, "discount": self.discount}
+        given = {name: value for name, value in given.items() if value is not None}
+        if isinstance(chosen, Planning):
+            for name, value in given.items():
+                if getattr(chosen, name) not in (getattr(Planning(), name), value):
+                    raise SettingsError(
+                        f"{parameter(name)} and planning={chosen!r} contradict each other. Leave one of them out."
+                    )
+        return replace(planning, **given)
+
+    def _refuse_without_effect(self, planning: Planning | None) -> None:
+        """Refuse parameters of a plan that the chosen planner does not use."""
+        name = NO_PLAN if planning is None else planning.name
+        called = parameter("plan", False) if planning is None else parameter("planning", name)
+        if self.strength is not None and (planning is None or PLANNERS[name].usual.strength == 0):
+            raise SettingsError(
+                f"{parameter('strength')} sets how cautious a plan is, which has no effect with {called}. Leave one "
+                "of them out."
+            )
+        if planning is None and (self.split or self.hold_out is not None):
+            raise SettingsError(
+                f"{parameter('split')} and {parameter('hold_out')} are for a plan. Leave out {called}, or them."
+            )
+        if self.accuracy is not None and not (planning is not None and planning.subsample):
+            raise SettingsError(
+                f"{parameter('accuracy')} can be proved with {parameter('planning', 'subsampled')} only. Add it, or "
+                f"leave out {parameter('accuracy')}."
+            )
+        if self.discount is not None and (planning is None or planning.subsample):
+            raise SettingsError(f"{parameter('discount')} has no effect with {called}. Leave one of them out.")
+
+    def _split(self, usual: Split | None, planning: Planning | None) -> Split | None:
+        given: dict[str, Any] = {"delta": self.delta, "accuracy": self.accuracy, "max_states": self.max_states}
+        given = {name: value for name, value in given.items() if value is not None}
+        if isinstance(self.split, Split):
+            if given:
+                raise SettingsError(
+                    f"{parameter(next(iter(given)))} and split={self.split!r} contradict each other. Leave one of "
+                    "them out."
+                )
+            return self.split
+        if not isinstance(self.split, bool | None):
+            raise SettingsError(f"{parameter('split', self.split)} is not a split. Use True, False or a Split.")
+        base = Split() if self.split else usual if self.split is None and planning is not None else None
+        if base is None:
+            if self.accuracy is not None or self.max_states is not None:
+                raise SettingsError(
+                    f"{parameter('accuracy')} and {parameter('max_states')} belong to {parameter('split', True)}. Add "
+                    "it, or leave them out."
+                )
+            return None
+        if self.confidence is not None:
+            raise SettingsError(
+                f"{parameter('split', True)} divides δ as the paper does. Use {parameter('delta')} instead of "
+                f"{parameter('confidence')}."
+            )
+        return replace(base, **given)
+
+    # ------------------------------------------------------------ stationary automata
+
+    def _refuse_with_stationary(self) -> None:
+        usual = LanguageCounts().options.metric
+        if self.metric not in (None, usual) or self.family is not None or self.bound is not None:
+            raise _with_own_test()
+        if self.second_look:
+            raise SettingsError(
+                f"{parameter('second_look', True)} refines layers, which {parameter('stationary', True)} does not "
+                "have. Leave one of them out."
+            )
+
+
+def _with_own_test() -> SettingsError:
+    return SettingsError(
+        f"{parameter('stationary', True)} compares states by e-values. Leave out {parameter('metric')}, "
+        f"{parameter('family')} and {parameter('bound')}."
+    )
+
+
+def _stationary(chosen: Stationary) -> bool | Literal["auto"]:
+    words: dict[object, bool | Literal["auto"]] = {"yes": True, "no": False, "auto": "auto"}
+    if isinstance(chosen, bool):
+        return chosen
+    if chosen not in words:
+        raise SettingsError(f"{parameter('stationary', chosen)} is not a choice. Choose True, False or 'auto'.")
+    return words[chosen]
+
+
+def _bound(chosen: Bound | str) -> Bound:
+    if not isinstance(chosen, str):
+        return chosen  # checked by Settings
+    if chosen not in BOUNDS:
+        raise _unknown("bound", chosen, "bound", BOUNDS)
+    return BOUNDS[chosen]
+
+
+def _unknown(name: str, value: object, kind: str, known: Iterable[str]) -> SettingsError:
+    *others, last = map(repr, known)
+    return SettingsError(f"{parameter(name, value)} is not a {kind}. Choose {', '.join(others)} or {last}.")
+
+
+def memory_bytes(size: int | str) -> int:
+    """Turn a size such as "4GB" or "500 MiB" into bytes.
+
+    Parameters
+    ----------
+    size
+        Number of bytes, or text with a unit: KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of 1024).
+
+    Returns
+    -------
+    int
+        The size in bytes.
+
+    Examples
+    --------
+    >>> from suffice.models.choices import memory_bytes
+    >>> memory_bytes("4GB"), memory_bytes("1.5 MiB")
+    (4000000000, 1572864)
+    """
+    if not isinstance(size, str):
+        return size
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", size.strip().upper())
+    if not found:
+        raise SettingsError(f"{parameter('memory', size)} is not a size. Write it like 500MB or 4GB.")
+    number, unit, binary = found.groups()
+    total = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
+    if total <= 0 or (not unit and total < LEAST_MEMORY):
+        raise SettingsError(
+            f"{parameter('memory', size)} is {total:,} bytes, which is too little. Write it like 500MB or 4GB."
+        )
+    return total
+
+
+def describe_choices(choices: Choices) -> dict[str, object]:
+    """Return what a result depends on besides its log, for the check of a checkpoint."""
+    settings, options = choices.settings, choices.settings.statistic.options
+    ladder = options.ladder
+    described: dict[str, object] = {
+        "suffice": __version__,
+        "metric": options.metric,
+        "family": " ".join(ladder) or options.family,
+        "memory": settings.memory if ladder else None,  # decides which families are too large
+        "seed of the sketch": options.seed,
+        "bound": settings.chosen_bound.name,
+        "delta": settings.delta,
+        "confidence": settings.confidence,
+        "cut": settings.cut,
+        "strict": settings.strict,
+        "second_look": choices.second_look,
+        "stationary": choices.stationary,
+        "hold-out": choices.hold_out,
+        "seed": choices.seed,
+    }
+    for name, chosen in (("plan", choices.planning), ("split", choices.split)):
+        described[name] = "no" if chosen is None else "yes"
+        if chosen is not None:
+            described |= {f"{part.name} of the {name}": getattr(chosen, part.name) for part in fields(chosen)}
+    return described

@@ -1,0 +1,218 @@
+"""Off-policy evaluation of a model by a log: what `model.evaluate(log)` and `suffice evaluate MODEL --log LOG` do.
+
+The plan is evaluated on episodes that it was not learned from: the held-out episodes if the log is the one that the
+model was learned from, else all of them. Theory: docs/theory.md, section 6.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suffice.automata.describe import brief
+from suffice.data.episodes import Episodes
+from suffice.data.loading import Data, read_data
+from suffice.data.logs.reading import read_as
+from suffice.evidence.estimates import Estimate
+from suffice.models.held_out import HeldOut, find_held_out
+from suffice.models.log_options import LogOptions
+from suffice.models.model import Model
+from suffice.planning.off_policy import LEAST_EFFECTIVE_EPISODES, RARE, OffPolicyEvaluation, evaluate_off_policy
+
+ESTIMATORS = {
+    "log": "the log itself",
+    "model_based": "policy, model-based",
+    "importance": "policy, importance",
+    "doubly_robust": "policy, doubly robust",
+}
+SHORT_NAMES = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # JSON keys of the doubly robust estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LogEvaluation:
+    """Off-policy evaluation of a model's plan; `print(evaluation)` shows it as text.
+
+    An estimate is a mean with its standard error, and `estimate.interval(0.95)` is a confidence interval. The
+    doubly robust estimate is the one to read first. Where fewer than ten episodes, in effect, follow the policy, its
+    standard error is infinite: the log does not say what the policy is worth.
+
+    Attributes
+    ----------
+    off_policy : OffPolicyEvaluation
+        All estimates and the coverage of the policy by the log.
+    held_out : bool
+        Whether the episodes are the held-out part of the model's own log; else all episodes of another log.
+    logged : bool
+        Whether the log has the probabilities of its actions; else they are estimated in each state.
+    model : Model
+        The model whose plan is evaluated.
+    names : tuple of str
+        What the text calls the model and the log.
+
+    Examples
+    --------
+    >>> evaluation = suffice.learn(episodes, hold_out=0.2).evaluate(episodes)
+    >>> evaluation.held_out, evaluation.n_episodes
+    (True, 60)
+    >>> round(evaluation.log.value, 2), round(evaluation.doubly_robust.value, 2)
+    (2.5, 5.0)
+    """
+
+    off_policy: OffPolicyEvaluation
+    held_out: bool
+    logged: bool
+    model: Model = field(kw_only=True)
+    names: tuple[str, str] = field(default=("the model", "the log"), kw_only=True)
+
+    @property
+    def n_episodes(self) -> int:
+        """Return the number of episodes that the plan is evaluated on, weights counted."""
+        return self.off_policy.episodes
+
+    @property
+    def log(self) -> Estimate:
+        """Return the mean return of these episodes themselves."""
+        return self.off_policy.log
+
+    @property
+    def model_based(self) -> Estimate:
+        """Return the value of the plan if the automaton is right."""
+        return self.off_policy.model_based
+
+    @property
+    def importance(self) -> Estimate:
+        """Return the importance-sampling estimate, which does not rely on the automaton."""
+        return self.off_policy.importance
+
+    @property
+    def doubly_robust(self) -> Estimate:
+        """Return the doubly robust estimate: the automaton's values, corrected by importance sampling."""
+        return self.off_policy.doubly_robust
+
+    @property
+    def enough(self) -> bool:
+        """Return whether enough episodes follow the policy for an estimate that does not rely on the automaton."""
+        return self.off_policy.effective >= LEAST_EFFECTIVE_EPISODES
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return a confidence interval of the plan's mean return, from the doubly robust estimate.
+
+        Parameters
+        ----------
+        confidence
+            Probability with which the interval covers the mean return, for large samples.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end; infinite where too few episodes follow the policy.
+        """
+        return self.doubly_robust.interval(confidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content as `suffice evaluate --json` prints it, without the names of the files.
+
+        Returns
+        -------
+        dict
+            Plain values: numbers, texts and lists; None where an estimate is not available.
+        """
+        judged, plan = self.off_policy, self.model.about.plan
+        assert plan is not None
+        found: dict[str, Any] = {"episodes": judged.episodes, "behaviour": "logged" if self.logged else "estimated"}
+        for estimator in ESTIMATORS:
+            estimate: Estimate = getattr(judged, estimator)
+            known = math.isfinite(estimate.error)  # JSON has no infinity
+            found[f"{estimator}_value"] = estimate.value if known or estimator != "importance" else None
+            found[f"{estimator}_value_stderr"] = estimate.error if known else None
+            found[f"{estimator}_interval"] = list(estimate.interval()) if known else None
+        found |= {name: found[f"doubly_robust_{rest}"] for name, rest in SHORT_NAMES.items()}
+        found |= {name: getattr(judged, name) for name in ("effective", "matched", "unseen", "rare")}
+        return found | {"gaps": [gap._asdict() for gap in judged.gaps]} | plan.predictions()
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        known = f"{self.doubly_robust.value:.4g} ({low:.4g} to {high:.4g})" if self.enough else "not known"
+        return f"<LogEvaluation: plan {known}, log {self.log.value:.4g}, by {self.n_episodes:,} episodes>"
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *self.table, *self.sentences, *self.gaps])
+
+    @property
+    def title(self) -> str:
+        """Return the model and the episodes in one line."""
+        name, log = self.names
+        which = "held out" if self.held_out else "assumed to be new"
+        return f"{name} by {self.n_episodes:,} episodes of {log}, {which}:"
+
+    @property
+    def table(self) -> list[str]:
+        """Return the estimates with their intervals, one line each."""
+        lines = [f"  {'mean return':<24}{'estimate':>12}   95 % confidence"]
+        few = f"{'too few episodes follow' if self.off_policy.matched else 'no episode follows'} the policy"
+        for name, label in ESTIMATORS.items():
+            estimate: Estimate = getattr(self.off_policy, name)
+            low, high = estimate.interval()
+            if math.isfinite(estimate.error):
+                lines.append(f"  {label:<24}{estimate.value:>12.4g}   {low:.4g} to {high:.4g}")
+            elif name == "importance":
+                lines.append(f"  {label:<24}not available: {few}")
+            else:
+                lines.append(f"  {label:<24}{estimate.value:>12.4g}   unknown: {few}")
+        return lines
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return what the estimates rely on, in sentences."""
+        judged = self.off_policy
+        source = "a column of the log" if self.logged else "estimated in each state"
+        found = [
+            f"Probabilities of the logged actions: {source}.",
+            f"Coverage: in {judged.matched:.2%} of these episodes the policy might take every logged action; weighted, "
+            f"they count as {judged.effective:,.0f} episodes. The log has fewer than {RARE} examples of "
+            f"{judged.rare:.2%} of the policy's decisions.",
+        ]
+        if not self.enough:
+            found.append("This is too little to evaluate the policy: the model-based estimate relies on the automaton.")
+        if judged.unseen:
+            found.append(f"{judged.unseen:.2%} of their decisions follow a history that was not learned from.")
+        return found
+
+    @property
+    def gaps(self) -> list[str]:
+        """Return the most frequent decisions of the policy that the log rarely made, one line each."""
+        rdp = self.model.in_words.planned
+        histories = rdp.typical_histories() if self.off_policy.gaps else []
+        return [
+            f"  {rdp.alphabet.actions[gap.action]}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after "
+            f"{brief(histories[gap.state])}"
+            for gap in self.off_policy.gaps
+        ]
+
+
+def evaluate_log(model: Model, data: Data, options: LogOptions | None = None) -> LogEvaluation:
+    """Read a log as the model's log was read, find the episodes to evaluate by, and evaluate the plan on them."""
+    options = LogOptions() if options is None else options
+    model.required_plan()
+    options.refuse_for_episodes(data)
+    how = options.read_options(model.encoder)
+    cut: bool | None = None
+    if isinstance(data, Episodes | list | tuple):
+        read = read_data(data, how.encoder, how.horizon, None, how)
+        episodes, propensities = read.here, read.propensities
+        report = getattr(data, "report", None)  # what `read_log` stored with the episodes
+        if report is not None and how.horizon is None:
+            cut, propensities = report.cut > 0, report.propensities
+    else:
+        episodes, report = read_as(data, how)
+        cut, propensities = report.cut > 0, report.propensities
+    names = ("the model", str(data) if isinstance(data, str | Path) else "the log")
+    return evaluate_held_out(model, find_held_out(model, episodes, propensities, cut=cut, names=names), names)
+
+
+def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("the model", "the log")) -> LogEvaluation:
+    """Evaluate the plan of a model off-policy on held-out episodes."""
+    found = evaluate_off_policy(model.planned, model.required_plan(), held.episodes, held.propensities)
+    return LogEvaluation(found, held.of_same_log, held.propensities is not None, model=model, names=names)

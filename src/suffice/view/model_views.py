@@ -1,0 +1,153 @@
+"""Pictures, pages and exports of a model: what `model.draw`, `explore`, `report` and `export` do.
+
+The commands of the same names call these functions too, so that both write the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import to_builtins
+
+from suffice.data.episodes import Episodes
+from suffice.data.loading import Data, read_data
+from suffice.domains.pomdp.writing import to_pomdp
+from suffice.errors import MissingError, SettingsError, parameter
+from suffice.files.atomic import replacing
+from suffice.models.export import to_dot, to_json
+from suffice.models.log_evaluation import evaluate_log
+from suffice.models.log_options import LogOptions
+from suffice.models.model import Model
+from suffice.planning.off_policy import OffPolicyEvaluation, refuse_other_features
+from suffice.view.explorer.page import REPLAYED_EPISODES, page_of
+from suffice.view.report.content import content_of
+from suffice.view.report.report import report_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = (".svg", ".png", ".pdf", ".dot")
+EXPORTS = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}
+MOST_REPLAYED = 1000  # episodes; more would make a page of hundreds of megabytes
+
+
+def draw(
+    model: Model,
+    path: str | Path | None = None,
+    *,
+    labels: bool | None = None,
+    full: bool = False,
+    title: str = "",
+    most: int | None = None,
+) -> Figure | Path:
+    """Draw the automaton of a model; see `Model.draw`."""
+    kind = None if path is None else Path(path).suffix.lower()
+    if kind is not None and kind not in PICTURES:
+        raise SettingsError(f"{path}: the suffix {kind or 'is missing and'} names no format. Use {_listed(PICTURES)}.")
+    if kind == ".dot":
+        if labels is not None or full or title or most is not None:
+            raise SettingsError(
+                f"{path}: a .dot file has the whole automaton with all labels. Leave out {parameter('labels')}, "
+                f"{parameter('full')}, {parameter('title')} and {parameter('most')}."
+            )
+        return _write(to_dot(model), path)
+    figure = _figure(model, path, labels=labels, brief=not full, title=title, most=most)
+    if path is None:
+        return figure
+    from suffice.view.saving import save_picture
+
+    return save_picture(figure, path)
+
+
+def _figure(model: Model, path: str | Path | None, **how: Any) -> Figure:
+    from suffice.view.automaton import draw_automaton
+    from suffice.view.style import refuse_without_matplotlib
+
+    try:
+        refuse_without_matplotlib()
+    except MissingError as error:
+        dot = "a .dot file" if path is None else Path(path).with_suffix(".dot")
+        raise MissingError(f"{error}; or write {dot} instead, which needs no other package") from error
+    return draw_automaton(model.in_words.rdp, model.own_plan, **how)
+
+
+def explore(
+    model: Model,
+    path: str | Path | None = None,
+    *,
+    log: Data | None = None,
+    compare: Model | None = None,
+    episodes: int = REPLAYED_EPISODES,
+    title: str = "",
+    compare_title: str = "",
+) -> str | Path:
+    """Make a page to explore a model in a browser; see `Model.explore`."""
+    if not 0 < episodes <= MOST_REPLAYED:
+        raise SettingsError(
+            f"{parameter('episodes', episodes)}: the number of episodes to replay is from 1 to {MOST_REPLAYED:,}. Try "
+            f"{REPLAYED_EPISODES}."
+        )
+    logged = None if log is None else read_for(model, log)
+    page = page_of(
+        model, other=compare, episodes=logged, title=title, other_title=compare_title if compare else "", most=episodes
+    )
+    return page if path is None else _write(page, path)
+
+
+def read_for(model: Model, log: Data) -> Episodes:
+    """Read a log with the encoder of a model, and refuse one with other observations."""
+    how = LogOptions().read_options(model.encoder)
+    episodes = read_data(log, how.encoder, None, None, how).here
+    refuse_other_features(model.rdp, episodes)
+    return episodes
+
+
+def report(
+    model: Model,
+    path: str | Path | None = None,
+    *,
+    log: Data | None = None,
+    evaluation: OffPolicyEvaluation | None = None,
+    title: str = "",
+    format: Literal["html", "json"] = "html",
+) -> str | Path:
+    """Make a page about a model for colleagues, or its content as JSON; see `Model.report`."""
+    if format not in ("html", "json"):
+        raise SettingsError(f"{parameter('format', format)} is not a format of a report. Choose 'html' or 'json'.")
+    if log is not None:
+        evaluation = evaluate_log(model, log).off_policy
+    if format == "json":
+        content = to_builtins(content_of(model, evaluation, title))
+        text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    else:
+        text = report_of(model, evaluation=evaluation, title=title)
+    return text if path is None else _write(text, path)
+
+
+def export(model: Model, path: str | Path | None = None, format: str | None = None) -> str | Path:
+    """Write a model for other programs; see `Model.export`."""
+    if format is None:
+        format = "" if path is None else Path(path).suffix.lower().removeprefix(".")
+        if format not in EXPORTS:
+            raise SettingsError(
+                f"{'the export' if path is None else path}: which format is not clear. Add "
+                f"{parameter('format', 'json')}, 'dot' or 'pomdp'."
+            )
+    if format not in EXPORTS:
+        raise SettingsError(f"{parameter('format', format)} is not a format. Choose 'json', 'dot' or 'pomdp'.")
+    text = EXPORTS[format](model)
+    return text if path is None else _write(text, path)
+
+
+def _write(text: str, path: str | Path | None) -> Path:
+    assert path is not None
+    path = Path(path)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,182 @@
+"""`LearnOptions` and `Choices`: words become objects, and what cannot be combined is refused in both interfaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import (
+    BOUNDS,
+    Episodes,
+    Family,
+    LanguageCounts,
+    Planning,
+    PrefixCounts,
+    Settings,
+    SettingsError,
+    Split,
+    make,
+    simulate,
+    write_log,
+)
+from suffice.models.choices import Choices, LearnOptions, memory_bytes
+from support.cli import suffice as run
+
+
+def corridor(n: int, seed: int = 0) -> Episodes:
+    return simulate(make("corridor").model(5), n, 5, np.random.default_rng(seed))
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("--delta 0.1 --confidence 0.9", {"delta": 0.1, "confidence": 0.9}, "both set the level of the tests"),
+    ("--stationary --split", {"stationary": True, "split": True}, "proved for layers only"),
+    ("--stationary auto --split", {"stationary": "auto", "split": True}, "proved for layers only"),
+    ("--stationary --planner subsampled", {"stationary": True, "planning": "subsampled"}, "proved for layers only"),
+    ("--stationary --metric prefixes", {"stationary": True, "metric": "prefixes"}, "compares states by e-values"),
+    ("--stationary --family conjunctions", {"stationary": True, "family": "conjunctions"}, "by e-values"),
+    ("--stationary --bound paper", {"stationary": True, "bound": "paper"}, "compares states by e-values"),
+    ("--stationary --second-look", {"stationary": True, "second_look": True}, "refines layers"),
+    ("--discount 0.9", {"discount": 0.9}, "needs an automaton without layers"),
+    ("--strict", {"strict": True}, "applies to"),
+    ("--planner none --split", {"plan": False, "split": True}, "are for a plan"),
+    ("--planner none --hold-out 0.2", {"plan": False, "hold_out": 0.2}, "are for a plan"),
+    ("--planner none --strength 1", {"plan": False, "strength": 1.0}, "has no effect with"),
+    ("--planner greedy --strength 1", {"planning": "greedy", "strength": 1.0}, "has no effect with"),
+    ("--planner none --discount 0.9", {"plan": False, "discount": 0.9}, "has no effect with"),
+    (
+        "--stationary --planner subsampled --discount 0.9",
+        {"stationary": True, "planning": "subsampled", "discount": 0.9},
+        "has no effect with",
+    ),
+    ("--split --accuracy 1", {"split": True, "accuracy": 1.0}, "can be proved with"),
+    ("--planner subsampled --accuracy 1", {"planning": "subsampled", "accuracy": 1.0}, "belong to"),
+    ("--max-states 30", {"max_states": 30}, "belong to"),
+    ("--split --confidence 0.9", {"split": True, "confidence": 0.9}, "divides δ as the paper does"),
+    ("--split --second-look", {"split": True, "second_look": True}, "needs a plan and excludes"),
+    ("--seed -1", {"seed": -1}, "is negative"),
+    ("--memory lots", {"memory": "lots"}, "is not a size"),
+    ("--memory 5", {"memory": "5"}, "is too little"),
+    ("--delta 2", {"delta": 2.0}, "probability between 0 and 1"),
+    ("--cut 1", {"cut": 1.0}, "cut"),
+    ("--threads 0", {"threads": 0}, "threads"),
+]
+
+
+@pytest.mark.parametrize(("words", "chosen", "message"), REFUSED, ids=[words for words, *_ in REFUSED])
+def test_learn_refuses_what_the_learn_command_refuses(
+    words: str, chosen: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python messages name parameters, those of the command options."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=message) as caught:
+        suffice.learn(corridor(50), **chosen)
+    assert isinstance(caught.value, ValueError) and "--" not in str(caught.value)
+    write_log(corridor(50), "log.parquet")
+    ran = run("learn", "log.parquet", "-o", "x.model", *words.split())
+    assert ran.code == 2 and message in ran.err and not Path("x.model").exists()
+    assert "planning=" not in ran.err and "second_look=" not in ran.err and "stationary=" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (
+            {"planning": "gredy"},
+            "planning='gredy' is not a planner. Choose 'safe', 'pessimistic', 'greedy' or 'subsampled'.",
+        ),
+        ({"planning": 3}, "planning=3 is not a planner. Choose 'safe'"),
+        ({"metric": "language"}, "metric='language' is not a metric. Choose 'languages', 'prefixes' or 'sketch'."),
+        ({"metric": PrefixCounts()}, "is not a metric. Choose 'languages'"),
+        (
+            {"bound": "papr"},
+            "bound='papr' is not a bound. Choose 'paper', 'two-sample', 'likelihood-ratio' or 'fisher'.",
+        ),
+        ({"bound": 3}, "is not a bound"),
+        ({"family": "1,1"}, "1,1"),
+        ({"stationary": "sometimes"}, "stationary='sometimes' is not a choice. Choose True, False or 'auto'."),
+        ({"split": 0.5}, "split=0.5 is not a split. Use True, False or a Split."),
+        ({"engine": "spark"}, "spark"),
+        ({"workers": 2}, "workers"),
+        ({"engine": suffice.Ray(2), "workers": 2}, "workers is part of the engine"),
+        ({"plan": False, "planning": "safe"}, "plan=False and planning contradict each other"),
+        ({"plan": False, "split": Split()}, "are for a plan"),
+        ({"split": Split(), "second_look": True}, "excludes second_look=True"),
+        ({"split": Split(), "delta": 0.1}, "contradict each other"),
+        ({"split": Split(), "max_states": 9}, "contradict each other"),
+        ({"planning": Planning(0.5), "strength": 0.1}, "strength and planning=.* contradict each other"),
+        ({"settings": Settings(bound=BOUNDS["paper"]), "bound": "fisher"}, "bound contradicts bound=.* in settings"),
+        ({"settings": Settings(PrefixCounts()), "metric": "sketch"}, "metric contradicts statistic=.* in settings"),
+        ({"settings": Settings(LanguageCounts(Family(1, 1, 1))), "family": "2,1,1"}, "family contradicts"),
+        ({"settings": Settings(delta=0.01), "delta": 0.1}, "delta contradicts delta=0.01 in settings"),
+        ({"settings": Settings(confidence=0.9), "delta": 0.1}, "delta and the confidence in settings contradict"),
+        ({"settings": Settings(threads=2), "threads": 3}, "threads contradicts threads=2 in settings"),
+        ({"stationary": True, "settings": Settings(PrefixCounts())}, "compares states by e-values"),
+        ({"planning": Planning(discount=0.9)}, "discount needs an automaton without layers"),
+        ({"settings": Settings(strict=True)}, "strict applies to stationary=True only"),
+        ({"horizon": 0}, "horizon"),
+        ({"bins": {"row": 4}}, "'row'"),
+        ({"hold_out": 1.0}, "leaves one side empty"),
+        ({"observations": ["row"]}, "observations takes effect when a log is read"),
+        ({"drop_truncated": True}, "drop_truncated takes effect when a log is read"),
+        ({"schema": "schema.json"}, "schema takes effect when a log is read"),
+    ],
+)
+def test_learn_refuses_unknown_words_and_contradictions(chosen: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message.replace("(", r"\(")):
+        suffice.learn(corridor(50), **chosen)
+
+
+def test_learn_options_without_words_give_the_default_choices() -> None:
+    assert LearnOptions().choices() == Choices() == Choices.of(suffice.learn(corridor(300)))
+
+
+def test_learn_options_apply_words_to_default_fields_of_settings() -> None:
+    """Words complete a `Settings` object wherever it has the default."""
+    settings = Settings(threads=2)
+    found = LearnOptions(settings=settings, bound="paper", family="1,1,1", cut=0.1, delta=0.01).choices().settings
+    expected = Settings(LanguageCounts(Family(1, 1, 1)), BOUNDS["paper"], 0.01, None, 0.1, 2, settings.memory)
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "refined"),
+    [
+        (LearnOptions(), True),
+        (LearnOptions(metric="languages", cut=0.0, threads=1), True),
+        (LearnOptions(settings=Settings(threads=3)), True),
+        (LearnOptions(metric="prefixes"), False),
+        (LearnOptions(bound="fisher"), False),
+        (LearnOptions(delta=0.001), False),
+        (LearnOptions(settings=Settings(delta=0.01)), False),
+        (LearnOptions(plan=False), False),
+        (LearnOptions(split=True), False),
+        (LearnOptions(delta=0.001, second_look=True), True),
+    ],
+)
+def test_learn_options_refine_unless_a_test_split_or_no_plan_is_chosen(options: LearnOptions, refined: bool) -> None:
+    assert options.choices().second_look is refined
+
+
+def test_learn_options_override_an_earlier_model() -> None:
+    earlier = suffice.learn(corridor(300), family="1,1,1", planning="greedy")
+    kept, changed = (LearnOptions(**words).choices(earlier) for words in ({}, {"bound": "paper", "planning": "safe"}))
+    assert kept.settings.statistic == changed.settings.statistic == LanguageCounts(Family(1, 1, 1))
+    assert (kept.planning, changed.planning) == (suffice.GREEDY, Planning())
+    assert changed.settings.bound == BOUNDS["paper"] and kept.settings.bound is None
+    assert LearnOptions(metric="prefixes").choices(earlier).settings.statistic == PrefixCounts()
+    split = suffice.learn(corridor(300), split=True, max_states=20)
+    assert LearnOptions(delta=0.2).choices(split).split == Split(0.2, None, 20)
+    assert LearnOptions(split=False).choices(split).split is None
+
+
+def test_memory_bytes_reads_units() -> None:
+    sizes = {"4GB": 4 * 10**9, "500 mb": 5 * 10**8, "1.5MiB": 1572864, "2000000": 2_000_000, "1T": 10**12}
+    assert {text: memory_bytes(text) for text in sizes} == sizes
+    assert memory_bytes(12345) == 12345
+    for text in ("", "4 GB please", "-1GB", "GB"):
+        with pytest.raises(SettingsError, match="is not a size"):
+            memory_bytes(text)
