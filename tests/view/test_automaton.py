@@ -28,9 +28,9 @@ from suffice.models.model import Model
 from suffice.planning.plan import fold_plan
 from suffice.planning.planner import plan_on
 from suffice.planning.regorl import regorl
-from suffice.view.arrows import arrows_of, over
+from suffice.view.arrows import arrows_of, terminated_states
 from suffice.view.automaton import draw_automaton
-from suffice.view.fewest_words import Usage, fewest_words
+from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.placing import place
 from suffice.view.saving import save_picture
 from suffice.view.scene import GATHERED, MOST_ARROWS, Scene, passed, scene_of
@@ -57,7 +57,7 @@ def labels(rdp: RDP) -> dict[tuple[int, int], list[str]]:
     return {
         (q, arrow.target): [line.text for line in lines]
         for q, arrows in leaving.items()
-        for arrow, lines in zip(arrows, fewest_words(rdp, usage, q, [a.symbols for a in arrows]), strict=True)
+        for arrow, lines in zip(arrows, brief_labels(rdp, usage, q, [a.symbols for a in arrows]), strict=True)
     }
 
 
@@ -187,7 +187,7 @@ def test_what_the_plan_passes_is_drawn_however_rare() -> None:
     plan = plan_on(rdp)
     times = passed(rdp, plan)
     assert np.allclose(times, plan.occupancy(rdp))
-    path = set(np.flatnonzero(times > 0.1).tolist()) - over(rdp)
+    path = set(np.flatnonzero(times > 0.1).tolist()) - terminated_states(rdp)
     assert path <= set(scene_of(rdp, plan, 24).states.tolist())
     assert not path <= set(scene_of(rdp, None, 24).states.tolist())
 

@@ -32,7 +32,7 @@ from suffice.models.explanations import reasons
 from suffice.models.model import Model
 from suffice.planning.backward_induction import behaviour_values
 from suffice.view.arrows import arrows_of
-from suffice.view.explorer.comparing import comparison_data
+from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.page import PROGRAM, page_of
 from suffice.view.explorer.places import _breadth, _stretched

@@ -22,7 +22,7 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.plan import Plan
 from suffice.planning.planner import plan_on
-from suffice.view.arrows import arrows_of, over
+from suffice.view.arrows import arrows_of, terminated_states
 from suffice.view.automaton import draw_automaton
 from suffice.view.curves import lead
 from suffice.view.labels import label
@@ -123,8 +123,8 @@ def test_arrows_hold_every_transition_once(case: str) -> None:
 def test_what_is_over_is_the_end_and_padding() -> None:
     rdp = automaton("early")
     padded = {arrow.source for arrow in arrows_of(rdp) if (rdp.symbols[list(arrow.symbols), 0] == PAD).all()}
-    assert padded and over(rdp) == padded | {rdp.n_states - 1}
-    assert over(automaton("corridor")) == {10}
+    assert padded and terminated_states(rdp) == padded | {rdp.n_states - 1}
+    assert terminated_states(automaton("corridor")) == {10}
 
 
 def test_curves_end_outside_the_states() -> None:

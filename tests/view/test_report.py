@@ -33,7 +33,7 @@ from suffice.view.html import Html, tag, text
 from suffice.view.report import pictures
 from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
 from suffice.view.report.report import report_of
-from suffice.view.report.words import command_of, figure
+from suffice.view.report.texts import command_of, figure
 from support.cli import ok, suffice
 from support.samples import coins, from_values
 

@@ -1,4 +1,4 @@
-"""All transitions between the same two states as one arrow."""
+"""Arrows of a drawing: all transitions between the same two states are one arrow."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from suffice.kernels.array_types import Int64
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one state to another, or from one group of states to another."""
+    """An arrow from one state, or group of states, to another."""
 
     source: int
     target: int
-    symbols: tuple[int, ...]  # of the automaton, in order
-    count: int  # how often it was taken
+    symbols: tuple[int, ...]  # symbols of the automaton that take the arrow, in increasing order
+    count: int  # number of logged steps along the arrow
 
 
 def arrows_of(rdp: RDP, node_of: Int64 | None = None) -> list[Arrow]:
-    """By source, then by the first symbol that leads along the arrow; `node_of` [Q] puts states into groups."""
+    """Return the arrows ordered by source, then by their first symbol; `node_of` [Q] assigns states to groups."""
     node = np.arange(rdp.n_states) if node_of is None else node_of
     taken = rdp.taken()
     sources, symbols = np.nonzero(rdp.tau != UNSEEN)
@@ -35,8 +35,11 @@ def arrows_of(rdp: RDP, node_of: Int64 | None = None) -> list[Arrow]:
     return [Arrow(*pair, tuple(sorted(met)), sum(counts)) for pair, (met, counts) in ways.items()]
 
 
-def over(rdp: RDP) -> set[int]:
-    """The states in which an episode is over: those that padding alone leaves, and the final one of layers."""
+def terminated_states(rdp: RDP) -> set[int]:
+    """Return the states of ended episodes: states left by padding only, and the final state of a layered automaton."""
     known, pad = rdp.tau != UNSEEN, rdp.symbols[:, 0] == PAD
     padded = known[:, pad].any(axis=1) & ~known[:, ~pad].any(axis=1)
     return {*np.flatnonzero(padded).tolist(), *([] if rdp.final is None else [rdp.final])}
+
+
+over = terminated_states  # the former name, still imported by `cli`

@@ -1,6 +1,6 @@
 // Two models beside each other: which states the same histories lead to, and which have no partner.
 
-let comparison = null; // as Python wrote it (comparing.py)
+let comparison = null; // as Python wrote it (comparison.py)
 let partners = []; // for each model a map from its states to those of the other
 
 function readComparison(data) {

@@ -25,9 +25,9 @@ from suffice.models.model import Model
 from suffice.models.sentences import plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.plan import Plan, fold_places
-from suffice.view.arrows import Arrow, arrows_of, over
+from suffice.view.arrows import Arrow, arrows_of, terminated_states
 from suffice.view.explorer.places import Places, find_places
-from suffice.view.fewest_words import Usage, fewest_words
+from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.labels import Line
 
 MOST_REASONS = 4  # why a state is one of its own: against so many of its neighbours
@@ -120,7 +120,13 @@ def _states(model: Model, worth: _StateValues, places: Places) -> dict[str, Any]
     if rdp.final is not None:
         visits[rdp.final] = model.about.episodes
     x, y = np.round(places.states, 1).T.tolist()
-    found = {"x": x, "y": y, "visits": visits.tolist(), "behaviour": _short(worth.behaviour), "over": sorted(over(rdp))}
+    found = {
+        "x": x,
+        "y": y,
+        "visits": visits.tolist(),
+        "behaviour": _short(worth.behaviour),
+        "over": sorted(terminated_states(rdp)),
+    }
     found |= _typical(rdp)
     if model.plan is None:
         return found
@@ -205,7 +211,7 @@ def _labels(rdp: RDP, arrows: Sequence[Arrow]) -> list[list[Line]]:
     """In the fewest words that tell the arrows out of a state apart."""
     usage, lines = Usage.of(rdp), []
     for q, leaving in groupby(arrows, lambda arrow: arrow.source):
-        lines += fewest_words(rdp, usage, q, [arrow.symbols for arrow in leaving])
+        lines += brief_labels(rdp, usage, q, [arrow.symbols for arrow in leaving])
     return lines
 
 

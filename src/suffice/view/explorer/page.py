@@ -17,7 +17,7 @@ from typing import Any
 
 from suffice.data.episodes import Episodes
 from suffice.models.model import Model
-from suffice.view.explorer.comparing import comparison_data
+from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
 from suffice.view.html import text

@@ -18,7 +18,7 @@ from suffice.models.model import Model
 from suffice.models.sentences import sentences
 from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.off_policy import OffPolicyEvaluation
-from suffice.view.arrows import over
+from suffice.view.arrows import terminated_states
 from suffice.view.report.structure import (
     Automaton,
     Column,
@@ -32,7 +32,7 @@ from suffice.view.report.structure import (
     Untried,
 )
 from suffice.view.report.survey import ActionToTry, Survey, lasting, tries
-from suffice.view.report.words import StateNames, cautions, command_of, promises, unnoticed, values_of, warnings
+from suffice.view.report.texts import StateNames, cautions, command_of, promises, unnoticed, values_of, warnings
 
 MOST_STATES, MOST_CHANGES, MOST_DOUBTS, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
 FOLLOW, KEEP, NO_PLAN = "Follow the plan", "Keep to what the log did, for now", "There is no plan"
@@ -97,7 +97,7 @@ def _data(model: Model) -> Data:
 def _automaton(model: Model, names: StateNames) -> Automaton:
     rdp, plan = model.rdp, model.own_plan
     visits, shares = rdp.counts.sum(axis=1), rdp.shares()
-    inner = [q for q in range(1, rdp.n_states) if q not in over(rdp)]
+    inner = [q for q in range(1, rdp.n_states) if q not in terminated_states(rdp)]
     largest = []
     for q in sorted(inner, key=lambda q: (-int(visits[q]), q))[:MOST_STATES]:
         action, value = (None, None) if plan is None else (int(plan.actions[q]), float(plan.values[q]))

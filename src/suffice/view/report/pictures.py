@@ -12,7 +12,7 @@ from suffice.models.model import Model
 from suffice.view.automaton import draw_automaton
 from suffice.view.html import Html, join, tag
 from suffice.view.report.structure import MeanReturn
-from suffice.view.report.words import figure
+from suffice.view.report.texts import figure
 from suffice.view.style import drawing
 
 FIGURE_WIDTH, ROW, LEFT, RIGHT = (

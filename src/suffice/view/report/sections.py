@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from suffice.view.html import Html, join, page, table, tag, text
-from suffice.view.report.answer import figures, value, verdict
-from suffice.view.report.looks import PAGE_CSS
+from suffice.view.report.advice import figures, value, verdict
+from suffice.view.report.style import PAGE_CSS
 from suffice.view.report.structure import Automaton, Content, PolicyChange, State, Untried
-from suffice.view.report.words import figure
+from suffice.view.report.texts import figure
 
 MOST_ACTIONS = 4  # of the log, in a state
 LONGEST_CELL = 40  # characters that stay on one line

@@ -6,7 +6,7 @@ from suffice.view.html import Html, join, table, tag
 from suffice.view.report.content import FOLLOW, KEEP
 from suffice.view.report.pictures import intervals_svg
 from suffice.view.report.structure import Content, MeanReturn
-from suffice.view.report.words import figure
+from suffice.view.report.texts import figure
 
 
 def verdict(content: Content) -> Html:
