@@ -13,9 +13,9 @@ from suffice.data.alphabet import PAD
 from suffice.errors import SettingsError, parameter, visible
 from suffice.planning.plan import Plan
 from suffice.view.arrows import Arrow
-from suffice.view.curves import Curve, lead
 from suffice.view.brief_labels import Usage, brief_labels
-from suffice.view.labels import Line, short_number, label, legend
+from suffice.view.curves import Curve, lead
+from suffice.view.labels import Line, label, legend, short_number
 from suffice.view.placing import RADIUS, place
 from suffice.view.scene import FEWEST_NODES, GATHERED, USUAL_NODES, scene_of
 from suffice.view.style import (

@@ -19,12 +19,12 @@ from suffice.view.labels import (
     Key,
     Line,
     describe_actions,
-    grouped,
-    limit_lines,
-    short_number,
     describe_observations,
     describe_rewards,
+    grouped,
+    limit_lines,
     rewards_of,
+    short_number,
     shortened,
 )
 

@@ -22,7 +22,7 @@ STATE_COST, ARROW_COST, TURN_COST = (
     3.0,
     0.2,
     0.12,
-)  # cost of crossing a state, touching an arrow, and of later candidates
+)  # crossing a state, touching an arrow, later candidates
 
 
 def route(states: Float, radius: float, ends: Sequence[tuple[int, int]]) -> tuple[Curve, ...]:

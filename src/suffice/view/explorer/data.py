@@ -26,8 +26,8 @@ from suffice.models.sentences import plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.plan import Plan, fold_places
 from suffice.view.arrows import Arrow, arrows_of, terminated_states
-from suffice.view.explorer.places import Places, find_places
 from suffice.view.brief_labels import Usage, brief_labels
+from suffice.view.explorer.places import Places, find_places
 from suffice.view.labels import Line
 
 MOST_REASONS = 4  # why a state is one of its own: against so many of its neighbours

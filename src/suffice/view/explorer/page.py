@@ -1,7 +1,7 @@
-"""One page that needs nothing else: data, looks and program in a single file that works without a network.
+"""The explorer: one HTML page that contains data, style sheet and program, and works offline.
 
-Nothing that comes from a log can run. Data are JSON without a character that HTML knows, the program writes them as
-text only, and the page allows no other program than the one whose hash it names.
+Contents of a log cannot run. Data are JSON without characters that have a meaning in HTML, the program inserts them as
+text only, and the page's security policy allows only the program whose hash it states.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ import re
 from base64 import b64encode
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
 from suffice.data.episodes import Episodes
+from suffice.errors import SettingsError
 from suffice.models.model import Model
 from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
 from suffice.view.html import text
+from suffice.view.pages import refuse_as_page, write_page
 
-REPLAYED_EPISODES = 20
+REPLAYED_EPISODES, MOST_EPISODES = 20, 1000  # default and limit of the episodes to replay
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
-# In JSON, a backslash of the text, or one of the characters that `html` leaves out of pages.
+# In JSON: an escaped backslash, or an escape of one of the characters that `html` removes from pages.
 UNSAFE_ESCAPES = re.compile(r"(\\\\)|\\u(?:00[0189][0-9a-f]|007f|200[ef]|202[a-e]|206[6-9]|fff[ef])")
 UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
@@ -38,10 +41,34 @@ def page_of(
     other_title: str = "",
     most: int = REPLAYED_EPISODES,
 ) -> str:
-    """The explorer of a model as HTML; with another model, both beside each other.
+    """Return the explorer of a model as an HTML page without external resources.
 
-    Of the episodes of a log, read with the model's encoder, at most `most` can be replayed; without a log, as many are
-    made up from the model's counts.
+    Parameters
+    ----------
+    model
+        Model to explore.
+    other
+        Second model, shown beside the first. Default: none.
+    episodes
+        Logged episodes to replay, read with the model's encoder. Default: episodes are simulated from the model's
+        counts.
+    title
+        Name of the model on the page. Default: "the model".
+    other_title
+        Name of the second model. Default: "the other model".
+    most
+        Largest number of logged or simulated episodes. Default: 20.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> from suffice.view.explorer.page import page_of
+    >>> page_of(model, title="Corridor")[:15]
+    '<!doctype html>'
     """
     models = [each.in_words for each in (model, other) if each is not None]
     if episodes is not None:
@@ -64,8 +91,63 @@ def page_of(
     )
 
 
+def write_explorer(
+    model: Model,
+    path: str | Path,
+    *,
+    other: Model | None = None,
+    episodes: Episodes | None = None,
+    title: str = "",
+    other_title: str = "",
+    most: int = REPLAYED_EPISODES,
+) -> Path:
+    """Write a page to explore a model in a browser: one HTML file that works offline.
+
+    Parameters
+    ----------
+    model
+        Model to explore.
+    path
+        File to write, with a name that ends in .html or .htm. An existing file is replaced only if it is an HTML page.
+    other
+        Second model, shown beside the first. Default: none.
+    episodes
+        Logged episodes to replay, read with the model's encoder. Default: episodes are simulated from the model's
+        counts.
+    title
+        Name of the model on the page. Default: the name of the file without its ending.
+    other_title
+        Name of the second model. Default: "the other model".
+    most
+        Largest number of logged or simulated episodes, 1 to 1,000. Default: 20.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    SettingsError
+        If the name has another ending or belongs to a file that is not an HTML page, or `most` is out of range.
+
+    Examples
+    --------
+    >>> from suffice.view import write_explorer
+    >>> write_explorer(model, "corridor.html").name
+    'corridor.html'
+    """
+    refuse_as_page(path)
+    if not 0 < most <= MOST_EPISODES:
+        raise SettingsError(f"most={most} is not a number of episodes from 1 to {MOST_EPISODES:,}. Try most=20.")
+    page = page_of(
+        model, other=other, episodes=episodes, title=title or Path(path).stem, other_title=other_title, most=most
+    )
+    return write_page(path, page)
+
+
 def as_json(data: Any) -> str:
-    """JSON that HTML leaves alone: ASCII, and no angle brackets or ampersands; without what no text may contain."""
+    """Return JSON in ASCII without angle brackets, ampersands and characters that HTML forbids."""
     escaped = json.dumps(data, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
     return UNSAFE_ESCAPES.sub(lambda found: found[1] or r"\ufffd", escaped)
 

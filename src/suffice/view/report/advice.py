@@ -1,49 +1,53 @@
-"""The answer first: what to do, what that would bring, and how sure that is."""
+"""The first part of a report: the advice, its figures, and the expected return."""
 
 from __future__ import annotations
 
+from suffice.errors import parameter
 from suffice.view.html import Html, join, table, tag
-from suffice.view.report.content import FOLLOW, KEEP
 from suffice.view.report.pictures import intervals_svg
 from suffice.view.report.structure import Content, MeanReturn
 from suffice.view.report.texts import figure
 
 
-def verdict(content: Content) -> Html:
-    """The answer first."""
+def advice(content: Content) -> Html:
+    """Return the box with the advice, the returns behind it and any warnings."""
     if content.advice is None:
-        told = "This model was learned without one (--planner none). It says what has to be remembered, not what to do."
-        return tag("div", tag("strong", content.verdict), tag("p", told), class_="verdict")
-    log, plan = content.worth[:2]
-    told = {
-        FOLLOW: f"It will likely bring more than the log did: {_told(plan)} per episode is predicted, where the log "
-        f"brought {_told(log)}.",
-        KEEP: f"The plan is predicted to bring {_told(plan)} per episode, where the log brought {_told(log)}, but it "
-        "is not sure to bring as much. More episodes may help.",
-    }[content.verdict]
-    if content.lower_bound is not None and content.sure is not None:
-        told += f" Likely it brings at least {figure(content.lower_bound)} on average, if the states are right."
-    if content.evaluation:
-        log, plan = content.worth[2:4]
-        told += (
-            " Too few of the episodes not learned from do what the plan would, to say whether that is so."
-            if plan.low is None
-            else f" Episodes not learned from say {_told(plan)} ({_interval(plan)}), against {_told(log)}."
+        text = (
+            f"This model was learned without a plan ({parameter('plan', False)}). It describes what must be remembered "
+            "to predict what happens next, not what to do."
         )
-    kind = "good" if content.verdict == FOLLOW else "wait"
-    answer = tag("div", tag("strong", content.verdict), tag("p", told), class_=f"verdict {kind}")
-    notes = [tag("p", told) for told in content.warnings]
-    return join([answer, tag("div", tag("b", "Be careful"), *notes, class_="caution")]) if notes else answer
+        return tag("div", tag("strong", content.verdict), tag("p", text), class_="verdict")
+    log, plan = content.worth[:2]
+    parts = [f"Predicted mean return of the plan: {_value(plan)} per episode"]
+    if content.lower_bound is not None and content.sure is not None:
+        parts.append(f" (lower bound {figure(content.lower_bound)}, if the states are correct)")
+    parts.append(f". Mean return of the log: {_value(log)}.")
+    if content.evaluation:
+        parts.append(_held_out(*content.worth[2:4]))
+    kind = "good" if content.verdict_code == "follow" else "wait"
+    answer = tag("div", tag("strong", content.verdict_sentence), tag("p", "".join(parts)), class_=f"verdict {kind}")
+    notes = [tag("p", text) for text in content.warnings]
+    return join([answer, tag("div", tag("b", "Caution"), *notes, class_="caution")]) if notes else answer
+
+
+def _held_out(log: MeanReturn, plan: MeanReturn) -> str:
+    if plan.low is None:
+        return " Too few of the episodes that were not used for learning agree with the plan to check the prediction."
+    return (
+        f" Episodes that were not used for learning give {_value(plan)} ({_interval(plan)}) for the plan and "
+        f"{_value(log)} for the log."
+    )
 
 
 def figures(content: Content) -> Html:
+    """Return the tiles with the most important numbers."""
     automaton = content.automaton
-    kind = "the same at every step" if automaton.stationary else f"in {len(automaton.layers)} layers, one for each step"
-    found = [(row.name, _told(row), f"per episode; {_interval(row)}, 95 % confidence") for row in content.worth[:2]]
+    kind = "the same at every step" if automaton.stationary else f"in {len(automaton.layers)} layers, one per step"
+    found = [(f"Mean return, {row.name}", _value(row), f"per episode; {_interval(row)}") for row in content.worth[:2]]
     found.append(("States to remember", f"{automaton.states:,}", kind))
     if content.advice is not None:
         changes = len(content.advice) + content.advice_left_out
-        found.append(("Choices that change", f"{changes:,}", "in which the plan departs from the log"))
+        found.append(("Changed decisions", f"{changes:,}", "states in which the plan differs from the log"))
     cells = (tag("div", tag("dt", name), tag("dd", value, tag("small", note))) for name, value, note in found)
     return tag("dl", *cells, class_="figures")
 
@@ -51,40 +55,43 @@ def figures(content: Content) -> Html:
 def _interval(row: MeanReturn) -> str:
     if row.low is None or row.high is None:
         return "interval unknown"
-    return f"{figure(row.low)} to {figure(row.high)}"
+    return f"95 % interval {figure(row.low)} to {figure(row.high)}"
 
 
-def _told(row: MeanReturn) -> str:
+def _value(row: MeanReturn) -> str:
     return "not available" if row.value is None else figure(row.value)
 
 
-def value(content: Content) -> list[str]:
-    """What the plan would bring beside what the log did, in all and by what an episode begins with."""
-    rows = [(row.name, _told(row), _interval(row) if row.value is not None else "") for row in content.worth]
-    explained = (
-        "The return of an episode is what it brings in all: the sum of its rewards. It is compared on average over "
-        "many episodes."
-    )
-    caption = "Mean return per episode. Dots are estimates, lines 95 % intervals."
-    parts = [
-        tag("p", explained),
-        tag("figure", intervals_svg(content.worth), tag("figcaption", caption)),
-        table("The same in figures", ("Of", "Mean return", "95 % confidence"), rows, numbers=(1,)),
-        *(tag("p", told) for told in content.evaluation),
+def returns(content: Content) -> list[str]:
+    """Compare the expected return of the plan with that of the log, in total and by first observation."""
+    rows = [
+        (
+            row.name,
+            _value(row),
+            "" if row.low is None or row.high is None else f"{figure(row.low)} to {figure(row.high)}",
+        )
+        for row in content.worth
     ]
-    return [*parts, *_lasts(content), *_starts(content)]
+    caption = "Mean return per episode. Dots are estimates, lines are 95 % intervals."
+    parts = [
+        tag("p", "The return of an episode is the sum of its rewards. Mean returns over many episodes are compared."),
+        tag("figure", intervals_svg(content.worth), tag("figcaption", caption)),
+        table("Mean return per episode", ("Estimate of", "Mean return", "95 % interval"), rows, numbers=(1,)),
+        *(tag("p", text) for text in content.evaluation),
+    ]
+    return [*parts, *_lengths(content), *_starts(content)]
 
 
-def _lasts(content: Content) -> list[str]:
+def _lengths(content: Content) -> list[str]:
     lasts = content.lasts
     if lasts is None:
         return []
-    told = (
-        f"Episodes last {figure(lasts.plan, 3)} decisions on average if they follow the plan, {figure(lasts.log, 3)} "
-        f"in the log. {lasts.plan_whole:.0%} and {lasts.log_whole:.0%} of them go on to the last decision, number "
+    text = (
+        f"Episodes last {figure(lasts.plan, 3)} decisions on average under the plan and {figure(lasts.log, 3)} in the "
+        f"log. {lasts.plan_whole:.0%} and {lasts.log_whole:.0%} of them reach the last decision, number "
         f"{lasts.most:,}."
     )
-    return [tag("h3", "How long episodes last"), tag("p", told)]
+    return [tag("h3", "Length of episodes"), tag("p", text)]
 
 
 def _starts(content: Content) -> list[str]:
@@ -102,7 +109,7 @@ def _starts(content: Content) -> list[str]:
         )
         for row in content.starts
     ]
-    head = ("State", "First seen", "Share of episodes", "As the log did", "By the plan")
-    left_out = f"; {content.starts_left_out:,} more are left out" if content.starts_left_out else ""
-    caption = f"Mean return by what an episode begins with, if frequencies were probabilities{left_out}"
-    return [tag("h3", "By the first observation"), table(caption, head, rows, numbers=(2, 3, 4), wide=(1,))]
+    head = ("State", "First observation", "Share of episodes", "Log", "Plan")
+    left_out = f"; {content.starts_left_out:,} more are omitted" if content.starts_left_out else ""
+    caption = f"Expected return by first observation, with observed frequencies as probabilities{left_out}"
+    return [tag("h3", "By first observation"), table(caption, head, rows, numbers=(2, 3, 4), wide=(1,))]
