@@ -1,4 +1,4 @@
-"""Arrows of a drawing: all transitions between the same two states are one arrow."""
+"""Arrows of a drawing, which combine all transitions between the same two states."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def draw_automaton(
     brief: bool = False,
     most: int | None = None,
 ) -> Figure:
-    """Draw an automaton: circles are states, arrows are transitions, columns are steps.
+    """Draw an automaton with circles for states, arrows for transitions and columns for steps.
 
     The caption of the figure explains colours, labels and what is left out. In a notebook the figure displays itself.
 
@@ -107,7 +107,7 @@ def draw_automaton(
 
 
 class _Picture:
-    """Contents of one drawing: nodes, arrows, labels and their positions on the page."""
+    """The nodes, arrows and labels of one drawing, with their positions on the page."""
 
     def __init__(self, rdp: RDP, plan: Plan | None, labels: bool | None, brief: bool, most: int | None) -> None:
         self._rdp, self._plan, self._scene, self._names = rdp, plan, scene_of(rdp, plan, most), rdp.labels()

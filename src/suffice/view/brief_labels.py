@@ -1,4 +1,4 @@
-"""Brief labels: only what distinguishes the arrows that leave the same state.
+"""Brief labels, which contain only what distinguishes the arrows that leave the same state.
 
 The observation is omitted where the action alone determines the next state, the action where the observation does, and
 the most frequent reward everywhere. The legend states what is omitted.

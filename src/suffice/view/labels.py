@@ -1,4 +1,4 @@
-"""Labels of arrows: `E → 101 : 0` is an action, the observation that follows and the reward."""
+"""Labels of arrows, such as `E → 101 : 0` for an action, the observation that follows and the reward."""
 
 from __future__ import annotations
 

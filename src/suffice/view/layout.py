@@ -1,4 +1,4 @@
-"""Layout of an automaton: states in columns from left to right, with few crossings between them.
+"""Layout of an automaton in columns from left to right, with few crossings between them.
 
 The columns of a layered automaton are its layers, those of a stationary one the distances from the start. The order
 within a column is found by barycentre sweeps (Sugiyama, Tagawa, Toda 1981) and exchanges of neighbours; then every

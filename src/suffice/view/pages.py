@@ -1,4 +1,4 @@
-"""HTML pages as files. Only names that end in .html or .htm are written, and only HTML pages are overwritten."""
+"""Writing of HTML pages, which must be named .html or .htm and never replace other kinds of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of arrows: direct to later columns, curved around states and other arrows if they lead back or loop."""
+"""Routes of arrows, direct to later columns and curved around states and other arrows if they lead back or loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures as files: the same figure gives the same bytes, and files are written atomically."""
+"""Writing of figures to files, atomically and with the same bytes for the same figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explorer: one HTML page that contains data, style sheet and program, and works offline.
+"""The explorer is one HTML page that contains data, style sheet and program, and works offline.
 
 Contents of a log cannot run. Data are JSON without characters that have a meaning in HTML, the program inserts them as
 text only, and the page's security policy allows only the program whose hash it states.
@@ -17,7 +17,7 @@ from string import Template
 from typing import Any
 
 from suffice.data.episodes import Episodes
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, parameter
 from suffice.models.model import Model
 from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
@@ -139,7 +139,10 @@ def write_explorer(
     """
     refuse_as_page(path)
     if not 0 < most <= MOST_EPISODES:
-        raise SettingsError(f"most={most} is not a number of episodes from 1 to {MOST_EPISODES:,}. Try most=20.")
+        raise SettingsError(
+            f"{parameter('most', most)} is not a number of episodes from 1 to {MOST_EPISODES:,}. "
+            f"Try {parameter('most', REPLAYED_EPISODES)}."
+        )
     page = page_of(
         model, other=other, episodes=episodes, title=title or Path(path).stem, other_title=other_title, most=most
     )

@@ -53,9 +53,11 @@ def figures(content: Content) -> Html:
 
 
 def _interval(row: MeanReturn) -> str:
-    if row.low is None or row.high is None:
-        return "interval unknown"
-    return f"95 % interval {figure(row.low)} to {figure(row.high)}"
+    return f"95 % interval {_range(row)}" if _range(row) else "interval unknown"
+
+
+def _range(row: MeanReturn) -> str:
+    return "" if row.low is None or row.high is None else f"{figure(row.low)} to {figure(row.high)}"
 
 
 def _value(row: MeanReturn) -> str:

@@ -96,7 +96,7 @@ def _logged(row: PolicyChange) -> Html:
 
 
 def _seen(row: PolicyChange | State | Untried) -> Html:
-    """Describe a state: what its arrivals share, what varies, and a typical history."""
+    """Describe a state by what its arrivals share, what varies among them, and a typical history."""
     shared = row.common or ("Nothing in common" if row.varies else "")
     varies = [tag("br"), tag("small", row.varies)] if row.varies else []
     return join([shared, *varies, tag("br"), tag("small", "For example: ", _history(row.after), class_="note")])

@@ -1,4 +1,4 @@
-"""Texts of a report: names of states, guarantees, warnings, assumptions, and the command to repeat the run."""
+"""Texts of a report, such as names of states, guarantees, warnings, assumptions and the command to repeat it."""
 
 from __future__ import annotations
 
