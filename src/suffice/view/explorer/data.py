@@ -42,14 +42,14 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
     arrows, worth = arrows_of(rdp), _StateValues.of(model)
     lines = _labels(rdp, arrows)
     places = find_places(rdp, arrows, lines)
-    said = [plan_sentence(about), promise.sentence, promise.second_sentence]  # the advice first
     data = {
         "title": name,
         "stationary": rdp.stationary,
         "horizon": rdp.horizon,
         "episodes": about.episodes,
         "layers": rdp.layers.tolist(),
-        "said": [sentence for sentence in said if sentence],
+        "advice": plan_sentence(about),
+        "guarantees": [sentence for sentence in (promise.sentence, promise.second_sentence) if sentence],
         "legend": Usage.of(rdp).legend(rdp),
         "discount": _discount(model),
         "actions": [None, "pad", *map(str, alphabet.actions)],

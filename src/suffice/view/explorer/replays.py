@@ -35,7 +35,7 @@ def replay_data(models: Sequence[Model], log: Episodes | None, most: int) -> lis
 
 
 def choose(rdp: RDP, episodes: Episodes, most: int) -> list[int]:
-    """Choose episodes greedily: each visits the most states that the episodes before it do not visit."""
+    """Choose episodes greedily, each with the most states that the episodes before it do not visit."""
     states = rdp.run_all(episodes.columns(slice(0, MOST_CONSIDERED)))
     first = _first_visits(states)
     covered = np.zeros(rdp.n_states + 1, bool)  # one more for UNSEEN

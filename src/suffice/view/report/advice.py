@@ -66,14 +66,7 @@ def _value(row: MeanReturn) -> str:
 
 def returns(content: Content) -> list[str]:
     """Compare the expected return of the plan with that of the log, in total and by first observation."""
-    rows = [
-        (
-            row.name,
-            _value(row),
-            "" if row.low is None or row.high is None else f"{figure(row.low)} to {figure(row.high)}",
-        )
-        for row in content.worth
-    ]
+    rows = [(row.name, _value(row), _range(row)) for row in content.worth]
     caption = "Mean return per episode. Dots are estimates, lines are 95 % intervals."
     parts = [
         tag("p", "The return of an episode is the sum of its rewards. Mean returns over many episodes are compared."),
