@@ -29,9 +29,7 @@ def drawing() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError as error:
-        raise MissingError(
-            "matplotlib is not installed, but figures need it. Run: pip install 'suffice[plots]'"
-        ) from error
+        raise MissingError("matplotlib is not installed. Figures need it: pip install 'suffice[plots]'") from error
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
