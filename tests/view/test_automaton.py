@@ -200,7 +200,9 @@ def test_draw_automaton_combines_thousands_of_states() -> None:
     assert len(scene) <= 60 and len(scene.arrows) <= MOST_ARROWS
     texts = [text.get_text() for text in draw_automaton(rdp, plan_on(rdp), brief=True).axes[0].texts]
     caption = " ".join(texts)
-    some = re.search(r"5,602 states .* remaining states of a column \(([\d,]+) states, ([\d.]+)% of the visits", caption)
+    some = re.search(
+        r"5,602 states .* remaining states of a column \(([\d,]+) states, ([\d.]+)% of the visits", caption
+    )
     assert some and "the explorer page shows all" in caption
     assert int(some[1].replace(",", "")) == sum(int(n) for n, more in pairwise(texts) if more == "more")
 
@@ -245,7 +247,11 @@ def test_draw_states_in_the_caption_what_is_omitted(model: str, tmp_path: Path) 
     ok("draw", model, "-o", str(file), "--title", "A bandit & its <arms>")
     brief = " ".join(" ".join(ElementTree.parse(file).getroot().itertext()).split())  # the caption is wrapped
     assert "A bandit & its <arms>" in brief and "→ yes : 1" in brief and "any → yes" not in brief
-    assert "only what distinguishes the arrows of a state" in brief and "reward 0 unless shown" in brief and "orange: planned" in brief
+    assert (
+        "only what distinguishes the arrows of a state" in brief
+        and "reward 0 unless shown" in brief
+        and "orange: planned" in brief
+    )
     loaded = Model.load(model)
     assert loaded.plan is not None
     plan = fold_plan(loaded.rdp, loaded.plan)
@@ -292,6 +298,9 @@ def test_draw_writes_dot_without_matplotlib(model: str, tmp_path: Path, monkeypa
 
 def test_save_picture_refuses_other_formats(tmp_path: Path) -> None:
     figure = draw_automaton(cycle("maze"))
-    with pytest.raises(SettingsError, match=r"a\.gif: '\.gif' is not the ending of a picture\. Use a name that ends in \.svg, \.png or \.pdf"):
+    with pytest.raises(
+        SettingsError,
+        match=r"a\.gif: '\.gif' is not the ending of a picture\. Use a name that ends in \.svg, \.png or \.pdf",
+    ):
         save_picture(figure, tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())

@@ -147,7 +147,9 @@ def test_learn_treats_ids_that_look_like_paths_as_text(tmp_path: Path, monkeypat
 def test_errors_are_one_printable_line() -> None:
     printed = str(LogError(f"a\x1b[2J.csv: two\nlines of \u202e {'x' * 10_000}; fix it"))
     assert (
-        printed.isprintable() and printed.startswith("a\\x1b[2J.csv: two lines of \\u202e xxx") and printed.endswith("fix it")
+        printed.isprintable()
+        and printed.startswith("a\\x1b[2J.csv: two lines of \\u202e xxx")
+        and printed.endswith("fix it")
     )
     assert len(printed) < 2000
     assert visible("plain, é 😀") == "plain, é 😀" and visible("\ud800\0") == "\\ud800\\x00"
