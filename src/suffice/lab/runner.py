@@ -35,7 +35,7 @@ GRACE = 60  # seconds of CPU time beyond its limit after which an orphaned run e
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Resources for running experiments."""
+    """Resources that experiments may use."""
 
     jobs: int  # number of parallel processes
     seconds: float = 60.0 * MINUTES_OF_THE_PAPER  # wall-clock time of one run
@@ -133,7 +133,7 @@ class _Workers:
         return Result(experiment=experiment, stopped=answer, limit=limit)
 
     def close(self) -> None:
-        """Kill all running processes."""
+        """Kill all processes that are still running."""
         with self._lock:
             self._closed = True
             for pid in self._alive:

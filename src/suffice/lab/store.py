@@ -22,7 +22,9 @@ def save(result: Result, folder: Path) -> None:
     try:
         (folder / RUNS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SufficeError(f"{folder / RUNS}: the folder cannot be created ({error.strerror}). Move or rename the file of that name.") from error
+        raise SufficeError(
+            f"{folder / RUNS}: the folder cannot be created ({error.strerror}). Move or rename the file of that name."
+        ) from error
     with replacing(folder / RUNS / f"{result.experiment.id}.json") as temporary:
         temporary.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
 
@@ -47,7 +49,9 @@ def load_bundle(file: Path) -> list[Result]:
     try:
         lines = gzip.decompress(file.read_bytes()).splitlines()
     except (OSError, EOFError, zlib.error) as error:
-        raise SufficeError(f"{file}: not a file of results ({error}). Delete it to run its experiments again.") from error
+        raise SufficeError(
+            f"{file}: not a file of results ({error}). Delete it to run its experiments again."
+        ) from error
     return [_decoded(line, f"{file}, line {i}") for i, line in enumerate(lines, 1)]
 
 

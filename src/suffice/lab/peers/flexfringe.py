@@ -118,9 +118,7 @@ def read_flexfringe(text: str, n_letters: int) -> Int64:
 def _learn(task: Task) -> LearnerResult:
     setting, closed = closed_setting(task.setting)
     if setting not in HEURISTICS:
-        raise SettingsError(
-            f"learner {task.name!r}: {setting!r} is not a heuristic. Choose {', '.join(HEURISTICS)}."
-        )
+        raise SettingsError(f"learner {task.name!r}: {setting!r} is not a heuristic. Choose {', '.join(HEURISTICS)}.")
     if task.flexfringe is None:
         raise MissingError(ABSENT)
     return as_found(flexfringe(task.episodes, task.flexfringe, HEURISTICS[setting], closed), task.episodes)
