@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise, product
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -112,10 +112,10 @@ def analyse(results: Results) -> Page:
         ),
         paragraph(
             "The return may be optimal with few states found, because not every state matters for the policy. With",
-            "logs that are too small, states are merged, and the plan for a mixture can be worse than the plan for a",
-            "single state; so curves may fall before they rise. Short episodes end before some states show their",
-            "difference; then `--stationary` finds few states of the minimal stationary automaton at any N, although",
-            "its return is optimal.",
+            "logs that are too small, states are merged, and the plan for a partly merged automaton can be worse than",
+            "the plan with all states merged; so curves may fall before they rise. Short episodes end before some",
+            "states show their difference; then `--stationary` finds few states of the minimal stationary automaton at",
+            "any N, although its return is optimal.",
         ),
         *(f"![{_ALT[name]}]({name}.svg)\n" for name, _ in figures),
         paragraph(
@@ -124,8 +124,28 @@ def analyse(results: Results) -> Page:
             "over few logs, so differences of one step on the grid are not significant.",
         ),
         table(head, rows),
+        _losses(there.runs, learners),
     ]
     return Page("\n".join(text), figures)
+
+
+def _losses(runs: Sequence[Result], learners: Sequence[str]) -> str:
+    """List where the mean share of the return falls below ARRIVED_SHARE again when episodes are added."""
+    found = []
+    for learner, row in product(learners, TABLE_1):
+        mine = [run for run in runs if (run.experiment.domain, run.experiment.learner) == (row.name, learner)]
+        for (n, before), (more, after) in pairwise(sorted(_means(mine, gained).items())):
+            if after < ARRIVED_SHARE <= before:
+                shares = f"{before:.2f} at {n:,} episodes, {after:.2f} at {more:,}"
+                found.append(f"{named(learner)} on {row.title} ({shares})")
+    if not found:
+        return paragraph(
+            f"No learner that reached a mean share of {ARRIVED_SHARE:g} for the return lost it at a larger N."
+        )
+    return paragraph(
+        f"Known failures, where more episodes made the mean share of the return fall below {ARRIVED_SHARE:g}:",
+        "; ".join(found) + ".",
+    )
 
 
 def _cell(runs: Sequence[Result], row: Row, learner: str) -> str:
