@@ -129,7 +129,7 @@ def report(runs: list[tuple[str, int, bool, dict[str, Any]]], load: float) -> st
         "",
         "Written by `python benchmarks/outofcore.py`: reading in pieces, two threads, `--memory 1GB`; *at once* is the",
         "default reading, for comparison. Wall-clock seconds and, in brackets, CPU seconds, after compilation; the",
-        f"scan of ids is part of reading. The machine has two cores, and had a load of {load:.0f} including these runs.",
+        f"scan of ids is part of reading. The machine has two cores, and its load was {load:.0f} with these runs.",
         "Peak is that of the whole process; *steps* is the temporary file.",
         "",
         "| log | decisions | read | scan s | read s | learn s | CPU per 10⁶ | peak MB | log MB | steps MB | states |",
