@@ -186,6 +186,6 @@ def test_reproduce_keeps_finished_runs_when_interrupted(tmp_path: Path) -> None:
     finally:
         child.kill()
     assert child.returncode == 130 and not out
-    assert f"interrupted; what is done is kept in {tmp_path}, and the same command goes on" in err
+    assert "interrupted" in err and str(tmp_path) in err and "the same command" in err
     assert "Traceback" not in err and not (tmp_path / "table1.md").exists()
     assert not list(tmp_path.rglob("*.tmp"))

@@ -33,15 +33,13 @@ WORSE: Final = 0.01
 HEAD: Final = """# Stationary automata compared with AALpy and FlexFringe
 
 Written by `suffice reproduce stationary --time-limit {limit}`. `lab/stationary/runs.py` lists the runs, `lab/peers` the
-settings of peers. The *share* is the exact gain of the default plan over the behaviour policy, divided by the largest
-possible gain.
+settings of peers. The *share* is the exact gain of the default plan over the behaviour policy, of the possible gain.
 """
 NEEDED: Final = """
 ## Episodes needed
 
-Episodes needed to find the exact automaton, and to reach a share of 95 %, on seeds 11, 12 and 13; sizes as in the last
-table. States are those of the minimal automaton without the terminal state. †: the next size took over {limit} s or
-8 GB.
+Episodes needed for the exact automaton, and for a share of 95 %, on seeds 11, 12 and 13; sizes as in the last table.
+States are the true ones without the terminal state. †: the next size took over {limit} s or 8 GB.
 """
 LONG_LOGS: Final = """
 ## Long logs
@@ -52,28 +50,23 @@ the layered learner. Times vary between runs.
 VERDICT: Final = """
 ## Which goals are met
 
-Times, memory and all figures of FlexFringe were measured by an earlier version of this study and converted. Its machine
-was shared: 60 s of wall-clock time were 20 to 60 s of CPU time. Peers have one setting each here; with other settings
-of [the paper's table](table1.md) both do better, FlexFringe in 3 of 3 logs of Mini-hall from 10,000 episodes.
-- Exact automaton: in ten of ten logs of both T-mazes, of T-maze with noise and of Mini-hall. Cheese in 8: in the others
-  one or two of 92 transitions are wrong, which were taken fewer than ten times, with the same random outcome each time.
-  The share is 0.99 in all fifty logs and 0.999 in 44; the rest is due to estimated counts.
-- Memory: met. Time: not met, 16 to 18 times faster than FlexFringe instead of 50 (much of the time is fixed: 1,000
-  episodes take a fifth of it). With a million episodes it takes 3.7 to 5.6 times as long as the layered learner; the
-  goal was 5.
+Times, memory and all figures of FlexFringe were measured by an earlier version of this study, on a shared machine:
+60 s of wall-clock time were 20 to 60 s of CPU time. Peers have one setting each here; with others, in
+[the paper's table](table1.md), both do better, FlexFringe in 3 of 3 logs of Mini-hall from 10,000 episodes.
+- Exact automaton: in ten of ten logs of both T-mazes, T-maze with noise and Mini-hall. Cheese in 8: one or two of 92
+  transitions, taken fewer than ten times, always had the same random outcome. Share: 0.99 in all fifty, 0.999 in 44.
+- Memory: met. Time: not met, 16 to 18 times faster than FlexFringe instead of 50 (1,000 episodes take a fifth of it).
+  A million episodes take 3.7 to 5.6 times as long as with the layered learner; the goal was 5.
 - Fewer episodes than every baseline, or as many if both need only the smallest log: met except for T-maze of length 100
   east (also exact from 1,000 episodes, in 60 s on the loaded machine; FlexFringe takes 1 s).
 - Never a worse policy: met on all logs that both learned from.
-- Not reached in 60 s: T-maze of length 20 uniform (15 of 43 states at 3,000 episodes, because few episodes walk that
-  far), rotating maze, enemy corridor of 128 columns. Two-keys: 28 of 30 states at 10,000 episodes; the last two are
-  visited in one of 500 episodes.
+- Not reached in 60 s: T-maze of length 20 uniform (15 of 43 states at 3,000; few walk that far), rotating maze, 128
+  columns. Two-keys: 28 of 30 states at 10,000 episodes; the last two are visited in one of 500 episodes.
 """
 LADDERS: Final = """
 ## All runs
-
-Cells: states (number of exact runs), smallest share. Sizes increase until the runs of three seeds are exact with a
-share of 95 %, or one run takes too long. After a run that is neither exact nor above 95 %, other seeds of that size are
-omitted. Time and memory are at the largest common size.
+States (number of exact runs), smallest share. Sizes increase until three seeds are exact with a share of 95 %, or one
+takes too long; after a run that is neither, other seeds are omitted. Time and memory are at the largest common size.
 """
 
 
