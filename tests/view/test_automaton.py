@@ -28,7 +28,7 @@ from suffice.models.model import Model
 from suffice.planning.plan import fold_plan
 from suffice.planning.planner import plan_on
 from suffice.planning.regorl import regorl
-from suffice.view.arrows import arrows_of, terminated_states
+from suffice.view.arrows import arrows_of, ended_states
 from suffice.view.automaton import draw_automaton
 from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.placing import place
@@ -187,7 +187,7 @@ def test_scene_of_draws_rare_states_that_the_plan_visits() -> None:
     plan = plan_on(rdp)
     times = passed(rdp, plan)
     assert np.allclose(times, plan.occupancy(rdp))
-    path = set(np.flatnonzero(times > 0.1).tolist()) - terminated_states(rdp)
+    path = set(np.flatnonzero(times > 0.1).tolist()) - ended_states(rdp)
     assert path <= set(scene_of(rdp, plan, 24).states.tolist())
     assert not path <= set(scene_of(rdp, None, 24).states.tolist())
 

@@ -26,7 +26,6 @@ from suffice.data.alphabet import PAD
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.logs.writing import write_log
-from suffice.errors import SettingsError
 from suffice.kernels.comparing import FISHER
 from suffice.learning.borderline import borderline_merges
 from suffice.models.explanations import reasons
@@ -35,7 +34,7 @@ from suffice.planning.backward_induction import behaviour_values
 from suffice.view.arrows import arrows_of
 from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
-from suffice.view.explorer.page import PROGRAM, page_of, write_explorer
+from suffice.view.explorer.page import PROGRAM, page_of
 from suffice.view.explorer.places import _breadth, _stretched
 from suffice.view.explorer.replays import LOGGED, PLANNED, choose, replay_data
 from suffice.view.layout import _exchanged, _neighbours, crossings, lay_out
@@ -340,27 +339,6 @@ def test_page_of_probabilities_of_an_action_add_up() -> None:
         for key, count in rows:
             sums[key] += count / times[key]
         assert all(total == pytest.approx(1) for total in sums.values())
-
-
-# Files
-
-
-def test_write_explorer_writes_the_page(tmp_path: Path) -> None:
-    path = write_explorer(maze(500), tmp_path / "maze.htm", most=2)
-    assert path.read_text(encoding="utf-8") == page_of(maze(500), title="maze", most=2)
-
-
-def test_write_explorer_refuses_other_files_and_wrong_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "maze.html"
-    path.write_text("episode,step\n")
-    with pytest.raises(SettingsError, match="the existing file is not an HTML page"):
-        write_explorer(maze(500), path)
-    assert path.read_text() == "episode,step\n"
-    with pytest.raises(SettingsError, match=r"the name of a page ends in \.html"):
-        write_explorer(maze(500), tmp_path / "maze.model")
-    with pytest.raises(SettingsError, match="most=0 is not a number of episodes from 1 to 1,000"):
-        write_explorer(maze(500), tmp_path / "new.html", most=0)
-    assert list(tmp_path.iterdir()) == [path]
 
 
 # The command

@@ -22,7 +22,7 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.plan import Plan
 from suffice.planning.planner import plan_on
-from suffice.view.arrows import arrows_of, terminated_states
+from suffice.view.arrows import arrows_of, ended_states
 from suffice.view.automaton import draw_automaton
 from suffice.view.curves import lead
 from suffice.view.labels import label
@@ -120,11 +120,11 @@ def test_arrows_of_contains_every_transition_once(case: str) -> None:
     assert sum(arrow.count for arrow in arrows) == rdp.counts.sum()
 
 
-def test_terminated_states_are_the_final_state_and_padded_states() -> None:
+def test_ended_states_are_the_final_state_and_padded_states() -> None:
     rdp = automaton("early")
     padded = {arrow.source for arrow in arrows_of(rdp) if (rdp.symbols[list(arrow.symbols), 0] == PAD).all()}
-    assert padded and terminated_states(rdp) == padded | {rdp.n_states - 1}
-    assert terminated_states(automaton("corridor")) == {10}
+    assert padded and ended_states(rdp) == padded | {rdp.n_states - 1}
+    assert ended_states(automaton("corridor")) == {10}
 
 
 def test_curve_outside_ends_at_the_given_distances() -> None:

@@ -22,7 +22,7 @@ from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.logs.writing import write_log
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SettingsError, SufficeError
+from suffice.errors import SufficeError
 from suffice.learning.adact_h import adact_h
 from suffice.models.model import Model
 from suffice.models.sentences import forecast_of, plan_sentence
@@ -33,7 +33,7 @@ from suffice.planning.verdict import PlanVerdict
 from suffice.view.html import Html, tag, text
 from suffice.view.report import pictures
 from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
-from suffice.view.report.report import report_of, write_report
+from suffice.view.report.report import report_of
 from suffice.view.report.texts import command_of, figure
 from support.cli import ok, suffice
 from support.samples import coins, from_values
@@ -132,8 +132,8 @@ def test_report_of_shows_numbers_of_the_model(kind: str) -> None:
     content, about, page = content_of(found, None, "A title"), found.about, Parsed(report_of(found, title="A title"))
     assert content.data.episodes == about.episodes and content.data.decisions == found.rdp.horizon
     assert content.automaton.states == found.rdp.n_states and content.data.log_hash == about.log_hash
-    for text in (f"{about.episodes:,}", about.log_hash, about.version, about.promise.sentence, "A title"):
-        assert text in page.text
+    for shown in (f"{about.episodes:,}", about.log_hash, about.version, about.promise.sentence, "A title"):
+        assert shown in page.text
     if about.plan is not None:
         values = [about.plan.behaviour_value, about.plan.predicted]
         assert [row.value for row in content.worth] == values
@@ -446,34 +446,6 @@ def test_report_of_states_why_there_is_no_drawing(monkeypatch: pytest.MonkeyPatc
         assert "No drawing: an automaton of 5,000 states fits no page." in page.text and "svg" in page.names()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "No drawing: matplotlib is not installed" in Parsed(report_of(model())).text
-
-
-# Files
-
-
-def test_write_report_writes_the_page(tmp_path: Path) -> None:
-    path = tmp_path / "maze.HTML"
-    for _ in range(2):  # an older page is replaced
-        assert write_report(model(), path) == path
-    assert path.read_text("utf-8") == report_of(model(), title="maze")
-
-
-@pytest.mark.parametrize("name", ["maze.model", "maze", "log.csv"])
-def test_write_report_refuses_names_of_other_files(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SettingsError, match=r"the name of a page ends in \.html or \.htm\. Use .*\.html\."):
-        write_report(model(), tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
-def test_write_report_keeps_existing_files_that_are_not_pages(tmp_path: Path) -> None:
-    path = tmp_path / "maze.html"
-    model().save(path)
-    before = path.read_bytes()
-    with pytest.raises(SettingsError, match="the existing file is not an HTML page"):
-        write_report(model(), path)
-    assert path.read_bytes() == before
-    path.write_bytes(b"")  # an empty file may be replaced
-    assert write_report(model(), path) == path
 
 
 # On the command line

@@ -7,9 +7,6 @@ _HOMES = {
     "lay_out": "layout",
     "save_figure": "saving",
     "save_picture": "saving",
-    "write_explorer": "explorer.page",
-    "write_picture": "saving",
-    "write_report": "report.report",
 }
 
 

@@ -35,11 +35,11 @@ def arrows_of(rdp: RDP, node_of: Int64 | None = None) -> list[Arrow]:
     return [Arrow(*pair, tuple(sorted(met)), sum(counts)) for pair, (met, counts) in ways.items()]
 
 
-def terminated_states(rdp: RDP) -> set[int]:
+def ended_states(rdp: RDP) -> set[int]:
     """Return the states of ended episodes: states left by padding only, and the final state of a layered automaton."""
     known, pad = rdp.tau != UNSEEN, rdp.symbols[:, 0] == PAD
     padded = known[:, pad].any(axis=1) & ~known[:, ~pad].any(axis=1)
     return {*np.flatnonzero(padded).tolist(), *([] if rdp.final is None else [rdp.final])}
 
 
-over = terminated_states  # the former name, still imported by `cli`
+over = ended_states  # the former name, still imported by `cli`

@@ -17,9 +17,7 @@ def refuse_as_page(path: str | Path) -> None:
     if path.suffix.lower() not in PAGES:
         raise SettingsError(f"{path}: the name of a page ends in .html or .htm. Use {path.with_suffix('.html')}.")
     if path.is_file() and not _is_page(path):
-        raise SettingsError(
-            f"{path}: the existing file is not an HTML page and is not overwritten. Choose another name."
-        )
+        raise SettingsError(f"{path}: the existing file is not an HTML page. Choose another name to keep that file.")
 
 
 def write_page(path: str | Path, page: str) -> Path:

@@ -13,62 +13,8 @@ from suffice.view.style import drawing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from suffice.models.model import Model
-
 PICTURES = (".svg", ".png", ".pdf")
 DOTS, COLOURS = 160, 128  # of PNG files: dots per inch, and size of the palette
-
-
-def write_picture(
-    model: Model,
-    path: str | Path,
-    *,
-    title: str = "",
-    labels: bool | None = None,
-    brief: bool = True,
-    most: int | None = None,
-) -> Path:
-    """Draw a model's automaton and plan to a file.
-
-    Parameters
-    ----------
-    model
-        Model to draw. Bins are labelled by their ranges.
-    path
-        File to write. The ending chooses the format: .svg, .png or .pdf.
-    title
-        Heading of the figure. Default: no heading.
-    labels
-        Whether arrows are labelled. Default: only if all labels fit on one page.
-    brief
-        Whether labels are limited to what distinguishes the arrows that leave the same state. Default: True.
-    most
-        Largest number of nodes, 4 to 1,000; the other states are combined. Default: 60, or fewer if they have more
-        than 240 arrows.
-
-    Returns
-    -------
-    Path
-        The file that was written.
-
-    Raises
-    ------
-    SettingsError
-        If the name has another ending, or `most` is out of range.
-    MissingError
-        If matplotlib is not installed.
-
-    Examples
-    --------
-    >>> from suffice.view import write_picture
-    >>> write_picture(model, "corridor.svg", title="Corridor").name
-    'corridor.svg'
-    """
-    from suffice.view.automaton import draw_automaton
-
-    _refuse_other_formats(Path(path))
-    figure = draw_automaton(model.in_words.rdp, model.own_plan, title=title, labels=labels, brief=brief, most=most)
-    return save_picture(figure, path)
 
 
 def save_figure(figure: Figure, path: str | Path) -> tuple[Path, Path]:

@@ -15,7 +15,7 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.plan import Plan
-from suffice.view.arrows import Arrow, arrows_of, terminated_states
+from suffice.view.arrows import Arrow, arrows_of, ended_states
 from suffice.view.layout import Layout, arrange, columns_of
 
 GATHERED = -1  # replaces the state of a node that combines several states
@@ -71,7 +71,7 @@ def _scene(rdp: RDP, plan: Plan | None, most: int) -> Scene:
     n = len(states) + len(gathered)
     weight = visits + 1e-9  # states without visits have equal weight
     values = np.zeros(rdp.n_states) if plan is None else plan.values
-    finished = np.isin(np.arange(rdp.n_states), sorted(terminated_states(rdp)))
+    finished = np.isin(np.arange(rdp.n_states), sorted(ended_states(rdp)))
     return Scene(
         node_of=node_of,
         states=np.concatenate([states, np.full(len(gathered), GATHERED)]),
@@ -119,7 +119,7 @@ def _kept(rdp: RDP, plan: Plan | None, column: Int64, joined: NDArray[np.bool_],
     score = visits / max(visits.sum(), 1.0)
     if plan is not None:
         score += passed(rdp, plan) / (rdp.horizon + 2)
-    score[sorted(terminated_states(rdp))] = 0.0  # ended episodes are not informative
+    score[sorted(ended_states(rdp))] = 0.0  # ended episodes are not informative
     score[0] = np.inf
     columns = np.bincount(column)
     ranked = np.lexsort((np.arange(rdp.n_states), -np.round(score, 12)))

@@ -25,7 +25,7 @@ from suffice.models.model import Model
 from suffice.models.sentences import plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.plan import Plan, fold_places
-from suffice.view.arrows import Arrow, arrows_of, terminated_states
+from suffice.view.arrows import Arrow, arrows_of, ended_states
 from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.explorer.places import Places, find_places
 from suffice.view.labels import Line
@@ -125,7 +125,7 @@ def _states(model: Model, worth: _StateValues, places: Places) -> dict[str, Any]
         "y": y,
         "visits": visits.tolist(),
         "behaviour": _short(worth.behaviour),
-        "over": sorted(terminated_states(rdp)),
+        "over": sorted(ended_states(rdp)),
     }
     found |= _typical(rdp)
     if model.plan is None:

@@ -12,20 +12,17 @@ import re
 from base64 import b64encode
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import Any
 
 from suffice.data.episodes import Episodes
-from suffice.errors import SettingsError, parameter
 from suffice.models.model import Model
 from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
 from suffice.view.html import text
-from suffice.view.pages import refuse_as_page, write_page
 
-REPLAYED_EPISODES, MOST_EPISODES = 20, 1000  # default and limit of the episodes to replay
+REPLAYED_EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
 # In JSON: an escaped backslash, or an escape of one of the characters that `html` removes from pages.
 UNSAFE_ESCAPES = re.compile(r"(\\\\)|\\u(?:00[0189][0-9a-f]|007f|200[ef]|202[a-e]|206[6-9]|fff[ef])")
@@ -89,64 +86,6 @@ def page_of(
         program_hash=_hash(program),
         data=as_json(data),
     )
-
-
-def write_explorer(
-    model: Model,
-    path: str | Path,
-    *,
-    other: Model | None = None,
-    episodes: Episodes | None = None,
-    title: str = "",
-    other_title: str = "",
-    most: int = REPLAYED_EPISODES,
-) -> Path:
-    """Write a page to explore a model in a browser: one HTML file that works offline.
-
-    Parameters
-    ----------
-    model
-        Model to explore.
-    path
-        File to write, with a name that ends in .html or .htm. An existing file is replaced only if it is an HTML page.
-    other
-        Second model, shown beside the first. Default: none.
-    episodes
-        Logged episodes to replay, read with the model's encoder. Default: episodes are simulated from the model's
-        counts.
-    title
-        Name of the model on the page. Default: the name of the file without its ending.
-    other_title
-        Name of the second model. Default: "the other model".
-    most
-        Largest number of logged or simulated episodes, 1 to 1,000. Default: 20.
-
-    Returns
-    -------
-    Path
-        The file that was written.
-
-    Raises
-    ------
-    SettingsError
-        If the name has another ending or belongs to a file that is not an HTML page, or `most` is out of range.
-
-    Examples
-    --------
-    >>> from suffice.view import write_explorer
-    >>> write_explorer(model, "corridor.html").name
-    'corridor.html'
-    """
-    refuse_as_page(path)
-    if not 0 < most <= MOST_EPISODES:
-        raise SettingsError(
-            f"{parameter('most', most)} is not a number of episodes from 1 to {MOST_EPISODES:,}. "
-            f"Try {parameter('most', REPLAYED_EPISODES)}."
-        )
-    page = page_of(
-        model, other=other, episodes=episodes, title=title or Path(path).stem, other_title=other_title, most=most
-    )
-    return write_page(path, page)
 
 
 def as_json(data: Any) -> str:

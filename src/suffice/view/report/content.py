@@ -18,7 +18,7 @@ from suffice.models.model import Model
 from suffice.models.sentences import forecast_of, sentences
 from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.off_policy import OffPolicyEvaluation
-from suffice.view.arrows import terminated_states
+from suffice.view.arrows import ended_states
 from suffice.view.report.structure import (
     Automaton,
     Column,
@@ -108,7 +108,7 @@ def _data(model: Model) -> Data:
 def _automaton(model: Model, names: StateNames) -> Automaton:
     rdp, plan = model.rdp, model.own_plan
     visits, shares = rdp.counts.sum(axis=1), rdp.shares()
-    inner = [q for q in range(1, rdp.n_states) if q not in terminated_states(rdp)]
+    inner = [q for q in range(1, rdp.n_states) if q not in ended_states(rdp)]
     largest = []
     for q in sorted(inner, key=lambda q: (-int(visits[q]), q))[:MOST_STATES]:
         action, value = (None, None) if plan is None else (int(plan.actions[q]), float(plan.values[q]))

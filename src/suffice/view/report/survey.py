@@ -12,7 +12,7 @@ from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Int64
 from suffice.models.model import Model
 from suffice.planning.backward_induction import action_errors, action_values
-from suffice.view.arrows import terminated_states
+from suffice.view.arrows import ended_states
 
 SURE = 2.0  # standard errors by which an estimate may be off
 
@@ -60,7 +60,7 @@ def lasting(model: Model) -> Lasting | None:
     Observed frequencies are used as probabilities.
     """
     layers, plan = model.planned, model.required_plan()
-    on = np.isin(np.arange(layers.n_states), list(terminated_states(layers)), invert=True) & (layers.layer_of() > 0)
+    on = np.isin(np.arange(layers.n_states), list(ended_states(layers)), invert=True) & (layers.layer_of() > 0)
     if on[:-1][layers.layer_of()[:-1] > 0].all():
         return None
     behave = replace(plan, actions=np.full_like(plan.actions, BEHAVE))
