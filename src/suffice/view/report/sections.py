@@ -222,7 +222,7 @@ def _unsure(content: Content) -> list[str]:
         "have a lower value than estimated, another action a higher one. The effect is the resulting change of the "
         "mean return per episode if the estimate is off by two standard errors."
     )
-    head = ("State", "Observed on arrival", "Action", "Trials", "Value", "Value of the plan", "Effect")
+    head = ("State", "Observed on arrival", "Action", "Trials", "Value", "Planned value", "Effect")
     caption = "Actions with uncertain values, the largest effect first" + _left_out(content.untried_left_out)
     return [tag("p", text), table(caption, head, rows, numbers=(3, 4, 5, 6), wide=(1,))]
 
@@ -236,7 +236,7 @@ def _never_tried(content: Content) -> list[str]:
         "The log contains no trial of these actions in these states, so the plan does not use them. They may be better "
         "or worse than its choices."
     )
-    head = ("State", "Observed on arrival", "Action", "Per 100 episodes", "Value of the plan")
+    head = ("State", "Observed on arrival", "Action", "Per 100 episodes", "Planned value")
     caption = "Actions never tried, the most frequently reached states first" + _left_out(content.never_tried_left_out)
     return [tag("h3", "Never tried"), tag("p", text), table(caption, head, rows, numbers=(3, 4), wide=(1,))]
 
