@@ -1,10 +1,10 @@
-"""One, two and four workers of a Ray cluster on this machine, and what each costs: seconds, bytes moved, memory.
+"""Time, bytes moved and memory of one, two and four workers of a Ray cluster on this machine.
 
     python benchmarks/cluster.py            # a few minutes; writes cluster.json and CLUSTER.md
 
-The clock on the wall says how long it took here, where workers share the cores (and the machine whatever else it does).
-CPU seconds say what there was to do: those of the busiest worker are what remains if each has a core of its own.
-`cluster_plan.py` goes on from the costs in `cluster.json`.
+Wall-clock time depends on this machine, whose cores the workers share with each other and with other programs. CPU
+seconds of the busiest worker estimate the time if every worker had its own core. `cluster_plan.py` uses the costs in
+`cluster.json`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MEMORY = 8 << 30
 
 @dataclass
 class Spent:
-    """What the workers and the one who asks took."""
+    """Time of the workers and of the driver process."""
 
     wall: float
     workers: list[float]  # CPU seconds of each
@@ -45,7 +45,7 @@ class Spent:
 
     @classmethod
     def now(cls, crew: RayWorkerPool | None, ray: Any) -> Spent:
-        """So far."""
+        """Return the time used so far."""
         actors = [] if crew is None else crew.actors
         spent = (
             ray.get([actor.__ray_call__.remote(lambda _: time.process_time()) for actor in actors]) if actors else []
@@ -53,14 +53,14 @@ class Spent:
         return cls(time.perf_counter(), spent, time.process_time())
 
     def until(self, later: Spent) -> Spent:
-        """Since then."""
+        """Return the time used between two measurements."""
         before = self.workers or [0.0] * len(later.workers)
         each = [b - a for a, b in zip(before, later.workers, strict=True)]
         return Spent(later.wall - self.wall, each, later.asker - self.asker)
 
 
 def make_log(folder: Path, n: int) -> Path:
-    """In row groups small enough for four workers."""
+    """Write a log in row groups that are small enough for four workers."""
     import pyarrow.parquet as pq
 
     model = suffice.make(DOMAIN, OPTIONS).model(HORIZON)
@@ -73,7 +73,7 @@ def make_log(folder: Path, n: int) -> Path:
 
 
 def run(log: Path, workers: int, ray: Any) -> tuple[dict[str, Any], bytes]:
-    """Learn with so many workers."""
+    """Learn with the given number of workers."""
     choices = Choices()
     layers: list[tuple[int, int]] = []
     with Ray(workers).reading() as reader:
@@ -105,11 +105,11 @@ def _peak() -> int:
 
 
 def latency(ray: Any) -> float:
-    """Seconds that a call of an actor takes which does nothing."""
+    """Return the seconds of an empty call of an actor."""
 
     class Idle:
         def nothing(self) -> None:
-            """Just answer."""
+            """Return without doing anything."""
 
     idle = ray.remote(Idle).remote()
     ray.get(idle.nothing.remote())
@@ -123,7 +123,7 @@ def latency(ray: Any) -> float:
 
 
 def costs_of_steps(log: Path) -> dict[str, float]:
-    """CPU nanoseconds a step, of one worker in this process: to read it, and to pass over it in various ways."""
+    """Return the CPU nanoseconds per step of one worker for reading, counting, refinement and walking."""
     from suffice.data.logs.datasets import Dataset
     from suffice.data.logs.pieces import Pieces
     from suffice.data.logs.reading import ReadOptions
@@ -156,7 +156,7 @@ def costs_of_steps(log: Path) -> dict[str, float]:
         walk.step(move, question)  # compile
         return min(cpu(lambda: BlockWalk(stored, letters, 1).step(move, question))[0] for _ in range(3)) / steps
 
-    visits = EPISODES * (HORIZON + 1) * (HORIZON + 2) / 2  # steps that are left, at every layer
+    visits = EPISODES * (HORIZON + 1) * (HORIZON + 2) / 2  # remaining steps, summed over all layers
     settings = suffice.Settings(threads=1)
     learned = suffice.adact_h(stored, settings, ended_apart=True)
     again, _ = cpu(lambda: suffice.refine(learned, stored))
@@ -174,7 +174,7 @@ def costs_of_steps(log: Path) -> dict[str, float]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """CLUSTER.md."""
+    """Return the text of CLUSTER.md."""
     runs, costs = found["runs"], found["costs"]
     lines = []
     for one in runs:
@@ -191,41 +191,40 @@ def table(found: dict[str, Any]) -> str:
     )
     return f"""# Workers of a Ray cluster
 
-Made by `python benchmarks/cluster.py`: {EPISODES:,} episodes of {DOMAIN} (length 10) with {HORIZON} decisions each, in
-row groups of {ROW_GROUP:,} rows, learned in layers with a second look and a plan ({runs[0]["passes"]} layers in all).
-The model is the same to the byte in all runs, and as without a cluster. This machine has {found["cores"]} cores, which
-the workers, the one who asks and Ray share, and had a load of {found["load"]:.0f} before: four workers on two cores
-cannot be faster than two by the clock. CPU seconds of the busiest worker are what is left if every worker has a core of
-its own.
+Written by `python benchmarks/cluster.py`: {EPISODES:,} episodes of {DOMAIN} (length 10) with {HORIZON} decisions each,
+in row groups of {ROW_GROUP:,} rows, learned as layers with refinement and a plan ({runs[0]["passes"]} layers in total).
+The model has the same bytes in all runs, and without a cluster. This machine has {found["cores"]} cores, shared by the
+workers, the driver process and Ray, and had a load of {found["load"]:.0f} before, so the wall-clock time of four
+workers cannot be shorter than that of two. CPU seconds of the busiest worker estimate the time if every worker had its
+own core.
 
 {HEADER}
 {chr(10).join(lines)}
 
-- Learning, CPU time of the busiest worker, against one worker: {ratios} times less.
-- Learning, by the clock on the wall, against one worker: {walls} times faster.
+- Learning, CPU time of the busiest worker, speed-up over one worker by number of workers: {ratios}.
+- Learning, wall-clock time, speed-up over one worker by number of workers: {walls}.
 - Without a cluster, reading and learning with one thread: {found["local"]["cpu"]:.1f} CPU s.
-- Of a worker's CPU time, {found["start_up"]:.1f} s go into starting: Python, libraries, and compiled loops from their
-  cache.
-- A call that does nothing takes {1000 * found["latency"]:.1f} ms here.
+- Starting a worker takes {found["start_up"]:.1f} s of its CPU time: Python, libraries, and loading compiled loops.
+- An empty call takes {1000 * found["latency"]:.1f} ms.
 
-What a step costs one worker, in CPU nanoseconds, with {costs["patterns"]} patterns and {costs["letters"]} letters: ids
-{costs["ids"]:.1f}, reading {costs["read"]:.0f}; and at every layer, for each step that is left, counting
-{costs["count"]:.1f}, looking again {costs["again"]:.1f}, and walking alone (to catch up) {costs["walk"]:.2f}.
-The log has {costs["bytes_in_file"]:.2f} bytes a step as Parquet, a worker keeps {costs["bytes_kept"]:.0f}.
+CPU nanoseconds of one worker per step, with {costs["patterns"]} patterns and {costs["letters"]} letters: ids
+{costs["ids"]:.1f}, reading {costs["read"]:.0f}; and at every layer, for each remaining step, counting
+{costs["count"]:.1f}, refinement {costs["again"]:.1f}, and walking only (to catch up) {costs["walk"]:.2f}.
+A step takes {costs["bytes_in_file"]:.2f} bytes in the Parquet file and {costs["bytes_kept"]:.0f} in a worker.
 """
 
 
 HEADER = "\n".join(
     [
         "| workers | reading: s | learning: s | reading: CPU s of the busiest | learning: CPU s of the busiest "
-        "| CPU s of who asks | kB out a layer | kB back a layer and worker | peak MB of a worker |",
+        "| CPU s of the driver | kB sent per layer | kB received per layer and worker | peak MB of a worker |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
 )
 
 
 def main() -> None:
-    """Measure, and write down."""
+    """Run all measurements and write both files."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     import ray
 
@@ -248,7 +247,7 @@ def main() -> None:
         found["start_up"] = sum(start_up[part]["workers"][0] for part in ("reading", "learning"))
         for workers in WORKERS:
             one, model = run(log, workers, ray)
-            assert model == alone, f"{workers} workers learned something else"
+            assert model == alone, f"{workers} workers learned another model"
             found["runs"].append(one)
             print(json.dumps(one), flush=True)
         ray.shutdown()

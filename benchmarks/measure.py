@@ -22,7 +22,7 @@ def warm_up(episodes: Episodes, settings: Settings) -> None:
 
 
 def cpu_seconds(episodes: Episodes, settings: Settings, repeats: int = 5) -> tuple[float, Learned]:
-    """The best of several runs: other programs can only add to it."""
+    """Return the smallest time of several runs, because other programs can only add time."""
     warm_up(episodes, settings)
     best = float("inf")
     for _ in range(repeats):
@@ -34,7 +34,7 @@ def cpu_seconds(episodes: Episodes, settings: Settings, repeats: int = 5) -> tup
 def wall_seconds(
     run: Callable[[Episodes, Settings], object], episodes: Episodes, alternatives: list[Settings], repeats: int = 40
 ) -> list[float]:
-    """The best of many runs of each by the clock on the wall, taking turns: for threads, which others disturb most."""
+    """Return the smallest wall-clock time of many alternating runs, because threads are easily disturbed."""
     for settings in alternatives:
         run(episodes.columns(slice(0, 500)), settings)
     best = [float("inf")] * len(alternatives)
@@ -47,7 +47,7 @@ def wall_seconds(
 
 
 def counting(episodes: Episodes, settings: Settings) -> Callable[[Episodes, Settings], None]:
-    """The passes over the episodes that learning takes, without the merging between them: the states are known."""
+    """Return a function that makes the passes of learning over the episodes, without merging."""
     rdp = adact_h(episodes, settings).rdp
     plan = settings.statistic.plan(episodes.outline, settings.chosen_bound, settings.memory)
     layers = list(pairwise(rdp.offsets().tolist()))
@@ -57,7 +57,9 @@ def counting(episodes: Episodes, settings: Settings) -> Callable[[Episodes, Sett
         with running(episodes, settings.threads, settings.memory, finely=plan.rows) as engine:
             for t, (first, end) in enumerate(layers[: rdp.horizon]):
                 engine.letters(t, join, end - first)
-                number = np.cumsum(known[first:end]).reshape(end - first, -1) - 1  # of each pair of state and symbol
+                number = (
+                    np.cumsum(known[first:end]).reshape(end - first, -1) - 1
+                )  # number of each pair of state and symbol
                 n = int(number[-1, -1]) + 1
                 candidate_of = number[:, rdp.symbol_of_letter()].ravel()
                 engine.advance(t, join, candidate_of, n, SuffixCounts(plan, t + 1, n))
@@ -67,6 +69,6 @@ def counting(episodes: Episodes, settings: Settings) -> Callable[[Episodes, Sett
 
 
 def peak_bytes(episodes: Episodes, settings: Settings) -> int:
-    """Peak resident memory of a run above what was resident before it (Linux)."""
+    """Return the peak resident memory of a run above that before it (Linux)."""
     warm_up(episodes, settings)
     return measure(lambda: adact_h(episodes, settings))[1].bytes

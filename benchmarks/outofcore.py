@@ -1,7 +1,7 @@
-"""Logs larger than memory: seconds, peak memory and bytes on disk, from 10⁶ to 10⁸ decisions. Writes OUTOFCORE.md.
+"""Time, peak memory and disk space of logs larger than memory, from 10⁶ to 10⁸ decisions. Writes OUTOFCORE.md.
 
-`python benchmarks/outofcore.py` takes some ten minutes on two cores and 200 MB of disk. Every run is a process of its
-own, so that its peak is; logs are simulated in chunks, and kept with `--logs FOLDER`.
+`python benchmarks/outofcore.py` takes about ten minutes on two cores and 200 MB of disk. Every run has its own process,
+so that its peak memory can be measured. Logs are simulated in chunks, and saved with `--logs FOLDER`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHUNK: Final = 200_000  # episodes
 
 
 def simulated(domain: str, decisions: int, path: Path) -> None:
-    """A log of so many decisions, unless it is there."""
+    """Write a log with the given number of decisions, unless it exists."""
     if path.exists():
         return
     chosen = make(domain)
@@ -56,11 +56,11 @@ def simulated(domain: str, decisions: int, path: Path) -> None:
     write_log(chunks(), path)
 
 
-# ---------------------------------------------------------------- one run, in a process of its own
+# ---------------------------------------------------------------- one run, in its own process
 
 
 def timed(name: str, found: dict[str, Any], work: Callable[[], Any]) -> Any:
-    """What some work gives, and what it takes by the clock and of the processors."""
+    """Return the result of a call, and record its wall-clock and CPU time."""
     clock, cpu = time.perf_counter(), time.process_time()
     result = work()
     found[name] = time.perf_counter() - clock
@@ -69,7 +69,7 @@ def timed(name: str, found: dict[str, Any], work: Callable[[], Any]) -> Any:
 
 
 def run(log: str, in_pieces: bool) -> dict[str, Any]:
-    """Read a log and learn from it; the compiler is warm."""
+    """Read a log and learn from it, after compilation."""
     found: dict[str, Any] = {}
     dataset, room, choices = (
         Dataset.of(log),
@@ -110,7 +110,7 @@ def warm_up(choices: Choices) -> None:
         learn_model(of_report(*read_as(small, ReadOptions())), choices)
 
 
-# ---------------------------------------------------------------- all of them
+# ---------------------------------------------------------------- all runs
 
 
 def all_runs(folder: Path) -> Iterator[tuple[str, int, bool, dict[str, Any]]]:
@@ -128,18 +128,18 @@ def report(runs: list[tuple[str, int, bool, dict[str, Any]]], load: float) -> st
     lines = [
         "# Logs larger than memory",
         "",
-        "Made by `python benchmarks/outofcore.py`: reading in pieces, two threads, `--memory 1GB`; *at once* is the",
-        "usual reading, for comparison. Seconds by the clock and, in brackets, of CPU time, with the compiler warm;",
-        f"the scan of ids is part of reading. The machine has two cores, and a load of {load:.0f} with all this.",
+        "Written by `python benchmarks/outofcore.py`: reading in pieces, two threads, `--memory 1GB`; *at once* is the",
+        "default reading, for comparison. Wall-clock seconds and, in brackets, CPU seconds, after compilation; the",
+        f"scan of ids is part of reading. The machine has two cores, and its load was {load:.0f} with these runs.",
         "Peak is that of the whole process; *steps* is the temporary file.",
         "",
-        "| log | decisions | read | scan s | read s | learn s | CPU a million | peak MB | log MB | steps MB | states |",
+        "| log | decisions | read | scan s | read s | learn s | CPU per 10⁶ | peak MB | log MB | steps MB | states |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for domain, decisions, in_pieces, f in runs:
         cells = [
             f"{domain}, {f['letters']} letters", f"{decisions:,}", "in pieces" if in_pieces else "at once",
-            told(f, "scan") if in_pieces else "", told(f, "read"), told(f, "learn"),
+            seconds(f, "scan") if in_pieces else "", seconds(f, "read"), seconds(f, "learn"),
             f"{cost(f):.2f} s", f"{f['peak'] / 1e6:,.0f}", f"{f['file'] / 1e6:.1f}",
             f"{f['spool'] / 1e6:.0f}" if in_pieces else "", str(f["states"]),
         ]  # fmt: skip
@@ -149,26 +149,28 @@ def report(runs: list[tuple[str, int, bool, dict[str, Any]]], load: float) -> st
         mine = {decisions: f for d, decisions, in_pieces, f in runs if d == domain and in_pieces}
         *_, before, last = sorted(mine)
         ratio = cost(mine[last]) / cost(mine[before])
-        lines.append(f"- {domain}: a decision of {last:,} costs {ratio:.2f} times that of {before:,}.")
+        lines.append(
+            f"- {domain}: CPU time per decision with {last:,} decisions is {ratio:.2f} times that with {before:,}."
+        )
         for decisions, f in mine.items():
             whole = [g for d, n, in_pieces, g in runs if (d, n, in_pieces) == (domain, decisions, False)]
-            assert all(g["hash"] == f["hash"] for g in whole), "the automaton is the same however it is read"
+            assert all(g["hash"] == f["hash"] for g in whole), "both ways of reading give the same automaton"
     return "\n".join(lines) + "\n"
 
 
-def told(found: dict[str, Any], name: str) -> str:
+def seconds(found: dict[str, Any], name: str) -> str:
     return f"{found[name]:.1f} ({found[f'{name} cpu']:.1f})"
 
 
 def cost(found: dict[str, Any]) -> float:
-    """CPU seconds of a million decisions."""
+    """Return the CPU seconds per million decisions."""
     return 1e6 * float(found["read cpu"] + found["learn cpu"]) / float(found["rows"])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logs", type=Path, metavar="FOLDER", help="where logs are kept; else they are deleted")
-    parser.add_argument("--into", type=Path, default=HERE, metavar="FOLDER", help="of OUTOFCORE.md")
+    parser.add_argument("--logs", type=Path, metavar="FOLDER", help="folder to save logs in; default: they are deleted")
+    parser.add_argument("--into", type=Path, default=HERE, metavar="FOLDER", help="folder of OUTOFCORE.md")
     parser.add_argument("--run", metavar="LOG", help=argparse.SUPPRESS)
     parser.add_argument("--in-pieces", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()

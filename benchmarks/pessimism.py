@@ -1,8 +1,8 @@
-"""How cautious should a plan be? The experiment that chose the default strength c: writes PESSIMISM.md.
+"""The experiment that chose the default strength c of safe planning. Writes PESSIMISM.md.
 
-On ten domains and five sizes that no result is reported on: of the strengths, the one with the fewest policies that are
-worth less than the behaviour by more than 1 % of what can be gained; among equals the one that gains most. Takes a
-minute on two cores.
+It uses ten domains and five sizes for which no other results are reported. The chosen strength has the fewest policies
+that are worse than the behaviour policy by more than 1 % of the possible gain; ties go to the largest mean gain. Takes
+a minute on two cores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESULTS = Path(__file__).parent / "PESSIMISM.md"
 
 
 def gains(job: tuple[str, int, int]) -> list[float]:
-    """What each strength gains over the behaviour, in units of V* − V_behaviour."""
+    """Return the gain of each strength over the behaviour policy, in units of V* − V_behaviour."""
     domain, episodes, seed = job
     truth, made = truth_about(domain, ""), make(domain)
     log = made.simulate(episodes, made.default_horizon, np.random.default_rng(seed))
@@ -55,14 +55,14 @@ def main() -> None:
         f"| {c:g} | {losses[i]} | {found[:, i].mean():.3f} | {found[:, i].min():.2f} |" for i, c in enumerate(STRENGTHS)
     ]
     text = [
-        "# How cautious should a plan be?",
+        "# Strength of safe planning",
         "",
         f"Safe planning on {', '.join(DOMAINS)},",
         f"from {', '.join(f'{n:,}' for n in SIZES)} episodes, {len(SEEDS)} seeds each ({len(jobs)} logs), by",
-        "`python benchmarks/pessimism.py`. A loss is a policy below the behaviour by over 1 % of what can be gained;",
-        "gains are in these units.",
+        "`python benchmarks/pessimism.py`. Gains over the behaviour policy are shares of the largest possible gain; a",
+        "loss is a gain below −0.01.",
         "",
-        "| strength c | losses | mean gain | least |",
+        "| strength c | losses | mean gain | smallest gain |",
         "|---|---|---|---|",
         *rows,
         "",

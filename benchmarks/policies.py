@@ -1,7 +1,7 @@
-"""How good are the policies? Their exact values, from much data and from little: writes POLICIES.md.
+"""Exact values of learned policies, from much data and from little. Writes POLICIES.md.
 
-`python benchmarks/policies.py` takes about two minutes on two cores. Nothing is sampled but the logs; seeds are fixed
-below, before any result was seen.
+`python benchmarks/policies.py` takes about two minutes on two cores. Only the logs are random; seeds were fixed before
+any result was known.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESULTS = Path(__file__).parent / "POLICIES.md"
 
 
 class Job(NamedTuple):
-    """One log."""
+    """A log and how to learn from it."""
 
     domain: str
     options: str
@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """What became of it."""
+    """The learned policy and its value."""
 
     job: Job
     states: int
@@ -56,13 +56,13 @@ class Run:
 
 
 def truth_about(domain: str, options: str) -> GroundTruth:
-    """The ground truth at the domain's default horizon."""
+    """Return the ground truth at the domain's default horizon."""
     chosen = dict(pair.split("=") for pair in options.split())
     return ground_truth(domain, options_of(chosen), make(domain, chosen).default_horizon)
 
 
 def run(job: Job) -> Run:
-    """Simulate, learn, plan, and compute what the policy is worth."""
+    """Simulate, learn, plan, and compute the value of the policy."""
     domain = make(job.domain, dict(pair.split("=") for pair in job.options.split()))
     episodes = domain.simulate(job.episodes, domain.default_horizon, np.random.default_rng(job.seed))
     solution = regorl(episodes, second_look=job.second_look)
@@ -72,7 +72,7 @@ def run(job: Job) -> Run:
 
 
 def large_jobs() -> Iterator[Job]:
-    """The sizes of the goals, a third and a tenth of them, with and without the second look."""
+    """List jobs for the sizes of the goals, a third and a tenth of them, with and without refinement."""
     for domain, options, episodes, _ in LARGE:
         for part in (1, 3, 10):
             for second_look in (True, False):
@@ -81,7 +81,7 @@ def large_jobs() -> Iterator[Job]:
 
 
 def small_jobs() -> Iterator[Job]:
-    """Little data."""
+    """List jobs with little data."""
     for domain in FIVE:
         for episodes in SIZES:
             for seed in SMALL_SEEDS:
@@ -89,8 +89,8 @@ def small_jobs() -> Iterator[Job]:
 
 
 def large_table(runs: list[Run]) -> Iterator[str]:
-    """Shares of V*, and how far the predictions miss."""
-    yield "| domain | episodes | V* | share of V*, seeds 1 2 3 | predicted | at least | without second look |"
+    """Make a table of shares of V*, predictions and lower bounds."""
+    yield "| domain | episodes | V* | share of V*, seeds 1 2 3 | predicted | lower bound | without refinement |"
     yield "|---|---|---|---|---|---|---|"
     for domain, options, episodes, _ in LARGE:
         best = float(truth_about(domain, options).truth.optimal_value)
@@ -107,8 +107,8 @@ def large_table(runs: list[Run]) -> Iterator[str]:
 
 
 def small_table(runs: list[Run]) -> Iterator[str]:
-    """The gain over the behaviour, in units of what can be gained; how often it is a loss of more than 1 %."""
-    yield "| domain | episodes | mean gain | least | losses of 20 | bound held |"
+    """Make a table of gains over the behaviour policy, losses of more than 1 %, and the coverage of the bound."""
+    yield "| domain | episodes | mean gain | smallest gain | losses of 20 | bound held |"
     yield "|---|---|---|---|---|---|"
     for domain in FIVE:
         truth = truth_about(domain, "")
@@ -125,21 +125,21 @@ def main() -> None:
     with ProcessPoolExecutor(2) as pool:
         large, small = (list(pool.map(run, jobs)) for jobs in (list(large_jobs()), list(small_jobs())))
     text = [
-        "# What policies are worth",
+        "# Values of learned policies",
         "",
-        "Exact values of the policies that `suffice learn` finds by default; made by `python benchmarks/policies.py`.",
+        "Exact values of the policies that `suffice learn` finds by default, from `python benchmarks/policies.py`.",
         "",
         "## From the sizes of the goals, a third and a tenth of them",
         "",
         "The goal is 0.99 of V*, for Mini-hall and Cookie with all actions 0.95, at the largest size of each.",
-        "*Predicted* is what the model says its policy will bring, *at least* its lower bound at 95 %.",
+        "*Predicted* is the model's prediction of the return; the lower bound is at 95 %.",
         "",
         *large_table(large),
         "",
         "## From little data",
         "",
-        "The gain over the behaviour in units of V* − V_behaviour, twenty seeds each; a loss is one of more than 0.01.",
-        "*Bound held*: how often the lower bound at 95 % was below the value.",
+        "Gain over the behaviour policy in units of V* − V_behaviour, twenty seeds each; a loss is a gain below −0.01.",
+        "*Bound held*: share of logs whose lower bound at 95 % was at most the true value.",
         "",
         *small_table(small),
         "",

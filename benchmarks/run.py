@@ -1,6 +1,6 @@
-"""Speed and memory against peers, a yardstick and the data's size; `make bench` writes benchmarks/RESULTS.md.
+"""Speed and memory compared with peers, with a yardstick and by size of the data; `make bench` writes RESULTS.md.
 
-Machines are noisy, so every claim is a ratio of two things measured in this run, each at its best of several tries.
+Timings are noisy, so every claim is a ratio of two measurements of the same run, each the best of several tries.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LANGUAGES = Settings(LanguageCounts())
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One claim, what was measured, and the limit it must keep."""
+    """A claim, its measurement, and the limit it must keep."""
 
     claim: str
     domain: str
@@ -55,12 +55,12 @@ class Result:
 
 
 def episodes_of(domain: str, n: int) -> Episodes:
-    """The same episodes for everybody."""
+    """Simulate the episodes that all measurements use."""
     return DOMAINS[domain].simulate(n, HORIZON, np.random.default_rng(1))
 
 
 def against_alergia(domain: str) -> Iterator[Result]:
-    """AALpy on the same episodes, at its best settings (`suffice.lab.peers.best_settings`)."""
+    """Compare with AALpy on the same episodes, with its best settings (`suffice.lab.peers.best_settings`)."""
     episodes = episodes_of(domain, 100_000)
     ours, learned = cpu_seconds(episodes, LANGUAGES)
     machine = aalpy(episodes, best_eps(domain.partition(" ")[0]))
@@ -71,7 +71,7 @@ def against_alergia(domain: str) -> Iterator[Result]:
 
 
 def against_yardstick(domain: str) -> Iterator[Result]:
-    """np.bincount over N ids once per layer is what a histogram costs; and a second thread."""
+    """Compare with np.bincount over N ids once per layer, the cost of a histogram; and measure a second thread."""
     episodes = episodes_of(domain, 1_000_000)
     ids = np.random.default_rng(0).integers(0, 100, episodes.n)
     start = time.process_time()
@@ -79,24 +79,24 @@ def against_yardstick(domain: str) -> Iterator[Result]:
         np.bincount(ids)
     yardstick = (time.process_time() - start) / 5
     ours, _ = cpu_seconds(episodes, LANGUAGES)
-    detail = f"{ours:.3f} s of {yardstick:.4f} s, {1e9 * ours / episodes.word.size:.1f} ns a step"
+    detail = f"{ours:.3f} s of {yardstick:.4f} s, {1e9 * ours / episodes.word.size:.1f} ns per step"
     ratio = ours / yardstick
     yield Result("times the yardstick, 10⁶ episodes, one thread", domain, ratio, "≤ 20", ratio <= 20, detail)
     alternatives = [Settings(LanguageCounts(), threads=threads) for threads in (1, 2)]
     runs: list[tuple[str, Callable[[Episodes, Settings], object], float]] = [
-        ("the counting", counting(episodes, LANGUAGES), 1.6),
-        ("a first look", adact_h, 1.4),  # a third of it is merging, which is one thread's work
-        ("two looks, a plan, and what it will bring", regorl, 1.4),
+        ("counting", counting(episodes, LANGUAGES), 1.6),
+        ("AdaCT-H", adact_h, 1.4),  # a third of it is merging, which is single-threaded
+        ("AdaCT-H, refinement, plan and prediction", regorl, 1.4),
     ]
     for what, run, least in runs:
         one, two = wall_seconds(run, episodes, alternatives)
-        detail = f"{one:.3f} s and {two:.3f} s by the wall, {episodes.word.size / 1e6:.0f} million steps"
+        detail = f"{one:.3f} s and {two:.3f} s wall-clock, {episodes.word.size / 1e6:.0f} million steps"
         kept = one / two >= least
         yield Result(f"times faster with two threads: {what}", domain, one / two, f"≥ {least}", kept, detail)
 
 
 def scaling(domain: str) -> Iterator[Result]:
-    """Slope of log time over log episodes, by least squares."""
+    """Fit the slope of log time over log episodes by least squares."""
     sizes = [10**4, 10**5, 10**6, 10**7]
     times = [cpu_seconds(episodes_of(domain, n), LANGUAGES, 5 if n < 10**7 else 2)[0] for n in sizes]
     slope = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
@@ -105,15 +105,15 @@ def scaling(domain: str) -> Iterator[Result]:
 
 
 def memory(domain: str) -> Iterator[Result]:
-    """Peak above the encoded log, in bytes a step."""
+    """Measure the peak above the encoded log, in bytes per step."""
     episodes = episodes_of(domain, 1_000_000)
     peak = peak_bytes(episodes, LANGUAGES) / episodes.word.size
     detail = f"the log itself has {episodes.nbytes / episodes.word.size:.2f}"
-    yield Result("bytes a step above the encoded log, 10⁶ episodes", domain, peak, "≤ 40", peak <= 40, detail)
+    yield Result("bytes per step above the encoded log, 10⁶ episodes", domain, peak, "≤ 40", peak <= 40, detail)
 
 
 def prefixes(domain: str) -> Iterator[Result]:
-    """Exact prefixes against languages, the sketch against exact prefixes, each with its default bound and `paper`."""
+    """Compare exact prefixes with languages, and sketches with exact prefixes under the paper's bound."""
     episodes = episodes_of(domain, 100_000)
     languages, _ = cpu_seconds(episodes, LANGUAGES)
     exact, _ = cpu_seconds(episodes, Settings(PrefixCounts()))
@@ -127,7 +127,7 @@ def prefixes(domain: str) -> Iterator[Result]:
 
 
 def prefix_memory(domain: str) -> Iterator[Result]:
-    """How the memories of exact prefixes and sketch compare as the data grow."""
+    """Compare the memory of exact prefixes and sketches for growing data."""
     for n in (10**4, 10**5, 10**6):
         episodes = episodes_of(domain, n)
         exact, sketch = (peak_bytes(episodes, Settings(s, PAPER)) for s in (PrefixCounts(), PrefixSketches()))
@@ -137,7 +137,7 @@ def prefix_memory(domain: str) -> Iterator[Result]:
 
 
 def simulating(domain: str) -> Iterator[Result]:
-    """Steps simulated and written as Parquet in a second of CPU time, and the memory that takes."""
+    """Measure the steps simulated and written as Parquet per second of CPU time."""
     made = make(domain, {})
     horizon = made.default_horizon
     model = made.model(horizon)
@@ -154,11 +154,11 @@ def simulating(domain: str) -> Iterator[Result]:
         start = time.process_time()
         simulate(model, 5_000_000 // horizon, horizon, np.random.default_rng(0))
         detail = f"{5 / (time.process_time() - start):.0f} million without writing"
-    yield Result("million steps a second and core, written", domain, speed, "≥ 3", speed >= 3, detail)
+    yield Result("million steps per second and core, written", domain, speed, "≥ 3", speed >= 3, detail)
 
 
 def help_time(domain: str) -> Iterator[Result]:
-    """Of the command as users call it."""
+    """Measure the time until the command prints its help."""
     del domain
     times = []
     for _ in range(10):
@@ -166,7 +166,7 @@ def help_time(domain: str) -> Iterator[Result]:
         subprocess.run([Path(sys.executable).parent / "suffice", "--help"], check=True, capture_output=True)
         times.append(time.perf_counter() - start)
     best = min(times)
-    yield Result("seconds until `suffice --help` has answered", "–", best, "≤ 0.3", best <= 0.3, "best of 10, wall")
+    yield Result("seconds until `suffice --help` has finished", "–", best, "≤ 0.3", best <= 0.3, "best of 10, wall")
 
 
 SUITES: dict[str, tuple[Callable[[str], Iterator[Result]], list[str]]] = {
@@ -182,18 +182,18 @@ SUITES: dict[str, tuple[Callable[[str], Iterator[Result]], list[str]]] = {
 
 
 def in_fresh_process(suite: str, domain: str) -> list[Result]:
-    """Peak memory and caches of one measurement must not colour the next."""
+    """Run a suite in a new process, so that memory and caches of others do not affect it."""
     done = subprocess.run([sys.executable, __file__, suite, domain], check=True, capture_output=True, text=True)
     return [Result(**row) for row in json.loads(done.stdout)]
 
 
 def write_results(results: list[Result]) -> None:
-    """A table for people, the numbers for machines."""
+    """Write the results as a table and as JSON."""
     lines = [
         "# Benchmarks",
         "",
-        f"Made by `make bench` on {os.cpu_count()} cores, Python {platform.python_version()}; horizon {HORIZON}, "
-        "uniform policy, default settings, compiler warm. CPU time unless it says wall.",
+        f"Written by `make bench` on {os.cpu_count()} cores, Python {platform.python_version()}; horizon {HORIZON}, "
+        "uniform policy, default settings, after compilation. CPU time unless wall-clock time is stated.",
         "",
         "| claim | domain | measured | limit | |",
         "|---|---|---|---|---|",
@@ -206,7 +206,7 @@ def write_results(results: list[Result]) -> None:
 
 
 def main() -> None:
-    """Run everything, or with a suite and a domain only that, as JSON."""
+    """Run all suites and write the results, or print one suite of one domain as JSON."""
     if len(sys.argv) == 3:
         print(json.dumps([asdict(r) for r in SUITES[sys.argv[1]][0](sys.argv[2])]))
         return

@@ -1,4 +1,4 @@
-"""The laboratory: names of experiments, results on disk, scores by definition, learners by name, and many runs."""
+"""Experiments: ids, results on disk, scores compared with their definition, learners by name, and resources."""
 
 from __future__ import annotations
 
@@ -85,25 +85,25 @@ OTHERS: dict[str, Any] = {
 }
 
 
-def test_an_id_tells_every_field_apart() -> None:
+def test_experiment_id_depends_on_every_field() -> None:
     assert set(OTHERS) == set(Experiment.__struct_fields__)
     changed = [an_experiment(**{name: value}) for name, value in OTHERS.items()]
     ids = [e.id for e in [an_experiment(), *changed]]
     assert len(set(ids)) == len(OTHERS) + 1
     assert an_experiment().id == Experiment(**{**msgspec.structs.asdict(an_experiment())}).id
-    assert an_experiment(options=()).id not in ids  # an option at its default is still another text
+    assert an_experiment(options=()).id not in ids  # an option at its default changes the id
 
 
-def test_an_id_is_that_of_any_other_process() -> None:
-    """Files of one machine are known on another."""
+def test_experiment_id_is_the_same_in_other_processes() -> None:
+    """Results of one machine are found on another."""
     code = f"from suffice.lab.experiment import *; print({an_experiment()!r}.id)"
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}  # ours is random
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}  # the hash seed of this process is random
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == an_experiment().id
 
 
-def test_an_id_stays_what_it_was() -> None:
-    """Else nobody's stored results were found any more."""
+def test_experiment_id_has_not_changed() -> None:
+    """A changed id would make all stored results unusable."""
     assert an_experiment().id == "t-maze_length=2_h4_n300_s0_layers_56c0ae37a49f"
 
 
@@ -117,21 +117,21 @@ def test_an_id_stays_what_it_was() -> None:
         *(f"flexfringe/{h}/closed" for h in HEURISTICS),
     ],
 )
-def test_ids_are_names_of_files(learner: str) -> None:
+def test_experiment_id_is_a_valid_file_name(learner: str) -> None:
     options = options_of({"enemy": "9/10", "name": "a, b", "cue_visible": True, "actions": "sensible"})
     for domain in (*DOMAINS, "models/light.POMDP", "/tmp/a/../x.POMDP"):
         name = an_experiment(domain=domain, options=options, learner=learner, episodes=10**8).id
         assert Path(name).name == name and "," not in name and len(f".{name}.json.{2**22}.tmp") < 256
 
 
-def test_the_order_of_choices_does_not_show() -> None:
+def test_options_of_and_distinct_ignore_order_and_duplicates() -> None:
     assert options_of({"b": 1, "a": "x"}) == options_of({"a": "x", "b": 1}) == (("a", "x"), ("b", "1"))
     first, second = an_experiment(), an_experiment(seed=3)
     assert distinct([first, second, an_experiment()]) == [first, second]
     assert distinct([second, first, second]) == [second, first]
 
 
-def test_experiments_survive_json_and_do_not_change() -> None:
+def test_experiment_round_trips_through_json_and_is_immutable() -> None:
     experiment = an_experiment(delta=0.1, learner="1,1,1/paper")
     again = msgspec.json.decode(msgspec.json.encode(experiment), type=Experiment)
     assert again == experiment and again.id == experiment.id and hash(again) == hash(experiment)
@@ -141,7 +141,7 @@ def test_experiments_survive_json_and_do_not_change() -> None:
         msgspec.json.decode(msgspec.json.encode(experiment)[:-1] + b',"colour":1}', type=Experiment)
 
 
-def test_an_experiment_makes_its_domain() -> None:
+def test_experiment_made_returns_its_domain() -> None:
     assert an_experiment().made() == make("t-maze", {"length": "2"}) != make("t-maze")
 
 
@@ -160,7 +160,7 @@ RESULTS = (
 )
 
 
-def test_results_are_loaded_as_they_were_saved(tmp_path: Path) -> None:
+def test_load_returns_saved_results(tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there"
     assert store.load(folder) == {}
     for result in RESULTS:
@@ -169,7 +169,7 @@ def test_results_are_loaded_as_they_were_saved(tmp_path: Path) -> None:
     assert sorted(p.name for p in folder.rglob("*.json")) == sorted(f"{r.experiment.id}.json" for r in RESULTS)
 
 
-def test_a_bundle_does_not_know_the_order_of_its_results(tmp_path: Path) -> None:
+def test_save_bundle_ignores_the_order_of_results(tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl.gz", tmp_path / "second.jsonl.gz"
     store.save_bundle(RESULTS, first)
     store.save_bundle(iter(RESULTS[::-1]), second)
@@ -180,7 +180,7 @@ def test_a_bundle_does_not_know_the_order_of_its_results(tmp_path: Path) -> None
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_single_results_count_more_than_a_bundle(tmp_path: Path) -> None:
+def test_load_prefers_single_results_to_bundles(tmp_path: Path) -> None:
     store.save_bundle(RESULTS, tmp_path / "zzz.jsonl.gz")
     later = a_result(2, states=9)
     store.save(later, tmp_path)
@@ -202,13 +202,13 @@ def other_field(text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [wrong_byte, cut_short, other_field, lambda text: b"", lambda text: b"[]"])
-def test_damaged_files_are_named(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_load_names_damaged_files(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     store.save(RESULTS[0], tmp_path)
     (file,) = tmp_path.rglob("*.json")
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
     assert file.read_bytes() != whole
-    with pytest.raises(SufficeError, match=f"^{re.escape(str(file))}: no result of an experiment .*delete it"):
+    with pytest.raises(SufficeError, match=f"^{re.escape(str(file))}: not a result of an experiment .*Delete it"):
         store.load(tmp_path)
     file.unlink()
     bundle = tmp_path / "all.jsonl.gz"
@@ -217,15 +217,15 @@ def test_damaged_files_are_named(tmp_path: Path, damage: Callable[[bytes], bytes
     lines = gzip.decompress(packed).splitlines()
     lines[1] = damage(lines[1])
     bundle.write_bytes(gzip.compress(b"\n".join(lines)))
-    with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}, line 2: no result of an experiment"):
+    with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}, line 2: not a result of an experiment"):
         store.load(tmp_path)
     for broken in (packed[:40], packed[:-4], packed[:20] + b"\xff\xff" + packed[22:], b"plain"):
         bundle.write_bytes(broken)
-        with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}: no file of results .*delete it"):
+        with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}: not a file of results .*Delete it"):
             store.load(tmp_path)
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_save_leaves_existing_files_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = tmp_path / "all.jsonl.gz"
     store.save(RESULTS[0], tmp_path)
     store.save_bundle(RESULTS[:1], bundle)
@@ -260,7 +260,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
         ("rotating-mab", (), 6, "stationary", 0.9, 100, "splits"),
     ],
 )
-def test_likeness_is_what_histories_say(
+def test_match_states_agrees_with_its_definition(
     domain: str, options: tuple[tuple[str, str], ...], horizon: int, learner: str, delta: float, n: int, kinds: str
 ) -> None:
     learned = find(learner, a_log(domain, horizon, n, options), delta).rdp
@@ -268,12 +268,11 @@ def test_likeness_is_what_histories_say(
     assert true is not None
     found = match_states(learned, true)
     assert found[:3] == by_definition(learned, true, 5) and found.true == true.n_states
-    told = [name for name in ("splits", "merges", "exact") if getattr(found, name)]
-    assert told == kinds.split()
+    assert [name for name in ("splits", "merges", "exact") if getattr(found, name)] == kinds.split()
 
 
 def by_hand(*rows: tuple[int, int, int]) -> RDP:
-    """Where (first sight), (go, even) and (go, odd) lead from each state."""
+    """Return an automaton; rows are the targets of (first observation), (go, even) and (go, odd)."""
     alphabet = Alphabet(("go",), ("sight",), (("even",), ("odd",)), (0.0,))
     letters = np.array([(DUMMY, 1, 0), (2, 1, 0), (2, 2, 0)], np.int32)
     counts = np.zeros((len(rows), 3), np.int64)
@@ -300,13 +299,13 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(("learned", "expected"), BY_HAND.values(), ids=BY_HAND)
-def test_likeness_by_hand(learned: RDP, expected: tuple[int, int, int]) -> None:
+def test_match_states_of_automata_made_by_hand(learned: RDP, expected: tuple[int, int, int]) -> None:
     assert match_states(learned, PARITY)[:3] == by_definition(learned, PARITY, 8) == expected
     assert match_states(learned, PARITY).exact == (expected == (3, 0, 0))
 
 
 @pytest.mark.parametrize("row", TABLE_1[:4], ids=lambda row: row.name)
-def test_the_truth_is_exactly_like_itself(row: Any) -> None:
+def test_match_states_of_truth_with_itself_is_exact(row: Any) -> None:
     known = ground_truth(row.name, (), row.horizon)
     for true in (known.layered, known.stationary):
         assert true is not None
@@ -315,7 +314,7 @@ def test_the_truth_is_exactly_like_itself(row: Any) -> None:
 
 @pytest.mark.parametrize("stationary", [False, True], ids=["layers", "stationary"])
 @pytest.mark.parametrize(("domain", "horizon", "n"), [("t-maze", 4, 1000), ("cheese", 4, 300)])
-def test_the_value_is_that_of_the_usual_plan(domain: str, horizon: int, n: int, stationary: bool) -> None:
+def test_value_of_is_the_value_of_the_default_plan(domain: str, horizon: int, n: int, stationary: bool) -> None:
     solution, model = regorl(a_log(domain, horizon, n), stationary=stationary), make(domain).model(horizon)
     policy = Controller.on_automaton(solution.planned, model.alphabet, solution.plan.actions)
     expected, rdp = evaluate(model, policy, horizon), solution.learned.rdp
@@ -341,7 +340,7 @@ OURS: dict[str, Callable[[Episodes, float], Learned]] = {
 }
 
 
-def test_all_learners_of_ours_are_known_here() -> None:
+def test_learners_docstring_lists_the_tested_names() -> None:
     assert learners.__doc__
     lines = learners.__doc__.splitlines()[2:]
     names = [name for line in lines for name in line.split("   ")[0].split() if not line.startswith(("aal", "flex"))]
@@ -354,7 +353,7 @@ def found_by(name: str, delta: float) -> LearnerResult:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_a_name_stands_for_a_learner(name: str) -> None:
+def test_find_runs_the_learner_of_a_name(name: str) -> None:
     episodes = a_log("t-maze", 4, 2000, SHORT)
     found, direct = found_by(name, 0.05), OURS[name](episodes, 0.05)
     assert compare(found.rdp, direct.rdp) is None
@@ -367,42 +366,42 @@ def test_a_name_stands_for_a_learner(name: str) -> None:
     assert found.took.bytes >= episodes.word.nbytes
 
 
-def test_names_tell_learners_apart() -> None:
-    """Else the test above would not see that one stood for another."""
+def test_find_gives_different_results_for_different_names() -> None:
+    """The test above could not notice exchanged learners if all had the same results."""
     found = [found_by(name, 0.05) for name in OURS]
     assert len({(f.states, f.tests) for f in found}) >= 5
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
-        ("", "its bound is none of paper, two-sample, likelihood-ratio, fisher"),
-        ("layer", "its bound is none of paper"),
-        ("layers/fisher", "'layers' is not a language family"),
-        ("conjunctions", "its bound is none of paper"),
-        ("conjunctions/fischer", "its bound is none of paper"),
-        ("conjunctions/fisher/closed", "its bound is none of paper"),
-        ("1,1/paper", "'1,1' is not a language family"),
-        ("0,1,1/paper", "must be at least 1"),
-        ("aalpy", "its eps is neither auto nor a number"),
-        ("aalpy/", "its eps is neither auto nor a number"),
-        ("aalpy/closed", "its eps is neither auto nor a number"),
-        ("aalpy/small", "its eps is neither auto nor a number"),
-        ("aalpy/0", "its eps is neither auto nor a number above 0, up to 2"),
-        ("aalpy/2.5/closed", "its eps is neither auto nor a number above 0, up to 2"),
-        ("aalpy/nan", "its eps is neither auto nor a number"),
-        ("aalpy/0.05/open", "its eps is neither auto nor a number"),
-        ("flexfringe", "its heuristic is none of likelihood-ratio"),
-        ("flexfringe/closed", "its heuristic is none of likelihood-ratio"),
-        ("flexfringe/luck", "its heuristic is none of likelihood-ratio"),
-        ("flexfringe/likelihood-ratio/open", "its heuristic is none of likelihood-ratio"),
-        ("flexfringe/likelihood-ratio", "FlexFringe is not here"),
+        ("", "'' is not a bound. Choose paper, two-sample, likelihood-ratio, fisher"),
+        ("layer", "'' is not a bound. Choose paper"),
+        ("layers/fisher", "layers"),
+        ("conjunctions", "'' is not a bound. Choose paper"),
+        ("conjunctions/fischer", "'fischer' is not a bound. Choose paper"),
+        ("conjunctions/fisher/closed", "'fisher/closed' is not a bound. Choose paper"),
+        ("1,1/paper", "1,1"),
+        ("0,1,1/paper", "of at least 1"),
+        ("aalpy", "eps is not 'auto' or a number"),
+        ("aalpy/", "eps is not 'auto' or a number"),
+        ("aalpy/closed", "eps is not 'auto' or a number"),
+        ("aalpy/small", "eps is not 'auto' or a number"),
+        ("aalpy/0", "eps is not 'auto' or a number above 0 and up to 2"),
+        ("aalpy/2.5/closed", "eps is not 'auto' or a number above 0 and up to 2"),
+        ("aalpy/nan", "eps is not 'auto' or a number"),
+        ("aalpy/0.05/open", "eps is not 'auto' or a number"),
+        ("flexfringe", "'' is not a heuristic. Choose likelihood-ratio"),
+        ("flexfringe/closed", "is not a heuristic. Choose likelihood-ratio"),
+        ("flexfringe/luck", "'luck' is not a heuristic. Choose likelihood-ratio"),
+        ("flexfringe/likelihood-ratio/open", "is not a heuristic. Choose likelihood-ratio"),
+        ("flexfringe/likelihood-ratio", "FlexFringe is not installed"),
     ],
 )
-def test_unknown_learners_are_refused(name: str, said: str) -> None:
-    with pytest.raises(SufficeError, match=said) as refusal:
+def test_find_refuses_unknown_learners(name: str, message: str) -> None:
+    with pytest.raises(SufficeError, match=message) as refusal:
         find(name, a_log(), 0.05, None)
-    assert name in str(refusal.value) or said not in ("its bound", "its eps", "its heuristic")
+    assert name in str(refusal.value) or not str(refusal.value).startswith("learner")
 
 
 # From episodes to peers and back
@@ -410,7 +409,7 @@ def test_unknown_learners_are_refused(name: str, said: str) -> None:
 
 @cache
 def true_machine(domain: str, options: tuple[tuple[str, str], ...], horizon: int) -> tuple[Machine, Episodes]:
-    """The minimal automaton as a peer would have found it from a log, with weights."""
+    """Return the minimal automaton as a peer would learn it from a weighted log."""
     log, true = a_log(domain, horizon, 20_000, options), stationary_rdp(make(domain, dict(options)).model(horizon))
     log = replace(log, weight=seeded(2).integers(1, 4, log.n))
     letter = {tuple(row): x for x, row in enumerate(log.letters.tolist())}
@@ -431,10 +430,10 @@ def true_machine(domain: str, options: tuple[tuple[str, str], ...], horizon: int
         ("reset-rotating-mab", (), 6),
     ],
 )
-def test_a_perfect_peer_is_scored_as_perfect(
+def test_find_scores_a_perfect_peer_as_exact(
     domain: str, options: tuple[tuple[str, str], ...], horizon: int, closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In open logs of cookies some states are met in the last step alone, and not known; guesses do not count."""
+    """In open logs of Cookie some states occur in the last step only and are unknown; guesses are not scored."""
     machine, log = true_machine(domain, options, horizon)
     monkeypatch.setattr(alergia, "aalpy", lambda episodes, eps, closed, general: machine._replace(closed=closed))
     found = find("aalpy/auto/closed" if closed else "aalpy/auto", log, 0.05, None)
@@ -452,7 +451,7 @@ def test_a_perfect_peer_is_scored_as_perfect(
     assert (like.splits, like.merges) == (0, 0) and like.exact == (closed or domain != "cookie")
 
 
-def test_closed_traces_have_the_last_step_and_an_end() -> None:
+def test_traces_closed_have_last_step_and_termination_symbol() -> None:
     log = a_log("t-maze", 5, 200, SHORT)
     last, ended = len(log.letters), log.letters[:, 1] == STOP
     closed, opened = traces(log, closed=True), traces(log, closed=False)
@@ -466,7 +465,7 @@ def test_closed_traces_have_the_last_step_and_an_end() -> None:
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
-def test_weights_repeat_traces(closed: bool) -> None:
+def test_traces_repeat_weighted_episodes(closed: bool) -> None:
     log = a_log("t-maze", 5, 200, SHORT)
     weight = seeded(0).integers(1, 5, log.n)
     expected = [trace for trace, times in zip(traces(log, closed), weight.tolist(), strict=True) for _ in range(times)]
@@ -474,33 +473,33 @@ def test_weights_repeat_traces(closed: bool) -> None:
     assert Counter(map(tuple, expected)) != Counter(map(tuple, traces(log, closed)))
 
 
-# What runs take
+# Resources of runs
 
 
 def busy(seconds: float) -> str:
-    """Until it has used so much CPU time."""
+    """Run until the given CPU time is used."""
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
     return "done"
 
 
-def test_memory_that_a_call_needs_is_seen() -> None:
+def test_measure_reports_peak_memory_of_a_call() -> None:
     kept, took = measure(lambda: np.ones(50 * MB, np.uint8))
     assert len(kept) == 50 * MB and 49 * MB < took.bytes < 60 * MB
-    size, took = measure(lambda: len(b"x" * 50 * MB))  # given back before the end
+    size, took = measure(lambda: len(b"x" * 50 * MB))  # freed before the end
     assert size == 50 * MB and 49 * MB < took.bytes < 60 * MB
     assert measure(lambda: None)[1].bytes < 5 * MB
 
 
-def test_cpu_time_of_a_call_is_seen_and_sleep_is_not() -> None:
+def test_measure_reports_cpu_time_without_sleep() -> None:
     returned, took = measure(lambda: busy(0.1))
     assert returned == "done" and 0.1 <= took.seconds < 0.3
     assert measure(lambda: time.sleep(0.1))[1].seconds < 0.05
 
 
-def test_what_a_program_takes_is_its_own(tmp_path: Path) -> None:
-    """Not that of the process which starts it."""
+def test_measure_command_excludes_the_starting_process(tmp_path: Path) -> None:
+    """Memory of the starting process is not included."""
     ballast = np.ones(200 * MB, np.uint8)
     code = "import time\nb'x' * 50_000_000\nwhile time.process_time() < 0.2: pass\nopen('here', 'w').close()"
     took = measure_command([sys.executable, "-I", "-S", "-c", code], tmp_path)
@@ -509,10 +508,10 @@ def test_what_a_program_takes_is_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "here").exists()
 
 
-def test_programs_that_fail_are_refused(tmp_path: Path) -> None:
+def test_measure_command_refuses_failing_programs(tmp_path: Path) -> None:
     with pytest.raises(SufficeError, match=r"^sh failed: too bad$"):
         measure_command(["/bin/sh", "-c", "echo too bad >&2; exit 3"], tmp_path)
-    with pytest.raises(SufficeError, match=r"^sh failed: without a word$"):
+    with pytest.raises(SufficeError, match=r"^sh failed: no message$"):
         measure_command(["/bin/sh", "-c", "kill -9 $$"], tmp_path)
     with pytest.raises(SufficeError, match=r"^there failed: .*No such file"):
         measure_command(["/not/there"], tmp_path)

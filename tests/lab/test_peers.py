@@ -1,4 +1,4 @@
-"""The peers of the benchmarks: they find what is there, and what they write is read as they meant it."""
+"""Peers of the experiments: they find known automata, and their outputs are read correctly."""
 
 from __future__ import annotations
 
@@ -69,26 +69,26 @@ def exact(tau: Int64) -> bool:
 
 
 def check(found: Machine) -> None:
-    """What so small a run takes may be less than a tick of the clock and than the heap has left."""
+    """Check the automaton only; resources of such a small run are below the resolution of the measurement."""
     assert exact(as_tau(found, episodes()))
 
 
-def test_alergia_finds_the_maze() -> None:
+def test_aalpy_finds_the_automaton_of_a_maze() -> None:
     check(aalpy(episodes(), 1.0))
 
 
-def test_what_flexfringe_writes_is_the_maze() -> None:
+def test_read_flexfringe_reads_the_automaton_of_a_maze() -> None:
     assert exact(recorded())
 
 
 @pytest.mark.skipif(find_flexfringe() is None, reason="no FlexFringe: set FLEXFRINGE to its binary")
-def test_flexfringe_finds_the_maze() -> None:
+def test_flexfringe_finds_the_automaton_of_a_maze() -> None:
     found = flexfringe(episodes(), find_flexfringe() or "", HEURISTICS["likelihood-ratio-few"])
     check(found)
     np.testing.assert_array_equal(as_tau(found, episodes()), recorded())
 
 
-# With a termination symbol, as in the paper: what three heuristics wrote of episodes(), and of how many states.
+# Stored outputs of three heuristics on episodes() with a termination symbol, as in the paper, and their states.
 CLOSED = (("likelihood-ratio", 7), ("alergia", 7), ("css", 7))
 
 
@@ -97,8 +97,8 @@ def read_closed(text: str) -> Machine:
 
 
 @pytest.mark.parametrize(("heuristic", "states"), CLOSED)
-def test_what_each_heuristic_writes_is_read_and_planned_on(heuristic: str, states: int) -> None:
-    """Cycles and the termination symbol included; the automata are not exact, but good enough for the best plan."""
+def test_read_flexfringe_output_of_each_heuristic_can_be_planned_on(heuristic: str, states: int) -> None:
+    """The automata have cycles and the termination symbol; they are not exact, but suffice for the optimal plan."""
     text = (GOLDEN / f"flexfringe_{heuristic}.json").read_text()
     edges = json.loads(text)["edges"]
     assert str(len(episodes().letters)) in {edge["name"] for edge in edges}  # the termination symbol
@@ -110,14 +110,14 @@ def test_what_each_heuristic_writes_is_read_and_planned_on(heuristic: str, state
 
 @pytest.mark.skipif(find_flexfringe() is None, reason="no FlexFringe: set FLEXFRINGE to its binary")
 @pytest.mark.parametrize(("heuristic", "states"), CLOSED)
-def test_flexfringe_writes_what_was_recorded(heuristic: str, states: int) -> None:
+def test_flexfringe_output_equals_the_stored_one(heuristic: str, states: int) -> None:
     del states
     text, took = learned_json(episodes(), find_flexfringe() or "", HEURISTICS[heuristic], closed=True)
     assert text == (GOLDEN / f"flexfringe_{heuristic}.json").read_text()
     assert 0 < took.seconds < 60 and took.bytes >= 0
 
 
-def test_a_log_for_flexfringe_has_digits_alone_and_ends_every_trace_alike(tmp_path: Path) -> None:
+def test_write_abbadingo_writes_digits_and_termination_symbols(tmp_path: Path) -> None:
     log = episodes()
     write_abbadingo(log, tmp_path / "log.dat", closed=True)
     (n, size), *rows = (
@@ -128,18 +128,20 @@ def test_a_log_for_flexfringe_has_digits_alone_and_ends_every_trace_alike(tmp_pa
     assert [row[2:] for row in rows] == traces(log, closed=True)
 
 
-def test_settings_with_a_name_stay_as_they_are() -> None:
-    """Results are filed by the name: another setting needs another name."""
-    told = json.dumps(HEURISTICS, sort_keys=True).encode()
-    assert hashlib.blake2b(told, digest_size=8).hexdigest() == "044048c099b41e9c"
+def test_flexfringe_settings_have_not_changed() -> None:
+    """Results are stored by name, so a changed setting needs a new name."""
+    text = json.dumps(HEURISTICS, sort_keys=True).encode()
+    assert hashlib.blake2b(text, digest_size=8).hexdigest() == "044048c099b41e9c"
 
 
-def test_a_binary_that_is_not_there_is_refused_with_the_way_to_get_one() -> None:
-    with pytest.raises(SufficeError, match=r"/no/such is no program .* build it from its source"):
+def test_find_flexfringe_explains_how_to_install_a_missing_binary() -> None:
+    with pytest.raises(
+        SufficeError, match=r"flexfringe='/no/such' is not an executable program\. .* build it from source"
+    ):
         find_flexfringe("/no/such")
 
 
-def test_states_come_breadth_first_and_loops_are_kept() -> None:
+def test_as_tau_orders_states_breadth_first_and_keeps_loops() -> None:
     tau = recorded()
     first = [int(target) for target in dict.fromkeys(tau[tau != UNSEEN].tolist())]
     assert first == list(range(1, len(tau)))
@@ -150,7 +152,7 @@ def test_states_come_breadth_first_and_loops_are_kept() -> None:
 
 
 @pytest.mark.parametrize(("domain", "horizon"), [(MAZE, HORIZON), (Cheese(), 15), (RotatingMaze(), 15)], ids=str)
-def test_the_truth_is_exact(domain: Domain, horizon: int) -> None:
+def test_as_tau_of_the_true_automaton_is_exact(domain: Domain, horizon: int) -> None:
     log, true = domain.simulate(1000, horizon, np.random.default_rng(0)), stationary_rdp(domain.model(horizon))
     letter = {tuple(row): x for x, row in enumerate(log.letters.tolist())}
     delta = np.full((true.arrows.source.max() + 1, len(letter)), UNSEEN)
@@ -160,7 +162,7 @@ def test_the_truth_is_exact(domain: Domain, horizon: int) -> None:
     assert matches(as_tau(machine(delta), log), log, true)
 
 
-def test_a_wrong_transition_is_not_exact() -> None:
+def test_match_states_detects_wrong_transitions() -> None:
     tau = recorded()
     for q, symbol in np.argwhere(tau != UNSEEN).tolist():
         wrong = tau.copy()
@@ -168,7 +170,7 @@ def test_a_wrong_transition_is_not_exact() -> None:
         assert not exact(wrong)
 
 
-def test_a_state_too_many_or_too_few_is_not_exact() -> None:
+def test_match_states_detects_superfluous_and_missing_states() -> None:
     tau = recorded()
     (cell,) = np.argwhere(tau == len(tau) - 1)[-1:].tolist()
     doubled = np.vstack([tau, tau[-1]])
@@ -178,7 +180,7 @@ def test_a_state_too_many_or_too_few_is_not_exact() -> None:
     assert not exact(one)
 
 
-def test_a_transition_that_was_not_seen_is_not_missed() -> None:
+def test_match_states_ignores_unseen_transitions() -> None:
     tau = recorded().copy()
     q = len(tau) - 1
     loop = np.flatnonzero(tau[q] == q)[0]
@@ -187,8 +189,8 @@ def test_a_transition_that_was_not_seen_is_not_missed() -> None:
 
 
 @pytest.mark.parametrize(("weight", "loops"), [((1, 1, 1), True), ((3, 1, 1), False)])
-def test_the_most_frequent_reward_decides(weight: tuple[int, ...], loops: bool) -> None:
-    """Reward 0 leads from state 1 to 2 and from there back; reward 1 leads to 3, which stays; two of three pay 1."""
+def test_as_tau_follows_the_most_frequent_reward(weight: tuple[int, ...], loops: bool) -> None:
+    """Reward 0 leads from state 1 to 2 and back; reward 1 leads to 3, which loops; two of three episodes have 1."""
     alphabet = Alphabet(("go",), ("sight",), (("wall",),), (0.0, 1.0))
     action = np.array([[DUMMY] * 3] + [[2] * 3] * 4)
     observation = np.array([[1] * 3] * 4 + [[STOP] * 3])
@@ -203,7 +205,7 @@ def test_the_most_frequent_reward_decides(weight: tuple[int, ...], loops: bool) 
     assert as_tau(machine(delta), log)[:, go].tolist() == [UNSEEN, 2, 2 if loops else 1]
 
 
-def test_traces_stop_at_ends_and_before_the_cut() -> None:
+def test_traces_open_stop_at_ends_and_before_the_horizon() -> None:
     log = episodes()
     for trace, column in zip(traces(log, closed=False), log.word.T.tolist(), strict=True):
         assert trace == column[: len(trace)] and len(trace) <= HORIZON

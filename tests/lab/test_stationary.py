@@ -1,4 +1,4 @@
-"""The study of cyclic automata: which runs it asks for, and what its page says of their results."""
+"""The study of stationary automata: its runs, and its page from results made by hand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def result(e: Experiment, outcome: str) -> Result:
 
 
 def results(*sizes: Sequence[str]) -> Results:
-    """Of the first sizes of a ladder."""
+    """Return results of the first sizes of a ladder."""
     runs = [(n, outcomes) for n, outcomes in zip(SIZES, sizes, strict=False)]
     made = [result(MAZE.by("suffice", n, s), outcome) for n, of in runs for s, outcome in zip(SEEDS, of, strict=False)]
     return {run.experiment.id: run for run in made}
@@ -45,7 +45,7 @@ def results(*sizes: Sequence[str]) -> Results:
         ([], 0, SEEDS[:1]),
         ([[RIGHT]], 0, SEEDS[1:]),
         ([[RIGHT, RIGHT]], 0, SEEDS[2:]),
-        ([[RIGHT, WRONG]], 1, SEEDS[:1]),  # one of three that fails says enough
+        ([[RIGHT, WRONG]], 1, SEEDS[:1]),  # one failure of three suffices
         ([[WRONG] * 3], 1, SEEDS[:1]),
         ([[WRONG], [RIGHT]], 1, SEEDS[1:]),
         ([[RIGHT] * 3], None, ()),
@@ -54,7 +54,9 @@ def results(*sizes: Sequence[str]) -> Results:
         ([[WRONG]] * len(SIZES), None, ()),
     ],
 )
-def test_next_rung(sizes: list[list[str]], size: int | None, seeds: tuple[int, ...]) -> None:
+def test_next_rung_returns_the_next_runs_of_a_ladder(
+    sizes: list[list[str]], size: int | None, seeds: tuple[int, ...]
+) -> None:
     wanted = [] if size is None else [MAZE.by("suffice", SIZES[size], seed) for seed in seeds]
     assert next_rung(MAZE, "suffice", results(*sizes)) == wanted
 
@@ -72,29 +74,29 @@ def test_next_rung(sizes: list[list[str]], size: int | None, seeds: tuple[int, .
         ([], "not run"),
     ],
 )
-def test_needed(sizes: list[list[str]], expected: str) -> None:
+def test_needed_returns_the_size_from_which_all_runs_are_fine(sizes: list[list[str]], expected: str) -> None:
     assert needed(MAZE, "suffice", is_exact, results(*sizes)) == expected
 
 
-def test_the_page_has_every_log_and_says_what_was_not_run() -> None:
+def test_analyse_lists_every_log_and_what_was_not_run() -> None:
     text = STATIONARY.analyse({}).text
     lines = text.splitlines()
     assert len(lines) <= 120
     assert all(sum(line.startswith(f"| {log.name} |") for line in lines) >= 2 for log in LOGS)
     assert "| cheese H=15 | 16 |" + " not run |" * 6 in lines
-    assert "FlexFringe was not there to be compared with." in lines
+    assert "FlexFringe was not run." in lines
 
 
-def test_the_page_of_a_ladder() -> None:
+def test_analyse_shows_exact_and_stopped_runs_of_a_ladder() -> None:
     log, outcomes = LOGS[0], cycle((RIGHT, WRONG))
     runs = [result(log.by(method, SIZES[0], seed), next(outcomes)) for method in METHODS for seed in SEEDS[:2]]
     runs[-1] = result(runs[-1].experiment, LATE)
     text = STATIONARY.analyse({run.experiment.id: run for run in runs}).text
-    assert "(1 exact), 0.00 |" in text and "(1 exact), 1.00, else > 60 s |" in text
+    assert "(1 exact), 0.00 |" in text and "(1 exact), 1.00, others > 60 s |" in text
 
 
-def test_committed_results_are_a_ladder() -> None:
-    """Every rung below the largest was run until it failed or all seeds were done."""
+def test_next_rung_of_stored_results_is_empty() -> None:
+    """Every size below the largest was run until it failed or all seeds were finished."""
     found = load_bundle(ROOT / "docs" / "reproduction" / "stationary.jsonl.gz")
     committed = {run.experiment.id: run for run in found}
     for log in LOGS:
@@ -103,7 +105,7 @@ def test_committed_results_are_a_ladder() -> None:
 
 
 @pytest.mark.parametrize("method", ["suffice", "AALpy"])
-def test_a_small_run_finds_the_maze(method: str) -> None:
+def test_run_experiment_finds_the_automaton_of_a_maze(method: str) -> None:
     if method == "AALpy":
         pytest.importorskip("aalpy", reason="the baselines are not installed")
     e = MAZE.by(method, 1000, 0)
@@ -113,7 +115,7 @@ def test_a_small_run_finds_the_maze(method: str) -> None:
 
 
 @pytest.mark.parametrize("log", [log for log in LOGS if log.horizon <= 15], ids=lambda log: log.name)
-def test_the_cyclic_automaton_has_the_optimal_value(log: Log) -> None:
+def test_ground_truth_stationary_automaton_has_the_optimal_value(log: Log) -> None:
     truth = truth_for(log.by("suffice", 1000, 0))
     assert truth.stationary is not None
     best = plan_on(truth.stationary.unroll()[0], GREEDY).value

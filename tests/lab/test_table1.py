@@ -1,4 +1,4 @@
-"""The paper's table: what is run, what is taken from the results, and what is said of those that are missing."""
+"""The paper's table: its runs, its rows from results, and missing results."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def by_id(*results: Result) -> Results:
 
 
 def line(text: str, title: str) -> list[str]:
-    """The cells of the only line that begins so in the maze's table."""
+    """Return the cells of the only row of the T-maze table that starts with a title."""
     (found,) = [
         row for row in text.split("## T-maze")[1].split("\n## ")[0].splitlines() if row.startswith(f"| {title}")
     ]
     return [cell.strip() for cell in found.strip("|").split("|")]
 
 
-def test_everything_that_was_promised_is_run() -> None:
+def test_experiments_contain_all_methods_sizes_and_seeds() -> None:
     full = experiments(quick=False)
     assert len({e.id for e in full}) == len(full)
     for row in TABLE_1:
@@ -53,12 +53,12 @@ def test_everything_that_was_promised_is_run() -> None:
     assert {e.episodes for e in full} == set(SIZES) and {e.seed for e in full} == set(SEEDS)
 
 
-def test_a_quick_run_is_part_of_the_full_one() -> None:
+def test_experiments_quick_are_a_subset_of_full() -> None:
     quick, full = ({e.id for e in experiments(quick)} for quick in (True, False))
     assert quick < full and len(quick) * 5 < len(full)
 
 
-def test_the_best_of_several_settings_counts() -> None:
+def test_method_best_returns_the_best_setting() -> None:
     first, second, third = FLEXFRINGE[0].learners
     runs = by_id(
         *(result(first, seed, states=9, mean_return=1.0) for seed in PEER_SEEDS),
@@ -72,7 +72,7 @@ def test_the_best_of_several_settings_counts() -> None:
     assert Method("none of it", ("layers",)).best(runs, MAZE, N) == []
 
 
-def test_a_setting_that_was_given_up_counts_only_if_no_other_ended() -> None:
+def test_method_best_returns_stopped_runs_only_without_finished_ones() -> None:
     first, second, _ = FLEXFRINGE[0].learners
     late = [result(first, seed, stopped="over 600 s", limit=600.0) for seed in PEER_SEEDS]
     ended = [result(second, seed, mean_return=-1.0) for seed in PEER_SEEDS]
@@ -80,7 +80,7 @@ def test_a_setting_that_was_given_up_counts_only_if_no_other_ended() -> None:
     assert FLEXFRINGE[0].best(by_id(*late), MAZE, N) == late
 
 
-def test_words_of_others_do_not_break_the_table() -> None:
+def test_analyse_escapes_messages_of_peers_in_tables() -> None:
     first, *rest = (result("flexfringe/css", seed, mean_return=1.0) for seed in PEER_SEEDS)
     broken = result("flexfringe/css/closed", PEER_SEEDS[-1], stopped="refused: a | b\nc", limit=1.0)
     assert "refused: a / b c" not in analyse(by_id(first, *rest, broken)).text
@@ -88,13 +88,13 @@ def test_words_of_others_do_not_break_the_table() -> None:
     assert "refused: a / b c" in summary(by_id(broken))
 
 
-def test_seeds_are_those_of_the_runs() -> None:
+def test_analyse_lists_the_seeds_of_the_runs() -> None:
     ours, theirs = result("layers", 14), result("flexfringe/css", 12)
     assert "Seeds 14 for ours and 12 for peers." in analyse(by_id(ours, theirs)).text
     assert "Seeds 14 for ours.\n" in analyse(by_id(ours)).text
 
 
-def test_means_errors_and_medians() -> None:
+def test_analyse_shows_means_errors_and_medians() -> None:
     values = dict(zip(SEEDS, (4.0, 4.0, 3.0, 4.0, 4.0), strict=True))
     runs = [
         result(
@@ -106,29 +106,29 @@ def test_means_errors_and_medians() -> None:
     cells = line(analyse(by_id(*runs)).text, "`suffice learn` |")
     assert cells == ["`suffice learn`", "20", "3.8 ± 0.2", "0.76 ± 0.04", "1", "0.042", "2.9"]
     little = [msgspec.structs.replace(run, bytes=20_000) for run in runs]
-    assert line(analyse(by_id(*little)).text, "`suffice learn` |")[-1] == "< 1"  # what a process has already hides it
+    assert line(analyse(by_id(*little)).text, "`suffice learn` |")[-1] == "< 1"  # memory allocated before hides it
     assert f"| `suffice learn` | not run | 20 · 3.8 · {brief(0.042)} s | not run |" in summary(by_id(*runs))
 
 
-def test_what_is_missing_is_said() -> None:
+def test_analyse_states_missing_peers_and_runs() -> None:
     text = analyse(by_id(result("layers", 11, states=20))).text
-    assert "**FlexFringe is not here: build it" in text and "**AALpy is not installed" in text
+    assert "**FlexFringe is not installed: build it" in text and "**AALpy is not installed" in text
     assert line(text, "FlexFringe, css")[1:] == ["not run", *[""] * 5]
     with_peers = by_id(
         result("flexfringe/css", 11, stopped="over 600 s", limit=600.0), result(AALPY.learners[0], 11, states=3)
     )
     text = analyse(with_peers).text
-    assert "is not here" not in text and "not installed" not in text
+    assert "not installed" not in text
     assert line(text, "FlexFringe, css")[1:] == ["over 600 s", *[""] * 5]
 
 
-def test_the_papers_numbers_and_the_truth_stand_beside() -> None:
+def test_analyse_shows_numbers_of_the_paper_and_exact_values() -> None:
     text = analyse(by_id(result("layers", 11, states=20))).text
     assert line(text, "*the paper's* CMS")[1:6:4] == ["104", "10.1"] and line(text, "*the paper's* X")[2] == "r = 4"
-    assert "Q_min = 20 states (12 for all times alike); V* = 4, the behaviour's -3.35." in text
+    assert "Q_min = 20 states, the minimal stationary one 12. Mean returns: V* = 4, behaviour policy -3.35." in text
     assert "| *the paper's* CMS |" in summary({}) and summary({}).count("> 1800 s") == 1
 
 
 @pytest.mark.parametrize("method", OURS, ids=lambda method: method.title)
-def test_ours_are_not_chosen_in_hindsight(method: Method) -> None:
+def test_methods_of_ours_have_a_single_setting(method: Method) -> None:
     assert len(method.learners) == 1

@@ -1,6 +1,6 @@
-"""What docs/reproduction.md and the pages beside it say is what the committed results and exact computation say.
+"""docs/reproduction.md and its pages agree with the stored results and with exact computation.
 
-`suffice reproduce table1 -o docs/reproduction`, and curves and figures likewise, write the pages anew.
+`suffice reproduce table1 -o docs/reproduction` writes a page again; curves, figures and stationary likewise.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from suffice.domains.registry import make
 from suffice.evidence.languages import Family
 from suffice.lab import table1
 from suffice.lab.curves import theorem
+from suffice.lab.curves.recovery import SEEDS
 from suffice.lab.experiment import Result, Results
 from suffice.lab.paper import TABLE_1, Row
 from suffice.lab.reproduce import analyse
@@ -50,7 +51,7 @@ def says(title: str, cells: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_pages_are_made_of_the_committed_results(name: str) -> None:
+def test_pages_are_made_from_the_stored_results(name: str) -> None:
     made = analyse(STUDIES[name], committed(name))
     assert made.text == (PAGES / f"{name}.md").read_text(encoding="utf-8")
     for title, _ in made.figures:
@@ -58,13 +59,13 @@ def test_the_pages_are_made_of_the_committed_results(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_full_run_is_committed(name: str) -> None:
+def test_stored_results_contain_the_full_run(name: str) -> None:
     missing = [e.id for study in STUDIES[name] for e in study.experiments(False) if e.id not in committed(name)]
     assert not missing
     assert not [run for run in committed(name).values() if run.failed]
 
 
-def test_the_papers_test_never_splits() -> None:
+def test_paper_bound_never_splits_in_stored_results() -> None:
     runs = [run for name in STUDIES for run in committed(name).values() if run.experiment.learner.endswith("/paper")]
     ended = [run for run in runs if not run.stopped]
     assert len(ended) > 1000
@@ -72,7 +73,7 @@ def test_the_papers_test_never_splits() -> None:
         assert run.splits == 0 and run.states <= truth_for(run.experiment).layered.n_states
 
 
-def test_the_sketch_finishes_where_the_paper_gave_up() -> None:
+def test_sketch_finishes_mini_hall_in_a_second() -> None:
     runs = [
         run
         for run in committed("table1").values()
@@ -92,13 +93,13 @@ PAGES_OF_DOCS = (
 
 
 def anchors(text: str) -> set[str]:
-    """Of its headings, as GitHub makes them."""
+    """Return the anchors of headings as GitHub makes them."""
     heads = re.findall(r"^#+ (.*)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
 @pytest.mark.parametrize("name", PAGES_OF_DOCS)
-def test_links_lead_somewhere(name: str) -> None:
+def test_links_of_pages_have_targets(name: str) -> None:
     file = DOCS / name
     text = file.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("http")]
@@ -111,7 +112,7 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 def runs_of(learner: str, domain: str, n: int) -> list[Result]:
-    """Of the table."""
+    """Return the runs of Table 1 of a learner, domain and size."""
     of = [run for run in committed("table1").values() if run.experiment.learner == learner]
     found = [run for run in of if (run.experiment.domain, run.experiment.episodes) == (domain, n)]
     assert len(found) >= 3
@@ -125,7 +126,7 @@ def seconds(learner: str, domain: str, n: int) -> float:
 FLEXFRINGE = [learner for method in table1.FLEXFRINGE for learner in method.learners]
 
 
-def test_who_finds_the_corridor() -> None:
+def test_sketch_and_prefixes_find_corridor_but_x111_does_not() -> None:
     for learner in ("sketch/paper", "prefixes/paper"):
         assert all(run.recovered == 11 and run.states == 11 for run in runs_of(learner, "corridor", 100_000))
     for bound in ("paper", "fisher"):
@@ -138,7 +139,7 @@ def test_x111_is_faster_than_flexfringe(row: Row, n: int) -> None:
     assert seconds("1,1,1/paper", row.name, n) < min(seconds(learner, row.name, n) for learner in FLEXFRINGE)
 
 
-def test_flexfringe_is_often_optimal() -> None:
+def test_flexfringe_is_optimal_in_three_domains() -> None:
     method = table1.Method("", tuple(FLEXFRINGE))
     shares = [
         fmean(run.mean_return for run in method.best(committed("table1"), row, 100_000))
@@ -148,19 +149,35 @@ def test_flexfringe_is_often_optimal() -> None:
     assert sum(share > 0.999 for share in shares) >= 3
 
 
-def test_aalpy_is_bold_in_the_maze() -> None:
+def test_aalpy_solves_t_maze_from_fewer_episodes_than_layers() -> None:
     for eps in ("0.5", "1"):
         assert all(run.mean_return == 4 for run in runs_of(f"aalpy/{eps}/closed", "t-maze", 10_000))
     assert not all(run.mean_return == 4 for run in runs_of("layers", "t-maze", 10_000))
 
 
-def test_folding_time_is_optimal_everywhere() -> None:
+def test_stationary_learner_is_optimal_in_table_1() -> None:
     for row in TABLE_1:
         best = float(ground_truth(row.name, (), row.horizon).truth.optimal_value)
         assert all(run.mean_return == pytest.approx(best, rel=1e-3) for run in runs_of("stationary", row.name, 100_000))
 
 
-def test_how_careful_the_papers_test_is() -> None:
+def test_stationary_learner_fails_on_t_maze_with_more_episodes() -> None:
+    """The page states a known failure; remove it there when a new study shows that it is fixed."""
+    runs = [
+        run
+        for run in committed("curves").values()
+        if (run.experiment.domain, run.experiment.options, run.experiment.learner) == ("t-maze", (), "stationary")
+        and run.experiment.delta == 1e-3
+        and run.experiment.seed in SEEDS
+    ]
+    found = {(run.experiment.episodes, run.experiment.seed): (run.mean_return, run.states) for run in runs}
+    assert all(found[n, seed] == (4, 11) for n in (30_000, 100_000) for seed in SEEDS)
+    failed = [seed for seed in SEEDS if found[300_000, seed] == (1.5, 6)]
+    assert failed == [103, 104] and all(found[300_000, seed] == (4, 11) for seed in SEEDS if seed not in failed)
+    assert "it is 1.5 for seeds 103 and 104: the learner finds 6 states instead of" in page()
+
+
+def test_page_states_episodes_needed_by_both_tests() -> None:
     likely = {
         name: needed.likely for name, needed in by_languages(maze(), Family.parse("conjunctions"), 1e-3).needed.items()
     }
@@ -172,7 +189,7 @@ def maze() -> Minimal:
     return ground_truth("t-maze", (), 5).truth.minimal
 
 
-def test_where_the_theorem_fails() -> None:
+def test_theorem_fails_in_a_corridor_of_three_steps() -> None:
     place = theorem.TESTED[-1]
     assert place.options == (("enemy", "0.55"),) and place.horizon == 3
     runs = [committed("curves")[e.id] for e in theorem.trials(place)]
@@ -181,24 +198,24 @@ def test_where_the_theorem_fails() -> None:
 
 
 def weighted(row: Row) -> Controller:
-    """Weights 1, 2, 3, … for the actions in order."""
+    """Return the policy that has weights 1, 2, 3, … for the actions in order."""
     alphabet = make(row.name).model(row.horizon).alphabet
     n = len(alphabet.actions)
     chances = tuple(Fraction(i + 1, n * (n + 1) // 2) for i in range(n))
     return Controller.by_observation(alphabet, [chances] * len(alphabet.observations))
 
 
-def test_where_x111_is_blind() -> None:
+def test_page_states_distinguishability_of_x111() -> None:
     models = [(row, make(row.name).model(row.horizon)) for row in TABLE_1]
     uniform = [by_languages(minimal_rdp(m, row.horizon), X111, 1e-3) for row, m in models]
     biased = [by_languages(minimal_rdp(m, row.horizon, weighted(row)), X111, 1e-3) for row, m in models]
-    says("uniform policy", [str(told.value) for told in uniform])
-    says("weights 1, 2, 3, …", [str(told.value) for told in biased])
+    says("uniform policy", [str(found.value) for found in uniform])
+    says("weights 1, 2, 3, …", [str(found.value) for found in biased])
     for actions in ("east", "forward"):
         assert by_languages(minimal_rdp(make("t-maze", {"actions": actions}).model(5), 5), X111, 1e-3).value == 0
 
 
-def test_what_r_must_mean() -> None:
+def test_page_states_measures_of_the_best_policy() -> None:
     best = []
     for row in TABLE_1:
         model, rdp = make(row.name).model(row.horizon), ground_truth(row.name, (), row.horizon).layered
@@ -213,7 +230,7 @@ def test_what_r_must_mean() -> None:
     assert f"n between {min(sizes):.0f} and {max(sizes):.0f}" in page()
 
 
-def test_where_the_guarantee_says_something() -> None:
+def test_page_states_levels_of_the_paper_guarantee() -> None:
     minimal = [ground_truth(row.name, (), row.horizon).truth.minimal for row in TABLE_1]
     needed = [1 / (4 * len(m.alphabet.actions) * len(m.alphabet.observations) * m.n_states) for m in minimal]
     says("δ below", [f"{delta:.2g}" if delta > 1e-4 else f"{delta:.6f}" for delta in needed])

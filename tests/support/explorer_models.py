@@ -1,4 +1,4 @@
-"""Models for the tests of the explorer, each learned once."""
+"""Models for the tests of the explorer, which are learned once per process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cycle(discount: float | None = None) -> Model:
 
 @cache
 def nasty() -> Model:
-    """Two steps, and whatever HTML knows in place of words."""
+    """Learn a model of two steps whose actions, features and observations are HTML markup."""
     rng, shape = np.random.default_rng(0), (3, 600)
     alphabet = Alphabet(NASTY[:2], (NASTY[0], "<b>"), tuple((text, "&amp;") for text in NASTY), (0.0, 1.0))
     action, observation = rng.integers(2, 4, shape), rng.integers(1, 5, shape)

@@ -1,4 +1,4 @@
-"""The explorer's page in a real browser: by mouse, by keys, light and dark, and without a network."""
+"""The explorer's page in a browser: mouse, keyboard and touch, light and dark, without a network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suffice.view.explorer.page import page_of
 from support.explorer_models import NASTY, cycle, maze, maze_log, nasty
 from support.large_models import large_model
 
-REQUIRED = "SUFFICE_BROWSER_REQUIRED"  # set where a browser must be there, so that nothing is skipped unnoticed
+REQUIRED = "SUFFICE_BROWSER_REQUIRED"  # set where a browser must be available, so that no test is skipped unnoticed
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
 ALONE = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 
@@ -45,7 +45,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages, each made once."""
+    """Write all pages once and return their folder."""
     folder = tmp_path_factory.mktemp("pages")
     pages = {
         "maze": page_of(maze(), episodes=maze_log(), title="maze.model"),
@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Opened:
-    """A page, and all that went wrong in it."""
+    """An open page with all errors, messages and requests recorded."""
 
     def __init__(self, browser: Any, path: Path, **options: Any) -> None:
         self.page = browser.new_page(
@@ -85,7 +85,7 @@ class Opened:
         return self.page.evaluate(f"explorer.stages[{stage}].look.{what}")
 
     def place(self, q: int, stage: int = 0) -> tuple[float, float]:
-        """Of a state, on the screen."""
+        """Return the position of a state on the screen."""
         script = """([q, m]) => {
             const { camera, geometry, canvas } = explorer.stages[m];
             const { left, top } = canvas.getBoundingClientRect();
@@ -96,7 +96,7 @@ class Opened:
         return float(x), float(y)
 
     def colour(self, x: float, y: float) -> tuple[int, ...]:
-        """Of the map, at a place of the screen."""
+        """Return the colour of the map at a position of the screen."""
         script = """([x, y]) => {
             const { canvas, camera } = explorer.stages[0];
             const { left, top } = canvas.getBoundingClientRect();
@@ -109,7 +109,7 @@ class Opened:
 
 @pytest.fixture
 def opened(browser: Any, folder: Path) -> Iterator[Any]:
-    """Opens pages, and complains if anything was amiss in one."""
+    """Return a function that opens pages; the test fails if a page had errors, messages or requests."""
     pages: list[Opened] = []
 
     def open_page(name: str, **options: Any) -> Opened:
@@ -123,7 +123,7 @@ def opened(browser: Any, folder: Path) -> Iterator[Any]:
         assert wrong == []
 
 
-def test_the_map_is_drawn(opened: Any) -> None:
+def test_page_draws_the_map(opened: Any) -> None:
     page, rdp = opened("maze"), maze().rdp
     page.wait_for_timeout(50)
     assert f"{rdp.n_states} states" in page.inner_text("#summary")
@@ -132,31 +132,31 @@ def test_the_map_is_drawn(opened: Any) -> None:
     assert page.colour(*page.place(0))[3] == 255 and page.colour(300, 70)[3] == 0
 
 
-def test_a_click_shows_a_state_and_its_links_lead_on(opened: Any) -> None:
+def test_page_shows_clicked_state_and_follows_links(opened: Any) -> None:
     page, rdp = opened("maze"), maze().rdp
     q = int(rdp.offsets()[3])
     page.mouse.click(*page.place(q))
     assert page.title() == "State 3.0" and page.look("selected") == q
     text = page.inner_text("#panel")
     for heading in (
-        "Seen on arrival",
-        "For example, a way here",
-        "What comes next",
-        "Who leads here",
-        "Why it is a state of its own",
+        "Observed on arrival",
+        "Typical history",
+        "What happens next",
+        "Transitions into this state",
+        "What distinguishes this state",
     ):
         assert heading in text
-    assert re.search(r"Not\s+3\.\d\s*, because", text)
+    assert re.search(r"Different from\s+3\.\d\s*:", text)
     for table in page.query_selector_all(".choice table"):
         shares = [float(cell.inner_text().strip(" %<>")) for cell in table.query_selector_all(".chance")]
         assert sum(shares) == pytest.approx(100, abs=1.5)
     page.click(".choice .state-link >> nth=0")
     assert page.title().startswith("State 4.")
-    page.mouse.click(300, 90)  # where nothing is
+    page.mouse.click(300, 90)  # an empty place
     assert page.look("selected") == -1 and "20 states" in page.inner_text("#page-state")
 
 
-def test_search_finds_and_shows_states(opened: Any) -> None:
+def test_page_search_finds_and_selects_states(opened: Any) -> None:
     page, rdp = opened("maze"), maze().rdp
     page.fill("#search", "2.1")
     assert page.inner_text("#found") == "1 state found." and page.look("found") == [int(rdp.offsets()[2]) + 1]
@@ -175,7 +175,7 @@ def test_search_finds_and_shows_states(opened: Any) -> None:
     assert page.look("found") == []
 
 
-def test_search_finds_first_what_states_stand_for(opened: Any) -> None:
+def test_page_search_ranks_common_values_first(opened: Any) -> None:
     page = opened("maze")
     page.fill("#search", "bit3 = 1")
     rows = page.locator("#page-all .row .way-in").all_inner_texts()
@@ -185,23 +185,23 @@ def test_search_finds_first_what_states_stand_for(opened: Any) -> None:
     share = re.search(r"\d+ %", varied)
     page = opened("nasty")
     page.fill("#search", share[0] if share else "")
-    assert page.locator("#page-all .row").count() > 0 and share  # what varies is found too
+    assert page.locator("#page-all .row").count() > 0 and share  # varying values are found too
 
 
-def test_words_stay_in_their_place(opened: Any) -> None:
-    """In a circle by shrinking or without their end; in the panel whole."""
+def test_page_fits_action_names_into_circles(opened: Any) -> None:
+    """Long names shrink or are cut in circles; the panel shows them in full."""
     page = opened("maze")
-    script = """(told) => {
+    script = """(text) => {
         const { painter } = explorer.stages[0];
         painter.near = 20;
-        return [painter.fitted(told), painter.context.measureText(painter.fitted(told)).width];
+        return [painter.fitted(text), painter.context.measureText(painter.fitted(text)).width];
     }"""
     assert page.evaluate(script, "go")[0] == "go"
-    told, wide = page.evaluate(script, "apologise_and_offer_refund")
-    assert told.endswith("…") and told.startswith("apol") and wide <= 34
+    text, wide = page.evaluate(script, "apologise_and_offer_refund")
+    assert text.endswith("…") and text.startswith("apol") and wide <= 34
 
 
-def test_labels_of_a_replay_hide_no_state(opened: Any) -> None:
+def test_page_labels_cover_no_state_during_replay(opened: Any) -> None:
     page = opened("maze")
     script = """() => {
         const { painter, camera, look, context } = explorer.stages[0];
@@ -209,7 +209,7 @@ def test_labels_of_a_replay_hide_no_state(opened: Any) -> None:
         context.fillRect = (...box) => drawn.push(box);
         painter.paint(context, camera, look);
         context.fillRect = fill;
-        const labels = drawn.filter(([, y]) => y !== 6); // steps stand above all
+        const labels = drawn.filter(([, y]) => y !== 6); // labels of steps are above the map
         const hidden = (box) => painter.boxesOfStates().some(([left, top, right, bottom]) =>
             box[0] < right && box[0] + box[2] > left && box[1] < bottom && box[1] + box[3] > top);
         return [labels.length, labels.filter(hidden).length];
@@ -222,7 +222,7 @@ def test_labels_of_a_replay_hide_no_state(opened: Any) -> None:
             assert labels > 0 and hiding == 0
 
 
-def test_the_keyboard_is_enough(opened: Any) -> None:
+def test_page_can_be_used_by_keyboard_alone(opened: Any) -> None:
     page, rdp = opened("maze"), maze().rdp
     page.keyboard.press("/")
     page.keyboard.type("1.0")
@@ -250,7 +250,7 @@ def test_the_keyboard_is_enough(opened: Any) -> None:
     assert not page.is_visible("#help")
 
 
-def test_everything_that_can_be_used_has_a_name(opened: Any) -> None:
+def test_page_controls_have_accessible_names(opened: Any) -> None:
     page = opened("both")
     page.mouse.click(*page.place(3))
     nameless = """[...document.querySelectorAll("button, input, select, [tabindex='0'], [role]")].filter((element) =>
@@ -259,33 +259,33 @@ def test_everything_that_can_be_used_has_a_name(opened: Any) -> None:
     assert page.evaluate(nameless) in ([], [page.evaluate("document.getElementById('live').outerHTML")])
 
 
-def test_the_map_pans_and_zooms(opened: Any) -> None:
+def test_page_map_pans_and_zooms(opened: Any) -> None:
     page = opened("maze")
     x, y = page.place(5)
     page.mouse.move(x, y)
     page.mouse.wheel(0, -300)
     page.wait_for_timeout(50)
     assert page.evaluate("explorer.stages[0].camera.k") > 0.8
-    assert page.place(5) == pytest.approx((x, y), abs=1)  # the place under the mouse stays
+    assert page.place(5) == pytest.approx((x, y), abs=1)  # the point under the mouse does not move
     page.mouse.move(400, 200)
     page.mouse.down()
     page.mouse.move(430, 240, steps=4)
     page.mouse.move(460, 260, steps=4)
     page.mouse.up()
     assert page.place(5) == pytest.approx((x + 60, y + 60), abs=6)
-    assert page.look("selected") == -1  # a drag is no click
+    assert page.look("selected") == -1  # a drag does not select
 
 
-def test_an_episode_is_replayed(opened: Any) -> None:
+def test_page_replays_an_episode(opened: Any) -> None:
     page, model = opened("maze"), maze()
     assert "the plan" in page.inner_text(".source")
-    told = []
+    shown = []
     for _ in range(7):
-        told.append((page.inner_text("#told"), page.look("here")))
+        shown.append((page.inner_text("#now"), page.look("here")))
         page.keyboard.press(".")
-    steps = [state for _, state in told]
+    steps = [state for _, state in shown]
     assert steps[0] == -1 and [model.rdp.layer_of()[q] for q in steps[1:]] == [1, 2, 3, 4, 5, 6]
-    assert len({text for text, _ in told}) == 7 and "Collected so far: 4." in told[-1][0]
+    assert len({text for text, _ in shown}) == 7 and "Return so far: 4." in shown[-1][0]
     assert page.title() == "State 6.0" and page.is_disabled("#on") and len(page.look("trail")) == 6
     page.keyboard.press(",")
     assert page.look("here") == steps[5] and page.input_value("#step") == "5"
@@ -293,12 +293,12 @@ def test_an_episode_is_replayed(opened: Any) -> None:
     page.select_option("#episode", str(logged))
     assert "From the log" in page.inner_text(".source") and page.look("here") == 0
     page.click("#play")
-    page.wait_for_selector("#told:has-text('Step 1')", timeout=5000)
+    page.wait_for_selector("#now:has-text('Step 1')", timeout=5000)
     page.click("#play")
     assert page.evaluate("explorer.replay.timer") == 0
 
 
-def test_the_episode_so_far_is_listed(opened: Any) -> None:
+def test_page_lists_events_of_the_replayed_episode(opened: Any) -> None:
     page = opened("maze")
     page.evaluate("explorer.replay.go(3)")
     steps = page.locator(".past li")
@@ -307,7 +307,7 @@ def test_the_episode_so_far_is_listed(opened: Any) -> None:
     assert page.evaluate("explorer.replay.step") == 1 and steps.count() == 1
 
 
-def test_what_is_likely_next_can_be_seen_whole(opened: Any) -> None:
+def test_page_shows_likely_events_without_scrolling(opened: Any) -> None:
     page = opened("maze", viewport={"width": 1400, "height": 900})
     assert page.evaluate(
         "(() => { const { scrollHeight, clientHeight } = document.querySelector('.next');"
@@ -316,26 +316,26 @@ def test_what_is_likely_next_can_be_seen_whole(opened: Any) -> None:
     assert page.locator(".chip").count() <= 6
 
 
-def test_one_can_go_on_by_hand(opened: Any) -> None:
+def test_page_continues_episode_by_hand(opened: Any) -> None:
     page, rdp = opened("cycle"), cycle().rdp
-    assert "made up" in page.inner_text(".source").lower()
+    assert "Simulated" in page.inner_text(".source")
     for _ in range(3):
         page.click(".chip >> nth=0")
-    assert page.inner_text(".source") == "Your own." and "Step 3 of 3" in page.inner_text("#told")
+    assert page.inner_text(".source") == "Your own episode." and "Step 3 of 3" in page.inner_text("#now")
     path = page.evaluate("explorer.replay.paths[0]")
     symbols = page.evaluate("explorer.replay.replay.symbols[0]")
     assert path == [0, *(rdp.run(tuple(map(rdp.symbol, symbols[: i + 1]))) for i in range(3))]
 
 
-def test_a_history_that_no_log_had_is_said_to_be_unseen(opened: Any) -> None:
+def test_page_marks_histories_that_were_never_logged(opened: Any) -> None:
     page = opened("both")
     page.evaluate("explorer.replay.replays[0].symbols[1][1] = -1; explorer.replay.choose(0)")
     for _ in range(2):
         page.keyboard.press(".")
-    assert "never logged" in page.inner_text("#told") and page.look("here", 1) == -1 and page.look("here", 0) > 0
+    assert "never logged" in page.inner_text("#now") and page.look("here", 1) == -1 and page.look("here", 0) > 0
 
 
-def test_two_models_are_compared(opened: Any) -> None:
+def test_page_compares_two_models(opened: Any) -> None:
     page = opened("both")
     page.click("#tab-compare")
     text = page.inner_text("#page-compare")
@@ -349,7 +349,7 @@ def test_two_models_are_compared(opened: Any) -> None:
     assert "Equal up to renaming of states." in same.inner_text("#page-compare")
 
 
-def test_light_and_dark(opened: Any) -> None:
+def test_page_has_light_and_dark_colours(opened: Any) -> None:
     def background(page: Any) -> Any:
         return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
@@ -365,7 +365,7 @@ def test_light_and_dark(opened: Any) -> None:
     assert background(light) == "rgb(255, 255, 255)"
 
 
-def test_whatever_a_log_contains_is_text(opened: Any) -> None:
+def test_page_shows_hostile_text_as_text(opened: Any) -> None:
     page = opened("nasty")
     for q in range(nasty().rdp.n_states):
         page.mouse.click(*page.place(q))
@@ -379,21 +379,21 @@ def test_whatever_a_log_contains_is_text(opened: Any) -> None:
     assert page.evaluate("document.images.length") == 0 and NASTY[1] in page.inner_text("h1")
 
 
-def test_a_phone_has_room_for_it(opened: Any) -> None:
+def test_page_fits_a_phone(opened: Any) -> None:
     page = opened("maze", viewport={"width": 390, "height": 844}, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.touchscreen.tap(*page.place(1))
     assert page.title() == "State 1.0"
 
 
-def test_five_thousand_states(browser: Any, tmp_path: Path) -> None:
+def test_page_is_fast_with_five_thousand_states(browser: Any, tmp_path: Path) -> None:
     model = large_model(maze(), 42, 125)
     path = tmp_path / "large.html"
     path.write_text(page_of(model, title="large"), encoding="utf-8")
     assert path.stat().st_size < 8_000_000
     page = Opened(browser, path)
     assert "5,002 states" in page.inner_text("#summary")
-    assert float(page.get_attribute("html", "data-ready")) < 5000  # milliseconds; a tenth of it where nothing else runs
+    assert float(page.get_attribute("html", "data-ready")) < 5000  # milliseconds; a tenth of it on an idle machine
     page.mouse.move(600, 300)
     page.mouse.down()
     page.evaluate("explorer.stages[0].times.length = 0")

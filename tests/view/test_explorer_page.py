@@ -1,4 +1,4 @@
-"""The explorer's page: what it says is what the model has, and nothing that a log contains can run."""
+"""The explorer's page shows the numbers of the model, and contents of a log cannot run in it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from suffice.models.explanations import reasons
 from suffice.models.model import Model
 from suffice.planning.backward_induction import behaviour_values
 from suffice.view.arrows import arrows_of
-from suffice.view.explorer.comparing import comparison_data
+from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.page import PROGRAM, page_of
 from suffice.view.explorer.places import _breadth, _stretched
@@ -48,9 +48,9 @@ MODELS: dict[str, Callable[[], Model]] = {
     "maze": maze,
     "few episodes": lambda: maze(500),
     "cycle": cycle,
-    "for ever": lambda: cycle(0.9),
-    "for once": lambda: cycle(0.0),
-    "nasty": nasty,
+    "discounted": lambda: cycle(0.9),
+    "discount 0": lambda: cycle(0.0),
+    "hostile": nasty,
     "large": lambda: large_model(maze(), 10, 30),
 }
 
@@ -69,11 +69,11 @@ def data_of(page: str) -> dict[str, Any]:
     return json.loads(found[1])  # type: ignore[no-any-return]
 
 
-# What the page says
+# Data of the page
 
 
 @every_model
-def test_events_are_the_counts_of_the_automaton(model: Model) -> None:
+def test_model_data_events_are_the_counts_of_the_automaton(model: Model) -> None:
     rdp, events = model.rdp, model_data(model, "")["events"]
     rewards = {f"{reward:.6g}": r for r, reward in enumerate(rdp.alphabet.rewards)}
     letters = {tuple(letter): x for x, letter in enumerate(rdp.letters.tolist())}
@@ -87,14 +87,14 @@ def test_events_are_the_counts_of_the_automaton(model: Model) -> None:
 
 
 @every_model
-def test_arrows_are_those_of_the_automaton(model: Model) -> None:
+def test_model_data_arrows_are_those_of_the_automaton(model: Model) -> None:
     arrows = model_data(model, "")["arrows"]
-    told = list(zip(*(arrows[name] for name in ("source", "target", "symbols", "count")), strict=True))
-    assert told == [(arrow.source, arrow.target, arrow.symbols, arrow.count) for arrow in arrows_of(model.rdp)]
+    shown = list(zip(*(arrows[name] for name in ("source", "target", "symbols", "count")), strict=True))
+    assert shown == [(arrow.source, arrow.target, arrow.symbols, arrow.count) for arrow in arrows_of(model.rdp)]
 
 
 @every_model
-def test_the_typical_way_to_a_state_leads_there(model: Model) -> None:
+def test_model_data_typical_histories_lead_to_their_states(model: Model) -> None:
     states, rdp = model_data(model, "")["states"], model.rdp
     for q, history in enumerate(rdp.typical_histories()):
         way, at = [], q
@@ -105,7 +105,7 @@ def test_the_typical_way_to_a_state_leads_there(model: Model) -> None:
 
 
 @every_model
-def test_the_planned_action_is_worth_what_its_state_is(model: Model) -> None:
+def test_model_data_value_of_planned_action_is_value_of_state(model: Model) -> None:
     data = model_data(model, "")
     states, choices = data["states"], data["choices"]
     planned = [q for q, action in enumerate(states["planned"]) if action != BEHAVE]
@@ -115,7 +115,7 @@ def test_the_planned_action_is_worth_what_its_state_is(model: Model) -> None:
         assert worth[states["planned"][q]] == pytest.approx(states["value"][q], abs=1e-4)
 
 
-def test_values_are_the_plans_and_the_logs() -> None:
+def test_model_data_values_are_those_of_plan_and_log() -> None:
     model, states = maze(), model_data(maze(), "")["states"]
     plan, about = model.required_plan(), model.about.plan
     assert about is not None
@@ -126,7 +126,7 @@ def test_values_are_the_plans_and_the_logs() -> None:
     ]
 
 
-def test_a_stationary_model_is_told_step_by_step() -> None:
+def test_model_data_of_stationary_model_has_values_by_step() -> None:
     model, at = cycle(), model_data(cycle(), "")["at_steps"]
     layers, stands = model.rdp.unroll()
     assert at["state"] == stands[:-1].tolist() and at["step"] == layers.layer_of()[:-1].tolist()
@@ -134,7 +134,7 @@ def test_a_stationary_model_is_told_step_by_step() -> None:
     assert model_data(maze(), "")["at_steps"] is None and model_data(cycle(0.9), "")["at_steps"] is None
 
 
-def test_who_goes_on_as_the_log_did_for_ever_gets_the_discounted_mean() -> None:
+def test_behaviour_values_satisfy_the_discounted_bellman_equation() -> None:
     rdp, gamma = cycle().rdp, 0.9
     values = behaviour_values(rdp, gamma)
     of_letter, rewards = rdp.symbol_of_letter(), np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
@@ -144,50 +144,50 @@ def test_who_goes_on_as_the_log_did_for_ever_gets_the_discounted_mean() -> None:
 
 
 @every_model
-def test_every_reason_is_told(model: Model) -> None:
+def test_model_data_contains_every_reason(model: Model) -> None:
     data = model_data(model, "")
-    told, texts = data["reasons"], data["texts"]
+    shown, texts = data["reasons"], data["texts"]
     for q, some in enumerate(reasons(model.rdp, model.decisions, 4)):
-        here = range(told["begin"][q], told["begin"][q + 1])
-        assert [(told["other"][i], texts[told["text"][i]], bool(told["learned"][i])) for i in here] == [
+        here = range(shown["begin"][q], shown["begin"][q + 1])
+        assert [(shown["other"][i], texts[shown["text"][i]], bool(shown["learned"][i])) for i in here] == [
             (reason.other, describe_witness(reason.witness, model.rdp.alphabet), reason.learned) for reason in some
         ]
-        assert [texts[told["first"][i]] for i in here] == [show(r.first) if r.first else "" for r in some]
+        assert [texts[shown["first"][i]] for i in here] == [show(r.first) if r.first else "" for r in some]
 
 
-def test_doubts_stand_at_the_state_that_the_doubtful_history_leads_to() -> None:
+def test_model_data_lists_undecided_merges_at_their_states() -> None:
     model = maze(5000)
     found, data = borderline_merges(model.rdp, model.decisions, model.about.episodes, FISHER), model_data(model, "")
-    told = zip(data["doubts"]["state"], data["doubts"]["candidate"], strict=True)
+    shown = zip(data["doubts"]["state"], data["doubts"]["candidate"], strict=True)
     assert found
-    assert sorted((model.rdp.run(d.histories[0]), show(d.histories[0])) for d in found) == sorted(
-        (q, data["texts"][text]) for q, text in told
+    assert sorted((model.rdp.run(merge.histories[0]), show(merge.histories[0])) for merge in found) == sorted(
+        (q, data["texts"][text]) for q, text in shown
     )
 
 
 @every_model
-def test_states_are_told_by_what_is_seen_on_arrival(model: Model) -> None:
+def test_model_data_describes_states_by_arrivals(model: Model) -> None:
     data, right = model_data(model, ""), arrivals(model.rdp)
     for name in ("common", "varies"):
         assert [data["texts"][i] for i in data["states"][name]] == [getattr(each, name) for each in right]
 
 
-def test_bins_are_told_by_their_ranges() -> None:
-    """On the map, in the reasons and in replays, of the log or made up."""
+def test_page_of_shows_bins_by_their_ranges() -> None:
+    """Ranges are shown on the map, in distinguishing events, and in logged and simulated replays."""
     encoder = Encoder.of_features(maze().encoder.features, {"bit1": Bins((0.5,))})
     about = msgspec.structs.replace(maze().about, encoder=encoder.to_data())
     for log in (None, maze_log()):
         page = page_of(Model(maze().rdp, about, maze().decisions, maze().plan), episodes=log)
         data = data_of(page)
         model, seen = data["models"][0], {o for replay in data["replays"] for o in replay["observation"] if o}
-        told = {*filter(None, model["observations"]), *seen}
-        assert told and all(text.startswith(("(below 0.5, ", "(0.5 or more, ")) for text in told)
+        texts = {*filter(None, model["observations"]), *seen}
+        assert texts and all(text.startswith(("(below 0.5, ", "(0.5 or more, ")) for text in texts)
         assert not any("(0, 1, 1)" in text or "(1, 1, 0)" in text for text in model["texts"])
         assert all(y >= 0 for replay in data["replays"] for y in replay["symbols"][0])
 
 
-def test_a_map_as_wide_as_low_is_pulled_apart() -> None:
-    """Not by so much that steep arrows make it wider."""
+def test_stretched_layout_increases_height_of_wide_maps() -> None:
+    """The distance of rows grows, unless steep arrows would then widen the map."""
     heights = []
     for each in (maze(), cycle(), nasty()):
         arrows, layout = arrows_of(each.rdp), lay_out(each.rdp)
@@ -201,14 +201,14 @@ def test_a_map_as_wide_as_low_is_pulled_apart() -> None:
 
 
 @every_model
-def test_states_keep_their_distance(model: Model) -> None:
+def test_model_data_places_states_without_overlap(model: Model) -> None:
     states = model_data(model, "")["states"]
     places = np.array([states["x"], states["y"]]).T
     apart = np.hypot(*np.moveaxis(places[:, None] - places, 2, 0)) + 1e6 * np.eye(len(places))
     assert apart.min() > 2 * 24  # the radius of geometry.js
 
 
-def test_no_exchange_of_neighbours_is_left_that_undoes_crossings() -> None:
+def test_exchanged_columns_have_no_improving_exchange() -> None:
     rdp = large_model(maze(), 6, 9).rdp
     sources, symbols = np.nonzero(rdp.tau != UNSEEN)
     before, after = _neighbours(np.stack([sources, rdp.tau[sources, symbols]], axis=1), rdp.layer_of())
@@ -225,21 +225,21 @@ def test_no_exchange_of_neighbours_is_left_that_undoes_crossings() -> None:
 # Episodes
 
 
-def test_episodes_of_a_log_are_replayed_as_they_were() -> None:
+def test_replay_data_contains_logged_episodes_unchanged() -> None:
     model, log = maze(), maze_log()
-    told = [replay for replay in replay_data([model], log, 7) if replay["kind"] == LOGGED]
-    assert len(told) == 7
+    replays = [replay for replay in replay_data([model], log, 7) if replay["kind"] == LOGGED]
+    assert len(replays) == 7
     states = model.rdp.run_all(log)
-    for replay in told:
+    for replay in replays:
         q = 0
         for t, y in enumerate(replay["symbols"][0]):
             q = int(model.rdp.tau[q, y])
             assert q == states[t + 1, replay["number"] - 1]
-    visited = {q for replay in told for q in states[:, replay["number"] - 1].tolist()}
+    visited = {q for replay in replays for q in states[:, replay["number"] - 1].tolist()}
     assert len(visited) > 0.9 * model.rdp.n_states
 
 
-def test_episodes_are_chosen_for_the_states_that_others_leave_out() -> None:
+def test_choose_prefers_episodes_with_new_states() -> None:
     rdp, log = maze().rdp, maze_log()
     states, covered = rdp.run_all(log), set[int]()
     for column in choose(rdp, log, 5):
@@ -248,12 +248,12 @@ def test_episodes_are_chosen_for_the_states_that_others_leave_out() -> None:
         covered |= set(states[:, column].tolist())
 
 
-@pytest.mark.parametrize("case", ["maze", "few episodes", "cycle", "nasty"])
-def test_the_plans_episodes_follow_the_plan(model: Model) -> None:
+@pytest.mark.parametrize("case", ["maze", "few episodes", "cycle", "hostile"])
+def test_replay_data_planned_episodes_follow_the_plan(model: Model) -> None:
     layers, plan = model.planned, model.required_plan()
-    told = [replay for replay in replay_data([model], None, 20) if replay["kind"] == PLANNED]
-    assert told
-    for replay in told:
+    replays = [replay for replay in replay_data([model], None, 20) if replay["kind"] == PLANNED]
+    assert replays
+    for replay in replays:
         q = 0
         for y in replay["symbols"][0]:
             chosen = plan.actions[q]
@@ -262,21 +262,21 @@ def test_the_plans_episodes_follow_the_plan(model: Model) -> None:
             assert q != UNSEEN
 
 
-def test_a_log_of_other_symbols_leaves_the_automaton() -> None:
-    told = replay_data([nasty(), maze()], maze_log(), 2)
-    logged = [replay for replay in told if replay["kind"] == LOGGED]
+def test_replay_data_marks_unknown_symbols() -> None:
+    replays = replay_data([nasty(), maze()], maze_log(), 2)
+    logged = [replay for replay in replays if replay["kind"] == LOGGED]
     assert all(set(replay["symbols"][0]) == {-1} and -1 not in replay["symbols"][1] for replay in logged)
 
 
 # Two models
 
 
-def test_a_model_beside_itself_has_every_state_for_its_own_partner() -> None:
+def test_comparison_data_pairs_a_model_with_itself() -> None:
     found = comparison_data(maze().rdp, maze().rdp)
     assert found["equal"] and found["first"] == found["second"] == list(range(maze().rdp.n_states))
 
 
-def test_partners_are_states_that_one_history_leads_to() -> None:
+def test_comparison_data_pairs_states_with_a_common_history() -> None:
     large, small = maze().rdp, maze(500).rdp
     found = comparison_data(large, small)
     difference = compare(large, small)
@@ -291,11 +291,11 @@ def test_partners_are_states_that_one_history_leads_to() -> None:
 # The page
 
 
-def test_the_same_model_gives_the_same_page() -> None:
+def test_page_of_is_deterministic_for_a_model() -> None:
     assert page_of(maze(), episodes=maze_log(), title="a") == page_of(maze(), episodes=maze_log(), title="a")
 
 
-def test_nothing_of_a_log_is_html() -> None:
+def test_page_of_escapes_contents_of_the_log() -> None:
     page = page_of(nasty(), other=nasty(), title=NASTY[0], other_title=NASTY[1])
     raw = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
     assert raw and not set("<>&\u2028\u2029") & set(raw[1])
@@ -308,7 +308,7 @@ def test_nothing_of_a_log_is_html() -> None:
     assert title and unescape(title[1]) == f"{NASTY[0]} and {NASTY[1]}"
 
 
-def test_the_page_allows_its_own_program_and_nothing_else() -> None:
+def test_page_of_security_policy_allows_only_its_program() -> None:
     page = page_of(maze())
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy and "default-src 'none'" in policy[1] and "unsafe" not in policy[1]
@@ -320,12 +320,12 @@ def test_the_page_allows_its_own_program_and_nothing_else() -> None:
     assert not re.search(r"\bsrc=|url\(|@import|https?://(?!www\.w3\.org/2000/svg)|innerHTML|eval\(", page)
 
 
-def test_every_file_of_the_program_is_in_the_page() -> None:
+def test_page_of_contains_every_script_file() -> None:
     names = [entry.name for entry in files("suffice.view.explorer").iterdir() if entry.name.endswith(".js")]
     assert sorted(names) == sorted(f"{name}.js" for name in PROGRAM)
 
 
-def test_probabilities_of_an_action_add_up() -> None:
+def test_page_of_probabilities_of_an_action_add_up() -> None:
     for model in data_of(page_of(maze(), other=cycle()))["models"]:
         events, sums = model["events"], defaultdict[tuple[int, int], float](float)
         times = defaultdict[tuple[int, int], int](int)
@@ -372,7 +372,7 @@ def test_explore_writes_the_page(here: Path) -> None:
         (("-o", "maze.model"), "maze.model"),
     ],
 )
-def test_mistakes_are_told_in_a_line(here: Path, options: tuple[str, ...], named: str) -> None:
+def test_explore_reports_mistakes_in_one_line(here: Path, options: tuple[str, ...], named: str) -> None:
     output = () if "-o" in options else ("-o", "a.html")
     ran = suffice("explore", "maze.model", *options, *output)
     assert ran.code == 2 and named in ran.err and len(ran.err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""Whatever was logged is shown as the text it is: no page, picture, graph or terminal takes it for anything else."""
+"""Hostile text in a log is shown as text by pages, drawings, graphs and terminals, and never interpreted."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ HOSTILE = (
     "😀é",
 )
 TAME = tuple(f"word{i}" for i in range(len(HOSTILE)))
-OBEYED = "\x1b\x07\x08\x00\r\u202e\u2066\u2028"
+CONTROL = "\x1b\x07\x08\x00\r\u202e\u2066\u2028"
 
 
 @cache
 def model(words: tuple[str, ...]) -> Model:
-    """A plan over two steps, by which the words are features, actions and what is seen."""
+    """Learn a model whose features, actions and observations are the given words."""
     rng, shape = np.random.default_rng(0), (3, 600)
     alphabet = Alphabet(words[:2], words[2:4], tuple((word, words[4]) for word in words), (0.0, 1.0))
     action, observation = rng.integers(2, 4, shape), rng.integers(1, len(words) + 1, shape)
@@ -57,7 +57,7 @@ def model(words: tuple[str, ...]) -> Model:
 
 
 class Elements(HTMLParser):
-    """How often each element with its attributes occurs, and the text."""
+    """Count the elements of a page by name and attributes, and collect its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -73,20 +73,20 @@ class Elements(HTMLParser):
 
 
 @pytest.mark.parametrize("show", [Model._repr_html_, lambda m: page_of(m, title=m.encoder.features[0])])
-def test_pages_have_the_same_elements_whatever_the_words(show: Any) -> None:
+def test_pages_have_same_elements_with_hostile_words(show: Any) -> None:
     hostile, tame = (Elements(show(model(words))) for words in (HOSTILE, TAME))
     assert hostile.found == tame.found
-    assert not any(character in show(model(HOSTILE)) for character in OBEYED)
+    assert not any(character in show(model(HOSTILE)) for character in CONTROL)
 
 
-def test_a_report_has_no_other_elements_whatever_the_words() -> None:
+def test_report_of_has_no_other_elements_with_hostile_words() -> None:
     hostile, tame = (Elements(report_of(model(words), title=words[0])) for words in (HOSTILE, TAME))
-    assert set(hostile.found) == set(tame.found), "how many there are depends on how words are drawn"
+    assert set(hostile.found) == set(tame.found), "the number of elements depends on how labels are drawn"
     assert not any(character in report_of(model(HOSTILE)) for character in "\x1b\x07\x00\u202e")
     assert HOSTILE[0] in hostile.text and HOSTILE[9] in hostile.text
 
 
-def test_the_data_of_a_page_keep_what_is_text() -> None:
+def test_explorer_data_keep_hostile_words_as_text() -> None:
     page = page_of(model(HOSTILE))
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["models"][0]
     assert set(HOSTILE[:2]) < set(data["actions"])
@@ -95,7 +95,7 @@ def test_the_data_of_a_page_keep_what_is_text() -> None:
     assert "�[31mred�[0m" in seen and "�gnp.�exe�" in seen and "\\u202e" not in seen
 
 
-def test_pictures_are_sound_whatever_the_words(tmp_path: Path) -> None:
+def test_save_picture_writes_valid_svg_with_hostile_words(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     found = []
     for words in (HOSTILE, TAME):
@@ -105,7 +105,7 @@ def test_pictures_are_sound_whatever_the_words(tmp_path: Path) -> None:
     assert found[0] <= found[1]
 
 
-def test_graphs_are_sound_whatever_the_words() -> None:
+def test_to_dot_writes_valid_graph_with_hostile_words() -> None:
     hostile, tame = to_dot(model(HOSTILE)), to_dot(model(TAME))
     assert hostile.count("\n") == tame.count("\n") and hostile.replace("\n", "").isprintable()
     if dot := shutil.which("dot"):
@@ -114,15 +114,15 @@ def test_graphs_are_sound_whatever_the_words() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", "--states", "--decisions 3", "--json"])
-def test_a_terminal_obeys_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
+def test_info_prints_no_control_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
     monkeypatch.chdir(tmp_path)
     model(HOSTILE).save("a.model")
-    said = ok("info", "a.model", *arguments.split())
-    assert said.replace("\n", "").isprintable()
+    printed = ok("info", "a.model", *arguments.split())
+    assert printed.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("name", ["\x1b[31m.csv", "\u202egnp.csv", "a b\t.csv", "é\x7f.csv", "$(x);`y`.csv"])
-def test_odd_names_of_files_are_named_and_nothing_else(
+def test_check_names_files_with_odd_names_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -132,7 +132,7 @@ def test_odd_names_of_files_are_named_and_nothing_else(
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
-def test_ids_that_look_like_paths_are_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learn_treats_ids_that_look_like_paths_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -144,12 +144,14 @@ def test_ids_that_look_like_paths_are_names(tmp_path: Path, monkeypatch: pytest.
     assert {file.name for file in folder.iterdir()} == {"log.csv", "a.model", "a.model.run.json", "a.html"}
 
 
-def test_an_error_is_a_line_to_read() -> None:
-    said = str(LogError(f"a\x1b[2J.csv: two\nlines of \u202e {'x' * 10_000}; mend it"))
+def test_errors_are_one_printable_line() -> None:
+    printed = str(LogError(f"a\x1b[2J.csv: two\nlines of \u202e {'x' * 10_000}; fix it"))
     assert (
-        said.isprintable() and said.startswith("a\\x1b[2J.csv: two lines of \\u202e xxx") and said.endswith("mend it")
+        printed.isprintable()
+        and printed.startswith("a\\x1b[2J.csv: two lines of \\u202e xxx")
+        and printed.endswith("fix it")
     )
-    assert len(said) < 2000
+    assert len(printed) < 2000
     assert visible("plain, é 😀") == "plain, é 😀" and visible("\ud800\0") == "\\ud800\\x00"
     with pytest.raises(SufficeError, match=r"\\x1b"):
         read_log("\x1b.csv")

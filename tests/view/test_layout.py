@@ -1,4 +1,4 @@
-"""Pictures: a place of its own for every state, few words that say what takes an arrow, and always the same bytes."""
+"""Layout and drawing of automata: positions of states, labels of arrows, and reproducible files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.plan import Plan
 from suffice.planning.planner import plan_on
-from suffice.view.arrows import arrows_of, over
+from suffice.view.arrows import arrows_of, ended_states
 from suffice.view.automaton import draw_automaton
 from suffice.view.curves import lead
 from suffice.view.labels import label
@@ -51,7 +51,7 @@ def automaton(case: str) -> RDP:
 
 
 def links(rdp: RDP, column: np.ndarray) -> set[tuple[int, int]]:
-    """Pairs of states in neighbouring columns that an arrow joins, the left one first."""
+    """Return pairs of states in adjacent columns that an arrow joins, the left one first."""
     pairs = {(arrow.source, arrow.target) for arrow in arrows_of(rdp)}
     return {(q, r) for q, r in pairs | {pair[::-1] for pair in pairs} if column[q] + 1 == column[r]}
 
@@ -68,7 +68,7 @@ def texts(svg: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_state_has_a_place_of_its_own(case: str) -> None:
+def test_lay_out_gives_every_state_its_own_place(case: str) -> None:
     rdp, layout = automaton(case), lay_out(automaton(case))
     assert len(layout.column) == len(layout.row) == len(layout.height) == rdp.n_states
     for c in range(int(layout.column.max()) + 1):
@@ -80,7 +80,7 @@ def test_every_state_has_a_place_of_its_own(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_columns_are_layers_or_distances(case: str) -> None:
+def test_lay_out_uses_layers_or_distances_as_columns(case: str) -> None:
     rdp, column = automaton(case), lay_out(automaton(case)).column
     if not rdp.stationary:
         assert np.array_equal(column, rdp.layer_of())
@@ -93,26 +93,26 @@ def test_columns_are_layers_or_distances(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_order_has_no_more_crossings_than_the_numbers(case: str) -> None:
+def test_lay_out_has_no_more_crossings_than_the_order_of_numbers(case: str) -> None:
     rdp, layout = automaton(case), lay_out(automaton(case))
     assert crossings(rdp, layout.column, layout.row) <= crossings(rdp, layout.column, np.arange(rdp.n_states))
 
 
-def test_what_can_be_drawn_without_many_crossings_is() -> None:
+def test_lay_out_removes_most_crossings_of_a_t_maze() -> None:
     rdp = automaton("forward")
     layout = lay_out(rdp)
     assert crossings(rdp, layout.column, layout.row) <= 7 < crossings(rdp, layout.column, np.arange(rdp.n_states))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_layout_is_always_the_same(case: str) -> None:
+def test_lay_out_is_deterministic(case: str) -> None:
     one, other = (lay_out(automaton(case)) for _ in range(2))
     for field in Layout.__dataclass_fields__:
         assert np.array_equal(getattr(one, field), getattr(other, field))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_arrows_hold_every_transition_once(case: str) -> None:
+def test_arrows_of_contains_every_transition_once(case: str) -> None:
     rdp, arrows = automaton(case), arrows_of(automaton(case))
     held = Counter((arrow.source, y, arrow.target) for arrow in arrows for y in arrow.symbols)
     assert held == Counter((int(q), int(y), int(rdp.tau[q, y])) for q, y in np.argwhere(rdp.tau != UNSEEN))
@@ -120,14 +120,14 @@ def test_arrows_hold_every_transition_once(case: str) -> None:
     assert sum(arrow.count for arrow in arrows) == rdp.counts.sum()
 
 
-def test_what_is_over_is_the_end_and_padding() -> None:
+def test_ended_states_are_the_final_state_and_padded_states() -> None:
     rdp = automaton("early")
     padded = {arrow.source for arrow in arrows_of(rdp) if (rdp.symbols[list(arrow.symbols), 0] == PAD).all()}
-    assert padded and over(rdp) == padded | {rdp.n_states - 1}
-    assert over(automaton("corridor")) == {10}
+    assert padded and ended_states(rdp) == padded | {rdp.n_states - 1}
+    assert ended_states(automaton("corridor")) == {10}
 
 
-def test_curves_end_outside_the_states() -> None:
+def test_curve_outside_ends_at_the_given_distances() -> None:
     start, end = np.array([0.0, 0.0]), np.array([2.0, 1.0])
     for bowed in (False, True):
         points = lead(start, end, bowed).outside(0.2, 0.25).at(np.linspace(0, 1, 50))
@@ -136,29 +136,29 @@ def test_curves_end_outside_the_states() -> None:
 
 
 @pytest.mark.parametrize("case", ["corridor", "forward", "early", "cycle"])
-def test_labels_stay_apart_and_off_the_states(case: str) -> None:
+def test_place_keeps_labels_off_each_other_and_off_states(case: str) -> None:
     arrows = arrows_of(automaton(case))
     lines = [label(automaton(case), arrow) for arrow in arrows]
     sizes = np.array([(0.07 * max((len(line.text) for line in some), default=0), 0.14 * len(some)) for some in lines])
     placed = place(lay_out(automaton(case)), arrows, sizes)
     centres = np.concatenate([placed.labels, placed.states])
     halves = np.concatenate([sizes, np.full(placed.states.shape, 1.8 * placed.radius)]) / 2
-    said = [i for i in range(len(centres)) if halves[i, 0]]
+    drawn = [i for i in range(len(centres)) if halves[i, 0]]
     hidden = [
         (i, j)
-        for i, j in combinations(said, 2)
+        for i, j in combinations(drawn, 2)
         if (np.abs(centres[i] - centres[j]) < halves[i] + halves[j] - 0.01).all()
     ]
     assert not hidden
 
 
-def said(rdp: RDP, q: int, target: int) -> list[str]:
+def label_lines(rdp: RDP, q: int, target: int) -> list[str]:
     arrow = next(arrow for arrow in arrows_of(rdp) if (arrow.source, arrow.target) == (q, target))
     return [line.text for line in label(rdp, arrow)]
 
 
 def outcomes(actions: str, seen: list[tuple[object, ...]], letters: list[tuple[int, int, int]]) -> RDP:
-    """One decision with these outcomes, all of which lead to the same state, where one more follows."""
+    """Return an automaton with one decision whose outcomes lead to one state, followed by one more decision."""
     features = tuple(f"f{i}" for i in range(len(seen[0])))
     alphabet = Alphabet(tuple(actions), features, tuple(seen), (-1.0, 0.0, 0.5, 2.0))  # type: ignore[arg-type]
     codes = np.array(sorted({(0, 1, 1), (2, 0, 1), *letters}))
@@ -189,18 +189,18 @@ WORDS: list[tuple[object, ...]] = [(row, "door") for row in (0, 1, 2, 3)]
         ("ABCD", BITS, [(2, 1, 0), (3, 1, 1), (4, 1, 2), (5, 1, 3)], ["A → 01 : −1", "B → 01 : 0", "… 2 more"]),
     ],
 )
-def test_labels_say_it_in_few_words(
+def test_label_combines_symbols_that_differ_in_one_component(
     actions: str, seen: list[tuple[object, ...]], letters: list[tuple[int, int, int]], lines: list[str]
 ) -> None:
-    assert said(outcomes(actions, seen, letters), 1, 2) == lines
+    assert label_lines(outcomes(actions, seen, letters), 1, 2) == lines
 
 
-def test_the_first_observation_stands_alone_and_the_end_is_not_repeated() -> None:
+def test_label_omits_dummy_action_and_end() -> None:
     rdp = outcomes("E", BITS, [(2, 1, 1)])
-    assert said(rdp, 0, 1) == ["01"] and said(rdp, 2, 3) == ["E : 0"]
+    assert label_lines(rdp, 0, 1) == ["01"] and label_lines(rdp, 2, 3) == ["E : 0"]
 
 
-def test_the_corridor_says_what_happens_in_it(tmp_path: Path) -> None:
+def test_draw_automaton_writes_names_labels_and_caption(tmp_path: Path) -> None:
     rdp = automaton("corridor")
     svg, _ = save_figure(draw_automaton(rdp, plan_on(rdp), title="Corridor"), tmp_path / "corridor")
     written = texts(svg)
@@ -210,12 +210,12 @@ def test_the_corridor_says_what_happens_in_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", ["corridor", "wide", "cycle"])
-def test_the_same_automaton_gives_the_same_bytes(case: str, tmp_path: Path) -> None:
+def test_save_figure_writes_same_bytes_for_same_automaton(case: str, tmp_path: Path) -> None:
     drawn = [[path.read_bytes() for path in save_figure(draw_automaton(automaton(case)), tmp_path / n)] for n in "ab"]
     assert drawn[0] == drawn[1] and len(drawn[0][0]) < 150_000 and len(drawn[0][1]) < 250_000
 
 
-def test_no_date_and_no_program_and_nobodys_settings(tmp_path: Path) -> None:
+def test_save_figure_ignores_user_settings_and_writes_no_metadata(tmp_path: Path) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     before = save_figure(draw_automaton(automaton("corridor")), tmp_path / "before")
     with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9, "svg.fonttype": "path", "axes.xmargin": 0.4}):
@@ -228,7 +228,7 @@ def test_no_date_and_no_program_and_nobodys_settings(tmp_path: Path) -> None:
     assert "matplotlib.pyplot" not in sys.modules or sys.modules["matplotlib.pyplot"].get_fignums() == []
 
 
-def test_many_arrows_are_drawn_without_labels_and_the_caption_says_so() -> None:
+def test_draw_automaton_omits_labels_of_many_arrows_and_states_it() -> None:
     rdp = automaton("wide")
     bare, labelled = (
         [text.get_text() for text in figure.axes[0].texts]
@@ -240,25 +240,25 @@ def test_many_arrows_are_drawn_without_labels_and_the_caption_says_so() -> None:
 
 
 @pytest.mark.parametrize("most", [3, 1001])
-def test_what_fits_no_page_is_refused(most: int) -> None:
-    with pytest.raises(SufficeError, match=f"from 4 to 1,000 states, not {most:,}; try 60"):
+def test_draw_automaton_refuses_most_out_of_range(most: int) -> None:
+    with pytest.raises(SufficeError, match=f"most={most} is not a number of states from 4 to 1,000. Try most=60"):
         draw_automaton(shuffled(300, 4), most=most)
 
 
-def test_a_plan_for_another_automaton_is_refused() -> None:
+def test_draw_automaton_refuses_plan_of_another_automaton() -> None:
     plan: Plan = plan_on(automaton("corridor"))
-    with pytest.raises(SufficeError, match="the plan is for 11 states"):
+    with pytest.raises(SufficeError, match="plan: it has 11 states, but the automaton has"):
         draw_automaton(automaton("forward"), plan)
 
 
-def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draw_automaton_names_package_to_install_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SufficeError) as refused:
         draw_automaton(automaton("corridor"))
-    assert str(refused.value) == "pictures need matplotlib: pip install 'suffice[plots]'"
+    assert str(refused.value) == "matplotlib is not installed. Figures need it: pip install 'suffice[plots]'"
 
 
-def test_files_are_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_save_figure_leaves_existing_files_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figure = draw_automaton(automaton("corridor"))
     assert save_figure(figure, tmp_path / "v1.2") == (tmp_path / "v1.2.svg", tmp_path / "v1.2.png")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}

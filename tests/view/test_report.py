@@ -1,4 +1,4 @@
-"""Reports: every number on the page is the model's, every string is text, and nothing comes from elsewhere."""
+"""Reports show the numbers and the verdict of the model, escape all text, and need no external resources."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import adact_h
 from suffice.models.model import Model
-from suffice.models.sentences import plan_sentence
+from suffice.models.sentences import forecast_of, plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.off_policy import evaluate_off_policy
 from suffice.planning.regorl import regorl
+from suffice.planning.verdict import PlanVerdict
 from suffice.view.html import Html, tag, text
 from suffice.view.report import pictures
 from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
 from suffice.view.report.report import report_of
-from suffice.view.report.words import command_of, figure
+from suffice.view.report.texts import command_of, figure
 from support.cli import ok, suffice
 from support.samples import coins, from_values
 
@@ -44,7 +45,7 @@ QUOTED = "\"'><img src=http://example.org onerror=alert(1)>&amp;"
 
 
 class Parsed(HTMLParser):
-    """Elements, attributes and text; every element is closed where it should be."""
+    """Elements, attributes and text of a page whose elements are properly nested."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -93,7 +94,10 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def by_hand(nasty: bool = False) -> Model:
-    """In light (1) `a` pays 1 and `b` nothing, in the dark (0) the other way round; the log does not know."""
+    """Learn a model in which the best action depends on the light: `a` pays in light (1), `b` in the dark (0).
+
+    The logged behaviour ignores the light.
+    """
     a, b = (NASTY, QUOTED) if nasty else ("a", "b")
     steps = []
     for light, action, times in ((1, a, 300), (1, b, 100), (0, a, 150), (0, b, 50)):
@@ -102,10 +106,10 @@ def by_hand(nasty: bool = False) -> Model:
     return Model.of(regorl(episodes), episodes)
 
 
-# What is said
+# Content
 
 
-def test_the_log_and_the_plan_by_hand() -> None:
+def test_content_of_has_returns_computed_by_hand() -> None:
     content = content_of(by_hand(), None, "")
     log, plan = content.worth
     assert content.verdict == FOLLOW
@@ -114,7 +118,7 @@ def test_the_log_and_the_plan_by_hand() -> None:
     assert log.high is not None and log.high - log.value == pytest.approx(1.96 * error, rel=1e-3)
 
 
-def test_what_to_do_instead_of_what_the_log_did_by_hand() -> None:
+def test_content_of_has_changes_computed_by_hand() -> None:
     dark, light = content_of(by_hand(), None, "").advice or []
     assert (light.after, light.action, light.logged) == ("(1)", "a", {"a": 0.75, "b": 0.25})
     assert (dark.after, dark.action, dark.logged) == ("(0)", "b", {"a": 0.75, "b": 0.25})
@@ -123,13 +127,13 @@ def test_what_to_do_instead_of_what_the_log_did_by_hand() -> None:
 
 
 @every_kind
-def test_the_numbers_are_those_of_the_model(kind: str) -> None:
+def test_report_of_shows_numbers_of_the_model(kind: str) -> None:
     found = model(kind)
     content, about, page = content_of(found, None, "A title"), found.about, Parsed(report_of(found, title="A title"))
     assert content.data.episodes == about.episodes and content.data.decisions == found.rdp.horizon
     assert content.automaton.states == found.rdp.n_states and content.data.log_hash == about.log_hash
-    for told in (f"{about.episodes:,}", about.log_hash, about.version, about.promise.sentence, "A title"):
-        assert told in page.text
+    for shown in (f"{about.episodes:,}", about.log_hash, about.version, about.promise.sentence, "A title"):
+        assert shown in page.text
     if about.plan is not None:
         values = [about.plan.behaviour_value, about.plan.predicted]
         assert [row.value for row in content.worth] == values
@@ -137,14 +141,14 @@ def test_the_numbers_are_those_of_the_model(kind: str) -> None:
     visits = found.rdp.counts.sum(axis=1)
     total = visits.sum() if found.rdp.stationary else about.episodes
     shares = sorted((visits[1:] / total).tolist(), reverse=True)
-    over = 0 if kind != "stationary" else 1  # an episode that is over is in no state worth a row
+    over = 0 if kind != "stationary" else 1  # the state of ended episodes has no row
     largest = [state.share for state in content.automaton.largest]
     assert largest == sorted(largest, reverse=True)
     assert over or largest == pytest.approx(shares[: len(largest)])
     assert len({state.name for state in content.automaton.largest}) == len(largest)
 
 
-def test_advice_is_the_plan_and_the_counts() -> None:
+def test_content_of_advice_matches_plan_and_counts() -> None:
     found = model()
     rdp, plan, offsets = found.rdp, found.required_plan(), found.rdp.offsets()
     worth = action_values(rdp, plan, rdp.own_tally())
@@ -162,7 +166,7 @@ def test_advice_is_the_plan_and_the_counts() -> None:
     assert [-row.visits * row.gain for row in advice] == sorted(-row.visits * row.gain for row in advice)
 
 
-def test_what_matters_most_is_what_is_least_sure() -> None:
+def test_content_of_orders_uncertain_actions_by_effect() -> None:
     found = content_of(model(), None, "").untried
     matters = [row.matter for row in found if row.matter is not None]
     assert found and len(matters) == len(found) and min(matters) > 0 and all(row.error > 0 for row in found)
@@ -170,10 +174,10 @@ def test_what_matters_most_is_what_is_least_sure() -> None:
     for row in found:
         assert row.matter is not None
         hope = row.error * 2 + (0 if row.chosen or row.worth is None else row.worth - row.planned)
-        assert row.matter <= hope * (1 + 1e-9)  # a state is met at most once in an episode
+        assert row.matter <= hope * (1 + 1e-9)  # an episode visits a state at most once
 
 
-def test_the_undecided_are_the_doubts() -> None:
+def test_content_of_lists_undecided_merges_of_the_model() -> None:
     episodes = TMaze().simulate(10_000, 5, np.random.default_rng(1))
     found = Model.of(regorl(episodes), episodes)
     content, right = content_of(found, None, ""), found.undecided()
@@ -184,16 +188,31 @@ def test_the_undecided_are_the_doubts() -> None:
 
 
 @pytest.mark.parametrize("verdict", [FOLLOW, KEEP])
-def test_the_verdict_is_the_models(verdict: str) -> None:
-    """Where nothing one does makes a difference, there is no reason to follow a plan."""
+def test_report_of_shows_verdict_of_the_plan(verdict: str) -> None:
+    """Actions have no effect in the second log, so there is no reason to follow a plan."""
     episodes = log() if verdict == FOLLOW else coins(np.random.default_rng(1), 3, 100)
     found = Model.of(regorl(episodes), episodes)
     assert found.about.plan is not None and content_of(found, None, "").verdict == verdict
-    assert plan_sentence(found.about).startswith(verdict.partition(",")[0])
-    assert verdict in Parsed(report_of(found)).text
+    forecast = forecast_of(found.about)
+    assert forecast is not None and plan_sentence(found.about).startswith(str(forecast.verdict))
+    assert str(forecast.verdict) in Parsed(report_of(found)).text
 
 
-def test_episodes_that_were_not_learned_from() -> None:
+def test_report_of_keeps_the_logged_behaviour_when_histories_are_too_rare() -> None:
+    """The verdict is that of the plan, even if the lower bound alone is above the logged return."""
+    found = model()
+    plan = found.about.plan
+    assert plan is not None and plan.lower_bound > plan.behaviour_value
+    rare = msgspec.structs.replace(plan, verdict="keep", verdict_reasons=["too_rare"])
+    kept = Model(found.rdp, msgspec.structs.replace(found.about, plan=rare), found.decisions, found.plan)
+    content = content_of(kept, None, "")
+    assert (content.verdict, content.verdict_code, content.verdict_reasons) == (KEEP, "keep", ["too_rare"])
+    page = report_of(kept)
+    assert str(PlanVerdict("keep", ("too_rare",))) in Parsed(page).text
+    assert 'class="verdict wait"' in page and str(PlanVerdict.of(1, 0, False)) not in Parsed(page).text
+
+
+def test_report_of_shows_evaluation_on_new_episodes() -> None:
     found, others = model(), TMaze(length=2).simulate(2000, 4, np.random.default_rng(2))
     judged = evaluate_off_policy(found.planned, found.required_plan(), others)
     content = content_of(found, judged, "")
@@ -204,13 +223,13 @@ def test_episodes_that_were_not_learned_from() -> None:
     assert "2,000 episodes" in page and all(figure(estimate.value) in page for estimate in right)
 
 
-def test_without_a_plan() -> None:
+def test_content_of_model_without_plan_has_no_advice() -> None:
     content = content_of(model("none"), None, "")
     assert content.verdict == NO_PLAN and content.advice is None and content.worth == content.untried == []
     assert all(state.action is None and state.value is None for state in content.automaton.largest)
 
 
-def test_older_models_do_not_know_how_sure_the_log_is(tmp_path: Path) -> None:
+def test_report_of_older_models_has_no_interval_of_the_log(tmp_path: Path) -> None:
     path, old = tmp_path / "a.model", tmp_path / "old.model"
     model().save(path)
     with zipfile.ZipFile(path) as whole, zipfile.ZipFile(old, "w") as archive:
@@ -226,7 +245,7 @@ def test_older_models_do_not_know_how_sure_the_log_is(tmp_path: Path) -> None:
     assert "interval unknown" in Parsed(report_of(Model.load(old))).text
 
 
-def test_bins_are_told_by_their_ranges() -> None:
+def test_content_of_shows_bins_by_their_ranges() -> None:
     found = model()
     encoder = Encoder.of_features(found.encoder.features, {"bit1": Bins((0.5,))})
     about = msgspec.structs.replace(found.about, encoder=encoder.to_data())
@@ -238,7 +257,7 @@ def test_bins_are_told_by_their_ranges() -> None:
 
 
 def support(n: int = 400, *, ends: bool = True) -> Model:
-    """Calm customers pay when served whatever they ask for; angry ones leave at once, unless `ends` is false."""
+    """Learn a model of customers: calm ones pay when served, angry ones leave at once unless `ends` is false."""
     steps: list[list[tuple[Any, Any, float]]] = []
     for i in range(n):
         mood, topic, action = (("calm", "angry")[i % 2], ("bill", "late")[i // 2 % 2], ("serve", "wait")[i // 4 % 2])
@@ -250,7 +269,7 @@ def support(n: int = 400, *, ends: bool = True) -> Model:
     return Model.of(regorl(episodes), episodes)
 
 
-def test_states_are_told_by_what_is_common_and_what_varies() -> None:
+def test_content_of_describes_states_by_common_and_varying_values() -> None:
     content = content_of(support(), None, "")
     calm = next(state for state in content.automaton.largest if state.common == "f0 = calm")
     assert calm.varies == "f1: bill 50 %, late 50 %" and calm.after in ("(calm, bill)", "(calm, late)")
@@ -258,7 +277,7 @@ def test_states_are_told_by_what_is_common_and_what_varies() -> None:
     assert page.index("f1: bill 50 %, late 50 %") < page.index("For example: ")
 
 
-def test_starts_are_the_states_after_the_first_observation() -> None:
+def test_content_of_starts_are_states_after_first_observation() -> None:
     found = support()
     content, values, behaved = content_of(found, None, ""), found.required_plan().values, behaviour_values(found.rdp)
     first = range(1, 1 + int(found.rdp.layers[1]))
@@ -266,10 +285,10 @@ def test_starts_are_the_states_after_the_first_observation() -> None:
     assert np.allclose(sorted((row.plan, row.log) for row in content.starts), right)
     assert sum(row.share for row in content.starts) == pytest.approx(1)
     calm = next(row for row in content.starts if row.common == "f0 = calm")
-    assert calm.log == pytest.approx(0.5) and calm.plan > 0.9 and "By the first observation" in report_of(found)
+    assert calm.log == pytest.approx(0.5) and calm.plan > 0.9 and "By first observation" in report_of(found)
 
 
-def test_how_long_episodes_last() -> None:
+def test_content_of_has_length_of_episodes() -> None:
     lasts = content_of(support(), None, "").lasts
     assert lasts is not None and lasts.most == 2
     assert [lasts.log, lasts.plan, lasts.log_whole] == pytest.approx([1.5, 1.5, 0.5])
@@ -277,7 +296,7 @@ def test_how_long_episodes_last() -> None:
     assert content_of(support(ends=False), None, "").lasts is None
 
 
-def test_how_sure_the_headline_is() -> None:
+def test_report_of_warns_of_small_logs_and_high_predictions() -> None:
     found = model()
     plan, promise = found.about.plan, found.about.promise
     assert plan is not None and figure(plan.lower_bound) in Parsed(report_of(found)).text
@@ -289,10 +308,10 @@ def test_how_sure_the_headline_is() -> None:
             promise=replace(promise, detectable=detectable),
             plan=msgspec.structs.replace(plan, best_return=best),
         )
-        told = Model(found.rdp, about, found.decisions, found.plan)
-        warnings = content_of(told, None, "").warnings
-        assert all(warning in Parsed(report_of(told)).text for warning in warnings)
-        assert ("Be careful" in report_of(told)) == bool(warnings)
+        changed = Model(found.rdp, about, found.decisions, found.plan)
+        warnings = content_of(changed, None, "").warnings
+        assert all(warning in Parsed(report_of(changed)).text for warning in warnings)
+        assert ("Caution" in report_of(changed)) == bool(warnings)
         return warnings
 
     for best in (plan.best_return, plan.predicted, None):
@@ -301,7 +320,7 @@ def test_how_sure_the_headline_is() -> None:
     assert len(warned(0.42, plan.predicted - 1)) == 2 and len(warned(0.05, plan.predicted - 1)) == 1
 
 
-def test_actions_that_were_never_tried_stand_apart() -> None:
+def test_content_of_separates_actions_never_tried() -> None:
     steps = []
     for light, action, times in ((1, "a", 300), (0, "a", 150), (0, "b", 50)):
         steps += [[(None, (light,), 0.0), (action, None, float(light == (action == "a")))]] * times
@@ -314,7 +333,7 @@ def test_actions_that_were_never_tried_stand_apart() -> None:
     assert "Never tried" in report_of(found) and "Never tried" not in report_of(by_hand())
 
 
-def test_no_dot_is_drawn_for_what_no_episode_says() -> None:
+def test_report_of_draws_no_dot_for_unavailable_estimates() -> None:
     found = model()
     judged = evaluate_off_policy(
         found.planned, found.required_plan(), TMaze(length=2).simulate(3, 4, np.random.default_rng(1))
@@ -326,7 +345,7 @@ def test_no_dot_is_drawn_for_what_no_episode_says() -> None:
     assert intervals.count("<circle") == len(content.worth) - 1
 
 
-# The command that repeats it
+# The command that repeats the run
 
 
 @pytest.mark.parametrize(
@@ -347,7 +366,7 @@ def test_no_dot_is_drawn_for_what_no_episode_says() -> None:
         "--strength 0.1",
     ],
 )
-def test_the_command_makes_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
+def test_command_of_learns_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
     monkeypatch.chdir(tmp_path)
     write_log(log(300), "LOG.parquet")
     ok("learn", "LOG.parquet", *options.split(), "-o", "MODEL")
@@ -362,7 +381,7 @@ def test_the_command_makes_the_same_model(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @every_kind
-def test_nothing_comes_from_elsewhere_and_nothing_runs(kind: str) -> None:
+def test_report_of_has_no_scripts_and_no_external_resources(kind: str) -> None:
     source = report_of(model(kind))
     page = Parsed(source)
     assert page.names() & {"script", "link", "iframe", "img", "object", "embed", "base", "form"} == set()
@@ -375,7 +394,7 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs(kind: str) -> None:
 
 
 @every_kind
-def test_it_can_be_read_aloud(kind: str) -> None:
+def test_report_of_is_accessible(kind: str) -> None:
     page = Parsed(report_of(model(kind)))
     names = [name for name, _ in page.elements]
     assert names.count("h1") == names.count("main") == 1 and names.count("table") == names.count("caption") > 0
@@ -386,12 +405,12 @@ def test_it_can_be_read_aloud(kind: str) -> None:
 
 
 @every_kind
-def test_the_same_model_gives_the_same_bytes(kind: str, tmp_path: Path) -> None:
+def test_report_of_is_deterministic(kind: str, tmp_path: Path) -> None:
     model(kind).save(tmp_path / "a.model")
     assert report_of(Model.load(tmp_path / "a.model")) == report_of(model(kind))
 
 
-def test_values_of_a_log_stay_text() -> None:
+def test_report_of_escapes_values_of_the_log() -> None:
     found = by_hand(nasty=True)
     source = report_of(found, title=f"{NASTY} {QUOTED}\x00")
     page = Parsed(source)
@@ -403,30 +422,30 @@ def test_values_of_a_log_stay_text() -> None:
     assert again.names() == page.names()
 
 
-def test_markup_is_made_in_one_place() -> None:
+def test_tag_escapes_text_and_attributes() -> None:
     assert tag("p", "a<b", tag("b", "&"), class_='"x"') == '<p class="&quot;x&quot;">a&lt;b<b>&amp;</b></p>'
     assert text(Html("<i>")) == "<i>" and text("<i>") == "&lt;i&gt;"
     assert tag("meta", charset="utf-8") == '<meta charset="utf-8">'
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [(4.0, "4"), (-3.34796, "−3.348"), (1234567.8, "1,235,000"), (1e-12, "0"), (0.00012345, "0.0001234")],
 )
-def test_figures_are_written_for_people(value: float, told: str) -> None:
-    assert figure(value) == told
+def test_figure_formats_numbers_for_people(value: float, text: str) -> None:
+    assert figure(value) == text
 
 
-def test_a_picture_that_cannot_be_drawn_is_replaced_by_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_of_states_why_there_is_no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise SufficeError("an automaton of 5,000 states fits no page")
 
     with monkeypatch.context() as patch:
         patch.setattr(pictures, "draw_automaton", refuse)
         page = Parsed(report_of(model()))
-        assert "No picture: an automaton of 5,000 states fits no page." in page.text and "svg" in page.names()
+        assert "No drawing: an automaton of 5,000 states fits no page." in page.text and "svg" in page.names()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "No picture: pictures need matplotlib" in Parsed(report_of(model())).text
+    assert "No drawing: matplotlib is not installed" in Parsed(report_of(model())).text
 
 
 # On the command line
@@ -440,38 +459,38 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_report_writes_the_page(here: Path) -> None:
-    said = ok("report", "maze.model")
-    assert said.startswith("Wrote maze-report.html ") and "Next: " in said
+    printed = ok("report", "maze.model")
+    assert printed.startswith("Wrote maze-report.html ") and "Next: " in printed
     assert Path("maze-report.html").read_text("utf-8") == report_of(model(), title="maze")
     ok("report", "maze.model", "-o", "b.html", "--title", "For you")
     assert Path("b.html").read_text("utf-8") == report_of(model(), title="For you")
 
 
-def test_json_is_the_content(here: Path) -> None:
-    told = json.loads(ok("report", "maze.model", "--json"))
-    assert told == msgspec.to_builtins(content_of(model(), None, "maze")) and not Path("maze-report.html").exists()
+def test_report_json_prints_the_content(here: Path) -> None:
+    printed = json.loads(ok("report", "maze.model", "--json"))
+    assert printed == msgspec.to_builtins(content_of(model(), None, "maze")) and not Path("maze-report.html").exists()
 
 
-def test_with_a_log_it_has_the_figures_of_evaluate(here: Path) -> None:
+def test_report_with_log_shows_estimates_of_evaluate(here: Path) -> None:
     write_log(log(), "log.parquet")
     ok("learn", "log.parquet", "--hold-out", "0.3", "-o", "held.model")
-    told = json.loads(ok("report", "held.model", "--log", "log.parquet", "--json"))
+    printed = json.loads(ok("report", "held.model", "--log", "log.parquet", "--json"))
     right = json.loads(ok("evaluate", "held.model", "--log", "log.parquet", "--json"))
     names = ("log", "doubly_robust", "model_based", "importance")
-    assert [row["value"] for row in told["worth"][2:]] == [right[f"{name}_value"] for name in names]
-    assert "New episodes: the plan" in (
+    assert [row["value"] for row in printed["worth"][2:]] == [right[f"{name}_value"] for name in names]
+    assert "new episodes: plan" in (
         ok("report", "held.model", "--log", "log.parquet") and Path("held-report.html").read_text()
     )
 
 
-def test_mistakes_are_told_in_a_line(here: Path) -> None:
+def test_report_reports_mistakes_in_one_line(here: Path) -> None:
     write_log(log(), "log.parquet")
-    for args, told in (
+    for args, message in (
         (("maze.model", "--log", "log.parquet"), "learned from all of log.parquet"),
         (("maze.model", "--horizon", "3"), "--horizon 3 applies to logs only"),
         (("maze.model", "-o", "maze.model"), "this would overwrite an input file"),
         (("none.model",), "there is no such file"),
     ):
         ran = suffice("report", *args)
-        assert ran.code == 2 and told in ran.err and ran.err.count("\n") == 1
+        assert ran.code == 2 and message in ran.err and ran.err.count("\n") == 1
     assert not list(here.glob("*.html"))

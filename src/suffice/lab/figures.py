@@ -1,4 +1,4 @@
-"""The paper's automata (its Figures 1 to 3 of Appendix D), drawn from what is learned."""
+"""The automata of the paper's Figures 1 to 3 (Appendix D), learned and drawn."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from suffice.planning.regorl import regorl
 from suffice.view.automaton import draw_automaton
 
 SEED: Final = 0
-HEAD: Final = """# The paper's automata, as we learn them
+HEAD: Final = """# The automata of the paper, learned from simulated episodes
 
-An arrow is labelled by an action, what it showed and what it paid; `any` is any action, `0|1` either value. Orange is
-what the plan chooses, where there is a choice. These T-mazes allow fewer actions than that of Table 1, as in the paper.
+Labels of arrows are action, observation and reward; `any` is any action, `0|1` either value. The planned action is
+orange, where there is a choice. These T-mazes have fewer actions than that of Table 1, as in the paper.
 """
 
 
 class Drawn(NamedTuple):
-    """An automaton of the paper."""
+    """An automaton that the paper draws."""
 
     name: str
     title: str
     domain: str
     options: dict[str, str]
     episodes: int
-    quick: int  # episodes that suffice on most days
+    quick: int  # episodes of a quick run, which usually suffice
 
 
 FIGURES: Final = (
@@ -42,7 +42,7 @@ FIGURES: Final = (
 
 
 def draw_figures(folder: Path, quick: bool) -> list[Path]:
-    """Learn, compare with the truth, draw, and say what was found."""
+    """Learn the automata, compare them with the exact ones, and write drawings and page."""
     pictures, lines = [], [HEAD]
     for drawn in FIGURES:
         domain = make(drawn.domain, drawn.options)
@@ -50,8 +50,8 @@ def draw_figures(folder: Path, quick: bool) -> list[Path]:
         solution = regorl(domain.simulate(n, horizon, np.random.default_rng(SEED)))
         rdp, true = solution.learned.rdp, minimal_rdp(domain.model(horizon), horizon)
         exact = match_states(rdp, true.rdp()).exact
-        verdict = "exactly the minimal automaton" if exact else f"the minimal one has {true.n_states}"
-        told = f"{rdp.n_states} states from {n:,} episodes, H = {horizon}, seed {SEED}: {verdict}."
+        verdict = "equal to the minimal automaton" if exact else f"the minimal automaton has {true.n_states}"
+        text = f"{rdp.n_states} states from {n:,} episodes, H = {horizon}, seed {SEED}: {verdict}."
         pictures.append((drawn.name, draw_automaton(rdp, solution.plan, title=drawn.title)))
-        lines.append(f"## {drawn.title}\n\n{told}\n\n![{drawn.title}]({drawn.name}.svg)\n")
+        lines.append(f"## {drawn.title}\n\n{text}\n\n![{drawn.title}]({drawn.name}.svg)\n")
     return write_page(Page("\n".join(lines), tuple(pictures)), folder, "figures")

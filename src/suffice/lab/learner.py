@@ -1,4 +1,4 @@
-"""What a learner of the laboratory is: a kind of learners, a task for one of them, and what it found."""
+"""Interface of learners in experiments, with their tasks and results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from suffice.lab.resources import ResourceUse
 class Task(NamedTuple):
     """Episodes to learn from, and the learner's settings."""
 
-    name: str  # of the learner, for messages: kind/setting
+    name: str  # name of the learner, kind/setting, for messages
     setting: str
     episodes: Episodes
-    delta: float  # of each test; learners of others may have levels of their own
-    flexfringe: str | None = None  # path of the binary
+    delta: float  # level of each test; peers have their own settings
+    flexfringe: str | None = None  # path of the FlexFringe binary
 
 
 class LearnerResult(NamedTuple):
@@ -43,6 +43,6 @@ class LearnerKind:
     """Learners that share the first part of their name, `kind` or `kind/setting`."""
 
     learn: Callable[[Task], LearnerResult]
-    cyclic: bool  # one automaton for all steps; otherwise it has layers
+    cyclic: bool  # whether the automaton is stationary; otherwise it has layers
     has_settings: bool = True
-    missing: Callable[[str | None], str] = _installed  # what has to be installed, given the path of FlexFringe
+    missing: Callable[[str | None], str] = _installed  # what is missing, given the path of FlexFringe

@@ -1,10 +1,10 @@
-"""All learners by name, as experiments call them.
+"""All learners of experiments, by name.
 
 1,1,1/paper  conjunctions/fisher  adaptive/fisher  prefixes/paper  sketch/paper    AdaCT-H: family or metric, bound
-layers                                         what `suffice learn` does: conjunctions, fisher and a second look
-stationary                                                              what `suffice learn --stationary` does
-aalpy/0.05  aalpy/auto/closed  aalpy-gsm/0.5                            ALERGIA by its eps, see `peers` for closed
-flexfringe/likelihood-ratio  flexfringe/css/closed                                                by its heuristic
+layers                                         `suffice learn`: conjunctions, Fisher's test and refinement
+stationary                                                                        `suffice learn --stationary`
+aalpy/0.05  aalpy/auto/closed  aalpy-gsm/0.5                       ALERGIA with its eps; for closed, see `peers`
+flexfringe/likelihood-ratio  flexfringe/css/closed                                    FlexFringe by heuristic
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from suffice.lab.our_learners import ADACT_H, LAYERS, STATIONARY
 from suffice.lab.peers.alergia import AALPY, AALPY_GSM
 from suffice.lab.peers.flexfringe import FLEXFRINGE
 
-LEARNERS: Final = {  # by the first part of their names; all other names are AdaCT-H's
+LEARNERS: Final = {  # by the first part of their names; all other names belong to AdaCT-H
     "layers": LAYERS,
     "stationary": STATIONARY,
     "aalpy": AALPY,
@@ -27,17 +27,17 @@ LEARNERS: Final = {  # by the first part of their names; all other names are Ada
 
 
 def kind_of(name: str) -> LearnerKind:
-    """The kind of a learner by its name."""
+    """Return the kind of a learner by its name."""
     kind, _, setting = name.partition("/")
     found = LEARNERS.get(kind, ADACT_H)
     return ADACT_H if setting and not found.has_settings else found
 
 
 def missing(name: str, flexfringe: str | None) -> str:
-    """What a learner needs and is not installed, with the way to get it; empty if it can run."""
+    """Return what is not installed and how to install it; an empty string if the learner can run."""
     return kind_of(name).missing(flexfringe)
 
 
 def find(name: str, episodes: Episodes, delta: float, flexfringe: str | None = None) -> LearnerResult:
-    """Learn from episodes by the learner of that name, and measure it."""
+    """Run the learner of that name on episodes and measure its resources."""
     return kind_of(name).learn(Task(name, name.partition("/")[2], episodes, delta, flexfringe))

@@ -1,4 +1,4 @@
-"""The learners of this project, as the laboratory runs them."""
+"""The learners of this project, as experiments run them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import learn_stationary
 
-WARM_UP: Final = 10_000  # episodes that compile everything a run uses
+WARM_UP: Final = 10_000  # episodes of a first run, which compiles all kernels
 
 Learn = Callable[[Episodes, Settings], Learned]
 
 
 def run_ours(learn: Learn, episodes: Episodes, settings: Settings) -> LearnerResult:
-    """Learn with compiled code, and measure it; memory includes the episodes."""
+    """Learn after a warm-up run, and measure CPU time and memory, including the episodes."""
     learn(episodes.columns(slice(0, WARM_UP)), settings)
     learned, took = measure(lambda: learn(episodes, settings))
     took = took._replace(bytes=took.bytes + episodes.word.nbytes)
@@ -37,15 +37,15 @@ def run_ours(learn: Learn, episodes: Episodes, settings: Settings) -> LearnerRes
 
 
 def adact_h_settings(name: str, delta: float) -> Settings:
-    """Settings of AdaCT-H by its name, statistic/bound."""
+    """Return the settings of AdaCT-H for a name, which is statistic/bound."""
     futures, _, bound = name.partition("/")
     if bound not in BOUNDS:
-        raise SettingsError(f"{name} is no learner: its bound is none of {', '.join(BOUNDS)}")
+        raise SettingsError(f"learner {name!r}: {bound!r} is not a bound. Choose {', '.join(BOUNDS)}.")
     return Settings(_statistic(futures), BOUNDS[bound], delta)
 
 
 def _statistic(name: str) -> Statistic:
-    """By its metric, or a family of languages."""
+    """Return a statistic by its metric or its family of languages."""
     return (StatisticOptions(name) if name in STATISTICS else StatisticOptions(family=name)).make()
 
 
@@ -63,7 +63,10 @@ def _stationary(task: Task) -> LearnerResult:
 
 
 def _with_sequel(rdp: RDP, episodes: Episodes) -> Mask:
-    """[Q, Y] transitions taken before the last step: where others lead is a guess, which peers are not scored by."""
+    """Return which transitions [Q, Y] are taken before the last step; the targets of others are guesses.
+
+    Guesses are not scored, for the peers neither.
+    """
     sure = np.broadcast_to(rdp.symbols[:, 1] == STOP, rdp.tau.shape).copy()
     state, of_letter = np.zeros(episodes.n, np.int64), episodes.symbols()[1]
     for word in episodes.word[:-2]:

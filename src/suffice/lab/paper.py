@@ -1,4 +1,4 @@
-"""What the paper printed: its Table 1, and the five domains of it (facts, cited; the rest of the lab measures)."""
+"""The figures that the paper prints in its Table 1, and the five domains of that table."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ class Printed(NamedTuple):
     """A cell of the paper's Table 1."""
 
     states: int
-    r: float  # "average reward of the derived policy"; see docs/reproduction.md for what that must mean
-    error: float | None  # after its ±
+    r: float  # "average reward of the derived policy"; docs/reproduction.md explains what that must mean
+    error: float | None  # the number after ±
     seconds: float
 
 
 class Row(NamedTuple):
     """A domain of the paper's Table 1."""
 
-    name: str  # here
-    title: str  # there
+    name: str  # name of the domain in this project
+    title: str  # name in the paper
     horizon: int
     flexfringe: Printed
     sketch: Printed | None  # None: over 1800 s
     languages: Printed  # X_{1,1,1}
 
     def experiment(self, learner: str, n: int, seed: int) -> Experiment:
-        """A learner in this domain."""
+        """Return the experiment of a learner in this domain."""
         return Experiment(domain=self.name, horizon=self.horizon, episodes=n, seed=seed, learner=learner)
 
 

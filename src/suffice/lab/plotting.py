@@ -1,4 +1,4 @@
-"""Curves of results: one look for all of them, a learner has the same colour everywhere. Matplotlib's objects only."""
+"""Curves of results in one style, in which a learner always has the same colour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which the colour-blind tell apart as well.
+# Colours of Okabe and Ito, which colour-blind readers can distinguish.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     *("#000000", "#e69f00", "#56b4e9", "#009e73", "#c7b800", "#0072b2", "#d55e00", "#cc79a7"),
 )
@@ -41,10 +41,10 @@ NAMES: Final = {
 }
 LINES: Final = {
     **{"paper": ":", "two-sample": "-.", "likelihood-ratio": "--", "fisher": "-"},
-    "0.05": ":",  # two settings of one peer apart
+    "0.05": ":",  # distinguishes two settings of a peer
 }
 
-NORMAL: Final = 1.96  # 97.5 % quantiles: of the normal distribution, and of Student's with 1, 2, … degrees of freedom
+NORMAL: Final = 1.96  # 97.5 % quantiles of the normal distribution, and of Student's t with 1, 2, … degrees of freedom
 STUDENT: Final = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
@@ -53,7 +53,7 @@ STUDENT: Final = (
 
 
 class Band(NamedTuple):
-    """A mean with its 95 % confidence interval, Student's."""
+    """A mean with its 95 % confidence interval by Student's t."""
 
     mean: float
     low: float
@@ -61,7 +61,7 @@ class Band(NamedTuple):
 
     @classmethod
     def of(cls, sample: Sequence[float]) -> Band:
-        """Of independent numbers; of a single one there is no interval."""
+        """Return the band of independent numbers; a single number has an interval of width 0."""
         mean, error = Estimate.mean(np.array(sample, float))
         if math.isinf(error):
             return cls(mean, mean, mean)
@@ -70,13 +70,13 @@ class Band(NamedTuple):
 
 
 def named(learner: str) -> str:
-    """A learner as a legend calls it."""
+    """Return the name of a learner for legends and tables."""
     kind, *rest = learner.split("/")
     return " ".join([NAMES.get(kind, kind), *(word.replace("-", " ") for word in rest)])
 
 
 def panels(rows: int, columns: int, *, wide: float = 3.2, high: float = 2.6) -> tuple[Figure, list[list[Axes]]]:
-    """A figure with a grid of plots."""
+    """Create a figure with a grid of plots."""
     with drawing():
         from matplotlib.figure import Figure
 
@@ -92,7 +92,7 @@ def panels(rows: int, columns: int, *, wide: float = 3.2, high: float = 2.6) -> 
 def curve(
     ax: Axes, runs: Iterable[Result], x: Callable[[Result], float], y: Callable[[Result], float], **look: Any
 ) -> None:
-    """The mean of y against x, with its confidence band, of runs that were not stopped; `look` is for the line."""
+    """Plot the mean of y against x with its confidence band, of runs that were not stopped; `look` styles the line."""
     groups: dict[float, list[float]] = {}
     for run in runs:
         if not run.stopped:
@@ -107,19 +107,19 @@ def curve(
 
 
 def look_of(learner: str) -> dict[str, Any]:
-    """Colour by what is compared, line by the bound, and a name for the legend."""
+    """Return colour by statistic, line style by bound, and the name for the legend."""
     kind, *rest = learner.split("/")
     line = LINES.get(rest[0], "-") if rest else "-"
     return {"color": COLOURS.get(kind, BLACK), "linestyle": line, "label": named(learner)}
 
 
 def line(ax: Axes, points: dict[float, float], **look: Any) -> None:
-    """A curve without a band, in order."""
+    """Plot a curve without a band."""
     ax.plot(list(points), list(points.values()), marker="o", markersize=2.5, linewidth=1.2, **look)
 
 
 def guide(ax: Axes) -> None:
-    """A line of slope 1 through the middle of what is drawn, within it."""
+    """Draw a dashed line of slope 1 through the middle of the plot, without changing its limits."""
     if not ax.lines:
         return
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
@@ -130,10 +130,10 @@ def guide(ax: Axes) -> None:
 
 
 def shares_axes(plots: Sequence[Sequence[Axes]], least: float = 0.0) -> None:
-    """Shares up to 1 against numbers of episodes, in all plots alike; numbers stand at the outer ones only."""
+    """Give all plots the same axes, shares against numbers of episodes; only outer plots have tick labels."""
     for i, row in enumerate(plots):
         for j, ax in enumerate(row):
-            if not ax.axison:  # it has a legend instead
+            if not ax.axison:  # it holds the legend
                 continue
             ax.set_xscale("log")
             ax.minorticks_off()
@@ -144,7 +144,7 @@ def shares_axes(plots: Sequence[Sequence[Axes]], least: float = 0.0) -> None:
 
 
 def legend_of(plots: Iterable[Axes]) -> dict[str, Any]:
-    """What several plots show, each name once."""
+    """Collect the legend entries of several plots without duplicates."""
     entries: dict[str, Any] = {}
     for ax in plots:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -153,6 +153,6 @@ def legend_of(plots: Iterable[Axes]) -> dict[str, Any]:
 
 
 def legend_below(figure: Figure, axes: Sequence[Sequence[Axes]], columns: int = 4) -> None:
-    """One legend for all plots."""
+    """Add one legend for all plots below them."""
     if entries := legend_of(ax for row in axes for ax in row):
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, frameon=False)

@@ -13,7 +13,7 @@ OURS = (
     *("sketch/paper", "sketch/fisher", "layers", "stationary"),
 )
 
-for _learner in OURS:  # from as many episodes as it takes to fill sketches, of as many steps as it takes to fold time
+for _learner in OURS:  # enough episodes to use sketches, and enough steps to learn a stationary automaton
     run_experiment(Experiment(domain="cheese", horizon=6, episodes=10_000, seed=0, learner=_learner))
 for _row in TABLE_1:
     ground_truth(_row.name, (), _row.horizon)

@@ -18,7 +18,7 @@ from suffice.errors import SufficeError
 STATUS: Final = Path("/proc/self/status")
 HIGH_WATER_MARK: Final = Path("/proc/self/clear_refs")
 
-# Linux counts the starter's memory as its child's, so a small process starts the program that is measured.
+# Linux attributes the memory of the starting process to its child, so a small process starts the measured program.
 STARTER: Final = """
 import os, resource, sys
 status = os.waitpid(os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ), 0)[1]
@@ -39,7 +39,7 @@ class ResourceUse(NamedTuple):
     """CPU time and peak memory of a run."""
 
     seconds: float  # of CPU time
-    bytes: int  # peak of memory above what there was before, or above an idle process
+    bytes: int  # peak memory above that before the call, or above that of an idle process
 
 
 def cpu_time(run: Callable[[], T]) -> tuple[T, float]:
@@ -53,7 +53,7 @@ def cpu_time(run: Callable[[], T]) -> tuple[T, float]:
 def measure(run: Callable[[], T]) -> tuple[T, ResourceUse]:
     """Return what a call returns, and the resources it used."""
     gc.collect()
-    _give_back_what_was_freed()
+    _return_freed_memory()
     before = _resident("VmRSS")
     HIGH_WATER_MARK.write_text("5")
     returned, seconds = cpu_time(run)
@@ -66,15 +66,15 @@ def measure_command(command: Sequence[str], folder: Path) -> ResourceUse:
         starter = [sys.executable, "-I", "-S", "-c", STARTER, usage.name, *command]
         done = subprocess.run(starter, cwd=folder, capture_output=True, text=True)
         if done.returncode:
-            said = " ".join((done.stderr or done.stdout).split())
-            raise ProgramError(f"{Path(command[0]).name} failed: {said[-200:] or 'without a word'}")
+            output = " ".join((done.stderr or done.stdout).split())
+            raise ProgramError(f"{Path(command[0]).name} failed: {output[-200:] or 'no message'}")
         seconds, peak = Path(usage.name).read_text().split()
     return ResourceUse(float(seconds), int(peak))
 
 
-def _give_back_what_was_freed() -> None:
-    """Else a run would use what simulating its log has left, and seem to take nothing."""
-    with contextlib.suppress(AttributeError, OSError):  # another C library than Linux's usual one
+def _return_freed_memory() -> None:
+    """Return freed memory to the system; otherwise a run could reuse it, and seem to need none."""
+    with contextlib.suppress(AttributeError, OSError):  # not the GNU C library
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -1,4 +1,4 @@
-"""Run one experiment: simulate, learn, plan, and compare with the ground truth."""
+"""Run one experiment, from simulation over learning and planning to the comparison with the ground truth."""
 
 from __future__ import annotations
 

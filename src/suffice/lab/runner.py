@@ -29,18 +29,18 @@ from suffice.lab.run_experiment import run_experiment
 from suffice.lab.store import load, save
 
 MINUTES_OF_THE_PAPER = 30
-DIED = "died: without a word"
-GRACE = 60  # seconds of CPU time beyond its limit after which a run ends by itself, if nobody is there to end it
+DIED = "died: no message"
+GRACE = 60  # seconds of CPU time beyond its limit after which an orphaned run ends
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Resources for running experiments."""
+    """Resources that experiments may use."""
 
-    jobs: int  # processes at a time
-    seconds: float = 60.0 * MINUTES_OF_THE_PAPER  # by the clock on the wall, for one run
-    bytes: int = 8 << 30  # of address space, for one run
-    flexfringe: str | None = None  # its binary
+    jobs: int  # number of parallel processes
+    seconds: float = 60.0 * MINUTES_OF_THE_PAPER  # wall-clock time of one run
+    bytes: int = 8 << 30  # address space of one run
+    flexfringe: str | None = None  # path of the FlexFringe binary
 
 
 def run_all(
@@ -49,7 +49,7 @@ def run_all(
     settings: RunSettings,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> dict[str, Result]:
-    """The results of all experiments that can be run here, by id; those in the folder are not run again."""
+    """Run all experiments that can run here and return results by id; results in the folder are reused."""
     wanted = distinct(experiments)
     known = load(folder)
     todo = {
@@ -85,7 +85,7 @@ class _Workers:
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
         self._context = get_context("forkserver")
-        # a process imports again what the script that was started does; of ours that is the command line
+        # a child imports the main script again, which is the command line if the user started it
         started = [name for name in ("suffice.cli.main",) if name in sys.modules]
         self._context.set_forkserver_preload(["suffice.lab.preload", *started])
         self._start_server()
@@ -94,7 +94,7 @@ class _Workers:
         self._closed = False
 
     def _start_server(self) -> None:
-        """Deaf to Ctrl-C, which a terminal sends to everybody: only the one who can tell what is kept shall hear it."""
+        """Start the fork server with Ctrl-C blocked, so that only the main process handles it."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             ensure_running()
@@ -102,7 +102,7 @@ class _Workers:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def run(self, experiment: Experiment) -> Result:
-        """In a process of its own, which leaves no files behind even if it is killed."""
+        """Run an experiment in its own process, which leaves no files behind even if it is killed."""
         with tempfile.TemporaryDirectory(prefix="suffice-", ignore_cleanup_errors=True) as scratch:
             return self._run(experiment, scratch)
 
@@ -120,7 +120,7 @@ class _Workers:
         try:
             if ours.poll(self._settings.seconds):
                 answer = ours.recv()
-        except EOFError:  # as when the machine has no memory left
+        except EOFError:  # for example, out of memory
             answer = DIED
         finally:
             with self._lock:
@@ -133,7 +133,7 @@ class _Workers:
         return Result(experiment=experiment, stopped=answer, limit=limit)
 
     def close(self) -> None:
-        """End all of them."""
+        """Kill all processes that are still running."""
         with self._lock:
             self._closed = True
             for pid in self._alive:
@@ -141,8 +141,8 @@ class _Workers:
 
 
 def _end(pid: int) -> None:
-    """A process with all that it started; it leads their group."""
-    for kill in (os.killpg, os.kill):  # it may not lead it yet
+    """Kill a process and all processes it started, which are in its group."""
+    for kill in (os.killpg, os.kill):  # the group may not exist yet
         try:
             kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -163,7 +163,7 @@ def _child(experiment: Experiment, settings: RunSettings, answer: Connection, sc
 
 
 def _failure_message(error: Exception, settings: RunSettings) -> str:
-    """Why an experiment has no result: over its memory, refused, or died (and is run again next time)."""
+    """Return why an experiment has no result: over its memory, refused, or died (it is run again next time)."""
     if isinstance(error, MemoryError) or "bad_alloc" in str(error):
         return f"over {settings.bytes / (1 << 30):g} GiB"
     kind = "died" if isinstance(error, ProgramError) or not isinstance(error, SufficeError) else "refused"

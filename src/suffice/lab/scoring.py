@@ -1,4 +1,4 @@
-"""Score a learned automaton: how its states match the true ones, and what the plan on it is worth."""
+"""Score a learned automaton by the match of its states with the true ones and by the value of its plan."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from suffice.planning.planner import plan_on
 
 
 class StateMatch(NamedTuple):
-    """How learned states match true ones, by the histories that lead to both."""
+    """Match of learned and true states by the histories that lead to both."""
 
-    recovered: int  # true states that one learned state stands for, and it for them alone
-    splits: int  # states too many: of those that stand for one true state, all but the first of each
-    merges: int  # states that stand for several true ones
+    recovered: int  # true states that correspond one to one to a learned state
+    splits: int  # superfluous states: of those that represent one true state, all but the first
+    merges: int  # states that represent several true ones
     true: int  # states of the minimal automaton
 
     @property
@@ -42,7 +42,7 @@ def match_states(learned: RDP, true: RDP, sure: Mask | None = None) -> StateMatc
     tau = learned.tau if sure is None else np.where(sure, learned.tau, UNSEEN)
     index = {true.symbol(y): y for y in range(len(true.symbols))}
     translate = [index.get(learned.symbol(y), UNSEEN) for y in range(len(learned.symbols))]
-    pairs = {(0, 0): None}  # of a learned and a true state, in the order of their meeting
+    pairs = {(0, 0): None}  # learned and true states, in the order of discovery
     queue = deque(pairs)
     while queue:
         p, q = queue.popleft()
@@ -62,7 +62,7 @@ def match_states(learned: RDP, true: RDP, sure: Mask | None = None) -> StateMatc
 
 
 def states_before_end(rdp: RDP) -> int:
-    """The number of states that histories lead to before an episode ends."""
+    """Return the number of states reached before an episode ends."""
     tau = rdp.tau[:, rdp.symbols[:, 1] != STOP]
     reached, queue = {0}, deque([0])
     while queue:
@@ -73,13 +73,13 @@ def states_before_end(rdp: RDP) -> int:
 
 
 def true_automaton(run: Result) -> RDP | None:
-    """The minimal automaton of the kind that the run's learner looks for; None if no finite one exists."""
+    """Return the minimal automaton of the kind that the run's learner seeks; None if no finite one exists."""
     truth = truth_for(run.experiment)
     return truth.stationary if kind_of(run.experiment.learner).cyclic else truth.layered
 
 
 def is_exact(run: Result) -> bool:
-    """Whether a run found the minimal automaton: every true state once, and no other."""
+    """Return whether a run found the minimal automaton: every true state once, and no other."""
     true = true_automaton(run)
     if true is None or run.recovered is None:
         return False
@@ -87,12 +87,12 @@ def is_exact(run: Result) -> bool:
 
 
 def gained(run: Result) -> float:
-    """What a run's plan gains over the behaviour, as a share of what can be gained."""
+    """Return the gain of a run's plan over the behaviour policy, as a share of the largest possible gain."""
     return truth_for(run.experiment).gain(run.mean_return)
 
 
 def value_of(rdp: RDP, model: FiniteModel, plan: Plan | None = None) -> Evaluation:
-    """The exact value of a plan on the layers of an automaton, the default one unless another is given."""
+    """Return the exact value of a plan on the layers of an automaton; default: the default planner's."""
     spread = rdp.layered()
     policy = Controller.on_automaton(spread, model.alphabet, (plan or plan_on(spread)).actions)
     return evaluate(model, policy, rdp.horizon)

@@ -1,4 +1,4 @@
-"""All studies, by the name that `suffice reproduce` knows them by."""
+"""All studies, by the names that `suffice reproduce` accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study: a list of experiments, and what to make of their results."""
+"""A study is a list of experiments and an analysis of their results, which makes a page."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from suffice.lab.experiment import Experiment, Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MILLION: Final = 6  # digits after the first
+MILLION: Final = 6  # power of ten from which numbers are written with an exponent
 RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Page(NamedTuple):
-    """What a person gets to see of a study."""
+    """The text and figures that a study produces."""
 
     text: str  # Markdown
-    figures: tuple[tuple[str, Figure], ...] = ()  # by the name of their files, as the text refers to them
+    figures: tuple[tuple[str, Figure], ...] = ()  # names of their files, which the text refers to
 
 
 def _no_more(results: Results, quick: bool) -> list[Experiment]:
@@ -30,28 +30,28 @@ def _no_more(results: Results, quick: bool) -> list[Experiment]:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Both halves are pure, and results are all that passes between them."""
+    """A list of experiments and the analysis of their results; both are pure functions."""
 
     name: str
     title: str
-    experiments: Callable[[bool], list[Experiment]]  # given whether it shall be quick
-    analyse: Callable[[Results], Page]  # of whatever results there are: missing ones are said to be missing
-    more: Callable[[Results, bool], list[Experiment]] = _no_more  # that results so far call for, until there are none
+    experiments: Callable[[bool], list[Experiment]]  # argument: whether the run is quick
+    analyse: Callable[[Results], Page]  # results may be incomplete; the page states what is missing
+    more: Callable[[Results, bool], list[Experiment]] = _no_more  # further experiments that depend on results
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """In Markdown, the first column to the left."""
+    """Return a Markdown table whose first column is left-aligned."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, rule, *rows])
 
 
 def cell(text: str) -> str:
-    """Words of others that would break a table."""
+    """Return a text without line breaks and bars, which would break a table."""
     return " ".join(text.replace("|", "/").split())
 
 
 def brief(number: float) -> str:
-    """Two digits that count, in words of a person: 0.0042, 1.5, 150, 2,900, 4.6·10⁸."""
+    """Format a number with two significant digits: 0.0042, 1.5, 150, 2,900, 4.6·10⁸."""
     if number <= 0 or math.isinf(number):
         return "∞" if number > 0 else "0" if not number else f"−{brief(-number)}"
     power = math.floor(math.log10(float(f"{number:.1e}")))

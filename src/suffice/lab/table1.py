@@ -1,4 +1,4 @@
-"""The paper's Table 1 again, with what it lacks: the minimal automaton, the optimum, memory, peers, more learners."""
+"""The paper's Table 1, reproduced with minimal automata, optimal returns, memory, peers and more learners."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from suffice.lab.study import Page, Study, brief, cell, table
 from suffice.lab.truth import ground_truth
 
 SEEDS: Final = (11, 12, 13, 14, 15)
-PEER_SEEDS: Final = SEEDS[:3]  # they take long
+PEER_SEEDS: Final = SEEDS[:3]  # peers are slow
 SIZES: Final = (1_000, 10_000, 100_000)
 QUICK_SIZE: Final = 10_000
 
-NOTES: Final = """Numbers are means over them with standard errors, states medians. Values of policies are expected
-ones, computed, not sampled: the mean *return*, the return *per step* (over the mean number of decisions), and
-*success*, the share of episodes with any positive reward. CPU seconds and peak memory are those of learning, in a
-process of its own. Memory includes the log as the learner reads it, but for AALpy, where it does not; FlexFringe's
-seconds include reading its text and writing its answer, which others are spared. On a shared machine the same run can
-take twice as long at another time.
+NOTES: Final = """Numbers are means over seeds with standard errors; states are medians. Values of policies are exact
+expectations, not samples: the mean *return*, the return *per step* (divided by the mean number of decisions), and
+*success*, the share of episodes with a positive reward. CPU seconds and peak memory are those of learning, in a
+separate process. Memory includes the log as the learner reads it, except for AALpy; FlexFringe's seconds include
+reading and writing text files, which the others do not need. On a shared machine the time of the same run can vary by
+a factor of two.
 
-What differs from the paper, or is left open by it:
-- The numbers of episodes, and the behaviour, which is uniform over all actions.
-- δ = 0.001 for each test. The test of the paper is `--bound paper`; Fisher's is our default.
-- The plan is the same on all automata, the peers' too: that of `suffice learn`, from the counts of the episodes that
-  the automaton was learned from. The paper splits them, and plans on the other half.
-- Peers get traces with a termination symbol, as in the paper, and without one; of these and several settings of a peer
-  the best in hindsight counts, in each domain and for each size. FlexFringe's automata may have cycles, AALpy's too.
-- FlexFringe's css means to compare sketches, but in the version we ran ALERGIA's test decides, and sketches only rank.
-- The paper's own lines stand under every size, for it does not say what its sizes were.
-- A run that takes too long or over 8 GiB is given up, and its line says so.
+Differences from the paper, and choices that it does not specify:
+- The numbers of episodes, and the behaviour policy, which is uniform over all actions.
+- δ = 0.001 for each test. The test of the paper is `--bound paper`; Fisher's exact test is our default.
+- The planner is the same for all automata, including those of peers: that of `suffice learn`, with the counts of the
+  episodes from which the automaton was learned. The paper splits the episodes, and plans on the other half.
+- Peers are run on traces with a termination symbol, as in the paper, and without. Of these and of several settings of
+  a peer, the best in hindsight is shown for each domain and size. Automata of FlexFringe and AALpy may have cycles.
+- FlexFringe's css is meant to compare sketches; in the version that we ran, ALERGIA's test decides and sketches only
+  rank merges.
+- The paper's own rows are repeated for every size, because the paper does not state its sizes.
+- A run that exceeds the time limit or 8 GiB is stopped, and its row says so.
 
-*For all times alike* is the smallest automaton that need not know the step. Learners that look for it, `--stationary`
-and peers, may rightly have fewer states still: what no episode of the horizon can show need not be told apart.
+The minimal *stationary* automaton is the smallest one that does not depend on the step. `--stationary` and peers,
+which learn such automata, may correctly have even fewer states, because states that no episode of the given horizon
+distinguishes may be merged.
 """
 
 PRINTED: Final[tuple[tuple[str, Callable[[Row], Printed | None]], ...]] = (
@@ -53,15 +55,16 @@ HEAD: Final = ("learner", "states", "mean return", "per step", "success", "CPU s
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A line of the table: a learner, or several of which the best counts in each domain."""
+    """A row of the table: a learner, or several of which the best is shown in each domain."""
 
     title: str
     learners: tuple[str, ...]
 
     def best(self, runs: Results, row: Row, n: int) -> list[Result]:
-        """The runs of the learner with the highest mean return, the fewest states among equals; hindsight helps it.
+        """Return the runs of the learner with the highest mean return, then the fewest states.
 
-        Those with the most seeds that ended; where none did, those that were stopped.
+        Only learners with the largest number of finished seeds are considered; if none finished, stopped runs are
+        returned.
         """
         found = [self._runs(learner, runs, row, n) for learner in self.learners]
         ended = [group for group in found if group and not any(run.stopped for run in group)]
@@ -87,17 +90,17 @@ OURS: Final = (
     Method("`suffice learn`", ("layers",)),
     Method("`suffice learn --stationary`", ("stationary",)),
 )
-PEERS: Final = {"flexfringe": flexfringe.ABSENT, "aalpy": alergia.ABSENT}  # and what to say when they are not there
+PEERS: Final = {"flexfringe": flexfringe.ABSENT, "aalpy": alergia.ABSENT}  # and the message if one is not installed
 METHODS: Final = (*FLEXFRINGE, AALPY, *OURS)
 IN_BRIEF: Final = (
-    Method("FlexFringe, the best of all settings", tuple(name for method in FLEXFRINGE for name in method.learners)),
-    Method("AALpy, the best of all settings", AALPY.learners),
+    Method("FlexFringe, best of all settings", tuple(name for method in FLEXFRINGE for name in method.learners)),
+    Method("AALpy, best of all settings", AALPY.learners),
     *OURS,
 )
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Small logs first, so that a stopped run has something to show."""
+    """List the runs, small logs first, so that an interrupted study has results."""
     sizes, most = ((QUICK_SIZE,), 1) if quick else (SIZES, len(SEEDS))
     runs = [(learner, s) for m in OURS for learner in m.learners for s in SEEDS[:most]]
     runs += [(learner, s) for m in (*FLEXFRINGE, AALPY) for learner in m.learners for s in PEER_SEEDS[:most]]
@@ -105,7 +108,7 @@ def experiments(quick: bool) -> list[Experiment]:
 
 
 def analyse(results: Results) -> Page:
-    """One table for each domain and size of logs."""
+    """Make a table for each domain and size of logs."""
     sizes = sorted({run.experiment.episodes for run in results.values()})
     parts = [f"# {TABLE1.title}\n", _notes(results)]
     for row in TABLE_1:
@@ -122,18 +125,18 @@ def _notes(results: Results) -> str:
         sorted({run.experiment.seed for run, peer in zip(results.values(), peers, strict=True) if peer == theirs})
         for theirs in (False, True)
     ]
-    told = [f"{', '.join(map(str, s))} for {who}" for s, who in zip(seeds, ("ours", "peers"), strict=True) if s]
+    texts = [f"{', '.join(map(str, s))} for {who}" for s, who in zip(seeds, ("ours", "peers"), strict=True) if s]
     there = {run.experiment.learner.partition("/")[0] for run in results.values()}
     absent = [text for peer, text in PEERS.items() if peer not in there]
-    return f"Seeds {' and '.join(told)}.\n{NOTES}" + "".join(f"\n**{text}.**\n" for text in absent)
+    return f"Seeds {' and '.join(texts)}.\n{NOTES}" + "".join(f"\n**{text}.**\n" for text in absent)
 
 
 def summary(results: Results, n: int = SIZES[-1]) -> str:
-    """The table of the README: states, return and seconds of the best in each line."""
+    """Return the table of the README, with states, return and seconds of each method."""
     head = [f"{n:,} episodes", *(row.title for row in TABLE_1)]
     known = [ground_truth(row.name, (), row.horizon) for row in TABLE_1]
     truth = [f"{k.truth.minimal.n_states} · {float(k.truth.optimal_value):.3g}" for k in known]
-    lines = [["minimal automaton · best return", *truth]]
+    lines = [["minimal automaton · optimal return", *truth]]
     for title, of in PRINTED:
         cells = [of(row) for row in TABLE_1]
         lines.append([title, *(f"{c.states} · r {c.r:g} · {c.seconds:g} s" if c else "> 1800 s" for c in cells)])
@@ -151,14 +154,14 @@ def _brief(runs: Sequence[Result]) -> str:
 
 def _truth(row: Row) -> str:
     known = ground_truth(row.name, (), row.horizon)
-    truth, folded = known.truth, known.stationary
-    values = f"V* = {float(truth.optimal_value):.4g}, the behaviour's {float(truth.behaviour.mean_return):.4g}"
-    tied = f" ({folded.n_states} for all times alike)" if folded else ""
-    return f"The minimal automaton has Q_min = {truth.minimal.n_states} states{tied}; {values}.\n"
+    truth, stationary = known.truth, known.stationary
+    values = f"V* = {float(truth.optimal_value):.4g}, behaviour policy {float(truth.behaviour.mean_return):.4g}"
+    cyclic = f", the minimal stationary one {stationary.n_states}" if stationary else ""
+    return f"The minimal automaton has Q_min = {truth.minimal.n_states} states{cyclic}. Mean returns: {values}.\n"
 
 
 def _printed(row: Row) -> list[list[str]]:
-    """What the paper has, as far as it goes."""
+    """Return the rows that the paper prints."""
 
     def cells(printed: Printed | None) -> list[str]:
         if printed is None:
@@ -188,7 +191,7 @@ def _stopped(runs: Sequence[Result]) -> str:
 
 
 def _settings(run: Result) -> str:
-    """Which of a peer's settings: by the name of the learner."""
+    """Return the setting of a peer, from the name of the learner."""
     return run.experiment.learner.removeprefix("flexfringe/")
 
 
@@ -197,4 +200,4 @@ def _with_error(runs: Sequence[Result], field: str) -> str:
     return f"{found.value:.3g}" + (f" ± {found.error:.2g}" if len(runs) > 1 and found.error >= 5e-4 else "")
 
 
-TABLE1: Final = Study("table1", "Table 1 of the paper, again", experiments, analyse)
+TABLE1: Final = Study("table1", "Table 1 of the paper, reproduced", experiments, analyse)

@@ -1,4 +1,4 @@
-"""Ground truth of a domain, computed exactly: what results of experiments are compared with."""
+"""Ground truth of a domain, computed exactly, which results of experiments are compared with."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ class GroundTruth:
     model: FiniteModel
     truth: Truth
     layered: RDP  # the minimal layered automaton
-    stationary: RDP | None  # the minimal cyclic automaton; None if no finite one exists
+    stationary: RDP | None  # the minimal stationary automaton; None if no finite one exists
 
     def gain(self, value: float) -> float:
-        """Gain of a mean return over the behaviour's, as a share of what can be gained: 1 is the optimum."""
+        """Return the gain over the behaviour policy as a share of the largest possible gain; 1 is optimal."""
         base, best = float(self.truth.behaviour.mean_return), float(self.truth.optimal_value)
         return (value - base) / (best - base)
 
     def like(self, rdp: RDP) -> RDP | None:
-        """The minimal automaton of the same kind, layered or cyclic."""
+        """Return the minimal automaton of the same kind, layered or stationary."""
         return self.stationary if rdp.stationary else self.layered
 
 
 def truth_for(experiment: Experiment) -> GroundTruth:
-    """Ground truth of an experiment's domain."""
+    """Return the ground truth of an experiment's domain."""
     return ground_truth(experiment.domain, experiment.options, experiment.horizon)
 
 
 @cache
 def ground_truth(domain: str, options: Options, horizon: int) -> GroundTruth:
-    """Ground truth of a domain by name, options and horizon; cached per process."""
+    """Return the ground truth of a domain by name, options and horizon; cached per process."""
     model = make(domain, dict(options)).model(horizon)
     truth = truth_of(model, horizon)
     try:
-        for_all_times = stationary_rdp(model).rdp(horizon)
-    except SufficeError:  # no finite automaton serves all horizons
-        for_all_times = None
-    return GroundTruth(model, truth, truth.minimal.rdp(), for_all_times)
+        stationary = stationary_rdp(model).rdp(horizon)
+    except SufficeError:  # no finite automaton is right for all horizons
+        stationary = None
+    return GroundTruth(model, truth, truth.minimal.rdp(), stationary)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from html import escape
 
 import numpy as np
@@ -10,13 +9,13 @@ import numpy as np
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.errors import visible
 from suffice.models.header import Header
+from suffice.models.summary import summary_rows
 
-WEAK_GUARANTEE = 0.8  # probability below which a guarantee is called weak
 MOST_PICTURED = 100  # states; with more, dots would overlap
 WIDE, HIGH, DOT = 46, 18, 5  # pixels between layers, between states, and the radius of a state
 CURRENT_COLOUR = "currentColor"  # of the notebook, light or dark
 HOW_TO_DRAW = "<div><small>To draw it: <code>model.draw()</code></small></div>"
-ADVICE = {"follow": "follow the plan", "keep": "keep the logged behaviour"}
+DETAILS = "model.about.promise.sentence"  # where the assumptions of the guarantee are listed
 
 
 def headline(rdp: RDP, about: Header) -> str:
@@ -25,47 +24,27 @@ def headline(rdp: RDP, about: Header) -> str:
     return f"{rdp.n_states} states{where} from {about.episodes:,} episodes"
 
 
-def advice(about: Header) -> str:
-    """Return the advice on the plan with the predicted and the logged return, in one line."""
-    plan = about.plan
-    if plan is None:
-        return "no plan"
-    return (
-        f"{ADVICE[plan.verdict]}: predicted return {plan.predicted:.4g} (likely at least {plan.lower_bound:.4g} if the "
-        f"automaton is right), logged {plan.behaviour_value:.4g}"
-    )
-
-
-def facts(rdp: RDP, about: Header) -> Iterator[tuple[str, str]]:
-    """List memory, plan and guarantee of a model, each with its label."""
-    yield "memory", headline(rdp, about)
-    if about.plan is not None:
-        yield "planner", about.plan.planner
-    sure = max(1 - about.promise.split, 0)
-    stronger = "" if sure >= WEAK_GUARANTEE else "; for more, learn with confidence=0.95"
-    yield "guarantee", f"no false split with probability at least {sure:.3g} ({about.promise.tests} tests){stronger}"
-
-
 def text(rdp: RDP, about: Header) -> str:
-    """Return the model as text for a console."""
-    return "\n".join([f"<Model: {advice(about)}", *(f"  {name}: {fact}" for name, fact in facts(rdp, about))]) + ">"
+    """Return the summary of the model as text for a console, the advice first."""
+    (advice, returns), *rows = summary_rows(rdp, about, DETAILS)
+    lines = [
+        f"<Model: {advice}: {returns}",
+        *(f"  {label}: {fact}" if label else f"    {fact}" for label, fact in rows),
+    ]
+    return "\n".join(lines) + ">"
 
 
 def html(rdp: RDP, about: Header) -> str:
     """Return the model as HTML for a notebook, without scripts or files and in the notebook's own colours."""
     left = 'style="text-align:left"'
+    (advice, returns), *rows = summary_rows(rdp, about, DETAILS)
     cells = "".join(
-        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(visible(fact))}</td></tr>"
-        for name, fact in (
-            *facts(rdp, about),
-            ("observations", ", ".join(rdp.alphabet.features)),
-            ("actions", _listed(about)),
-        )
+        f"<tr><th {left}>{escape(label)}</th><td {left}>{escape(visible(fact))}</td></tr>"
+        for label, fact in (*rows, ("Actions", _listed(about)))
     )
     picture = _picture(rdp) if not rdp.stationary and rdp.n_states <= MOST_PICTURED else HOW_TO_DRAW
     table = f'<table style="color:inherit;font-size:inherit">{cells}</table>'
-    title = advice(about)
-    return f"<div><strong>{escape(title[0].upper() + title[1:])}</strong>{picture}{table}</div>"
+    return f"<div><strong>{escape(advice)}: {escape(returns)}</strong>{picture}{table}</div>"
 
 
 def _listed(about: Header, most: int = 10) -> str:

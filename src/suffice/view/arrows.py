@@ -1,4 +1,4 @@
-"""All transitions between the same two states as one arrow."""
+"""Arrows of a drawing, which combine all transitions between the same two states."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.kernels.array_types import Int64
-from suffice.models.model_data import ended_states
-
-over = ended_states  # the name that the modules of this package use
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one state to another, or from one group of states to another."""
+    """An arrow from one state, or group of states, to another."""
 
     source: int
     target: int
-    symbols: tuple[int, ...]  # of the automaton, in order
-    count: int  # how often it was taken
+    symbols: tuple[int, ...]  # symbols of the automaton that take the arrow, in increasing order
+    count: int  # number of logged steps along the arrow
 
 
 def arrows_of(rdp: RDP, node_of: Int64 | None = None) -> list[Arrow]:
-    """By source, then by the first symbol that leads along the arrow; `node_of` [Q] puts states into groups."""
+    """Return the arrows ordered by source, then by their first symbol; `node_of` [Q] assigns states to groups."""
     node = np.arange(rdp.n_states) if node_of is None else node_of
     taken = rdp.taken()
     sources, symbols = np.nonzero(rdp.tau != UNSEEN)

@@ -1,4 +1,4 @@
-"""An automaton as the paper draws it: states as circles, layer after layer, and arrows that say what takes them."""
+"""Drawings of automata in the paper's style: states as circles, one column per layer, and labelled arrows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
-from suffice.errors import SettingsError, visible
+from suffice.errors import SettingsError, parameter, visible
 from suffice.planning.plan import Plan
 from suffice.view.arrows import Arrow
+from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.curves import Curve, lead
-from suffice.view.fewest_words import Usage, fewest_words
-from suffice.view.labels import Line, in_short, label, legend
+from suffice.view.labels import Line, label, legend, short_number
 from suffice.view.placing import RADIUS, place
 from suffice.view.scene import FEWEST_NODES, GATHERED, USUAL_NODES, scene_of
 from suffice.view.style import (
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_LABELLED, MOST_LABEL_LINES = 80, 120  # arrows, or lines of brief labels; beyond, labels would hide what they name
-MOST_DRAWN_STATES = 1000  # states; beyond, nothing could be seen
-MARGIN, HEAD, FOOT = 0.25, 0.36, 0.2  # inches: around all, above for the steps, below for what is said about the end
+MOST_LABELLED, MOST_LABEL_LINES = 80, 120  # arrows, or lines of brief labels; more labels would hide the arrows
+MOST_DRAWN_STATES = 1000  # more states would be too small to see
+MARGIN, HEAD, FOOT = 0.25, 0.36, 0.2  # inches: around the drawing, above it for the steps, below it for the word "end"
 HEADING, NAME_SIZE, TEXT, REMARK = 11.0, 8.5, 7.5, 8.0  # font sizes, in points
-LINE_SPACING = 1.3  # between lines of text, as a part of the font size
-SMALLEST_NAME = 3.0  # name that is written, in points
-THIN, THICK = 0.7, 2.6  # an arrow that is hardly ever taken, and the one that is most, in points
-ENTRY = 0.28  # inches: the arrow that leads to the first state
+LINE_SPACING = 1.3  # line height as a multiple of the font size
+SMALLEST_NAME = 3.0  # points; smaller names are left out
+THIN, THICK = 0.7, 2.6  # points: width of the least and of the most frequently taken arrow
+ENTRY = 0.28  # inches: length of the arrow into the first state
 
 
 def draw_automaton(
@@ -56,28 +56,58 @@ def draw_automaton(
     brief: bool = False,
     most: int | None = None,
 ) -> Figure:
-    """A figure of its own; with a plan, on the automaton's own states, those are coloured by value and it stands out.
+    """Draw an automaton with circles for states, arrows for transitions and columns for steps.
 
-    Labels are left out where there are too many for one page, unless they are asked for; brief ones say only what tells
-    arrows apart. Of more states than `most`, those passed often are drawn and the others gathered; left open, `most` is
-    as many as can be seen. The caption says so.
+    The caption of the figure explains colours, labels and what is left out. In a notebook the figure displays itself.
 
+    Parameters
+    ----------
+    rdp
+        Automaton to draw.
+    plan
+        Plan on the automaton's own states, such as `model.own_plan`. States are then coloured by their value and the
+        planned actions are highlighted. Default: none.
+    title
+        Heading of the figure. Default: no heading.
+    labels
+        Whether arrows are labelled with action, observation and reward. Default: only if all labels fit on one page.
+    brief
+        Whether labels are limited to what distinguishes the arrows that leave the same state. Default: False.
+    most
+        Largest number of nodes, 4 to 1,000. The states visited most often are drawn, and the others of each column are
+        combined into one node. Default: 60, or fewer if they have more than 240 arrows.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A new figure, which is not registered with pyplot.
+
+    Raises
+    ------
+    SettingsError
+        If the plan belongs to another automaton, or `most` is out of range.
+    MissingError
+        If matplotlib is not installed.
+
+    Examples
+    --------
     >>> figure = suffice.draw_automaton(model.rdp, model.own_plan, title="Corridor")
-    >>> figure.savefig("corridor.svg")  # in notebooks it shows itself
+    >>> figure.savefig("corridor.svg")
     """
     if plan is not None and len(plan.actions) != rdp.n_states:
-        told = "take model.own_plan" if rdp.stationary else "plan on this one"
-        raise SettingsError(f"the plan is for {len(plan.actions)} states, the automaton has {rdp.n_states}: {told}")
+        fix = "Use model.own_plan." if rdp.stationary else "Plan on this automaton."
+        raise SettingsError(f"plan: it has {len(plan.actions)} states, but the automaton has {rdp.n_states}. {fix}")
     if most is not None and not FEWEST_NODES <= most <= MOST_DRAWN_STATES:
         raise SettingsError(
-            f"a picture shows from {FEWEST_NODES} to {MOST_DRAWN_STATES:,} states, not {most:,}; try {USUAL_NODES}"
+            f"{parameter('most', most)} is not a number of states from {FEWEST_NODES} to {MOST_DRAWN_STATES:,}. "
+            f"Try {parameter('most', USUAL_NODES)}."
         )
     with drawing():
         return _Picture(rdp, plan, labels, brief, most).draw(title)
 
 
 class _Picture:
-    """An automaton, its places on a page, and the page."""
+    """The nodes, arrows and labels of one drawing, with their positions on the page."""
 
     def __init__(self, rdp: RDP, plan: Plan | None, labels: bool | None, brief: bool, most: int | None) -> None:
         self._rdp, self._plan, self._scene, self._names = rdp, plan, scene_of(rdp, plan, most), rdp.labels()
@@ -90,10 +120,10 @@ class _Picture:
             self._lines = [[] for _ in self._lines]
         self._sizes = np.array([_size(lines) for lines in self._lines])
         self._placed = place(self._layout, self._scene.arrows, self._sizes)
-        self._scale = self._placed.radius / RADIUS  # of large automata, which are drawn smaller
+        self._scale = self._placed.radius / RADIUS  # below 1 for large automata
 
     def draw(self, title: str) -> Figure:
-        """Arrows, then labels, then states, then what is around them."""
+        """Draw the arrows, then the labels, the states, the axis of steps, the title and the caption."""
         from matplotlib.figure import Figure
 
         left, bottom, right, top = self._placed.bounds(self._sizes)
@@ -119,8 +149,8 @@ class _Picture:
         return figure
 
     def _labels(self) -> list[list[Line]]:
-        """Of each arrow; none for those that leave gathered states."""
-        leaving: dict[int, list[int]] = {}  # by node, the arrows
+        """Return the lines of each arrow's label; arrows that leave combined states have no label."""
+        leaving: dict[int, list[int]] = {}  # arrows that leave each node
         for i, arrow in enumerate(self._scene.arrows):
             leaving.setdefault(arrow.source, []).append(i)
         found: list[list[Line]] = [[] for _ in self._scene.arrows]
@@ -132,7 +162,7 @@ class _Picture:
             if self._usage is None:
                 words = [label(self._rdp, replace(way, source=q, target=self._state(way.target))) for way in ways]
             else:
-                words = fewest_words(self._rdp, self._usage, q, [way.symbols for way in ways])
+                words = brief_labels(self._rdp, self._usage, q, [way.symbols for way in ways])
             for i, lines in zip(arrows, words, strict=True):
                 found[i] = lines
         return found
@@ -144,7 +174,7 @@ class _Picture:
         _draw_curve(axes, curve, self._scale * width, FAINT if pale else PLAN_COLOUR if planned else ARROW_COLOUR)
 
     def _draw_label(self, axes: Axes, i: int, planned: int) -> None:
-        """A gap in the arrow, and words in it."""
+        """Draw a label on a background that interrupts its arrow."""
         from matplotlib.patches import Rectangle
 
         if not self._lines[i]:
@@ -165,14 +195,14 @@ class _Picture:
         axes.add_artist(Circle((x, y), radius, clip_on=False, zorder=4, **look))
         if NAME_SIZE * self._scale < SMALLEST_NAME:
             return
-        told, colour = ("more", ink) if q == GATHERED else (self._advice(node), PLAN_COLOUR)
-        fits = min(1.0, 1.7 * RADIUS / max(_width(told, TEXT), 1e-9))
-        told = told if TEXT * fits >= SMALLEST_NAME else ""
-        _write(axes, x, y + (0.07 * self._scale if told else 0), self._name(node), NAME_SIZE * self._scale, ink)
-        _write(axes, x, y - 0.08 * self._scale, told, TEXT * fits * self._scale, colour)
+        below, colour = ("more", ink) if q == GATHERED else (self._advice(node), PLAN_COLOUR)
+        fits = min(1.0, 1.7 * RADIUS / max(_width(below, TEXT), 1e-9))
+        below = below if TEXT * fits >= SMALLEST_NAME else ""
+        _write(axes, x, y + (0.07 * self._scale if below else 0), self._name(node), NAME_SIZE * self._scale, ink)
+        _write(axes, x, y - 0.08 * self._scale, below, TEXT * fits * self._scale, colour)
 
     def _draw_ends(self, axes: Axes, above: float) -> None:
-        """Where episodes begin; of layers, the steps, and where episodes end."""
+        """Draw the entry arrow; for a layered automaton also the steps above the columns and the word "end"."""
         places, radius, columns = self._placed.states, self._placed.radius, self._scene.column
         start, first = places[0] - [[radius + ENTRY, 0], [radius + 0.02, 0]]
         _draw_curve(axes, lead(start, first, 0), THIN, ARROW_COLOUR)
@@ -187,28 +217,29 @@ class _Picture:
         _write(axes, x, y - radius - 0.12, "end", REMARK, NOTE)
 
     def _remarks(self) -> list[str]:
-        """How to read the picture."""
+        """Return the parts of the caption, which explains how to read the drawing."""
         rdp, n = self._rdp, len(self._scene.arrows)
         remarks = [f"{rdp.n_states:,} states"]
         gathered = self._scene.states == GATHERED
         if gathered.any():
             share = self._scene.visits[gathered].sum() / max(int(self._scene.visits.sum()), 1)
-            some = f"{self._scene.holds()[gathered].sum():,} of them, with {share:.1%} of the visits"
-            remarks += [f"dashed: the rest of a column ({some})", "suffice explore shows all"]
+            some = f"{self._scene.holds()[gathered].sum():,} states, {share:.1%} of the visits"
+            remarks += [f"dashed: remaining states of a column ({some})", "the explorer page shows all"]
         if not self._labelled:
             remarks.append(f"{n} arrows, not labelled")
         elif self._usage is None:
             remarks.append(f"arrows: {legend(rdp)}")
         else:
             remarks += self._usage.legend(rdp)
-        remarks.append("thick: taken often")
+        remarks.append("thick: frequent")
         if self._plan is not None:
             low, high = self._range()
-            worth = [in_short(value) for value in (low, high)]
-            varied = f"dark: worth more, {worth[0]} to {worth[1]}"
-            remarks += [varied if worth[0] != worth[1] else f"each is worth {worth[0]}", "orange: planned"]
+            worth = [short_number(value) for value in (low, high)]
+            varied = f"dark: higher expected return, {worth[0]} to {worth[1]}"
+            same = f"expected return {worth[0]} in every state"
+            remarks += [varied if worth[0] != worth[1] else same, "orange: planned"]
         pale = "pale states" if gathered.any() else "pale"
-        return [*remarks, f"{pale}: the episode is over"] if self._scene.over.any() else remarks
+        return [*remarks, f"{pale}: episode ended"] if self._scene.over.any() else remarks
 
     def _fill(self, node: int) -> str:
         if self._plan is None:
@@ -217,7 +248,7 @@ class _Picture:
         return blend(POOR, RICH, (float(self._scene.values[node]) - low) / (high - low) if high > low + 1e-9 else 0.5)
 
     def _range(self) -> tuple[float, float]:
-        """The values of what is drawn and has something left to come."""
+        """Return the smallest and largest value among the nodes in which the episode continues."""
         values = self._scene.values[~self._scene.over]
         return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
@@ -225,19 +256,19 @@ class _Picture:
         return int(self._scene.states[node])
 
     def _name(self, node: int) -> str:
-        """The number of a state, in its layer; or how many are gathered."""
+        """Return the label of a state, or the number of states that the node combines."""
         q = self._state(node)
         if q == GATHERED:
             return f"{self._scene.holds()[node]}"
         return self._names[q]
 
     def _advice(self, node: int) -> str:
-        """The planned action, where labels do not always name it."""
-        action, said = self._planned(node), self._labelled and self._usage is None
-        return "" if said or action == BEHAVE else str(self._rdp.alphabet.action(action))
+        """Return the planned action, unless full labels already name it."""
+        action, labelled = self._planned(node), self._labelled and self._usage is None
+        return "" if labelled or action == BEHAVE else str(self._rdp.alphabet.action(action))
 
     def _planned(self, node: int) -> int:
-        """The code of the action, or BEHAVE."""
+        """Return the code of the planned action, or BEHAVE."""
         q = self._state(node)
         action = BEHAVE if self._plan is None or q == GATHERED else int(self._plan.actions[q])
         return BEHAVE if action == BEHAVE else action + PAD + 1
@@ -258,13 +289,13 @@ def _draw_curve(axes: Axes, curve: Curve, width: float, colour: str) -> None:
 
 
 def _size(lines: list[Line]) -> tuple[float, float]:
-    """Of a label, with a little air."""
+    """Return width and height of a label in inches, with padding."""
     widest = max((_width(line.text, TEXT) + 0.06 for line in lines), default=0.0)
     return widest, len(lines) * _line_height(TEXT)
 
 
 def _wrapped(parts: list[str], width: float) -> list[str]:
-    """Parts on as few lines as hold them; one that no line holds is broken between words."""
+    """Join the parts into as few lines as possible; a part wider than a line is broken between words."""
     lines: list[str] = []
     for part in parts:
         for i, word in enumerate([part] if _width(part, REMARK) <= width else part.split(" ")):
@@ -285,5 +316,5 @@ def _width(text: str, size: float) -> float:
 
 
 def _write(axes: Axes, x: float, y: float, text: str, size: float, colour: str, *, align: str = "center") -> None:
-    """Above all shapes; a dollar is a dollar."""
+    """Write text above all shapes; dollar signs are printed, not read as mathematics."""
     axes.text(x, y, visible(text), size=size, color=colour, ha=align, va="center_baseline", zorder=5, parse_math=False)

@@ -1,4 +1,4 @@
-"""Arrows as cubic curves, and the places on them where labels disturb least."""
+"""Arrows as cubic Bézier curves, and positions for their labels that hide as little as possible."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import numpy as np
 
 from suffice.kernels.array_types import Float
 
-REACH, SLOPE = 0.4, 0.35  # how far a curve's handles reach, and how much of the way up or down they take along
-BOW = 0.22  # of an arrow that does not lead to the right, as a part of its length
-SPOTS = np.linspace(0.2, 0.8, 25)  # where on its arrow a label may be
-LABEL_GAP = 0.05  # inches that labels keep from each other
-LABEL_ROUNDS = 4  # in which each label moves on, given where the others are
+REACH, SLOPE = 0.4, 0.35  # handles: share of the horizontal distance they span, and share of the slope they follow
+BOW = 0.22  # sideways bend of an arrow that does not lead to the right, as a share of its length
+SPOTS = np.linspace(0.2, 0.8, 25)  # curve parameters at which a label may be centred
+LABEL_GAP = 0.05  # inches between two labels
+LABEL_ROUNDS = 4  # rounds of improving each label's position given all others
 CURVE_POINTS = np.linspace(0, 1, 33)
-HALFWAY = 0.02 * np.abs(SPOTS - 0.45)  # a little towards the state where the choice is made
-LINE_COST, TIP = 0.004, 0.05  # square inches: what hiding a piece of another arrow counts for, or the end of any
+HALFWAY = 0.02 * np.abs(SPOTS - 0.45)  # cost of leaving the middle; the optimum is slightly nearer to the source
+LINE_COST, TIP = 0.004, 0.05  # cost, in square inches, of hiding a point of another arrow, or the end of any arrow
 TOUCH = 0.02  # inches between a loop and its label
-TIPS = np.array([0.0, 0.9, 0.95, 1.0])  # where arrows begin, and their heads
+TIPS = np.array([0.0, 0.9, 0.95, 1.0])  # curve parameters of an arrow's start and head
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A cubic Bézier curve."""
+    """Cubic Bézier curve given by four points."""
 
     points: Float  # [4, 2] start, two handles, end
 
     def at(self, s: Float | float) -> Float:
-        """[…, 2] the points at parameters from 0 to 1."""
+        """Return the points [..., 2] at parameters between 0 and 1."""
         s = np.asarray(s, float)[..., None]
         a, b, c, d = self.points
         return np.asarray((1 - s) ** 3 * a + 3 * (1 - s) ** 2 * s * b + 3 * (1 - s) * s**2 * c + s**3 * d)
 
     def between(self, first: float, last: float) -> Curve:
-        """The piece between two parameters."""
+        """Return the part of the curve between two parameters."""
         a, d = self.at(first), self.at(last)
         third = (last - first) / 3
         return Curve(np.stack([a, a + third * self._slope(first), d - third * self._slope(last), d]))
 
     def outside(self, radius: float, tip: float) -> Curve:
-        """Without what is inside the circles around its ends; `tip` leaves room for an arrow's head."""
+        """Cut off the parts within `radius` of the start and within `tip` of the end."""
         fine = np.linspace(0, 1, 513)
         points = self.at(fine)
         leaves, enters = (np.hypot(*(points - end).T) for end in (points[0], points[-1]))
@@ -53,7 +53,7 @@ class Curve:
 
 
 def lead(start: Float, end: Float, bow: float) -> Curve:
-    """From a place to another: level at both ends, or bowed to the left (to the right if negative)."""
+    """Return a curve between two points: level at both ends, or bent to the left (to the right if `bow` < 0)."""
     across = end - start
     if not bow:
         handle = np.array([REACH * across[0], SLOPE * REACH * across[1]])
@@ -63,19 +63,19 @@ def lead(start: Float, end: Float, bow: float) -> Curve:
 
 
 def loop(place: Float, radius: float, angle: float = 0.0) -> Curve:
-    """From a place back to it, above, or turned by an angle."""
+    """Return a loop above a point, rotated by an angle in radians."""
     ends = np.array([[-0.5, 0.85], [-1.8, 3.2], [1.8, 3.2], [0.5, 0.85]])
     turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
     return Curve(place + radius * ends @ turn)
 
 
 def along(curve: Curve) -> Float:
-    """[spots, 2] centres for a label on an arrow."""
+    """Return candidate centres [spots, 2] for a label on an arrow."""
     return curve.at(SPOTS)
 
 
 def beyond(curve: Curve, place: Float, size: Float) -> Float:
-    """[spots, 2] centres for a label just outside a loop."""
+    """Return candidate centres [spots, 2] for a label just outside a loop."""
     top = curve.at(0.5)
     out = (top - place) / np.hypot(*(top - place))
     shift = np.array([out[1], -out[0]]) * np.abs(size * [out[1], out[0]]).sum() / 2
@@ -83,9 +83,9 @@ def beyond(curve: Curve, place: Float, size: Float) -> Float:
 
 
 def find_room(curves: Sequence[Curve], centres: Float, sizes: Float, taken: Float) -> Float:
-    """[n, 2] one of its centres for each label, so that it covers little of other labels, lines and boxes.
+    """Choose a centre [n, 2] for each label that overlaps little with other labels, arrows and occupied boxes.
 
-    Centres are [n, spots, 2], sizes [n, 2], boxes that are taken [m, 4]: left, bottom, right, top.
+    Candidate centres are [n, spots, 2], label sizes [n, 2], occupied boxes [m, 4]: left, bottom, right, top.
     """
     boxes = np.concatenate([centres - sizes[:, None] / 2, centres + sizes[:, None] / 2], axis=2)
     lines = np.stack([curve.at(CURVE_POINTS) for curve in curves])
@@ -105,12 +105,12 @@ def find_room(curves: Sequence[Curve], centres: Float, sizes: Float, taken: Floa
 
 
 def _overlap(boxes: Float, others: Float) -> Float:
-    """[…, m] the area that each box shares with each other one."""
+    """Return the area [..., m] that each box shares with each of the others."""
     low = np.maximum(boxes[..., None, :2], others[:, :2])
     high = np.minimum(boxes[..., None, 2:], others[:, 2:])
     return np.asarray(np.maximum(high - low, 0).prod(axis=-1))
 
 
 def _inside(boxes: Float, points: Float) -> Float:
-    """[m] how many of the points each box covers."""
+    """Return the number of points [m] inside each box."""
     return np.asarray(np.all((points > boxes[:, None, :2]) & (points < boxes[:, None, 2:]), axis=2).sum(axis=1))

@@ -1,4 +1,4 @@
-"""HTML as text: whatever is not markup made here is escaped, so no value of a log can become part of a page."""
+"""HTML generation that escapes every string except markup made here, so values of a log cannot inject markup."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-VOID = {"br", "meta"}  # elements without an end
+VOID = {"br", "meta"}  # elements without an end tag
 UNSAFE_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 
 class Html(str):
-    """Markup, which needs no escaping any more."""
+    """A string of markup that must not be escaped again."""
 
     __slots__ = ()
 
 
 def text(part: str) -> Html:
-    """What may stand in a page: markup as it is, everything else escaped."""
+    """Return markup unchanged and escape any other string."""
     return part if isinstance(part, Html) else Html(escape(_printable(part)))
 
 
 def tag(kind: str, /, *parts: str, **attributes: str) -> Html:
-    """An element; attributes that Python cannot spell end or are joined with an underscore: `class_`, `aria_label`."""
+    """Return an element; attribute names are written as Python names, such as `class_` and `aria_label`."""
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_printable(value))}"' for key, value in attributes.items()
     )
@@ -32,7 +32,7 @@ def tag(kind: str, /, *parts: str, **attributes: str) -> Html:
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
-    """One after the other."""
+    """Concatenate the escaped parts with a separator."""
     return Html(text(between).join(map(text, parts)))
 
 
@@ -43,9 +43,9 @@ def table(
     numbers: Sequence[int] = (),
     wide: Sequence[int] = (),
 ) -> Html:
-    """With a caption for everybody and headings for each column.
+    """Return a table with a caption and column headings.
 
-    `numbers` are columns to be aligned as such, `wide` those of sentences, which want room.
+    `numbers` lists right-aligned columns, `wide` columns of sentences, which get more room.
     """
 
     def kind(column: int) -> dict[str, str]:
@@ -58,7 +58,7 @@ def table(
 
 
 def page(title: str, css: str, *body: str) -> Html:
-    """A whole page that needs nothing from elsewhere."""
+    """Return a complete page without external resources."""
     head = [
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -70,5 +70,5 @@ def page(title: str, css: str, *body: str) -> Html:
 
 
 def _printable(part: str) -> str:
-    """Without characters that no page may contain, or that turn round what is written after them."""
+    """Replace characters that HTML forbids or that change the direction of the text after them."""
     return UNSAFE_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", part)

@@ -1,8 +1,8 @@
-"""Where the states of an automaton go on a page: columns from left to right, few crossings between them.
+"""Layout of an automaton in columns from left to right, with few crossings between them.
 
 The columns of a layered automaton are its layers, those of a stationary one the distances from the start. The order
 within a column is found by barycentre sweeps (Sugiyama, Tagawa, Toda 1981) and exchanges of neighbours; then every
-state gets as close to the middle of its neighbours as the order and a distance of 1 allow.
+state is moved as close to the middle of its neighbours as the order and a minimal distance of 1 allow.
 """
 
 from __future__ import annotations
@@ -18,21 +18,38 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.kernels.array_types import Float, Int64
 
-SWEEPS = 5  # there and back; what helps shows in the first few
-EXCHANGES = 20  # rounds
-MOST_LINKS = 40_000  # links looked at in them: thousands of states are not worth as many rounds, and take seconds
+SWEEPS = 5  # forward and backward; later sweeps rarely improve the order
+EXCHANGES = 20  # rounds of exchanging neighbours
+MOST_LINKS = 40_000  # links inspected in all rounds; limits the time for automata with thousands of states
 
-Columns = list[list[int]]  # the states of each column from top to bottom
-Neighbours = list[list[int]]  # of each state, in the column on one side
+Columns = list[list[int]]  # states of each column from top to bottom
+Neighbours = list[list[int]]  # neighbours of each state in the column on one side
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A place for every state, or whatever else is drawn as one."""
+    """Positions of the nodes of a drawing.
 
-    column: Int64  # [Q] from left to right
-    row: Int64  # [Q] from the top of its column, 0 first
-    height: Float  # [Q] downwards, at least 1 apart within a column; 0 is the middle of the page
+    Attributes
+    ----------
+    column
+        Column of each state, from left to right, starting with 0.
+    row
+        Row of each state within its column, from top to bottom, starting with 0.
+    height
+        Vertical position of each state, downwards; 0 is the middle of the page. States of a column are at least 1
+        apart.
+
+    Examples
+    --------
+    >>> layout = suffice.view.lay_out(model.rdp)
+    >>> layout.column.shape == layout.row.shape == layout.height.shape == (model.rdp.n_states,)
+    True
+    """
+
+    column: Int64  # [Q]
+    row: Int64  # [Q]
+    height: Float  # [Q]
 
     def __post_init__(self) -> None:
         for array in (self.column, self.row, self.height):
@@ -40,19 +57,37 @@ class Layout:
 
 
 def lay_out(rdp: RDP) -> Layout:
-    """The same automaton always gets the same places; ties go to the state with the smaller number."""
+    """Arrange the states of an automaton in columns with few crossing arrows.
+
+    The result is deterministic; ties are broken by the number of the state.
+
+    Parameters
+    ----------
+    rdp
+        Automaton to arrange.
+
+    Returns
+    -------
+    Layout
+        Column, row and height of every state.
+
+    Examples
+    --------
+    >>> int(suffice.view.lay_out(model.rdp).column[0])
+    0
+    """
     sources, symbols = np.nonzero(rdp.tau != UNSEEN)
     pairs = np.stack([sources, rdp.tau[sources, symbols]], axis=1)
     return arrange(columns_of(rdp), pairs, np.zeros(rdp.n_states, bool))
 
 
 def columns_of(rdp: RDP) -> Int64:
-    """[Q] layers, or distances from the start."""
+    """Return the column [Q] of each state: its layer, or its distance from the start in a stationary automaton."""
     return _distances(rdp) if rdp.stationary else rdp.layer_of()
 
 
 def arrange(column: Int64, pairs: Int64, low: NDArray[np.bool_]) -> Layout:
-    """Nodes [n] by their columns and the pairs [m, 2] of them that arrows join; `low` ones [n] lie below the others."""
+    """Arrange nodes with given columns [n] and arrows [m, 2]; nodes in `low` [n] are below the others."""
     before, after = _neighbours(pairs, column)
     columns = [np.flatnonzero(column == c).tolist() for c in range(int(column.max()) + 1)]
     columns = _ordered([sorted(states, key=lambda q: (low[q], q)) for states in columns], before, after, low.tolist())
@@ -63,7 +98,7 @@ def arrange(column: Int64, pairs: Int64, low: NDArray[np.bool_]) -> Layout:
 
 
 def crossings(columns: Columns, after: Neighbours) -> int:
-    """How many pairs of links between neighbouring columns cross."""
+    """Count the pairs of links between adjacent columns that cross."""
     total = 0
     for left, right in pairwise(columns):
         place = {q: i for i, q in enumerate(right)}
@@ -77,7 +112,7 @@ def crossings(columns: Columns, after: Neighbours) -> int:
 
 
 def _distances(rdp: RDP) -> Int64:
-    """[Q] the fewest steps from the start; what nothing leads to comes last."""
+    """Return the smallest number of steps [Q] from the start; unreachable states get the largest number."""
     distance = np.full(rdp.n_states, -1, np.int64)
     reached, steps = np.zeros(1, np.int64), 0
     while len(reached):
@@ -89,7 +124,7 @@ def _distances(rdp: RDP) -> Int64:
 
 
 def _neighbours(pairs: Int64, column: Int64) -> tuple[Neighbours, Neighbours]:
-    """The states in the column before, and in the one after, that an arrow joins each state to, whichever way."""
+    """Return each state's neighbours in the previous and in the next column, ignoring the direction of arrows."""
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     before: Neighbours = [[] for _ in column]
     after: Neighbours = [[] for _ in column]
@@ -100,7 +135,7 @@ def _neighbours(pairs: Int64, column: Int64) -> tuple[Neighbours, Neighbours]:
 
 
 def _ordered(columns: Columns, before: Neighbours, after: Neighbours, low: list[bool]) -> Columns:
-    """The best order met while the columns in turn are sorted by the mean place of their neighbours on one side."""
+    """Sort columns repeatedly by the mean position of their neighbours on one side; return the best order found."""
     best, fewest = columns, crossings(columns, after)
     for _ in range(SWEEPS):
         for there in (True, False):
@@ -122,10 +157,10 @@ def _sweep(columns: Columns, neighbours: Neighbours, low: list[bool]) -> Columns
 
 
 def _exchanged(columns: Columns, before: Neighbours, after: Neighbours, low: list[bool]) -> Columns:
-    """Neighbours in a column change places as long as that undoes crossings."""
+    """Exchange adjacent states of a column as long as that removes crossings."""
     columns = [list(states) for states in columns]
     place = {q: i for states in columns for i, q in enumerate(states)}
-    restless = set(range(len(columns)))  # columns in which, or beside which, something moved
+    restless = set(range(len(columns)))  # columns that changed, or whose neighbours changed
     for _ in range(min(EXCHANGES, max(1, MOST_LINKS // sum(map(len, after), 1)))):
         for c in sorted(restless):
             states = columns[c]
@@ -142,12 +177,12 @@ def _exchanged(columns: Columns, before: Neighbours, after: Neighbours, low: lis
 
 
 def _crossed(upper: Sequence[Sequence[int]], lower: Sequence[Sequence[int]]) -> int:
-    """Crossings if one state is above another, by the places on both sides that they are joined to, in order."""
+    """Count the crossings of two states' links, given the sorted positions of their neighbours on both sides."""
     return sum(bisect_left(theirs, a) for ours, theirs in zip(upper, lower, strict=True) for a in ours)
 
 
 def _heights(columns: Columns, before: Neighbours, after: Neighbours) -> Float:
-    """From the left, from the right and at last by both sides."""
+    """Move states towards their neighbours: on the left, then on the right, then on both sides."""
     height = np.zeros(sum(map(len, columns)))
     both = [one + other for one, other in zip(before, after, strict=True)]
     for states in columns:
@@ -159,8 +194,8 @@ def _heights(columns: Columns, before: Neighbours, after: Neighbours) -> Float:
 
 
 def _apart(wanted: Sequence[float]) -> list[float]:
-    """The heights nearest to those wanted, by least squares, that keep their order and a distance of 1."""
-    blocks: list[tuple[float, int]] = []  # sum and size: pool adjacent violators
+    """Return the heights closest to the wanted ones, in least squares, that are ordered and at least 1 apart."""
+    blocks: list[tuple[float, int]] = []  # sum and size of each block, for the pool-adjacent-violators algorithm
     for i, height in enumerate(wanted):
         blocks.append((height - i, 1))
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:

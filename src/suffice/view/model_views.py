@@ -14,7 +14,7 @@ from msgspec import to_builtins
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data
 from suffice.domains.pomdp.writing import to_pomdp
-from suffice.errors import MissingError, SettingsError, parameter
+from suffice.errors import MissingError, SettingsError, alternatives, parameter
 from suffice.files.atomic import replacing
 from suffice.models.export import to_dot, to_json
 from suffice.models.log_evaluation import evaluate_log
@@ -22,6 +22,7 @@ from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 from suffice.planning.off_policy import OffPolicyEvaluation, refuse_other_features
 from suffice.view.explorer.page import REPLAYED_EPISODES, page_of
+from suffice.view.pages import refuse_as_page, write_page
 from suffice.view.report.content import content_of
 from suffice.view.report.report import report_of
 
@@ -45,7 +46,7 @@ def draw(
     """Draw the automaton of a model; see `Model.draw`."""
     kind = None if path is None else Path(path).suffix.lower()
     if kind is not None and kind not in PICTURES:
-        raise SettingsError(f"{path}: the suffix {kind or 'is missing and'} names no format. Use {_listed(PICTURES)}.")
+        raise SettingsError(f"{path}: the file type is not known. End the name in {', '.join(PICTURES)}.")
     if kind == ".dot":
         if labels is not None or full or title or most is not None:
             raise SettingsError(
@@ -69,7 +70,7 @@ def _figure(model: Model, path: str | Path | None, **how: Any) -> Figure:
         refuse_without_matplotlib()
     except MissingError as error:
         dot = "a .dot file" if path is None else Path(path).with_suffix(".dot")
-        raise MissingError(f"{error}; or write {dot} instead, which needs no other package") from error
+        raise MissingError(f"{str(error).rstrip('.')}; or write {dot}, which needs no further package") from error
     return draw_automaton(model.in_words.rdp, model.own_plan, **how)
 
 
@@ -89,11 +90,13 @@ def explore(
             f"{parameter('episodes', episodes)}: the number of episodes to replay is from 1 to {MOST_REPLAYED:,}. Try "
             f"{REPLAYED_EPISODES}."
         )
+    if path is not None:
+        refuse_as_page(path)
     logged = None if log is None else read_for(model, log)
     page = page_of(
         model, other=compare, episodes=logged, title=title, other_title=compare_title if compare else "", most=episodes
     )
-    return page if path is None else _write(page, path)
+    return page if path is None else write_page(path, page)
 
 
 def read_for(model: Model, log: Data) -> Episodes:
@@ -115,15 +118,19 @@ def report(
 ) -> str | Path:
     """Make a page about a model for colleagues, or its content as JSON; see `Model.report`."""
     if format not in ("html", "json"):
-        raise SettingsError(f"{parameter('format', format)} is not a format of a report. Choose 'html' or 'json'.")
+        raise SettingsError(
+            f"{parameter('format', format)} is not a format of a report. Choose {alternatives(['html', 'json'])}."
+        )
+    if path is not None and format == "html":
+        refuse_as_page(path)
     if log is not None:
         evaluation = evaluate_log(model, log).off_policy
     if format == "json":
         content = to_builtins(content_of(model, evaluation, title))
         text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-    else:
-        text = report_of(model, evaluation=evaluation, title=title)
-    return text if path is None else _write(text, path)
+        return text if path is None else _write(text, path)
+    page = report_of(model, evaluation=evaluation, title=title)
+    return page if path is None else write_page(path, page)
 
 
 def export(model: Model, path: str | Path | None = None, format: str | None = None) -> str | Path:
@@ -136,7 +143,7 @@ def export(model: Model, path: str | Path | None = None, format: str | None = No
                 f"{parameter('format', 'json')}, 'dot' or 'pomdp'."
             )
     if format not in EXPORTS:
-        raise SettingsError(f"{parameter('format', format)} is not a format. Choose 'json', 'dot' or 'pomdp'.")
+        raise SettingsError(f"{parameter('format', format)} is not a format. Choose {alternatives(EXPORTS)}.")
     text = EXPORTS[format](model)
     return text if path is None else _write(text, path)
 
@@ -147,7 +154,3 @@ def _write(text: str, path: str | Path | None) -> Path:
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"

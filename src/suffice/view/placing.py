@@ -1,4 +1,4 @@
-"""From a layout to a page: states, arrows and labels with their places in inches, still without drawing."""
+"""Positions of states, arrows and labels on a page, in inches, computed from a layout."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from suffice.view.curves import Curve, along, beyond, find_room
 from suffice.view.layout import Layout
 from suffice.view.routing import route
 
-RADIUS = 0.23  # of a state
-ROW, GAP = 0.86, 0.6  # between states of a column; between columns, and around labels
-LOOPS = 1.4  # times the room between rows, where arrows lead back to the state they come from
-PLAIN_ROW_SHARE = 0.7  # times the room between rows, where nothing is labelled
-INCHES_PER_LABEL = 0.04  # more room for each labelled arrow between two columns
-STEEPEST = 2.2  # of arrows: what they may rise in a gap as wide as 1
-TALLEST_PAGE, WIDEST_PAGE = 14.0, 24.0  # a page; larger automata are drawn smaller
+RADIUS = 0.23  # radius of a state
+ROW, GAP = 0.86, 0.6  # distance between states of a column; between columns and around labels
+LOOPS = 1.4  # factor of the distance between rows if the automaton has loops
+PLAIN_ROW_SHARE = 0.7  # factor of the distance between rows without labels
+INCHES_PER_LABEL = 0.04  # additional width of a gap for each of its labelled arrows
+STEEPEST = 2.2  # largest slope of an arrow
+TALLEST_PAGE, WIDEST_PAGE = 14.0, 24.0  # larger automata are scaled down to this size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """Everything in inches, y upwards."""
+    """Positions in inches, with y upwards."""
 
-    radius: float  # of the states
+    radius: float  # radius of the states
     states: Float  # [Q, 2] centres
-    curves: tuple[Curve, ...]  # of the arrows
+    curves: tuple[Curve, ...]  # one for each arrow
     labels: Float  # [n, 2] centres, one for each arrow
 
     def bounds(self, sizes: Float) -> tuple[float, float, float, float]:
-        """Left, bottom, right and top of it all."""
+        """Return left, bottom, right and top of the drawing."""
         lines = np.concatenate([curve.at(np.linspace(0, 1, 17)) for curve in self.curves])
         corners = [self.states - self.radius, self.states + self.radius, self.labels - sizes / 2]
         points = np.concatenate([*corners, self.labels + sizes / 2, lines])
@@ -45,7 +45,7 @@ class Placed:
 
 
 def place(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Placed:
-    """For labels of sizes [n, 2], one for each arrow; 0 where there is none."""
+    """Place states, arrows and labels; `sizes` [n, 2] are the labels' sizes, 0 for arrows without a label."""
     labelled = np.flatnonzero(sizes[:, 0])
     scale, states = spread(layout, arrows, sizes)
     radius = scale * RADIUS
@@ -64,7 +64,10 @@ def place(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> Placed:
 
 
 def spread(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> tuple[float, Float]:
-    """Columns as far apart as labels and steep arrows need; if nothing is labelled, the whole no larger than a page."""
+    """Return the scale and the centres of states [Q, 2].
+
+    Columns are far enough apart for labels and steep arrows. Without labels the drawing is scaled to fit a page.
+    """
     column, labelled = layout.column, bool(sizes.any())
     loops = any(arrow.source == arrow.target for arrow in arrows)
     down = layout.height * ROW * (LOOPS if labelled and loops else 1 if labelled else PLAIN_ROW_SHARE)
@@ -77,5 +80,5 @@ def spread(layout: Layout, arrows: Sequence[Arrow], sizes: Float) -> tuple[float
     np.maximum.at(gaps, gap_of, np.maximum(wide, steep))
     across = np.concatenate([[0.0], np.cumsum(gaps + 2 * RADIUS)])[column]
     largest = max(float(np.ptp(down)) / TALLEST_PAGE, float(across.max()) / WIDEST_PAGE)
-    scale = 1.0 if labelled else 1 / max(1.0, largest)  # text does not shrink
+    scale = 1.0 if labelled else 1 / max(1.0, largest)  # labels must stay readable
     return scale, scale * np.stack([across, -down], axis=1)

@@ -1,4 +1,4 @@
-"""Ways for arrows: level to the next column, and around states and other arrows where they lead back or stay."""
+"""Routes of arrows, direct to later columns and curved around states and other arrows if they lead back or loop."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 from suffice.kernels.array_types import Float
 from suffice.view.curves import Curve, lead, loop
 
-BOWS = (1.0, -1.0, 0.5, -0.5, 1.7, -1.7, 2.6, -2.6, 3.6, -3.6)  # the first of equals is taken
-LOOP_ANGLES = tuple(math.pi * turn / 4 for turn in (0, 4, -1, 1, 3, -3))  # of loops: above, below, aslant
-ROUTE_ROUNDS = 2  # in which each arrow finds its way, given those of the others
-MOST_ROUTED = 300  # arrows; beyond, each is a hair among others
+BOWS = (1.0, -1.0, 0.5, -0.5, 1.7, -1.7, 2.6, -2.6, 3.6, -3.6)  # candidate bends; ties go to the first
+LOOP_ANGLES = tuple(math.pi * turn / 4 for turn in (0, 4, -1, 1, 3, -3))  # loops above, below and diagonal
+ROUTE_ROUNDS = 2  # rounds of improving each route given all others
+MOST_ROUTED = 300  # of more arrows none can be followed, so routes are not optimised
 SAMPLES = np.linspace(0, 1, 15)
-INNER = slice(2, -2)  # samples away from the states at the ends, where arrows meet anyway
-CLEARANCE = 1.5  # radii from a state's centre that other arrows keep
-NEAR = 0.5  # radii between arrows that do not run into one another
+INNER = slice(2, -2)  # samples away from both ends, where arrows of the same state always meet
+CLEARANCE = 1.5  # distance of arrows from the centres of other states, in radii
+NEAR = 0.5  # distance between arrows below which they touch, in radii
 STATE_COST, ARROW_COST, TURN_COST = (
     3.0,
     0.2,
     0.12,
-)  # what it costs to cross a state, to touch another arrow, and to turn away
+)  # crossing a state, touching an arrow, later candidates
 
 
 def route(states: Float, radius: float, ends: Sequence[tuple[int, int]]) -> tuple[Curve, ...]:
-    """A curve for each arrow between two states [Q, 2], outside both."""
+    """Return a curve for each arrow, given as (source, target), that starts and ends at the rims of its states."""
     joined = set(ends)
     ways = [_ways(states, radius, q, r, (r, q) in joined) for q, r in ends]
     curves = [some[0] for some in ways]
     if len(ends) > MOST_ROUTED:
         return tuple(curves)
     lengths = [round(float(np.hypot(*(states[q] - states[r]))), 6) for q, r in ends]
-    free = sorted((lengths[i], i) for i, some in enumerate(ways) if len(some) > 1)  # long ones give way to short ones
+    free = sorted((lengths[i], i) for i, some in enumerate(ways) if len(some) > 1)  # short arrows choose first
     settled = {i: curves[i].at(SAMPLES) for i, some in enumerate(ways) if len(some) == 1}
     for _ in range(ROUTE_ROUNDS):
         for _, i in free:
@@ -47,7 +47,7 @@ def route(states: Float, radius: float, ends: Sequence[tuple[int, int]]) -> tupl
 
 
 def _ways(states: Float, radius: float, q: int, r: int, mutual: bool) -> list[Curve]:
-    """That an arrow may take, the plainest first."""
+    """Return the candidate routes of an arrow, the simplest first."""
     if q == r:
         return [loop(states[q], radius, turn) for turn in LOOP_ANGLES]
     bows = BOWS if mutual or states[q, 0] >= states[r, 0] else (0.0,)
@@ -55,7 +55,7 @@ def _ways(states: Float, radius: float, q: int, r: int, mutual: bool) -> list[Cu
 
 
 def _cost(points: Float, states: Float, others: Float, radius: float) -> float:
-    """Of a way, by the points on it: how much it runs into states, and into points of other arrows."""
+    """Return the cost of a route, given points on it, for crossing states and touching other arrows."""
     to_states = np.hypot(*(points[:, None] - states[None]).transpose(2, 0, 1)) / radius
     to_others = np.hypot(*(points[INNER, None] - others[None]).transpose(2, 0, 1)) / radius
     crossed = np.maximum(CLEARANCE - to_states, 0).max(axis=0, initial=0).sum()

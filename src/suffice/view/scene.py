@@ -1,7 +1,7 @@
-"""What there is to draw of an automaton: its states, or the most visited ones and the others gathered by column.
+"""The nodes and arrows of a drawing: all states of an automaton, or the most visited ones and a summary of the others.
 
-A state is kept for being passed often, by the log or by the plan. What is gathered stays in its column as one node with
-the visits and arrows of all its states, so that nothing is lost but detail.
+States that the log or the plan visits often are drawn. The other states of a column are combined into one node, which
+has the visits and arrows of all of them.
 """
 
 from __future__ import annotations
@@ -14,44 +14,43 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Float, Int64
+from suffice.models.model_data import ended_states
 from suffice.planning.plan import Plan
-from suffice.view.arrows import Arrow, arrows_of, over
+from suffice.view.arrows import Arrow, arrows_of
 from suffice.view.layout import Layout, arrange, columns_of
 
-GATHERED = -1  # instead of a state
-FEWEST_NODES, USUAL_NODES, MOST_ARROWS = 4, 60, 240  # nodes, and arrows among them that are not yet hair
-COLUMN_ROWS = (
-    3  # nodes that every column has room for; where steps are so many that it has not, the last are drawn as one
-)
+GATHERED = -1  # replaces the state of a node that combines several states
+FEWEST_NODES, USUAL_NODES, MOST_ARROWS = 4, 60, 240  # limits of nodes, and of arrows that can still be followed
+COLUMN_ROWS = 3  # nodes per column on average; if there are more columns than that allows, the last are combined
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """Nodes and arrows between them."""
+    """The nodes of a drawing and the arrows between them."""
 
-    node_of: Int64  # [Q] the node that shows each state
-    states: Int64  # [n] the state that a node is, or GATHERED
+    node_of: Int64  # [Q] node that shows each state
+    states: Int64  # [n] state of each node, or GATHERED
     column: Int64  # [n]
-    visits: Int64  # [n] how often the log was there
-    values: Float  # [n] what the plan promises there, in the mean; 0 without a plan
-    over: NDArray[np.bool_]  # [n] whether the episode is
-    arrows: tuple[Arrow, ...]  # between nodes
+    visits: Int64  # [n] number of visits in the log
+    values: Float  # [n] mean value under the plan; 0 without a plan
+    over: NDArray[np.bool_]  # [n] whether the episode has ended
+    arrows: tuple[Arrow, ...]  # arrows between nodes
 
     def __len__(self) -> int:
         return len(self.states)
 
     def holds(self) -> Int64:
-        """[n] the number of states."""
+        """Return the number of states [n] that each node shows."""
         return np.bincount(self.node_of, minlength=len(self))
 
     def layout(self) -> Layout:
-        """Where nodes go; those that gather others lie below."""
+        """Arrange the nodes; nodes that combine states are at the bottom of their column."""
         pairs = np.array([(arrow.source, arrow.target) for arrow in self.arrows], np.int64).reshape(-1, 2)
         return arrange(self.column, pairs, self.states == GATHERED)
 
 
 def scene_of(rdp: RDP, plan: Plan | None, most: int | None = None) -> Scene:
-    """Of at most so many nodes; if that is left open, of as many as can be seen, and their arrows followed."""
+    """Return a scene of at most `most` nodes; by default as many as have at most MOST_ARROWS arrows."""
     if most is not None:
         return _scene(rdp, plan, most)
     most = USUAL_NODES
@@ -66,14 +65,14 @@ def _scene(rdp: RDP, plan: Plan | None, most: int) -> Scene:
     if rdp.n_states > most:
         column, joined = _cut(rdp, column, most // COLUMN_ROWS)
         kept = _kept(rdp, plan, column, joined, most)
-    # Kept states keep their order; what is gathered from a column follows them.
+    # States that are drawn keep their order; nodes that combine states follow.
     states = np.flatnonzero(kept)
     gathered = np.unique(column[~kept])
     node_of = np.where(kept, np.cumsum(kept) - 1, len(states) + np.searchsorted(gathered, column))
     n = len(states) + len(gathered)
-    weight = visits + 1e-9  # where nobody was, all count alike
+    weight = visits + 1e-9  # states without visits have equal weight
     values = np.zeros(rdp.n_states) if plan is None else plan.values
-    finished = np.isin(np.arange(rdp.n_states), sorted(over(rdp)))
+    finished = np.isin(np.arange(rdp.n_states), sorted(ended_states(rdp)))
     return Scene(
         node_of=node_of,
         states=np.concatenate([states, np.full(len(gathered), GATHERED)]),
@@ -86,7 +85,7 @@ def _scene(rdp: RDP, plan: Plan | None, most: int) -> Scene:
 
 
 def passed(rdp: RDP, plan: Plan) -> Float:
-    """[Q] how many times an episode is in each state under the plan, if frequencies were probabilities."""
+    """Return the expected number of visits [Q] per episode under the plan, with frequencies as probabilities."""
     planned = plan.actions[:, None] + PAD + 1
     follows = (plan.actions[:, None] == BEHAVE) | (rdp.letters[:, 0] == planned) | (rdp.letters[:, 0] <= PAD)
     sources, letters = np.nonzero((rdp.counts > 0) & follows)
@@ -103,7 +102,10 @@ def passed(rdp: RDP, plan: Plan) -> Float:
 
 
 def _cut(rdp: RDP, column: Int64, most: int) -> tuple[Int64, NDArray[np.bool_]]:
-    """[Q] with all columns beyond the most as one, before the final state of layers; [Q] which states that concerns."""
+    """Combine all columns beyond `most` into one, except that of the final state.
+
+    Returns the new columns [Q] and whether each state is in the combined column [Q].
+    """
     if column.max() <= most:
         return column, np.zeros(len(column), bool)
     cut = np.minimum(column, most)
@@ -113,12 +115,12 @@ def _cut(rdp: RDP, column: Int64, most: int) -> tuple[Int64, NDArray[np.bool_]]:
 
 
 def _kept(rdp: RDP, plan: Plan | None, column: Int64, joined: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
-    """[Q] the first state, and those that are passed most; no state is gathered alone."""
+    """Return which states [Q] are drawn: the first, the most visited, and any that would be combined alone."""
     visits = np.asarray(rdp.counts.sum(axis=1, dtype=float))
     score = visits / max(visits.sum(), 1.0)
     if plan is not None:
         score += passed(rdp, plan) / (rdp.horizon + 2)
-    score[sorted(over(rdp))] = 0.0  # nothing is to be seen there
+    score[sorted(ended_states(rdp))] = 0.0  # ended episodes are not informative
     score[0] = np.inf
     columns = np.bincount(column)
     ranked = np.lexsort((np.arange(rdp.n_states), -np.round(score, 12)))

@@ -1,4 +1,4 @@
-"""Cases that sample sizes are studied on: domains with options and horizons."""
+"""Domains with options and horizons for the study of sample sizes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Case(NamedTuple):
 
     @classmethod
     def of(cls, experiment: Experiment) -> Case:
-        """That of an experiment."""
+        """Return the case of an experiment."""
         return cls(experiment.domain, experiment.horizon, experiment.options)
 
     @property
     def title(self) -> str:
-        """For a table."""
+        """Name of the case in tables."""
         return ", ".join([self.domain, *(f"{name}={value}" for name, value in self.options), f"H = {self.horizon}"])
 
     @property
     def minimal(self) -> Minimal:
-        """The truth about it."""
+        """The minimal automaton of the case."""
         return ground_truth(self.domain, self.options, self.horizon).truth.minimal
 
     def experiment(self, learner: str, n: int, seed: int, delta: float) -> Experiment:
-        """A run."""
+        """Return the experiment of a learner in this case."""
         return Experiment(
             domain=self.domain,
             options=self.options,
@@ -49,7 +49,7 @@ class Case(NamedTuple):
 
 
 _PAPER: Final = tuple(Case(row.name, row.horizon) for row in TABLE_1)
-SMALL: Final = (  # cheap enough for many runs, and within reach of theory
+SMALL: Final = (  # cheap enough for many runs and for exact computation
     *(case for case in _PAPER if case.domain in ("corridor", "t-maze")),
     *(Case("t-maze", 5, options_of({"actions": actions})) for actions in ("east", "forward")),
     Case("rotating-mab", 5),
@@ -59,5 +59,5 @@ CASES: Final = (*_PAPER, *(case for case in SMALL if case not in _PAPER))
 
 @cache
 def needed(case: Case, family: str, delta: float) -> Distinguishability:
-    """How well a family tells the states of a case apart, and the episodes it needs by theory."""
+    """Return how well a family distinguishes the states of a case, and the episodes it needs by theory."""
     return by_languages(case.minimal, Family.parse(family), delta)

@@ -1,4 +1,4 @@
-"""Learning time and memory: against the number of episodes, and against the horizon."""
+"""Learning time and memory against the number of episodes and against the horizon."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 OURS: Final = ("conjunctions/fisher", "layers", "stationary", "prefixes/fisher", "1,1,1/paper", "sketch/paper")
 PEERS: Final = ("aalpy/0.05", "aalpy/1", "flexfringe/likelihood-ratio", "flexfringe/alergia")
 QUICK: Final = ("layers", "stationary", "prefixes/fisher", "sketch/paper", "aalpy/1", "flexfringe/likelihood-ratio")
-RATED: Final = ("layers", "stationary")  # what peers are compared with: what a user of ours gets
+RATED: Final = ("layers", "stationary")  # learners of the command line, which peers are compared with
 
 SEEDS: Final = (301, 302, 303)
 SIZES: Final = (1_000, 10_000, 100_000, 1_000_000)
-LARGE: Final = 100_000  # where sketches end, and peers have a single seed and end
+LARGE: Final = 100_000  # largest log of sketches and peers; peers have a single seed there
 HORIZONS: Final = (5, 10, 20, 40, 80)
-AT: Final = 10_000  # episodes, where the horizon varies
-CLOCK_TICK: Final = 1e-4  # seconds: what the clock can tell
+AT: Final = 10_000  # episodes of runs with different horizons
+CLOCK_TICK: Final = 1e-4  # seconds: resolution of the clock
 
 
 class Axis(NamedTuple):
-    """Something that grows, in a domain."""
+    """A quantity that grows, episodes or horizon, in a domain."""
 
     title: str
     label: str
-    upper: float  # exponents are fitted from here on: below, what does not grow still shows
+    upper: float  # exponents are fitted from here on; below it, fixed costs dominate
     of: Callable[[Result], float]
     holds: Callable[[Experiment], bool]
 
@@ -54,7 +54,7 @@ AXES: Final = (
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Small logs first."""
+    """List the runs, small logs first."""
     sizes, horizons, seeds = (SIZES[:2], HORIZONS[0:3:2], SEEDS[:1]) if quick else (SIZES, HORIZONS, SEEDS)
     learners = QUICK if quick else (*OURS, *PEERS)
     longer = [
@@ -81,26 +81,26 @@ def _affordable(learner: str, n: int, seed: int) -> bool:
 
 
 def analyse(results: Results) -> Page:
-    """Two rows of curves, exponents, and peers beside ours."""
+    """Make curves of time and memory, fitted exponents, and ratios of peers to ours."""
     wanted = experiments(False)
     there = present(results, wanted)
     runs = there.runs
     parts = [
         f"## {COST.title}\n",
-        "CPU seconds and peak memory of learning, from the same episodes for all: medians of the seeds "
+        "CPU seconds and peak memory of learning, on the same episodes for all learners: medians of the seeds "
         f"{SEEDS[0]} to {SEEDS[-1]} (one seed for peers at {LARGE:,} episodes). Memory includes the log as the learner "
-        "reads it, but AALpy's without its traces; below a megabyte, memory that the process had already hides some of "
-        "what is used. FlexFringe's seconds include reading its text and writing its answer, which others are spared; "
-        "on a shared machine the same run can take twice as long at another time. Dashed grey: proportional to N or H, "
-        "so a flatter line means that twice the data costs less than twice as much.",
+        "reads it, except for AALpy's traces; below a megabyte, memory that the process had allocated before hides "
+        "part of the use. FlexFringe's seconds include reading and writing text files, which the others do not need; "
+        "on a shared machine the time of the same run can vary by a factor of two. The dashed grey line is "
+        "proportional to N or H; a flatter line means that twice the data cost less than twice as much.",
         there.sentence + "\n",
         "![Seconds and megabytes against episodes and horizon](cost.svg)\n",
-        "Fitted exponents, of seconds / of bytes: "
+        "Fitted exponents of seconds / bytes: "
         + "; ".join(f"*{axis.title}* from {axis.label} = {axis.upper:,} on" for axis in AXES)
-        + ". In brackets bytes per step, N (H + 1) of them, where the log is largest.\n",
+        + ". In brackets: bytes per step, of N (H + 1) steps, for the largest log.\n",
         table(("learner", *(axis.title for axis in AXES)), _slopes(runs)),
-        "Peers ÷ ours, on the same episodes, at the largest size both have: seconds / bytes. Below 1 the peer is "
-        "cheaper.\n",
+        "Peers ÷ ours, on the same episodes, at the largest size that both have: seconds / bytes. Below 1 the peer "
+        "needs less.\n",
         table(("peer", *(f"{axis.title}: ÷ `{ours}`" for axis in AXES for ours in RATED)), _ratios(runs)),
         _verdict(runs),
     ]
@@ -147,7 +147,7 @@ def _bytes_per_step(run: Result) -> float:
 
 
 class Ratio(NamedTuple):
-    """A peer over one of ours, at the largest size both have."""
+    """Cost of a peer divided by that of one of ours, at the largest size that both have."""
 
     at: float
     seconds: float
@@ -155,7 +155,7 @@ class Ratio(NamedTuple):
 
 
 def ratio(axis: Axis, peer: Sequence[Result], ours: Sequence[Result]) -> Ratio | None:
-    """Geometric means over the logs that both read; None where there are none."""
+    """Return geometric means over the logs that both learned from; None if there are none."""
     other = {(axis.of(run), run.experiment.seed): run for run in ours}
     pairs = [(run, other[key]) for run in peer if (key := (axis.of(run), run.experiment.seed)) in other]
     if not pairs:
@@ -178,7 +178,7 @@ def _ratios(runs: Sequence[Result]) -> list[list[str]]:
 
 
 def _verdict(runs: Sequence[Result]) -> str:
-    """Where a peer needs less, by name."""
+    """List where a peer needs less time or memory."""
     cheaper = []
     for axis in AXES:
         mine = _along(axis, runs)
@@ -189,10 +189,10 @@ def _verdict(runs: Sequence[Result]) -> str:
                 if less:
                     cheaper.append(f"{named(peer)} needs fewer {joined(less)} than `{ours}` ({axis.title})")
     if not any(run.experiment.learner in PEERS for run in runs):
-        return "No peer ran, so nothing is compared.\n"
+        return "No peer was run, so there is no comparison.\n"
     if not cheaper:
-        return "At the largest size that both have, no peer needs less time or less memory than either of ours.\n"
-    return f"Where a peer is cheaper at the largest size: {'; '.join(cheaper)}.\n"
+        return "At the largest size that both have, no peer needs less time or memory than ours.\n"
+    return f"Where a peer needs less at the largest size: {'; '.join(cheaper)}.\n"
 
 
 def _figure(runs: Sequence[Result]) -> Figure:

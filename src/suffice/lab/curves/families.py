@@ -1,4 +1,4 @@
-"""The (i, j, k) ablation: which languages it takes, and what more of them cost."""
+"""Ablation of language families, which shows what languages are needed and what additional ones cost."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 COMPARED: Final = ("1,1,1", "2,1,1", "3,1,1", "1,2,1", "2,2,1", "1,1,2", "conjunctions", ADAPTIVE)
 QUICK: Final = ("1,1,1", "2,1,1", "1,1,2", "conjunctions", ADAPTIVE)
-HEAVY: Final = "2,2,1"  # a single seed and the smaller logs: it goes on for a minute before memory is over
+HEAVY: Final = "2,2,1"  # one seed and the smaller logs, because it runs for a minute before it exceeds its memory
 SEEDS: Final = (320, 321, 322)
 SIZES: Final = (10_000, 100_000)
 COLOURS: Final = dict(zip(SIZES, (SKY, BLUE), strict=True))
 
-# |X| times states up to which distances are computed, by j; families of single patterns are always quick
+# |X| times states up to which distances are computed, by j; families of single patterns are always fast
 WORK: Final = {1: 120_000, 2: 20_000}
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Small logs first."""
+    """List the runs, small logs first."""
     sizes, seeds, families = (SIZES[:1], SEEDS[:1], QUICK) if quick else (SIZES, SEEDS, COMPARED)
     return [
         row.experiment(f"{family}/fisher", n, seed)
@@ -48,7 +48,7 @@ def experiments(quick: bool) -> list[Experiment]:
 
 
 class Exact(NamedTuple):
-    """What is known of a family before any data."""
+    """Exact properties of a family, which need no data."""
 
     size: int | None = None  # |X| in layer 1
     distance: float | None = None  # μ₀
@@ -56,7 +56,7 @@ class Exact(NamedTuple):
 
 @cache
 def exact(domain: str, horizon: int, name: str) -> Exact:
-    """As `suffice exact` says, in doubles, which are a hundred times as fast and right to twelve digits."""
+    """Compute what `suffice exact` reports, in doubles: a hundred times as fast, and right to twelve digits."""
     if name == ADAPTIVE:
         return Exact()
     family, minimal = Family.parse(name), ground_truth(domain, (), horizon).truth.minimal
@@ -73,16 +73,16 @@ def exact(domain: str, horizon: int, name: str) -> Exact:
 
 
 def analyse(results: Results) -> Page:
-    """A table for each domain, and dots for what is gained and recovered."""
+    """Make a table for each domain, and a figure of shares gained and states recovered."""
     wanted = experiments(False)
     parts = [
         f"## {FAMILY_STUDY.title}\n",
-        "X_{i,j,k} has patterns made from i levels of unions and intersections of single facts about a step, words of "
-        "up to j patterns, and k levels of unions and intersections of languages. Where μ₀ = 0 a family cannot tell "
-        "some two states apart, whatever the number of episodes (which costs return only if they want different "
-        "actions). Every test pays for all languages of its family (|X|), and so do time and memory. Fisher's test; "
-        f"cells are N = {SIZES[0]:,} → {SIZES[1]:,}, medians over seeds; *gained* is the share of what an optimal "
-        f"policy gains over the behaviour, {NO_RESULT} what was not run or would take long to compute.",
+        "X_{i,j,k} has patterns of i levels of unions and intersections of single facts about a step, words of up to j "
+        "patterns, and k levels of unions and intersections of languages. If μ₀ = 0, a family cannot distinguish some "
+        "pair of states, whatever the number of episodes (the return suffers only if the states need different "
+        "actions). The threshold of every test grows with the number of languages |X|, and so do time and memory. "
+        f"Fisher's exact test; cells are N = {SIZES[0]:,} → {SIZES[1]:,}, medians over seeds; *gained* is the share of "
+        f"an optimal policy's gain over the behaviour policy; {NO_RESULT}: not run, or slow to compute.",
         present(results, wanted).sentence + "\n",
         "![Share gained and states recovered by family](families.svg)\n",
         *(table(_head(row), _rows(row, results)) for row in TABLE_1),
@@ -129,10 +129,10 @@ def _part(runs: Sequence[Result], of: Callable[[Result], float], form: str) -> s
 
 
 def _verdict(results: Results) -> str:
-    """The cheapest family that is among the best everywhere, and those blind somewhere."""
+    """List the families that cannot distinguish some states, and those among the best in every domain."""
     blind = {f: [row.title for row in TABLE_1 if exact(row.name, row.horizon, f).distance == 0] for f in COMPARED}
-    said = [f"{family} ({joined(rows)})" for family, rows in blind.items() if rows]
-    lines = [f"Blind, with μ₀ = 0: {joined(said)}."] if said else []
+    listed = [f"{family} ({joined(rows)})" for family, rows in blind.items() if rows]
+    lines = [f"Families with μ₀ = 0: {joined(listed)}."] if listed else []
     for n in SIZES:
         best = [family for family in COMPARED if _among_best(family, n, results)]
         if best:
@@ -172,7 +172,7 @@ def _figure(results: Results) -> Figure:
 
 
 def _dot(ax: Axes, runs: Sequence[Result], of: Callable[[Result], float], y: float, n: int) -> None:
-    """A mean with its interval; a cross at the left for a family that could not be used."""
+    """Draw a mean with its interval, or a cross at the left for a family that is too large."""
     if finished := done(runs):
         band = Band.of([of(run) for run in finished])
         ax.plot((band.low, band.high), (y, y), color=COLOURS[n], linewidth=1)

@@ -1,4 +1,4 @@
-"""False splits and false merges against δ: whether runs keep their promise, and what it costs to promise more."""
+"""Rates of false splits and false merges against δ, compared with the guarantees of the runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVEL_LEARNERS: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS.own), "la
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """All learners on the same logs."""
+    """List the runs of all learners on the same logs."""
     deltas, seeds = (QUICK_DELTAS, SEEDS[:8]) if quick else (DELTAS, SEEDS)
     cases = QUICK_PLACES if quick else tuple(SIZES)
     return [
@@ -40,12 +40,12 @@ def experiments(quick: bool) -> list[Experiment]:
 
 
 def split(run: Result) -> bool:
-    """Whether some true state is there more than once, in states that stand for it alone."""
+    """Return whether several learned states represent the same single true state."""
     return bool(run.splits)
 
 
-def surely_false(run: Result) -> bool:
-    """Whether it is, and no state is a mixture: then a test erred."""
+def certainly_false(run: Result) -> bool:
+    """Return whether a true state is split and no learned state is a mixture, so that a test must have erred."""
     return bool(run.splits) and not run.merges
 
 
@@ -53,26 +53,26 @@ class Level(NamedTuple):
     """Runs of one learner on one domain at one δ."""
 
     splits: Rate
-    false: Rate  # those for which a test must have erred
-    promised: float  # mean of what runs allow themselves
-    merges: float  # mean number of states that stand for several true ones
+    false: Rate  # runs in which a test must have erred
+    promised: float  # mean guarantee of the runs
+    merges: float  # mean number of states that represent several true ones
 
 
 def level(runs: Sequence[Result]) -> Level:
-    """What came of them; there is at least one."""
+    """Summarise at least one run."""
 
     def rate(of: Callable[[Result], bool]) -> Rate:
         return Rate.of(sum(map(of, runs)), len(runs))
 
     promised = fmean(min(1.0, 1.0 if run.promised is None else run.promised) for run in runs)
-    return Level(rate(split), rate(surely_false), promised, fmean(run.merges or 0 for run in runs))
+    return Level(rate(split), rate(certainly_false), promised, fmean(run.merges or 0 for run in runs))
 
 
 Key = tuple[Case, str, float]
 
 
 def levels(runs: Sequence[Result]) -> dict[Key, Level]:
-    """By case, learner and δ."""
+    """Summarise runs by case, learner and δ."""
     groups: dict[Key, list[Result]] = {}
     for run in runs:
         e = run.experiment
@@ -81,7 +81,7 @@ def levels(runs: Sequence[Result]) -> dict[Key, Level]:
 
 
 def analyse(results: Results) -> Page:
-    """Rates beside promises, in pictures and a table."""
+    """Compare rates with guarantees in figures and a table."""
     there = present(results, experiments(False))
     found = levels(there.runs)
     cases = [case for case in SIZES if any(key[0] == case for key in found)]
@@ -101,31 +101,31 @@ def analyse(results: Results) -> Page:
         f"## {LEVELS.title}\n",
         paragraph(
             there.sentence,
-            "δ is the level of a single test. A run promises that some false split occurs with probability at most",
-            "the sum of its tests' levels (1 where the sum is more), whatever N. *Split*: some true state is there",
-            "more than once, in states whose histories all lead to it and to no other. That is more than what is",
-            "promised: once part of a state has wrongly been merged into another, the rest may rightly be found",
-            "different from the mixture, and the true state is there twice although no test erred",
-            "(docs/decisions/0007).",
-            "*Surely false* therefore counts the runs with a split and without any merge, in which a test did err;",
-            "the rate of false splits is between the two, but for those that a later merge hides. The promise of",
-            "`suffice learn` is that of both its looks together. That of `--stationary` assumes that the labels it",
-            "compares futures by are right.",
+            "δ is the level of a single test. A run guarantees that a false split occurs with probability at most the",
+            "sum of the levels of its tests (at most 1), for every N. *Split*: several learned states represent the",
+            "same single true state. This covers more than the guarantee: if part of a state was wrongly merged into",
+            "another, the rest may correctly be found different from the mixture, and the true state is represented",
+            "twice although no test erred (docs/decisions/0007).",
+            "*Certainly false* therefore counts the runs with a split and without any merge, in which a test must have",
+            "erred; the rate of false splits is between the two, except for splits that a later merge hides. The",
+            "guarantee of `suffice learn` covers learning and refinement together. That of `--stationary` assumes that",
+            "the labels by which it compares futures are right.",
         ),
         *(f"![{_ALT[name]}]({name}.svg)\n" for name, _ in figures),
         paragraph(
-            "Runs with a split / surely false ≤ promised, a mean over runs. Intervals are Wilson's, at 95 %;",
-            f"the widest is {most:.2f} wide, so small levels can be found broken here, but not confirmed. In {kept} of",
-            f"{len(found)} cells the interval of surely false splits reaches down to the promise or below it.",
-            "The second figure has false merges: the share of runs with one, and how many there are. What no test can",
-            "tell within the episodes' length stays merged at any δ, as with `--stationary` on short episodes.",
+            "Cells are the share of runs with a split / certainly false ≤ mean guarantee. Intervals are Wilson's, at",
+            f"95 %; the widest is {most:.2f} wide, so violations of small levels can be found here, but compliance",
+            f"cannot be confirmed. In {kept} of {len(found)} cells the interval of certainly false splits includes the",
+            "guarantee or lies below it. The second figure shows false merges: the share of runs with one, and their",
+            "number. States that no test can distinguish within the length of the episodes stay merged at any δ, as",
+            "with `--stationary` on short episodes.",
         ),
         table(["domain", *map(named, LEVEL_LEARNERS)], rows),
     ]
     return Page("\n".join(text), figures)
 
 
-_ALT: Final = {"levels_splits": "rates of false splits and promises", "levels_merges": "merges against δ"}
+_ALT: Final = {"levels_splits": "rates of false splits and guarantees", "levels_merges": "merges against δ"}
 
 _THIN: Final[dict[str, Any]] = {"linewidth": 1, "elinewidth": 0.8, "markersize": 2.5}
 
@@ -141,13 +141,13 @@ def _levels_axis(ax: Axes) -> None:
 
 
 def _splits(found: Mapping[Key, Level], cases: Sequence[Case]) -> Figure:
-    """A row of plots for each domain, a column for each learner."""
+    """Draw a row of plots for each domain and a column for each learner."""
     figure, axes = panels(len(cases), len(LEVEL_LEARNERS), wide=1.75, high=1.75)
     for case, line in zip(cases, axes, strict=True):
         for learner, ax in zip(LEVEL_LEARNERS, line, strict=True):
             at = sorted(delta for p, l, delta in found if (p, l) == (case, learner))
             here = [found[case, learner, delta] for delta in at]
-            ax.plot(at, [one.promised for one in here], color=BLACK, linewidth=1, linestyle=":", label="promised")
+            ax.plot(at, [one.promised for one in here], color=BLACK, linewidth=1, linestyle=":", label="guarantee")
             _rates(ax, at, here)
             _levels_axis(ax)
             ax.set_ylim(-0.05, 1.05)
@@ -155,23 +155,23 @@ def _splits(found: Mapping[Key, Level], cases: Sequence[Case]) -> Figure:
         line[0].set_ylabel(_title(case), fontsize=9)
     for learner, ax in zip(LEVEL_LEARNERS, axes[0], strict=True):
         ax.set_title(named(learner).replace("conjunctions ", "conjunctions\n").replace(" --", "\n--"), fontsize=9)
-    axes[-1][2].set_xlabel("δ of a test", fontsize=10)
+    axes[-1][2].set_xlabel("δ of each test", fontsize=10)
     legend_below(figure, axes)
     return figure
 
 
 def _rates(ax: Axes, at: Sequence[float], here: Sequence[Level]) -> None:
-    """Splits with a band, those surely false with bars, so that both are seen where they are the same."""
+    """Draw splits with a band and certainly false splits with bars, so that both are visible if they are equal."""
     low, high = [one.splits.low for one in here], [one.splits.high for one in here]
     ax.fill_between(at, low, high, color=SKY, alpha=0.25, linewidth=0)
     ax.plot(at, [one.splits.share for one in here], color=SKY, linewidth=2.5, label="split")
     false = [one.false for one in here]
     bars = [[rate.share - rate.low for rate in false], [rate.high - rate.share for rate in false]]
-    ax.errorbar(at, [rate.share for rate in false], bars, fmt="o--", color=RED, **_THIN, label="surely false")
+    ax.errorbar(at, [rate.share for rate in false], bars, fmt="o--", color=RED, **_THIN, label="certainly false")
 
 
 def _merges(runs: Sequence[Result], cases: Sequence[Case]) -> Figure:
-    """A column for each domain: how many runs have a mixture, and how many mixtures they have."""
+    """Draw, for each domain, the share of runs with a merged state and the number of such states."""
     figure, axes = panels(2, len(cases), wide=3.2, high=2.4)
     for case, column in zip(cases, zip(*axes, strict=True), strict=True):
         for learner in LEVEL_LEARNERS:
@@ -185,17 +185,17 @@ def _merges(runs: Sequence[Result], cases: Sequence[Case]) -> Figure:
         for ax in column:
             _levels_axis(ax)
         column[0].set_ylim(-0.05, 1.05)
-        column[1].set_ylim(bottom=-0.04 * column[1].get_ylim()[1])  # so that a line at 0 is seen
+        column[1].set_ylim(bottom=-0.04 * column[1].get_ylim()[1])  # makes a line at 0 visible
         column[0].set_title(_title(case), fontsize=10)
-        column[1].set_xlabel("δ of a test", fontsize=10)
+        column[1].set_xlabel("δ of each test", fontsize=10)
     axes[0][0].set_ylabel("runs with a false merge", fontsize=9)
-    axes[1][0].set_ylabel("states that are mixtures", fontsize=9)
+    axes[1][0].set_ylabel("merged states", fontsize=9)
     legend_below(figure, axes, len(cases))
     return figure
 
 
 def _merge_rate(ax: Axes, runs: Sequence[Result], look: dict[str, Any]) -> None:
-    """The share of runs in which some state stands for several true ones, with Wilson's interval."""
+    """Draw the share of runs in which some state represents several true ones, with Wilson's interval."""
     at = grouped(runs, _delta)
     rates = [Rate.of(sum(bool(run.merges) for run in at[delta]), len(at[delta])) for delta in sorted(at)]
     ax.plot(sorted(at), [rate.share for rate in rates], marker="o", markersize=2.5, linewidth=1.2, **look)

@@ -1,4 +1,4 @@
-"""Sample sizes: what theory says suffices, what it expects, what the paper's theorem asks for, and what it took."""
+"""Sample sizes that suffice by proof, that theory expects, that the paper's theorem needs, and that were observed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DELTA: Final = 1e-3  # the recovery curves'
-FAR: Final = 10  # times the largest size: predictions that runs say nothing about
+DELTA: Final = 1e-3  # as in the recovery curves
+FAR: Final = 10  # multiple of the largest size beyond which predictions cannot be compared with runs
 STUDIED_FAMILIES: Final = ("conjunctions", "1,1,1")
 SIZES: Final = (30, *recovery.SIZES)
 SEEDS: Final = (*recovery.SEEDS, 106, 107, 108, 109, 110)
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Those of the recovery curves that count here, more of them on small domains, and the test of the theorem."""
+    """List runs of the recovery curves, additional runs on small domains, and the test of the theorem."""
     learners = {f"{family}/{bound}" for family in STUDIED_FAMILIES for bound in BOUNDS.own}
     shared = [experiment for experiment in recovery.experiments(quick) if experiment.learner in learners]
     sizes, seeds = (SIZES[:6], SEEDS[:2]) if quick else (SIZES, SEEDS)
@@ -39,17 +39,17 @@ def experiments(quick: bool) -> list[Experiment]:
 
 
 class Observed(NamedTuple):
-    """The N at which half of the runs are exact, or what is known of it."""
+    """The N at which half of the runs are exact, or a bound on it."""
 
     n: float
-    sign: str = ""  # "≤" or ">": beyond the sizes that were run, which end at n
+    sign: str = ""  # "≤" or ">" if it is outside the sizes that were run, which end at n
 
     def __str__(self) -> str:
         return f"{self.sign} {brief(self.n)}".strip()
 
 
 def halfway(shares: Mapping[int, float]) -> Observed | None:
-    """Where the share of exact runs first reaches ½, on a straight line over ln N between the sizes that were run."""
+    """Return where the share of exact runs first reaches ½, by linear interpolation over ln N."""
     before: tuple[int, float] | None = None
     for n, share in sorted(shares.items()):
         if share >= 0.5:
@@ -62,7 +62,7 @@ def halfway(shares: Mapping[int, float]) -> Observed | None:
 
 
 class Point(NamedTuple):
-    """What theory says about a test in a case, and what came of it."""
+    """Sample sizes of a test in a case, by theory and observed."""
 
     case: Case
     family: str
@@ -72,21 +72,21 @@ class Point(NamedTuple):
 
     @property
     def likely(self) -> float:
-        """Episodes."""
+        """Number of episodes that is likely to suffice."""
         return math.inf if self.theory.likely is None else self.theory.likely
 
     @property
     def cell(self) -> str:
-        """For a table."""
-        return f"{_told(self.theory.sufficient)} / {_told(self.theory.likely)} / **{self.seen or 'not run'}**"
+        """The three sample sizes as a cell of the table."""
+        return f"{_episodes(self.theory.sufficient)} / {_episodes(self.theory.likely)} / **{self.seen or 'not run'}**"
 
 
-def _told(episodes: float | None) -> str:
+def _episodes(episodes: float | None) -> str:
     return "not available" if episodes is None else brief(episodes)
 
 
 def points(runs: Sequence[Result]) -> list[Point]:
-    """Of cases and families that were run and can tell all states apart; only runs at the usual δ count."""
+    """Return sample sizes of all cases and families that were run with DELTA and can distinguish all states."""
     groups: dict[tuple[Case, str], dict[int, list[bool]]] = {}
     for run in runs:
         e = run.experiment
@@ -96,7 +96,7 @@ def points(runs: Sequence[Result]) -> list[Point]:
         Point(case, family, bound, theory, halfway({n: sum(group) / len(group) for n, group in found.items()}))
         for case in CASES
         for family in STUDIED_FAMILIES
-        if any((case, f"{family}/{bound}") in groups for bound in BOUNDS.own)  # theory can take a second
+        if any((case, f"{family}/{bound}") in groups for bound in BOUNDS.own)  # the theory takes up to a second
         for theories in [needed(case, family, DELTA)]
         if theories.value
         for bound, theory in theories.needed.items()
@@ -106,7 +106,7 @@ def points(runs: Sequence[Result]) -> list[Point]:
 
 
 def analyse(results: Results) -> Page:
-    """Theory beside observation, in a table and a picture; then the theorem."""
+    """Compare theory with observation in a table and a figure, and test the theorem."""
     there = present(results, experiments(False))
     found = points(there.runs)
     lines: dict[str, list[str]] = {}
@@ -119,41 +119,43 @@ def analyse(results: Results) -> Page:
     near = sum(0.5 <= ratio <= 2 for ratio in ratios)
     spread = f"; observed over likely is between {min(ratios):.2g} and {max(ratios):.2g}" if ratios else ""
     more = [point.theory.sufficient / n for n, point in within if point.theory.sufficient is not None]
-    excess = f"What suffices is {brief(min(more))} to {brief(max(more))} times what was observed." if more else ""
+    excess = (
+        f"The sufficient number is {brief(min(more))} to {brief(max(more))} times the observed one." if more else ""
+    )
     text = [
         f"## {NEEDS.title}\n",
         paragraph(
             there.sentence,
             f"For each test at δ = {DELTA:g}: episodes that *suffice* by proof (each single test is then right with",
-            "probability 1 − δ) / that are *likely* to do, computed from the exact automaton before any data /",
-            "**at which half of the runs were exact**: each true state once, and nothing else; on a line over log N",
-            "between the sizes that were run, > and ≤ where it lies beyond them. Families with μ₀ = 0, which cannot",
-            "tell some states apart whatever N, are left out, as is what was not run. Of",
-            f"{len(ratios)} predictions within reach of the runs, {near} are right within a factor of two{spread}.",
+            "probability 1 − δ) / that are *likely* to suffice, computed from the exact automaton without data /",
+            "**at which half of the runs were exact**, that is, found each true state once and no other state;",
+            "interpolated over log N between the sizes that were run, with > and ≤ outside them. Families with μ₀ = 0,",
+            "which cannot distinguish some states at any N, are omitted, as are cases that were not run. Of",
+            f"{len(ratios)} predictions within the sizes run, {near} are right within a factor of two{spread}.",
         ),
         table(
             ["domain: family", *(bound.replace("-", " ") for bound in BOUNDS.own)],
             [[k, *v] for k, v in lines.items()],
         ),
-        *(f"![episodes, likely and observed]({name}.svg)\n" for name, _ in figures),
+        *(f"![episodes, predicted and observed]({name}.svg)\n" for name, _ in figures),
         paragraph(
             excess,
-            "The proofs treat every language as a fair coin. Likelihood ratio and Fisher's test use the true variance;",
-            "the proofs about them do not.",
-            "*Likely* does, but takes means for outcomes. And the sizes that were run are about a factor of three",
-            "apart, so that *observed* is no sharper than its neighbours on that grid. The figure leaves out what was",
-            f"predicted beyond {FAR} times the largest size. Where a domain has a colour twice, these are its two",
-            "families.",
+            "The proofs treat every language as a fair coin. Likelihood ratio and Fisher's exact test use the true",
+            "variance; the proofs about them do not. *Likely* does, but replaces random frequencies by their means.",
+            "The sizes that were run are about a factor of three apart, which limits the precision of *observed*. The",
+            f"figure omits predictions beyond {FAR} times the largest size. If a domain has two marks of a colour,",
+            "they belong to its two families.",
         ),
         paragraph(
-            "The paper's Theorem 2 asks for Õ(1/(d_min μ₀)) episodes. Its lemma on different states needs samples of",
-            "M = 8 ln(4|X|/δ)/μ₀². The proof puts this M into a bound on the error of a candidate's frequency, where",
-            "only √M counts. So N is large enough to know the frequency within a half, but nothing makes the sample",
-            "itself as large as M, which takes an N of order 1/(d_min μ₀²). Below, N₁ of the proof at",
-            f"δ = {theorem.DELTA:g} beside what suffices for the same test, the paper's with conjunctions; and the",
-            "runs on N₁ episodes that were exact, with a 95 % interval, beside the theorem's 1 − 4AOQδ. (The theorem's",
-            "Õ hides constants and logarithms; N₁ has those of its proof. It is enough where rare candidates make it",
-            "large, and too small where μ₀ is small and no candidate is rare, as in the last line.)",
+            "The paper's Theorem 2 requires Õ(1/(d_min μ₀)) episodes. Its lemma on different states needs samples of",
+            "M = 8 ln(4|X|/δ)/μ₀². The proof inserts this M into a bound on the error of a candidate's frequency,",
+            "where only √M matters. N is then large enough to estimate the frequency within a half, but the sample",
+            "itself need not be as large as M, which requires an N of order 1/(d_min μ₀²). The table compares N₁ of",
+            f"the proof at δ = {theorem.DELTA:g} with the number that suffices for the same test (the paper's, with",
+            "conjunctions), and the share of exact runs on N₁ episodes, with a 95 % interval, with the theorem's",
+            "1 − 4AOQδ. (The theorem's Õ hides constants and logarithms; N₁ contains those of the proof. It suffices",
+            "if rare candidates make it large, and is too small if μ₀ is small and no candidate is rare, as in the",
+            "last row.)",
         ),
         theorem.compared(there.runs),
     ]
@@ -164,7 +166,7 @@ _MARKS: Final = dict(zip(CASES, "osD^vP*X", strict=True))
 
 
 def _figure(found: Sequence[Point]) -> Figure:
-    """Observed against likely; hollow marks stand at the end of the sizes that were run."""
+    """Plot observed against likely numbers; hollow marks are at the end of the sizes that were run."""
     figure, [[ax]] = panels(1, 1, wide=7.4, high=4.4)
     drawn = [(point, point.likely, point.seen) for point in found if point.seen and point.likely <= FAR * SIZES[-1]]
     both = [n for _, likely, seen in drawn for n in (likely, seen.n)]
@@ -175,7 +177,7 @@ def _figure(found: Sequence[Point]) -> Figure:
         fill = "none" if seen.sign else recovery.BOUND_COLOURS[point.bound]
         ax.plot([likely], [seen.n], markerfacecolor=fill, alpha=0.85, **_look(point.bound, point.case))
     ax.set(xscale="log", yscale="log", xlim=ends, ylim=(ends[0], 2 * max(seen.n for *_, seen in drawn)))
-    ax.set_xlabel("episodes that are likely to do, by theory", fontsize=10)
+    ax.set_xlabel("episodes likely to suffice, by theory", fontsize=10)
     ax.set_ylabel("episodes at which half of the runs were exact", fontsize=10)
     ax.minorticks_off()
     _explain(figure, ax, [case for case in CASES if any(point.case == case for point, *_ in drawn)])
@@ -188,13 +190,13 @@ def _look(bound: str | None, case: Case | None) -> dict[str, Any]:
 
 
 def _explain(figure: Figure, ax: Axes, cases: Sequence[Case]) -> None:
-    """Colours are bounds, marks are cases."""
+    """Add a legend in which colours are bounds and marks are cases."""
     for bound in BOUNDS.own:
         ax.plot([], [], label=bound.replace("-", " "), **_look(bound, None))
-    ax.plot([], [], label="beyond the sizes run", markerfacecolor="none", **_look(None, None))
+    ax.plot([], [], label="outside the sizes run", markerfacecolor="none", **_look(None, None))
     for case in cases:
         ax.plot([], [], label=case.title, **_look(None, case))
     figure.legend(loc="outside right center", frameon=False, fontsize=9)
 
 
-NEEDS: Final = Study("needs", "Sample sizes: theory and what was observed", experiments, analyse)
+NEEDS: Final = Study("needs", "Sample sizes: theory and observation", experiments, analyse)

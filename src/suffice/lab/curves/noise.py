@@ -1,4 +1,4 @@
-"""Irrelevant noise: what it does to learners that compare whole futures, and to those that ask questions."""
+"""Effect of irrelevant noise on learners that compare whole futures and on those that compare languages."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ NOISY: Final = options_of({"length": 4, "noise": "true"})
 SEEDS: Final = (330, 331, 332, 333, 334)
 PEER_SEEDS: Final = SEEDS[:2]
 SIZES: Final = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
-PEER_SIZE: Final = 10_000  # the largest that peers get
+PEER_SIZE: Final = 10_000  # largest log of peers
 SLOWED: Final = "flexfringe/likelihood-ratio"  # with noise, its time grows with the cube of N
-SLOWED_SIZE: Final = 3_000  # so it gets no more, and there a single seed
-WORSE: Final = 0.2  # who falls apart: loses such a share of what can be gained,
-MORE: Final = 1.5  # or has so many times the states
+SLOWED_SIZE: Final = 3_000  # its largest log with noise, with a single seed
+WORSE: Final = 0.2  # loss of the share gained that is reported
+MORE: Final = 1.5  # factor of the number of states that is reported
 HEAD: Final = ("learner", "N", "states", "×", "share gained", "change", "CPU s")
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Small logs first."""
+    """List the runs, small logs first."""
     sizes, learners = (SIZES[:4], QUICK) if quick else (SIZES, (*PREFIXES, *LANGUAGES, *PEERS))
     return [
         Experiment(domain="t-maze", options=options, horizon=HORIZON, episodes=n, seed=seed, learner=learner)
@@ -55,7 +55,7 @@ def _affordable(learner: str, options: Options, n: int, seed: int) -> bool:
 
 
 def analyse(results: Results) -> Page:
-    """Curves without and with noise, and who falls apart."""
+    """Compare learners without and with noise in a figure and a table."""
     wanted = experiments(False)
     there = present(results, wanted)
     runs = there.runs
@@ -63,18 +63,18 @@ def analyse(results: Results) -> Page:
     compared = [both for learner in (*PREFIXES, *LANGUAGES, *PEERS) if (both := at_largest(learner, runs))]
     parts = [
         f"## {NOISE.title}\n",
-        "A T-maze whose corridor shows one of two pictures at random, every time: nothing to be remembered. The "
-        f"minimal automata, with layers and for all times alike, have {quiet} states without noise and {noisy} with it "
-        "(dashed). But every picture doubles the number of possible futures, so what is known of each prefix is spread "
-        "thinner with every step ahead, while a question about one feature or reward stays as well answered as before. "
-        "Peers and `--stationary` look for the automaton for all times, the others for the one with layers. Bands are "
-        f"95 % confidence intervals of up to {len(SEEDS)} seeds; peers have at most {len(PEER_SEEDS)}, and no band.",
+        "A T-maze whose corridor shows one of two pictures at random at every step, which is irrelevant. The minimal "
+        f"layered and stationary automata have {quiet} states without noise and {noisy} with it (dashed). Every "
+        "picture doubles the number of possible futures, so each prefix has fewer examples with every step, whereas "
+        "the frequency of one feature or reward is estimated as well as before. Peers and `--stationary` learn the "
+        "stationary automaton, the others the layered one. Bands are 95 % confidence intervals of up to "
+        f"{len(SEEDS)} seeds; peers have at most {len(PEER_SEEDS)} seeds and no band.",
         there.sentence + "\n",
         "![States and share gained, without and with noise](noise.svg)\n",
     ]
     if compared:
         parts += [
-            "At the largest N that a learner has in both, medians over seeds, without → with noise:\n",
+            "Medians over seeds without → with noise, at the largest N that a learner has in both cases:\n",
             table(HEAD, [_row(both) for both in compared]),
             _verdict(compared),
             _beaten(runs),
@@ -83,7 +83,7 @@ def analyse(results: Results) -> Page:
 
 
 def _true(options: Options) -> list[int]:
-    """The sizes of the minimal automata: with layers, and for all times alike, if there is one."""
+    """Return the sizes of the minimal layered automaton and of the minimal stationary one, if it exists."""
     known = ground_truth("t-maze", options, HORIZON)
     return [known.layered.n_states, *([known.stationary.n_states] if known.stationary else [])]
 
@@ -98,27 +98,27 @@ class Both(NamedTuple):
 
     @property
     def states(self) -> tuple[float, float]:
-        """Medians."""
+        """Median numbers of states without and with noise."""
         return middle(self.quiet, _states), middle(self.noisy, _states)
 
     @property
     def gained(self) -> tuple[float, float]:
-        """Medians."""
+        """Median shares gained without and with noise."""
         return middle(self.quiet, gained), middle(self.noisy, gained)
 
     @property
     def factor(self) -> float:
-        """By which states are more."""
+        """Factor by which noise multiplies the states."""
         return self.states[1] / self.states[0]
 
     @property
     def change(self) -> float:
-        """Of the share gained."""
+        """Change of the share gained by noise."""
         return self.gained[1] - self.gained[0]
 
 
 def at_largest(learner: str, runs: Sequence[Result]) -> Both | None:
-    """Its runs at the largest N that it has both without and with noise."""
+    """Return a learner's runs at the largest N that it has both without and with noise."""
     mine = [run for run in runs if run.experiment.learner == learner]
     by_size = grouped(mine, lambda run: (run.experiment.episodes, run.experiment.options))
     both = [n for n in SIZES if (n, QUIET) in by_size and (n, NOISY) in by_size]
@@ -143,31 +143,31 @@ def _row(both: Both) -> list[str]:
 
 
 def _verdict(compared: Sequence[Both]) -> str:
-    """Who has far more states, who far fewer, who loses return, and who neither; each at its own largest N."""
+    """List learners whose number of states or share gained changes much, each at its own largest N."""
     grow = [f"{named(b.learner)} (× {b.factor:.1f})" for b in compared if b.factor >= MORE]
     shrink = [f"{named(b.learner)} (× {b.factor:.2f})" for b in compared if b.factor <= 1 / MORE]
     lose = [f"{named(b.learner)} ({b.change:+.2f})" for b in compared if b.change <= -WORSE]
     calm = [named(b.learner) for b in compared if 1 / MORE < b.factor < MORE and b.change > -WORSE]
-    said = [
-        (f"At least {MORE:g} times the states with noise", grow),
-        (f"at most 1/{MORE:g} of them", shrink),
-        (f"at least {WORSE:g} of the share gained lost", lose),
-        ("neither", calm),
+    groups = [
+        (f"With noise, at least {MORE:g} times the states", grow),
+        (f"at most 1/{MORE:g} of the states", shrink),
+        (f"a share gained that is lower by at least {WORSE:g}", lose),
+        ("none of these", calm),
     ]
-    return "; ".join(f"{what}: {joined(who) if who else 'nobody'}" for what, who in said) + ".\n"
+    return "; ".join(f"{what}: {joined(who) if who else 'none'}" for what, who in groups) + ".\n"
 
 
 def _beaten(runs: Sequence[Result]) -> str:
-    """Peers that gain more than `layers` from as many episodes, at any size."""
+    """List peers that gain more than `layers` from the same number of episodes."""
     groups = grouped(runs, lambda run: (run.experiment.options, run.experiment.learner, run.experiment.episodes))
-    said = []
+    better = []
     for (options, learner, n), group in groups.items():
         ours = groups.get((options, "layers", n), [])
         if learner in PEERS and ours and middle(group, gained) > middle(ours, gained) + 0.01:
             where = "with" if options == NOISY else "without"
-            shares = f"{middle(group, gained):.2f}, not {middle(ours, gained):.2f}"
-            said.append(f"{named(learner)} {where} noise, N = {n:,} ({shares})")
-    return f"Peers that gain more than `suffice learn`: {joined(said) if said else 'none, at no size'}.\n"
+            shares = f"{middle(group, gained):.2f} instead of {middle(ours, gained):.2f}"
+            better.append(f"{named(learner)} {where} noise, N = {n:,} ({shares})")
+    return f"Peers that gain more than `suffice learn`: {joined(better) if better else 'none at any size'}.\n"
 
 
 def _figure(runs: Sequence[Result]) -> Figure:
@@ -179,7 +179,7 @@ def _figure(runs: Sequence[Result]) -> Figure:
             ax = axes[row][column]
             for learner in (*PREFIXES, *LANGUAGES):
                 curve(ax, mine.get(learner, []), _size, of, **look_of(learner))
-            for learner in PEERS:  # two seeds make no band
+            for learner in PEERS:  # two seeds are too few for a band
                 by_size = grouped(mine.get(learner, []), _size)
                 if by_size:
                     line(ax, {n: middle(group, of) for n, group in sorted(by_size.items())}, **look_of(learner))
@@ -193,7 +193,9 @@ def _figure(runs: Sequence[Result]) -> Figure:
                 ax.set_xlabel("episodes N", fontsize=8)
             if not column:
                 ax.set_ylabel(label, fontsize=9)
-    for (left, right), most in zip(axes, (inf, 1.05), strict=True):  # the same scale on both sides; no share is above 1
+    for (left, right), most in zip(
+        axes, (inf, 1.05), strict=True
+    ):  # the same scale on both sides; shares are at most 1
         limits = [ax.get_ylim() for ax in (left, right)]
         for ax in (left, right):
             ax.set_ylim(min(low for low, _ in limits), min(most, max(high for _, high in limits)))

@@ -1,9 +1,9 @@
-"""Return and states against the number of episodes: how much data each learner needs, on the paper's domains."""
+"""Return and recovered states against the number of episodes, for all learners on the paper's domains."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise, product
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -53,7 +53,7 @@ QUICK_LEARNERS: Final = (
     "layers",
     "stationary",
 )
-# Who goes how far: with Fisher's test every comparison asks the sketches for all prefixes, which is slow.
+# Largest logs: with Fisher's test every comparison queries the sketches for all prefixes, which is slow.
 FAR: Final = (*(f"conjunctions/{bound}" for bound in BOUNDS.own), "layers", "stationary")
 LARGEST_SIZE: Final = {
     **dict.fromkeys(RECOVERY_LEARNERS, 100_000),
@@ -61,14 +61,14 @@ LARGEST_SIZE: Final = {
     "sketch/fisher": 30_000,
 }
 
-ARRIVED_SHARE: Final = 0.95  # the share from which on the table says that a learner has arrived
+ARRIVED_SHARE: Final = 0.95  # share that the table requires
 BOUND_COLOURS: Final = dict(zip(BOUNDS.own, cycle((ORANGE, GREEN, PINK, SKY, BLUE, RED, YELLOW, BLACK)), strict=False))
 
 Measure = Callable[[Result], float]
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Small logs first, so that a stopped run has something to show."""
+    """List the runs, small logs first, so that an interrupted study has results."""
     sizes, seeds, learners = (QUICK_SIZES, SEEDS[:2], QUICK_LEARNERS) if quick else (SIZES, SEEDS, RECOVERY_LEARNERS)
     return [
         row.experiment(learner, n, seed)
@@ -81,7 +81,7 @@ def experiments(quick: bool) -> list[Experiment]:
 
 
 def enough_from(shares: Mapping[int, float]) -> int | None:
-    """The least N from which on the share is ENOUGH at every N there is."""
+    """Return the smallest N from which on the share is at least ARRIVED_SHARE at every N."""
     least = None
     for n in sorted(shares, reverse=True):
         if shares[n] < ARRIVED_SHARE:
@@ -91,7 +91,7 @@ def enough_from(shares: Mapping[int, float]) -> int | None:
 
 
 def analyse(results: Results) -> Page:
-    """Curves for all domains, and a table of where they arrive."""
+    """Make curves for all domains, and a table of the episodes needed."""
     there = present(results, experiments(False))
     figures = tuple((name, figure) for name, figure in _figures(there.runs) if figure is not None)
     learners = [
@@ -105,27 +105,47 @@ def analyse(results: Results) -> Page:
         paragraph(
             there.sentence,
             f"Bands are 95 % confidence intervals of the mean over up to {seeds} logs, the same for all learners.",
-            "*Return* is the expected one of the plan on the learned automaton, computed exactly, as a share of what",
-            "can be gained over the behaviour that wrote the log: 0 is its own return, 1 is V*, and below 0 the plan",
-            "is worse than what it learned from. *States* are true states that exactly one learned state stands for,",
-            "and it for no other, as a share of Q_min; for `--stationary`, of the minimal automaton for all times.",
+            "*Return* is the exact expected return of the plan on the learned automaton, as a share of the possible",
+            "gain over the behaviour policy: 0 is the return of the behaviour policy, 1 is V*, and below 0 the plan is",
+            "worse than the behaviour policy. *States* are true states that correspond one to one to a learned state,",
+            "as a share of Q_min; for `--stationary`, of the states of the minimal stationary automaton.",
         ),
         paragraph(
-            "A return may be optimal with few states found: not every state matters for what to do. Logs that are too",
-            "small merge states, and the plan for a mixture can be worse than for all states in one; so curves may",
-            "fall before they rise. Episodes too short for their domain end before some states show their difference;",
-            "the count for all times holds that against `--stationary`, whose states may then stay few at any N while",
-            "its return is optimal.",
+            "The return may be optimal with few states found, because not every state matters for the policy. With",
+            "logs that are too small, states are merged, and the plan for a partly merged automaton can be worse than",
+            "the plan with all states merged; so curves may fall before they rise. Short episodes end before some",
+            "states show their difference; then `--stationary` finds few states of the minimal stationary automaton at",
+            "any N, although its return is optimal.",
         ),
         *(f"![{_ALT[name]}]({name}.svg)\n" for name, _ in figures),
         paragraph(
-            f"The least N of the grid from which on the mean share is at least {ARRIVED_SHARE:g} at every larger N",
-            "that was run, for the return / for the states; > N: not even at N, the largest that was run. Means over",
-            "few logs decide, so a neighbour on the grid is no difference.",
+            f"Smallest N of the grid from which on the mean share is at least {ARRIVED_SHARE:g} at every larger N that",
+            "was run, for the return / for the states; > N: not reached at N, the largest that was run. The means are",
+            "over few logs, so differences of one step on the grid are not significant.",
         ),
         table(head, rows),
+        _losses(there.runs, learners),
     ]
     return Page("\n".join(text), figures)
+
+
+def _losses(runs: Sequence[Result], learners: Sequence[str]) -> str:
+    """List where the mean share of the return falls below ARRIVED_SHARE again when episodes are added."""
+    found = []
+    for learner, row in product(learners, TABLE_1):
+        mine = [run for run in runs if (run.experiment.domain, run.experiment.learner) == (row.name, learner)]
+        for (n, before), (more, after) in pairwise(sorted(_means(mine, gained).items())):
+            if after < ARRIVED_SHARE <= before:
+                shares = f"{before:.2f} at {n:,} episodes, {after:.2f} at {more:,}"
+                found.append(f"{named(learner)} on {row.title} ({shares})")
+    if not found:
+        return paragraph(
+            f"No learner that reached a mean share of {ARRIVED_SHARE:g} for the return lost it at a larger N."
+        )
+    return paragraph(
+        f"Known failures, where more episodes made the mean share of the return fall below {ARRIVED_SHARE:g}:",
+        "; ".join(found) + ".",
+    )
 
 
 def _cell(runs: Sequence[Result], row: Row, learner: str) -> str:
@@ -140,7 +160,7 @@ def _arrival(runs: Sequence[Result], measure: Measure) -> str:
 
 
 def _means(runs: Sequence[Result], measure: Measure) -> dict[int, float]:
-    """By number of episodes."""
+    """Return the mean of a measure by number of episodes."""
     groups: dict[int, list[float]] = {}
     for run in runs:
         groups.setdefault(run.experiment.episodes, []).append(measure(run))
@@ -148,7 +168,7 @@ def _means(runs: Sequence[Result], measure: Measure) -> dict[int, float]:
 
 
 class _LearnerGroup(NamedTuple):
-    """Learners that are seen together."""
+    """Learners that are drawn in one figure."""
 
     name: str
     title: str
@@ -156,21 +176,17 @@ class _LearnerGroup(NamedTuple):
 
 
 _VIEWS: Final = (
-    _LearnerGroup("learners", "the paper's learners and ours", ("1,1,1/paper", "sketch/paper", "layers", "stationary")),
+    _LearnerGroup(
+        "learners", "learners of the paper and ours", ("1,1,1/paper", "sketch/paper", "layers", "stationary")
+    ),
     _LearnerGroup(
         *("futures", "one test, different futures"),
         ("1,1,1/fisher", "conjunctions/fisher", "adaptive/fisher", "prefixes/fisher", "sketch/fisher"),
     ),
 )
-_STYLES: Final = (
-    "-",
-    (0, (6, 2)),
-    (0, (3, 1, 1, 1)),
-    (0, (2, 1.5)),
-    (0, (1, 1)),
-)  # later lines let earlier ones through
+_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1, 1, 1)), (0, (2, 1.5)), (0, (1, 1)))  # earlier lines stay visible below
 _PANELS: Final[tuple[tuple[str, str, Measure], ...]] = (
-    ("return", "share of the return that can be gained", gained),
+    ("return", "share of the possible gain in return", gained),
     ("states", "share of true states found", recovered),
 )
 _ALT: Final = {
@@ -185,7 +201,7 @@ def _figures(runs: Sequence[Result]) -> list[tuple[str, Figure | None]]:
 
 
 def _by_learner(runs: Sequence[Result], view: _LearnerGroup, words: str, measure: Measure) -> Figure | None:
-    """A plot for each domain; the legend has the room that is left."""
+    """Draw a plot for each domain, and the legend in the remaining place."""
     shown = [run for run in runs if run.experiment.learner in view.learners]
     if not shown:
         return None
@@ -205,7 +221,7 @@ def _by_learner(runs: Sequence[Result], view: _LearnerGroup, words: str, measure
 
 
 def _by_bound(runs: Sequence[Result], words: str, measure: Measure) -> Figure | None:
-    """A row of plots for each family, a column for each domain; colours tell bounds."""
+    """Draw a row of plots for each family and a column for each domain; colours are bounds."""
     learners = {f"{family}/{bound}" for family in COMPARED_FAMILIES for bound in BOUNDS.own}
     shown = [run for run in runs if run.experiment.learner in learners]
     if not shown:
@@ -214,7 +230,7 @@ def _by_bound(runs: Sequence[Result], words: str, measure: Measure) -> Figure | 
     means = []
     for family, line in zip(COMPARED_FAMILIES, axes, strict=True):
         for ax, row in zip(line, TABLE_1, strict=True):
-            for bound, colour in reversed(BOUND_COLOURS.items()):  # solid lines first, so that they hide nothing
+            for bound, colour in reversed(BOUND_COLOURS.items()):  # solid lines first, so that they do not hide others
                 look = {"color": colour, "linestyle": LINES.get(bound, "-"), "label": bound.replace("-", " ")}
                 means += _line(ax, shown, row, f"{family}/{bound}", measure, look)
         line[0].set_ylabel(named(family), fontsize=10)
@@ -229,7 +245,7 @@ def _by_bound(runs: Sequence[Result], words: str, measure: Measure) -> Figure | 
 def _line(
     ax: Axes, runs: Sequence[Result], row: Row, learner: str, measure: Measure, look: Mapping[str, object]
 ) -> list[float]:
-    """Draws one, and returns its heights."""
+    """Draw a curve, and return its means."""
     mine = [run for run in runs if (run.experiment.domain, run.experiment.learner) == (row.name, learner)]
     curve(ax, mine, lambda run: run.experiment.episodes, measure, **look)
     return list(_means(mine, measure).values())

@@ -1,4 +1,4 @@
-"""What a Count-Min-Sketch saves: measured memory beside what theory says of tables, lists and sketches."""
+"""Memory saved by a Count-Min-Sketch, measured and compared with the theory of tables, lists and sketches."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ROWS: Final = tuple(row for row in TABLE_1 if row.name in ("cookie", "mini-hall"
 PAIRS: Final = (("prefixes/paper", "sketch/paper"), ("prefixes/fisher", "sketch/fisher"))  # exact, sketched
 SEEDS: Final = (311, 312, 313)
 SIZES: Final = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
-MOST_CELLS: Final = 30_000  # episodes: with Fisher's test a sketch compares all its cells, which takes long
+MOST_CELLS: Final = 30_000  # largest log with Fisher's test, for which a sketch compares all its cells
 DELTA: Final = 1e-3
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Small logs first."""
+    """List the runs, small logs first."""
     sizes, seeds = (SIZES[:4], SEEDS[:1]) if quick else (SIZES, SEEDS)
     return [
         Experiment(domain=row.name, horizon=row.horizon, episodes=n, seed=seed, learner=learner, delta=DELTA)
@@ -47,18 +47,18 @@ def experiments(quick: bool) -> list[Experiment]:
 
 
 class Sizes(NamedTuple):
-    """Bytes that counts of all prefixes in the first layer take, for a sample of all N episodes."""
+    """Bytes of the counts of all prefixes in the first layer, for a sample of all N episodes."""
 
     dense: int  # a table of all (ARO)^ℓ prefixes
     nodes: int  # exact: at most one count per episode and length
     suffixes: int  # exact, as a list of suffixes, if all of them differ
     sketch: int  # ℓ sketches of d × w cells
-    order: int  # sorted suffixes of the whole log, which both of ours are made from
+    order: int  # sorted suffixes of the whole log, from which both are made
 
 
 @cache
 def sizes(domain: str, horizon: int, n: int) -> Sizes:
-    """By theory.md §5, with the library's own constants."""
+    """Compute the sizes by docs/theory.md, section 5, with the constants of this library."""
     log = letters_as_log(ground_truth(domain, (), horizon).truth.minimal)
     many = replace(log, weight=np.array([n], np.int64)).outline
     prefixes = PrefixPlan(many).size(horizon, DELTA) // 2
@@ -74,7 +74,7 @@ def sizes(domain: str, horizon: int, n: int) -> Sizes:
 
 @cache
 def pays_from(domain: str, horizon: int) -> int | None:
-    """The least sample whose sketches may be smaller than the list of its suffixes, if all of these differ."""
+    """Return the smallest sample whose sketches are smaller than the list of its suffixes, if all suffixes differ."""
 
     def pays(n: int) -> bool:  # a list grows with n, a sketch with √n
         at = sizes(domain, horizon, n)
@@ -85,22 +85,22 @@ def pays_from(domain: str, horizon: int) -> int | None:
 
 
 def analyse(results: Results) -> Page:
-    """Curves of measured memory over the lines of theory, and a table of both."""
+    """Compare measured memory with theory in a figure and a table."""
     wanted = experiments(False)
     there = present(results, wanted)
     runs = there.runs
     parts = [
         f"## {SKETCHES.title}\n",
-        "The paper sketches prefix counts because a table of all (ARO)^ℓ prefixes would not fit. But N episodes have "
-        "at most N prefixes of each length, and exact counts of those that occur are a sparse tree. Here AdaCT-H "
-        "learns with both. Grey lines are what one sample of all N episodes takes by theory, in layer 1 (ℓ = H), with "
-        f"δ = {DELTA:g}: a sketch has d = ⌈ln 1/δ_c⌉ rows and w = ⌈e/ε⌉ columns for each of ℓ lengths, so that a small "
-        "sample's is *larger* than the list of all its suffixes. Medians over seeds; below a megabyte, memory that the "
-        "process had already hides some of what is used.",
+        "The paper sketches prefix counts because a table of all (ARO)^ℓ prefixes would not fit into memory. But N "
+        "episodes have at most N prefixes of each length, and the exact counts of those form a sparse tree. This study "
+        "runs AdaCT-H with both. Grey lines are the memory of one sample of all N episodes by theory, in layer 1 "
+        f"(ℓ = H), with δ = {DELTA:g}: a sketch has d = ⌈ln 1/δ_c⌉ rows and w = ⌈e/ε⌉ columns for each of ℓ lengths; "
+        "the sketches of a small sample are *larger* than the list of all its suffixes. Medians over seeds; below a "
+        "megabyte, memory that the process had allocated before hides part of the use.",
         there.sentence + "\n",
         "![Peak memory against episodes](sketches.svg)\n",
         "".join(_theory(row.name, row.title, row.horizon) for row in ROWS),
-        "Measured: megabytes (states learned), and the sketch's memory ÷ the exact one's.\n",
+        "Measured megabytes (states learned), and memory of the sketch ÷ memory of exact counts.\n",
         table(("domain, N", *(named(name) for pair in PAIRS for name in pair), *_quotients()), _rows(runs)),
         _verdict(runs),
     ]
@@ -110,10 +110,10 @@ def analyse(results: Results) -> Page:
 def _theory(domain: str, title: str, horizon: int) -> str:
     n = SIZES[-1]
     at, least = sizes(domain, horizon, n), pays_from(domain, horizon)
-    where = f"only where it has {least:,} episodes or more, all different" if least else "never"
+    where = f"only for {least:,} or more episodes, all different" if least else "at no size"
     return (
-        f"- {title}, ℓ = {horizon}, N = {n:,}: the dense table {_mb(at.dense)}; exact sparse counts at most "
-        f"{_mb(at.nodes)}, as a list of suffixes {_mb(at.suffixes)}; sketches {_mb(at.sketch)}. These are smaller "
+        f"- {title}, ℓ = {horizon}, N = {n:,}: dense table {_mb(at.dense)}; exact sparse counts at most "
+        f"{_mb(at.nodes)}, as a list of suffixes {_mb(at.suffixes)}; sketches {_mb(at.sketch)}. Sketches are smaller "
         f"than the list of a sample's suffixes {where}.\n"
     )
 
@@ -154,8 +154,8 @@ def _ratio(exact: Sequence[Result], sketched: Sequence[Result]) -> float | None:
 
 
 def _verdict(runs: Sequence[Result]) -> str:
-    """Where the sketch was smaller, and where larger."""
-    said = []
+    """State where the sketch needs less memory than exact counts, and where more."""
+    texts = []
     for exact, sketched in PAIRS:
         quotients = []
         for group in grouped(runs, lambda r: (r.experiment.domain, r.experiment.episodes)).values():
@@ -165,17 +165,17 @@ def _verdict(runs: Sequence[Result]) -> str:
         if known:
             smaller = sum(q < 0.95 for q in known)
             larger = sum(q > 1.05 for q in known)
-            said.append(
-                f"with the bound `{exact.partition('/')[2]}` the sketch takes less memory in {smaller} of {len(known)} "
-                f"sizes and more in {larger} (by over 5 %), between {min(known):.2f} and {max(known):.2f} times the "
-                "exact counts'"
+            texts.append(
+                f"with the bound `{exact.partition('/')[2]}` the sketch needs less memory in {smaller} of {len(known)} "
+                f"sizes and more in {larger} (by over 5 %), between {min(known):.2f} and {max(known):.2f} times that "
+                "of exact counts"
             )
-    if not said:
-        return "Nothing to compare yet.\n"
-    text = "; ".join(said)
+    if not texts:
+        return "There are no results to compare yet.\n"
+    text = "; ".join(texts)
     return (
-        f"{text[0].upper()}{text[1:]}. Mind the states: whoever finds fewer has fewer tables to keep. Both sort all "
-        "suffixes first, which a sketch does not spare this library.\n"
+        f"{text[0].upper()}{text[1:]}. A learner that finds fewer states also needs fewer tables. In this library both "
+        "sort all suffixes first, which a sketch does not avoid.\n"
     )
 
 
@@ -190,7 +190,7 @@ def _figure(runs: Sequence[Result]) -> Figure:
         theory = [sizes(row.name, row.horizon, n) for n in SIZES]
         for name, style, label in (
             ("sketch", "--", "theory: sketches, one sample"),
-            ("nodes", "-.", "theory: exact counts, most"),
+            ("nodes", "-.", "theory: exact counts, at most"),
             ("order", ":", "theory: order of suffixes"),
         ):
             lines = [getattr(at, name) / 1e6 for at in theory]
@@ -204,4 +204,4 @@ def _figure(runs: Sequence[Result]) -> Figure:
     return figure
 
 
-SKETCHES: Final = Study("sketches", "What a Count-Min-Sketch saves", experiments, analyse)
+SKETCHES: Final = Study("sketches", "Memory saved by a Count-Min-Sketch", experiments, analyse)

@@ -1,4 +1,4 @@
-"""The curves that the paper lacks, one study per file."""
+"""The studies of `suffice reproduce curves`, one per file."""
 
 from typing import Final
 

@@ -24,31 +24,31 @@ K = TypeVar("K")
 
 
 class Present(NamedTuple):
-    """The runs of a study that are there and ended, and a sentence about the others."""
+    """The finished runs of a study, and a sentence about the others."""
 
     runs: list[Result]
     sentence: str
 
 
 def present(results: Results, wanted: Sequence[Experiment]) -> Present:
-    """Of the wanted experiments; results may hold those of other studies too."""
+    """Select the results of the wanted experiments; `results` may contain those of other studies."""
     runs = found(results, wanted)
     finished = done(runs)
-    said = [f"{len(finished):,} of {len(wanted):,} runs are here."]
+    texts = [f"{len(finished):,} of {len(wanted):,} runs are finished."]
     if absent := Counter(named(e.learner) for e in wanted if e.id not in results):
-        said.append(f"Not run: {_counted(absent)}.")
+        texts.append(f"Not run: {_counted(absent)}.")
     if stopped := Counter(f"{named(run.experiment.learner)} {_why(run)}" for run in runs if run.stopped):
-        said.append(f"Given up: {_counted(stopped)}.")
-    return Present(finished, " ".join(said))
+        texts.append(f"Stopped: {_counted(stopped)}.")
+    return Present(finished, " ".join(texts))
 
 
 def found(results: Results, wanted: Iterable[Experiment]) -> list[Result]:
-    """The results of these experiments, in their order."""
+    """Return the available results of these experiments, in their order."""
     return [results[e.id] for e in wanted if e.id in results]
 
 
 def done(runs: Iterable[Result]) -> list[Result]:
-    """Those that were not stopped."""
+    """Return the runs that were not stopped."""
     return [run for run in runs if not run.stopped]
 
 
@@ -57,12 +57,12 @@ def _counted(words: Counter[str]) -> str:
 
 
 def _why(run: Result) -> str:
-    """Why a run was stopped, in few words."""
+    """Return why a run was stopped, in a few words."""
     return REFUSED if run.stopped.startswith(REFUSED) else run.stopped
 
 
 def grouped(runs: Iterable[Result], key: Callable[[Result], K]) -> dict[K, list[Result]]:
-    """By a key, in the order of its first mention."""
+    """Group runs by a key, in the order of its first occurrence."""
     groups: dict[K, list[Result]] = {}
     for run in runs:
         groups.setdefault(key(run), []).append(run)
@@ -70,23 +70,23 @@ def grouped(runs: Iterable[Result], key: Callable[[Result], K]) -> dict[K, list[
 
 
 def by_learner(runs: Iterable[Result]) -> dict[str, list[Result]]:
-    """The runs of each learner."""
+    """Group runs by their learner."""
     return grouped(runs, lambda run: run.experiment.learner)
 
 
 def middle(runs: Iterable[Result], of: Callable[[Result], float]) -> float:
-    """The median: a run that was disturbed by others on the machine does not move it."""
+    """Return the median, which is robust to runs that other processes slowed down."""
     return median(of(run) for run in runs)
 
 
 def recovered(run: Result) -> float:
-    """The share of true states that exactly one learned state stands for, of the minimal automaton of the same kind."""
+    """Return the share of true states of the minimal automaton that correspond one to one to a learned state."""
     true = true_automaton(run) or truth_for(run.experiment).layered
     return (run.recovered or 0) / true.n_states
 
 
 def exponent(points: dict[float, float]) -> float | None:
-    """The slope of y against x on logarithmic scales, by least squares; None of fewer than two points."""
+    """Fit the slope of y against x on logarithmic scales by least squares; None for fewer than two points."""
     if len(points) < 2:
         return None
     x, y = np.log(list(points)), np.log(list(points.values()))
@@ -94,12 +94,12 @@ def exponent(points: dict[float, float]) -> float | None:
 
 
 def geometric(ratios: Iterable[float]) -> float:
-    """The geometric mean."""
+    """Return the geometric mean of ratios."""
     return math.exp(float(np.mean(np.log(list(ratios)))))
 
 
 class Rate(NamedTuple):
-    """A share of runs with its 95 % confidence interval, Wilson's."""
+    """A share of runs with its 95 % confidence interval by Wilson."""
 
     share: float
     low: float
@@ -107,7 +107,7 @@ class Rate(NamedTuple):
 
     @classmethod
     def of(cls, hits: int, n: int) -> Rate:
-        """Of n ≥ 1 independent runs; unlike the usual interval it has a width where none or all are hits."""
+        """Return the share of hits among n ≥ 1 runs; Wilson's interval is not empty if none or all are hits."""
         share, z = hits / n, NORMAL
         middle = (share + z * z / (2 * n)) / (1 + z * z / n)
         wide = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -115,10 +115,10 @@ class Rate(NamedTuple):
 
 
 def paragraph(*sentences: str) -> str:
-    """Prose for a page, in lines of one width whatever numbers it holds."""
+    """Join sentences into a paragraph, wrapped to one width."""
     return fill(" ".join(sentences), LINE_WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def joined(words: Sequence[str]) -> str:
-    """As in a sentence."""
+    """Join words with commas and a final "and"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,4 +1,4 @@
-"""The sample size of the paper's Theorem 2, as its proof has it, put to the test."""
+"""Test of the sample size of the paper's Theorem 2, with the constants of its proof."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from suffice.lab.scoring import is_exact
 from suffice.lab.study import brief, table
 
 FAMILY: Final = "conjunctions"
-DELTA: Final = 1e-4  # small enough for 1 − 4AOQδ to say something
+DELTA: Final = 1e-4  # small enough for 1 − 4AOQδ to be positive
 SEEDS: Final = tuple(range(301, 321))
-MOST_EPISODES: Final = 1e6  # episodes
-# In the last one few candidates are rare, but a guard is nearly as often in one row as in the other: μ₀ is small.
+MOST_EPISODES: Final = 1e6  # larger logs are not run
+# In the last case few candidates are rare, but μ₀ is small: the guard is nearly as often in one row as in the other.
 TESTED: Final = (*SMALL, Case("corridor", 3, options_of({"enemy": "0.55"})))
-HEAD: Final = ("domain", "N₁ of the theorem", "sufficient", "ratio", "promised", "exact at N₁")
+HEAD: Final = ("domain", "N₁ of the theorem", "sufficient", "ratio", "guaranteed", "exact at N₁")
 
 
 def asked(minimal: Minimal, family: Family, delta: float) -> float:
-    """N₁ of the paper's appendix, with its second lemma for languages: 2 (√(2Mℓ) + 14ℓ/3) / d, ℓ = ln(4/δ),
-    M = 8 ln(4|X|/δ)/μ₀².
+    """Return N₁ of the paper's appendix, with its second lemma for languages.
 
-    d is the least share of a candidate and μ₀ the least difference in any layer, as the paper defines them.
+    N₁ = 2 (√(2Mℓ) + 14ℓ/3) / d with ℓ = ln(4/δ) and M = 8 ln(4|X|/δ)/μ₀²; d is the smallest share of a candidate and
+    μ₀ the smallest difference in any layer, as the paper defines them.
     """
     ell = math.log(4 / delta)
     layers = list(futures(minimal, family))
@@ -43,13 +43,13 @@ def asked(minimal: Minimal, family: Family, delta: float) -> float:
 
 
 def promised(minimal: Minimal, delta: float) -> float:
-    """The theorem's 1 − 4AOQδ, or 0."""
+    """Return the theorem's 1 − 4AOQδ, or 0 if that is negative."""
     actions, observations, _ = letters_as_log(minimal).suffix_alphabet()
     return max(0.0, 1 - 4 * len(actions) * len(observations) * minimal.n_states * delta)
 
 
 def trials(case: Case) -> list[Experiment]:
-    """The paper's test on as many episodes as its theorem asks for, rounded up to two digits; none if too many."""
+    """List runs of the paper's test on N₁ episodes, rounded up to two digits; none if that is too many."""
     n = asked(case.minimal, Family.parse(FAMILY), DELTA)
     if n > MOST_EPISODES:
         return []
@@ -58,14 +58,14 @@ def trials(case: Case) -> list[Experiment]:
 
 
 def compared(runs: Sequence[Result]) -> str:
-    """A table: what the theorem asks for and promises, what suffices, and what came of it."""
+    """Make a table of the theorem's sample size and guarantee, the sufficient size, and the observed runs."""
     return table(HEAD, [_row(runs, case) for case in TESTED])
 
 
 def _row(runs: Sequence[Result], case: Case) -> list[str]:
     n = asked(case.minimal, Family.parse(FAMILY), DELTA)
     enough = needed(case, FAMILY, DELTA).needed[PAPER.name].sufficient
-    assert enough is not None, "the paper's bound says how many"
+    assert enough is not None, "the paper's bound has a sufficient number"
     tried = set(trials(case))
     hits = [is_exact(run) for run in runs if run.experiment in tried]
     found = "not run" if n <= MOST_EPISODES else "too many to run"

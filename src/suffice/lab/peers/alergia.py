@@ -1,4 +1,4 @@
-"""AALpy's learners of stochastic Mealy machines."""
+"""AALpy's learners of stochastic Mealy machines (ALERGIA)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from suffice.lab.peers.machines import Machine, as_found, closed_setting, traces
 from suffice.lab.resources import measure
 
 ABSENT: Final = "AALpy is not installed: pip install 'suffice[baselines]'"
-MOST_EPS: Final = 2.0  # that ALERGIA takes
+MOST_EPS: Final = 2.0  # largest eps that ALERGIA accepts
 FIRST_ACTION: Final = 2  # the code of the first logged action
-ON_COUNTS: Final = {"compat_on_pta_trans": False, "compat_on_pta_count": False}  # of merged states
+ON_COUNTS: Final = {"compat_on_pta_trans": False, "compat_on_pta_count": False}  # statistics of merged states
 
 
 def aalpy(episodes: Episodes, eps: float | str, closed: bool = False, general: bool = False) -> Machine:
-    """`run_Alergia`, or its `general` merging without regard to the prefix tree; preparing its data is not measured.
+    """Run `run_Alergia`, or with `general` the variant that tests merged states; data preparation is not measured.
 
-    Inputs are actions, outputs letters. Step 0 has the first logged action for its input: AALpy calls states without a
-    common input compatible, so a root that knew the dummy alone would swallow every state. The termination symbol
-    has that input too, so that it tells.
+    Inputs are actions, outputs letters. The input of step 0 is the first logged action: AALpy treats states without a
+    common input as compatible, so a root with only the dummy action would be merged with every state. The termination
+    symbol has the same input, so that it can distinguish states.
     """
     try:
         from aalpy.learning_algs import run_Alergia, run_Alergia_GSM
@@ -41,9 +41,9 @@ def aalpy(episodes: Episodes, eps: float | str, closed: bool = False, general: b
     data = [[steps[letter] for letter in trace] for trace in traces(episodes, closed)]
     learn = partial(run_Alergia_GSM, **ON_COUNTS) if general else run_Alergia
     collecting = gc.isenabled()
-    gc.disable()  # the collector finds nothing in a growing prefix tree and doubles the peer's time
+    gc.disable()  # garbage collection frees nothing in a growing prefix tree and doubles the time
     try:
-        with warnings.catch_warnings(action="ignore"):  # that an automaton lacks some inputs
+        with warnings.catch_warnings(action="ignore"):  # warnings that an automaton lacks inputs
             machine, took = measure(lambda: learn(data, automaton_type="smm", eps=eps))
     finally:
         if collecting:
@@ -52,7 +52,7 @@ def aalpy(episodes: Episodes, eps: float | str, closed: bool = False, general: b
 
 
 def _delta(machine: Any, n_letters: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """[states, X], the start first."""
+    """Return the transition table [states, X], with the initial state first."""
     states = [machine.initial_state, *(state for state in machine.states if state is not machine.initial_state)]
     number = {id(state): q for q, state in enumerate(states)}
     delta = np.full((len(states), n_letters + 1), UNSEEN)
@@ -70,7 +70,7 @@ def _eps(text: str, name: str) -> float | str:
     except ValueError:
         eps = math.nan
     if not 0 < eps <= MOST_EPS:
-        raise SettingsError(f"{name} is no learner: its eps is neither auto nor a number above 0, up to {MOST_EPS:g}")
+        raise SettingsError(f"learner {name!r}: eps is not 'auto' or a number above 0 and up to {MOST_EPS:g}.")
     return eps
 
 

@@ -1,4 +1,4 @@
-"""FlexFringe through its own binary: traces in, the JSON of an automaton out."""
+"""FlexFringe, run as a program that reads traces and writes an automaton as JSON."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import numpy as np
 
 from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
-from suffice.errors import MissingError, SettingsError
+from suffice.errors import MissingError, SettingsError, parameter
 from suffice.kernels.array_types import Int64
 from suffice.lab.learner import LearnerKind, LearnerResult, Task
 from suffice.lab.peers.machines import Machine, as_found, closed_setting, traces
 from suffice.lab.resources import ProgramError, ResourceUse, measure_command
 
-ROOT: Final = -1  # its number in what FlexFringe writes
+ROOT: Final = -1  # number of the root in the output of FlexFringe
 LIKELIHOOD_RATIO_SETTINGS: Final = (
     *("--heuristic-name", "likelihoodratio", "--data-name", "likelihood_data", "--addtails", "0", "--sinkson", "0"),
     *("--mergeroot", "0", "--confidence_bound", "0.05", "--correction", "1"),
@@ -34,7 +34,7 @@ CSS_SETTINGS: Final = (
     *("--state_count", "10", "--symbol_count", "4", "--largestblue", "0", "--confidence_bound", "0.05"),
     *("--numoftables", "3", "--vectordimension", "20", "--futuresteps", "2", "--conditionalprob", "0"),
 )
-# The best of some 45 settings tried on other seeds (likelihood ratios: with many counts, and with few).
+# The best of about 45 settings, chosen on other seeds (likelihood ratio: with large and with small counts).
 HEURISTICS: Final = {
     "likelihood-ratio": (
         *LIKELIHOOD_RATIO_SETTINGS,
@@ -59,32 +59,32 @@ HEURISTICS: Final = {
     "css": CSS_SETTINGS,
 }
 HOW_TO_GET_IT: Final = (
-    "build it from its source (github.com/tudelft-cda-lab/FlexFringe, with cmake, some ten minutes), then put it on "
-    "the path, or say --flexfringe PATH"
+    "build it from source (github.com/tudelft-cda-lab/FlexFringe, with cmake, about ten minutes), then add it to the "
+    "PATH or set the variable FLEXFRINGE to its path"
 )
-ABSENT: Final = f"FlexFringe is not here: {HOW_TO_GET_IT}"
+ABSENT: Final = f"FlexFringe is not installed: {HOW_TO_GET_IT}"
 
 
 def find_flexfringe(given: str | None = None) -> str | None:
-    """The binary that was named, or that of the environment variable FLEXFRINGE, or the one on the path."""
+    """Return the given binary, that of the environment variable FLEXFRINGE, or the one on the PATH."""
     variable = os.environ.get("FLEXFRINGE")
-    for said, name in (("--flexfringe", given), ("FLEXFRINGE", variable)):
+    for subject, name in ((parameter("flexfringe", given), given), (f"FLEXFRINGE={variable}", variable)):
         if name:
             if (found := shutil.which(name)) is None:
-                raise MissingError(f"{said} {name} is no program that can be run; {HOW_TO_GET_IT}")
+                raise MissingError(f"{subject} is not an executable program. To install FlexFringe, {HOW_TO_GET_IT}.")
             return str(Path(found).resolve())
     found = shutil.which("flexfringe")
     return found and str(Path(found).resolve())
 
 
 def flexfringe(episodes: Episodes, binary: str, settings: Sequence[str], closed: bool = False) -> Machine:
-    """What it learns from a log by one of the `HEURISTICS`."""
+    """Learn an automaton from a log with one of the `HEURISTICS`."""
     text, took = learned_json(episodes, binary, settings, closed)
     return Machine(read_flexfringe(text, len(episodes.letters)), took, closed)
 
 
 def learned_json(episodes: Episodes, binary: str, settings: Sequence[str], closed: bool) -> tuple[str, ResourceUse]:
-    """What it writes, and what it took: reading the log and writing the answer are part of that."""
+    """Return the output of FlexFringe and its resources, which include reading the log and writing the output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_abbadingo(episodes, folder / "log.dat", closed)
@@ -93,19 +93,19 @@ def learned_json(episodes: Episodes, binary: str, settings: Sequence[str], close
         seconds, peak = measure_command(command, folder)
         answer = folder / "learned.final.json"
         if not answer.exists():
-            raise ProgramError(f"{Path(binary).name} wrote no {answer.name}")
+            raise ProgramError(f"{Path(binary).name} did not write {answer.name}")
         return answer.read_text(), ResourceUse(seconds, max(peak - idle, 0))
 
 
 def write_abbadingo(episodes: Episodes, path: Path, closed: bool) -> None:
-    """Letters by their codes, digits alone; every trace has the same label, for they all happened."""
+    """Write traces of letter codes in the Abbadingo format; all traces have the same label."""
     rows = [(1, len(trace), *trace) for trace in traces(episodes, closed)]
     size = (len(rows), len(episodes.letters) + closed)
     path.write_text("".join(" ".join(map(str, row)) + "\n" for row in [size, *rows]))
 
 
 def read_flexfringe(text: str, n_letters: int) -> Int64:
-    """[states, X] from the JSON of a learned automaton, its root first; the termination symbol is left out."""
+    """Read the transition table [states, X] with the root first, without the termination symbol."""
     found = json.loads(text)
     ids = [str(node["id"]) for node in sorted(found["nodes"], key=lambda node: node["id"] != ROOT)]
     number = {name: q for q, name in enumerate(ids)}
@@ -118,7 +118,7 @@ def read_flexfringe(text: str, n_letters: int) -> Int64:
 def _learn(task: Task) -> LearnerResult:
     setting, closed = closed_setting(task.setting)
     if setting not in HEURISTICS:
-        raise SettingsError(f"{task.name} is no learner: its heuristic is none of {', '.join(HEURISTICS)}")
+        raise SettingsError(f"learner {task.name!r}: {setting!r} is not a heuristic. Choose {', '.join(HEURISTICS)}.")
     if task.flexfringe is None:
         raise MissingError(ABSENT)
     return as_found(flexfringe(task.episodes, task.flexfringe, HEURISTICS[setting], closed), task.episodes)

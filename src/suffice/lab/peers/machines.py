@@ -1,4 +1,4 @@
-"""From episodes to traces of letters, and from a machine over letters back to an RDP."""
+"""Conversion of episodes to traces of letters, and of automata over letters to RDPs."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from suffice.lab.learner import LearnerResult
 from suffice.lab.resources import ResourceUse
 from suffice.learning.stationary.labels import completed
 
-END = 1  # the number of the end in an RDP made here; 0 is the start
+END = 1  # number of the terminal state in RDPs made here; 0 is the initial state
 
 
 class Machine(NamedTuple):
-    """What a peer learned."""
+    """An automaton that a peer learned."""
 
-    delta: Int64  # [states, X] where each letter leads, or UNSEEN; the start is 0
+    delta: Int64  # [states, X] target of each letter, or UNSEEN; 0 is the initial state
     took: ResourceUse
-    closed: bool  # whether its traces had a termination symbol
+    closed: bool  # whether the traces had a termination symbol
 
     @property
     def n_states(self) -> int:
-        """That a history can lead to."""
+        """Number of states that are reachable."""
         return len(_breadth_first(self.delta))
 
 
 def traces(episodes: Episodes, closed: bool) -> list[list[int]]:
-    """The letters of each episode that a peer gets to see; in closed ones X, the termination symbol, comes last."""
+    """Return the letters of each episode for a peer; closed traces end with X, the termination symbol."""
     word = episodes.word if closed else episodes.word[:-1]
     if episodes.weight is not None:
         word = np.repeat(word, episodes.weight, axis=1)
@@ -41,7 +41,7 @@ def traces(episodes: Episodes, closed: bool) -> list[list[int]]:
 
 
 def as_tau(machine: Machine, episodes: Episodes) -> Int64:
-    """[Q, Y] over symbols: what the log uses of a machine and knows the sequel of, numbered breadth first."""
+    """Return transitions over symbols [Q, Y] that the log uses and continues, with states in breadth-first order."""
     pairs, of_letter = episodes.symbols()
     delta, n_letters = machine.delta, len(episodes.letters)
     going_on = episodes.letters[:, 1] != STOP
@@ -61,27 +61,27 @@ def as_tau(machine: Machine, episodes: Episodes) -> Int64:
 
 
 def _breadth_first(tau: Int64) -> Int64:
-    """The states that can be reached from 0, in the order in which they are."""
+    """Restrict transitions to states reachable from 0, in breadth-first order."""
     number, order = {0: 0}, [0]
     for q in order:
         for target in tau[q][tau[q] != UNSEEN].tolist():
             if target not in number:
                 number[target] = len(order)
                 order.append(target)
-    renumber = np.full(len(tau) + 1, UNSEEN)  # the last place is UNSEEN's own
+    renumber = np.full(len(tau) + 1, UNSEEN)  # the last entry is for UNSEEN
     renumber[order] = np.arange(len(order))
     return renumber[tau[order]]
 
 
 def with_end(tau: Int64, episodes: Episodes) -> Int32:
-    """[Q+1, Y] with the state that every end leads to: the transitions of `as_rdp` that are no guess."""
+    """Add a terminal state to the transitions [Q+1, Y]; these are the transitions of `as_rdp` that are not guesses."""
     whole = np.insert(np.where(tau >= END, tau + 1, tau), END, UNSEEN, axis=0)
     whole[:, episodes.symbols()[0][:, 1] == STOP] = END
     return whole.astype(np.int32)
 
 
 def as_rdp(tau: Int64, episodes: Episodes) -> RDP:
-    """An automaton over symbols with an end and the log's counts, like ours: to be planned on as on ours."""
+    """Return an RDP with a terminal state and the log's counts, on which the same planners run."""
     symbols, of_letter = episodes.symbols()
     whole = completed(with_end(tau, episodes))
     counts, cut = np.zeros((2, len(whole), len(episodes.letters)), np.int64)
@@ -97,13 +97,13 @@ def as_rdp(tau: Int64, episodes: Episodes) -> RDP:
 
 
 def closed_setting(setting: str) -> tuple[str, bool]:
-    """A setting without `/closed`, and whether it had that: traces with a termination symbol."""
+    """Split `/closed` off a setting, which asks for traces with a termination symbol."""
     rest = setting.removesuffix("/closed")
     return rest, rest != setting
 
 
 def as_found(machine: Machine, episodes: Episodes) -> LearnerResult:
-    """A peer's machine as an automaton to plan on."""
+    """Return a peer's automaton as a result to plan on."""
     tau = as_tau(machine, episodes)
     sure = with_end(tau, episodes) != UNSEEN
     return LearnerResult(as_rdp(tau, episodes), machine.n_states, machine.took, sure=sure)

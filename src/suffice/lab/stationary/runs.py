@@ -1,7 +1,8 @@
-"""Which runs compare cyclic automata with those of AALpy and FlexFringe (`suffice reproduce stationary`).
+"""Runs that compare stationary automata with those of AALpy and FlexFringe (`suffice reproduce stationary`).
 
-Three parts: goals (ten logs each), long logs (time and memory), and ladders: larger and larger logs of a domain, until
-the automaton is exact and its plan good, or a run takes too long. Seeds were fixed before any result was seen.
+There are three parts: goals (ten logs each), long logs (time and memory), and ladders, which are logs of a domain of
+increasing size until the automaton is exact and its plan good, or a run takes too long. Seeds were fixed before any
+result was known.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ SEEDS: Final = (11, 12, 13)
 GOAL_SEEDS: Final = tuple(range(100, 110))
 SIZES: Final = (1_000, 3_000, 10_000, 30_000)
 METHODS: Final = ("suffice", "AALpy", "FlexFringe")
-ENOUGH: Final = 0.95  # of what can be gained
-PEER_SIZE: Final = 100_000  # episodes of the long log that FlexFringe learns from too
+ENOUGH: Final = 0.95  # share of the possible gain of a good plan
+PEER_SIZE: Final = 100_000  # episodes of the long log from which FlexFringe also learns
 
 
 class Log(NamedTuple):
-    """A domain with its options, as on the page, and a horizon."""
+    """A domain with its options and a horizon, as named on the page."""
 
     domain: str
     options: str
@@ -31,18 +32,18 @@ class Log(NamedTuple):
 
     @property
     def name(self) -> str:
-        """On the page."""
+        """Name of the log on the page."""
         return " ".join(f"{self.domain} {self.options} H={self.horizon}".split())
 
     def experiment(self, learner: str, n: int, seed: int) -> Experiment:
-        """A learner on a log of n episodes."""
+        """Return the experiment of a learner on a log of n episodes."""
         options = options_of(dict(option.split("=") for option in self.options.split()))
         return Experiment(
             domain=self.domain, options=options, horizon=self.horizon, episodes=n, seed=seed, learner=learner
         )
 
     def by(self, method: str, n: int, seed: int) -> Experiment:
-        """A method at its best settings."""
+        """Return the experiment of a method with its best settings."""
         learner = {"suffice": "stationary", "AALpy": best_aalpy(self.domain), "FlexFringe": BEST_FLEXFRINGE}[method]
         return self.experiment(learner, n, seed)
 
@@ -54,7 +55,7 @@ LOGS: Final = (
     *(CHEESE, HALL, VISIBLE, FIVE, Log("t-maze", "length=10", 40), Log("t-maze", "length=20", 120), NOISE),
     *(Log("t-maze", f"length={n} actions=east", n + 4) for n in (20, 50, 100)),
     Log("rotating-maze", "", 15),
-    *(Log("enemy-corridor", f"columns={n}", n * 5 // 4) for n in (8, 32, 128)),  # once around and a bit
+    *(Log("enemy-corridor", f"columns={n}", n * 5 // 4) for n in (8, 32, 128)),  # a little more than once around
     Log("two-keys", "", 12),
 )
 GOALS: Final = ((VISIBLE, 1_000), (FIVE, 2_000), (NOISE, 5_000), (CHEESE, 1_000), (HALL, 5_000))
@@ -62,23 +63,23 @@ LONG: Final = tuple(product((VISIBLE, FIVE, HALL), (10_000, 100_000, 1_000_000))
 
 
 def experiments(quick: bool) -> list[Experiment]:
-    """Goals and long logs; ladders are added by `next_rungs`."""
+    """List the runs of goals and long logs; ladders are added by `next_rungs`."""
     goals = [log.by("suffice", n, seed) for log, n in GOALS for seed in GOAL_SEEDS]
     long = [log.experiment(learner, n, SEEDS[0]) for log, n in LONG for learner in ("stationary", "layers")]
     return goals if quick else [*goals, *long, VISIBLE.by("FlexFringe", PEER_SIZE, SEEDS[0])]
 
 
 def next_rungs(results: Results, quick: bool) -> list[Experiment]:
-    """The next runs of all ladders, given the results so far."""
+    """List the next runs of all ladders, given the results so far."""
     sizes = SIZES[:1] if quick else SIZES
     return [e for log in LOGS for method in METHODS for e in next_rung(log, method, results, sizes)]
 
 
 def next_rung(log: Log, method: str, results: Results, sizes: Sequence[int] = SIZES) -> list[Experiment]:
-    """The next runs of one ladder; none if it is complete.
+    """List the next runs of one ladder; none if it is complete.
 
     A ladder ends when the runs of all seeds are exact and good, or one takes too long. After a run that is neither
-    exact nor good, other seeds of that size are left out.
+    exact nor good, other seeds of that size are omitted.
     """
     for n in sizes:
         runs = at(log, method, n, results)
@@ -95,12 +96,12 @@ def next_rung(log: Log, method: str, results: Results, sizes: Sequence[int] = SI
 
 
 def at(log: Log, method: str, n: int, results: Results) -> list[Result]:
-    """The runs of a ladder at one size, in the order of the seeds."""
+    """Return the runs of a ladder at one size, in the order of seeds."""
     return [results[id] for seed in SEEDS if (id := log.by(method, n, seed).id) in results]
 
 
 def climbed(log: Log, method: str, results: Results) -> dict[int, list[Result]]:
-    """The runs of a ladder by size; long logs, which have results of other sizes, are no part of it."""
+    """Return the runs of a ladder by size, without those of long logs."""
     runs: dict[int, list[Result]] = {}
     complete = False
     for n in SIZES:
@@ -110,5 +111,5 @@ def climbed(log: Log, method: str, results: Results) -> dict[int, list[Result]]:
 
 
 def is_good(run: Result) -> bool:
-    """Whether the plan gains enough."""
+    """Return whether the plan reaches a share of ENOUGH."""
     return not run.stopped and gained(run) >= ENOUGH

@@ -1,7 +1,7 @@
-"""A model as plain columns, which is what the explorer's page reads: small, and quick to load with thousands of states.
+"""A model as columns of JSON for the explorer's page, which load fast even with thousands of states.
 
-Lists of unequal length, such as what was met in each state, are one column and where each begins in it: those of state
-q are at begin[q] to begin[q + 1]. Actions and observations go by their codes in the alphabet, texts by their number.
+Lists of unequal length, such as the events of each state, are stored in one column with offsets: those of state q are
+at begin[q] to begin[q + 1]. Actions and observations are codes of the alphabet, texts are indices into `texts`.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from suffice.kernels.array_types import Float, Int64
 from suffice.learning.borderline import BorderlineMerge
 from suffice.models.explanations import reasons
 from suffice.models.model import Model
+from suffice.models.model_data import ended_states
 from suffice.models.sentences import plan_sentence
 from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.plan import Plan, fold_places
-from suffice.view.arrows import Arrow, arrows_of, over
+from suffice.view.arrows import Arrow, arrows_of
+from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.explorer.places import Places, find_places
-from suffice.view.fewest_words import Usage, fewest_words
 from suffice.view.labels import Line
 
-MOST_REASONS = 4  # why a state is one of its own: against so many of its neighbours
-MOST_DOUBTS = 3  # at a state
-MOST_AT_STEPS = 200_000  # values of a stationary model by state and step; beyond, those of the states must do
+MOST_REASONS = 4  # other states from which the page explains the difference of a state
+MOST_UNDECIDED = 3  # undecided merges shown at a state
+MOST_AT_STEPS = 200_000  # values of a stationary model by state and step; larger models have one value per state
 
 
 def model_data(model: Model, name: str) -> dict[str, Any]:
-    """All that the page shows of a model."""
+    """Return everything that the page shows about a model."""
     rdp, about, texts = model.rdp, model.about, _Texts()
     alphabet, promise = rdp.alphabet, about.promise
     arrows, worth = arrows_of(rdp), _StateValues.of(model)
     lines = _labels(rdp, arrows)
     places = find_places(rdp, arrows, lines)
-    said = [promise.sentence, promise.second_sentence, plan_sentence(about)]
     data = {
         "title": name,
         "stationary": rdp.stationary,
         "horizon": rdp.horizon,
         "episodes": about.episodes,
         "layers": rdp.layers.tolist(),
-        "said": [sentence for sentence in said if sentence],
+        "advice": plan_sentence(about),
+        "guarantees": [sentence for sentence in (promise.sentence, promise.second_sentence) if sentence],
         "legend": Usage.of(rdp).legend(rdp),
         "discount": _discount(model),
         "actions": [None, "pad", *map(str, alphabet.actions)],
@@ -61,13 +62,13 @@ def model_data(model: Model, name: str) -> dict[str, Any]:
         "at_steps": _at_steps(model),
         "arrows": _arrows(arrows, lines, places, texts),
         "reasons": _reasons(model, texts),
-        "doubts": _doubts(model, texts),
+        "doubts": _undecided(model, texts),
     }
     return data | {"texts": texts.known}
 
 
 class _Texts:
-    """Each text once."""
+    """A list of texts without duplicates."""
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
@@ -81,7 +82,7 @@ class _Texts:
 
 
 def plan_of(model: Model) -> Plan:
-    """The plan on the layers of the automaton; without one, to behave as the log did."""
+    """Return the plan on the layers of the automaton; without a plan, the behaviour policy."""
     if model.plan is not None:
         return model.plan
     layers = model.planned
@@ -91,11 +92,11 @@ def plan_of(model: Model) -> Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _StateValues:
-    """What is to come in each state; of a stationary automaton where the plan is most often in it."""
+    """Expected returns of each state; for a stationary automaton, at the step where the plan visits it most."""
 
-    plan: Plan  # on the automaton's own states
-    behaviour: Float  # [Q] if one goes on as the log did
-    choices: Float  # [Q, actions] if one takes an action and then follows the plan; NaN where it was never taken
+    plan: Plan  # on the states of the automaton
+    behaviour: Float  # [Q] under the behaviour policy
+    choices: Float  # [Q, actions] of an action followed by the plan; NaN if it was never taken
 
     @classmethod
     def of(cls, model: Model) -> _StateValues:
@@ -120,7 +121,13 @@ def _states(model: Model, worth: _StateValues, places: Places) -> dict[str, Any]
     if rdp.final is not None:
         visits[rdp.final] = model.about.episodes
     x, y = np.round(places.states, 1).T.tolist()
-    found = {"x": x, "y": y, "visits": visits.tolist(), "behaviour": _short(worth.behaviour), "over": sorted(over(rdp))}
+    found = {
+        "x": x,
+        "y": y,
+        "visits": visits.tolist(),
+        "behaviour": _short(worth.behaviour),
+        "over": sorted(ended_states(rdp)),
+    }
     found |= _typical(rdp)
     if model.plan is None:
         return found
@@ -128,18 +135,18 @@ def _states(model: Model, worth: _StateValues, places: Places) -> dict[str, Any]
 
 
 def _arrivals(rdp: RDP, texts: _Texts) -> dict[str, Any]:
-    """What all arrivals at each state share, and what varies among them, as numbers of texts."""
+    """Return what all arrivals at each state share, and what varies among them, as indices of texts."""
     found = arrivals(rdp)
     return {name: [texts.number(getattr(each, name)) for each in found] for name in ("common", "varies")}
 
 
 def _codes(actions: Int64) -> Int64:
-    """Of actions of a plan, or BEHAVE."""
+    """Return the alphabet's codes of a plan's actions; BEHAVE is unchanged."""
     return np.where(actions == BEHAVE, BEHAVE, actions + PAD + 1)
 
 
 def _typical(rdp: RDP) -> dict[str, Any]:
-    """A shortest history to each state as the state before it and the symbol that leads on; −1 where none does."""
+    """Return a shortest history to each state as its last state and symbol; −1 if there is none."""
     histories = rdp.typical_histories()
     symbols = {rdp.symbol(y): y for y in range(len(rdp.symbols))}
     ends = {history: q for q, history in reversed(list(enumerate(histories)))}
@@ -151,7 +158,7 @@ def _typical(rdp: RDP) -> dict[str, Any]:
 
 
 def _events(rdp: RDP) -> dict[str, Any]:
-    """Every letter that every state met, by action, the most frequent first."""
+    """Return every letter counted in each state, grouped by action, the most frequent first."""
     sources, letters = np.nonzero(rdp.counts)
     count = rdp.counts[sources, letters]
     order = np.lexsort((letters, -count, rdp.letters[letters, 0], sources))
@@ -167,7 +174,7 @@ def _events(rdp: RDP) -> dict[str, Any]:
 
 
 def _choices(worth: _StateValues) -> dict[str, Any]:
-    """What each action that was tried is worth in each state, if the plan goes on from there."""
+    """Return the value of each tried action in each state, if the plan is followed afterwards."""
     states, actions = np.nonzero(~np.isnan(worth.choices))
     return {
         "begin": _begins(np.bincount(states, minlength=len(worth.choices))),
@@ -177,7 +184,7 @@ def _choices(worth: _StateValues) -> dict[str, Any]:
 
 
 def _at_steps(model: Model) -> dict[str, Any] | None:
-    """What the plan does, and what is to come, in each state at each step: of a stationary model it is not the same."""
+    """Return actions and values by state and step for a stationary model, where they depend on the step."""
     if not model.rdp.stationary or _discount(model) is not None:
         return None
     (layers, stands), plan = model.rdp.unroll(), plan_of(model)
@@ -202,15 +209,15 @@ def _arrows(arrows: Sequence[Arrow], lines: Sequence[Sequence[Line]], places: Pl
 
 
 def _labels(rdp: RDP, arrows: Sequence[Arrow]) -> list[list[Line]]:
-    """In the fewest words that tell the arrows out of a state apart."""
+    """Return brief labels of all arrows."""
     usage, lines = Usage.of(rdp), []
     for q, leaving in groupby(arrows, lambda arrow: arrow.source):
-        lines += fewest_words(rdp, usage, q, [arrow.symbols for arrow in leaving])
+        lines += brief_labels(rdp, usage, q, [arrow.symbols for arrow in leaving])
     return lines
 
 
 def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:
-    """Why each state is one of its own."""
+    """Return the events that distinguish each state from others."""
     by_state, alphabet = reasons(model.rdp, model.decisions, MOST_REASONS), model.rdp.alphabet
     found = [reason for some in by_state for reason in some]
     return {
@@ -222,18 +229,18 @@ def _reasons(model: Model, texts: _Texts) -> dict[str, Any]:
     }
 
 
-def _doubts(model: Model, texts: _Texts) -> dict[str, Any]:
-    """Merges that were undecided, at the state that they ended in; none where that is not known."""
+def _undecided(model: Model, texts: _Texts) -> dict[str, Any]:
+    """Return the undecided merges of each state; none if they are not available."""
     found: dict[int, list[BorderlineMerge]] = {}
     alphabet = model.rdp.alphabet
-    for doubt in model.undecided_if_known() or ():
-        found.setdefault(model.rdp.run(doubt.histories[1]), []).append(doubt)
-    rows = [(q, doubt) for q, some in sorted(found.items()) for doubt in some[:MOST_DOUBTS]]
+    for merge in model.undecided_if_known() or ():
+        found.setdefault(model.rdp.run(merge.histories[1]), []).append(merge)
+    rows = [(q, merge) for q, some in sorted(found.items()) for merge in some[:MOST_UNDECIDED]]
     return {
         "state": [q for q, _ in rows],
-        "candidate": [texts.number(show(doubt.histories[0])) for _, doubt in rows],
-        "text": [texts.number(describe_witness(doubt.witness, alphabet)) for _, doubt in rows],
-        "episodes": [round(doubt.episodes) for _, doubt in rows],
+        "candidate": [texts.number(show(merge.histories[0])) for _, merge in rows],
+        "text": [texts.number(describe_witness(merge.witness, alphabet)) for _, merge in rows],
+        "episodes": [round(merge.episodes) for _, merge in rows],
     }
 
 
@@ -246,5 +253,5 @@ def _begins(sizes: Sequence[int] | Int64) -> list[int]:
 
 
 def _short(values: Iterable[float]) -> list[float]:
-    """Six digits are more than anybody reads."""
+    """Round to six significant digits, which keeps the page small."""
     return [float(f"{value:.6g}") + 0.0 for value in values]

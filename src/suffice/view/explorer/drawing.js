@@ -1,11 +1,11 @@
-// Painting a map on a canvas: only what is in view, and of that only what can be seen at this zoom.
+// Painting of a map on a canvas. Only what is in view and large enough at the current zoom is painted.
 
-const THIN = 1.2; // an arrow that is hardly ever taken, and the one that is most, in the map's pixels
+const THIN = 1.2; // width of the rarest and of the most frequent arrow, in pixels of the map
 const THICK = 4.4;
-const WIDTHS = 6; // arrows of about the same width are one path: strokes are what takes time
-const SHADES = 24; // of states by value
-const SMALLEST = 9; // text that is written, in pixels of the screen
-const ALONG = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]; // of an arrow: where else its label may be
+const WIDTHS = 6; // classes of width; arrows of a class are one path, because strokes are slow
+const SHADES = 24; // colours of states by value
+const SMALLEST = 9; // smallest text, in pixels of the screen
+const ALONG = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]; // alternative positions of a label along its arrow
 const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 
 class Painter {
@@ -16,13 +16,13 @@ class Painter {
     this.width = Uint8Array.from(count, (times) => Math.min(WIDTHS - 1, Math.floor(WIDTHS * Math.sqrt(times / model.most))));
     this.kind = Uint8Array.from({ length: n }, (_, i) => {
       if (model.over.has(source[i])) return 0; // pale
-      return symbols[i].some((y) => model.action(y) === model.plannedIn(source[i])) ? 2 : 1; // planned, or not
+      return symbols[i].some((y) => model.action(y) === model.plannedIn(source[i])) ? 2 : 1; // planned, or other
     });
     this.byCount = Array.from({ length: n }, (_, i) => i).sort((i, j) => count[j] - count[i] || i - j);
     this.shade = Uint8Array.from({ length: model.n }, (_, q) => Math.round((SHADES - 1) * model.richness(q)));
   }
 
-  // `look` says what stands out: selected, hovered, trail, here, found, alone.
+  // `look` states what is highlighted: selected, hovered, trail, here, found, alone.
   paint(context, camera, look) {
     [this.context, this.camera, this.look] = [context, camera, look];
     const { width, height, k } = camera;
@@ -60,7 +60,7 @@ class Painter {
     return x[q] > left - RADIUS && x[q] < right + RADIUS && y[q] > top - RADIUS && y[q] < bottom + RADIUS;
   }
 
-  // With a state selected, arrows that do not touch it step back.
+  // If a state is selected, arrows that do not touch it are faded.
   paintArrows() {
     const { selected } = this.look;
     const { source, target } = this.model.arrows;
@@ -91,7 +91,7 @@ class Painter {
     for (const i of arrows) {
       const k = 8 * i;
       context.moveTo(curves[k], curves[k + 1]);
-      if (this.near < 3) context.lineTo(curves[k + 6], curves[k + 7]); // so far away nobody sees them bend
+      if (this.near < 3) context.lineTo(curves[k + 6], curves[k + 7]); // curvature is invisible at this zoom
       else context.bezierCurveTo(curves[k + 2], curves[k + 3], curves[k + 4], curves[k + 5], curves[k + 6], curves[k + 7]);
     }
     context.stroke();
@@ -106,7 +106,7 @@ class Painter {
     context.fill();
   }
 
-  // The way of the episode that is replayed.
+  // The path of the replayed episode.
   paintTrail() {
     const { trail } = this.look;
     if (trail.length) this.strokeArrows(trail, colours.trail, Math.max(5, 2 / this.camera.k));
@@ -150,7 +150,7 @@ class Painter {
     });
   }
 
-  // Rings around what stands out.
+  // Rings around highlighted states.
   paintMarks() {
     const { look } = this;
     for (const q of look.alone) this.ring(q, colours.alone, 4, [5, 5]);
@@ -173,7 +173,7 @@ class Painter {
     context.setLineDash([]);
   }
 
-  // The selected state's arrows and the way there first, then those that are taken most, as far as labels have room.
+  // Labels of the selected state's arrows and of the replayed path first, then of the most frequent arrows that fit.
   paintLabels() {
     const { model, camera, look } = this;
     const { source, target, lines } = model.arrows;
@@ -184,7 +184,7 @@ class Painter {
     this.context.textBaseline = "middle";
     if (this.near < 9) return;
     const taken = this.boxesOfStates();
-    const roomy = Boolean(model.arrows.x) && size >= SMALLEST; // each has its place
+    const roomy = Boolean(model.arrows.x) && size >= SMALLEST; // every label has a fixed position
     focus.sort((i, j) => model.arrows.count[j] - model.arrows.count[i] || i - j);
     focus.forEach((i) => this.label(i, Math.max(11, size), taken, true, ALONG));
     if (!model.arrows.x && size < SMALLEST) return;
@@ -199,7 +199,7 @@ class Painter {
     this.context.globalAlpha = 1;
   }
 
-  // What labels must not hide.
+  // Boxes that labels must not cover.
   boxesOfStates() {
     const { model, geometry: { x, y }, camera } = this;
     const boxes = [];
@@ -211,7 +211,7 @@ class Painter {
     return boxes;
   }
 
-  // A gap in the arrow, and words in it; if they would hide others, elsewhere along it, or left out.
+  // Paint a label on its arrow; if it would cover something, at another position along it, or not at all.
   label(i, size, taken, polite, along = []) {
     const { context, model, geometry, camera, look } = this;
     const { lines, line_actions: actions, x, y, source } = model.arrows;
@@ -245,30 +245,30 @@ class Painter {
       if (!this.stateInView(q)) continue;
       const [atX, atY] = camera.toScreen(x[q], y[q]);
       const planned = model.plannedIn(q);
-      const told = planned === BEHAVE ? "" : model.actions[planned];
-      const fits = told && this.near > 14;
+      const action = planned === BEHAVE ? "" : model.actions[planned];
+      const fits = action && this.near > 14;
       context.fillStyle = model.over.has(q) ? colours.note : colours.ink;
       context.font = `600 ${0.5 * this.near}px ${FONT}`;
       context.fillText(model.name(q), atX, atY - (fits ? 0.22 * this.near : 0));
       if (!fits) continue;
-      context.fillText(this.fitted(told), atX, atY + 0.38 * this.near);
+      context.fillText(this.fitted(action), atX, atY + 0.38 * this.near);
     }
   }
 
-  // Words as small as can be read, then without their end, so that they stay in the circle.
-  fitted(told) {
+  // Shrink a text until it fits into the circle, then cut it.
+  fitted(text) {
     const { context, near } = this;
     const room = 1.7 * near;
     for (const size of [0.42, 0.36, 0.3]) {
       context.font = `${size * near}px ${FONT}`;
-      if (context.measureText(told).width <= room) return told;
+      if (context.measureText(text).width <= room) return text;
     }
-    let kept = told.length - 1;
-    while (kept > 1 && context.measureText(`${told.slice(0, kept)}…`).width > room) kept--;
-    return `${told.slice(0, kept)}…`;
+    let kept = text.length - 1;
+    while (kept > 1 && context.measureText(`${text.slice(0, kept)}…`).width > room) kept--;
+    return `${text.slice(0, kept)}…`;
   }
 
-  // Above the columns, which step it is; at the last, that it is the end.
+  // The number of the step above each column, and "end" above the last.
   paintSteps() {
     const { context, model, geometry, camera } = this;
     if (model.stationary) return;

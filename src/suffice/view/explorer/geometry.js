@@ -1,10 +1,10 @@
-// Where arrows run: cubic curves as in the pictures (view/curves.py), in the map's pixels at a zoom of 1.
+// Arrows as cubic Bézier curves, as in drawings (view/curves.py), in pixels of the map at a zoom of 1.
 
-const RADIUS = 24; // of a state
-const REACH = 0.4; // how far a curve's handles reach,
-const SLOPE = 0.35; // how much of the way up or down they take along
-const BOW = 0.22; // of an arrow that does not lead to the right
-const HEAD = 11;
+const RADIUS = 24; // radius of a state
+const REACH = 0.4; // share of the horizontal distance that handles span
+const SLOPE = 0.35; // share of the slope that handles follow
+const BOW = 0.22; // bend of an arrow that does not lead to the right
+const HEAD = 11; // length of an arrowhead
 
 class Geometry {
   constructor(model) {
@@ -47,7 +47,7 @@ class Geometry {
     return [a * c[k] + b * c[k + 2] + d * c[k + 4] + e * c[k + 6], a * c[k + 1] + b * c[k + 3] + d * c[k + 5] + e * c[k + 7]];
   }
 
-  // The box around a curve, and its head, which touches the state that it leads to.
+  // Compute the bounding box of a curve and its arrowhead, which touches the target.
   measure(i, target, isLoop) {
     const k = 8 * i;
     const c = this.curves;
@@ -84,11 +84,11 @@ class Geometry {
       add(this.boxes[i], 0.75 * this.boxes[i + 1] + 0.25 * this.boxes[i + 3], 0);
       add(this.boxes[i + 2], 0.75 * this.boxes[i + 3] + 0.25 * this.boxes[i + 1], 0);
     }
-    if (!model.stationary) bounds[1] -= 1.5 * RADIUS; // the steps stand above
+    if (!model.stationary) bounds[1] -= 1.5 * RADIUS; // room for the steps above
     return bounds;
   }
 
-  // The state at a place, or the nearest one within reach; -1 if there is none.
+  // The nearest state within a distance of a point, or -1.
   stateAt(x, y, reach) {
     let [best, least] = [-1, reach * reach];
     for (let q = 0; q < this.x.length; q++) {
@@ -98,7 +98,7 @@ class Geometry {
     return best;
   }
 
-  // The next state above (-1) or below (+1) in the same column, or the nearest there is that way.
+  // The next state above (-1) or below (+1) in the same column, or -1.
   neighbour(q, way) {
     let [best, least] = [-1, Infinity];
     for (let r = 0; r < this.x.length; r++) {

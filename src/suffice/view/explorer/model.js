@@ -1,6 +1,6 @@
-// A model: columns as Python wrote them (data.py), and the questions that the page asks.
+// A model: columns of data made by data.py, and queries on them.
 
-const BEHAVE = -1; // instead of an action: as the log did
+const BEHAVE = -1; // replaces an action: keep the logged behaviour
 const DUMMY = 0;
 const PAD = 1;
 
@@ -31,7 +31,7 @@ class Model {
     return this.stationary ? String(q) : `${this.layerOf[q]}.${q - this.offsets[this.layerOf[q]]}`;
   }
 
-  // The state of a name, or -1.
+  // The state with a name, or -1.
   named(text) {
     const parts = /^(\d+)(?:\.(\d+))?$/.exec(text);
     if (!parts || this.stationary !== (parts[2] === undefined)) return -1;
@@ -40,7 +40,7 @@ class Model {
     return place < (this.layers[first] ?? 0) ? this.offsets[first] + place : -1;
   }
 
-  // The values of states in which something is left to come.
+  // Smallest and largest value of the states in which the episode continues.
   valueRange() {
     let [low, high] = [Infinity, -Infinity];
     this.values.forEach((value, q) => {
@@ -58,15 +58,15 @@ class Model {
 
   action(y) { return this.symbols.action[y]; }
 
-  // "E → (1, 0, 1)"; the first observation follows no action.
+  // A symbol as text, such as "E → (1, 0, 1)"; the first observation has no action.
   shown(y) {
     const [action, seen] = [this.action(y), this.seen(y)];
-    return action === DUMMY ? seen : action === PAD ? "the episode is over" : `${this.actions[action]} → ${seen}`;
+    return action === DUMMY ? seen : action === PAD ? "the episode has ended" : `${this.actions[action]} → ${seen}`;
   }
 
   seen(y) { return this.observations[this.symbols.observation[y]] ?? "end"; }
 
-  // What was met in a state, action by action, the most frequent first.
+  // Logged events of a state by action, the most frequent first.
   met(q) {
     const { begin, symbol, reward, count, target } = this.events;
     const worth = new Map();
@@ -86,7 +86,7 @@ class Model {
     return groups;
   }
 
-  // What may come next in all, if one follows the plan where it has one: the most likely first.
+  // Possible next events under the plan, the most likely first.
   likely(q, planned = this.plannedIn(q)) {
     const groups = this.met(q);
     const follow = groups.some((group) => group.action === planned);
@@ -95,7 +95,7 @@ class Model {
       .sort((one, other) => other.chance - one.chance || one.symbol - other.symbol);
   }
 
-  // Who leads here, the most frequent first.
+  // Transitions into a state, the most frequent first.
   led(q) {
     return this.arriving(q)
       .map((i) => ({ source: this.arrows.source[i], count: this.arrows.count[i], symbols: this.arrows.symbols[i] }))
@@ -121,10 +121,10 @@ class Model {
 
   varies(q) { return this.texts[this.states.varies[q]]; }
 
-  // A state in a few words.
+  // A short description of a state.
   standsFor(q) {
     const last = this.history(q).at(-1);
-    return this.over.has(q) ? "over" : this.common(q) || this.varies(q) || (last === undefined ? "the beginning" : this.shown(last));
+    return this.over.has(q) ? "ended" : this.common(q) || this.varies(q) || (last === undefined ? "start" : this.shown(last));
   }
 
   why(q) {
@@ -141,7 +141,7 @@ class Model {
     return (this.doubtful.get(q) ?? []).map((i) => ({ candidate: this.texts[candidate[i]], text: this.texts[text[i]], episodes: episodes[i] }));
   }
 
-  // What is to come in a state, at a step if that matters, and what the plan does.
+  // Expected returns and planned action in a state, at a step if they depend on it.
   at(step, q) {
     const place = this.places?.get(step * this.n + q);
     const from = place === undefined ? this.states : this.at_steps;
@@ -149,15 +149,15 @@ class Model {
     return { value: from.value?.[i], behaviour: from.behaviour[i], planned: this.hasPlan ? from.planned[i] : BEHAVE };
   }
 
-  // How often episodes come here.
+  // How often episodes visit a state.
   frequency(q) {
     const visits = this.states.visits[q];
-    if (this.stationary) return `visited ${plural(visits, "time")}, ${inShort(visits / this.episodes)} times an episode`;
-    return `in ${percent(visits / this.episodes)} of episodes (${inFull(visits)})`;
+    if (this.stationary) return `visited ${plural(visits, "time")}, ${shortNumber(visits / this.episodes)} per episode`;
+    return `in ${percent(visits / this.episodes)} of episodes (${fullNumber(visits)})`;
   }
 }
 
-// For each state the places in a column where it stands; as one array, since there may be many.
+// Map each state to the indices of a column at which it occurs, stored in one array.
 function grouped(column, n) {
   const begin = new Int32Array(n + 1);
   for (const q of column) begin[q + 1]++;
@@ -168,7 +168,7 @@ function grouped(column, n) {
   return (q) => [...places.subarray(begin[q], begin[q + 1])];
 }
 
-// Math.max takes only so many arguments.
+// Maxima of parts of a column, because Math.max takes a limited number of arguments.
 function* chunkedMaxima(column, n) {
   for (let i = 0; i < n; i += 10000) yield Math.max(...column.slice(i, i + 10000));
 }

@@ -1,8 +1,8 @@
-// What all parts of the page share: making elements, saying numbers, and who is told of what.
+// Helpers shared by all parts of the page: elements, numbers, events between parts, and colours.
 
 const byId = (id) => document.getElementById(id);
 
-// Children that are strings become text, never HTML: whatever a log contains is shown and cannot run.
+// Create an element. Strings among the children become text, never HTML, so contents of a log cannot run.
 function make(tag, attributes = {}, ...children) {
   const element = tag.startsWith("svg:")
     ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
@@ -16,8 +16,8 @@ function make(tag, attributes = {}, ...children) {
 }
 
 const minus = (text) => text.replace("-", "−");
-const inShort = (value) => minus(String(Number(value.toPrecision(4))));
-const inFull = (count) => count.toLocaleString("en-GB");
+const shortNumber = (value) => minus(String(Number(value.toPrecision(4))));
+const fullNumber = (count) => count.toLocaleString("en-GB");
 
 function percent(share) {
   if (share === 0 || share === 1) return `${100 * share} %`;
@@ -27,19 +27,19 @@ function percent(share) {
   return Number(text) === 100 ? "> 99.99 %" : `${text} %`;
 }
 
-const plural = (n, word) => `${inFull(n)} ${word}${n === 1 ? "" : "s"}`;
+const plural = (n, word) => `${fullNumber(n)} ${word}${n === 1 ? "" : "s"}`;
 
-// Parts that do not know each other meet here.
+// Events by which parts of the page notify each other.
 const listeners = new Map();
 const listen = (what, listener) => listeners.set(what, [...(listeners.get(what) ?? []), listener]);
-const tell = (what, ...news) => (listeners.get(what) ?? []).forEach((listener) => listener(...news));
+const notify = (what, ...news) => (listeners.get(what) ?? []).forEach((listener) => listener(...news));
 
-// For screen readers.
+// Announce a text to screen readers.
 const announce = (text) => { byId("live").textContent = text; };
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
-// The colours of the style sheet, for the canvas.
+// Colours of the style sheet, for drawing on the canvas.
 let colours = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);

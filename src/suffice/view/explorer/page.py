@@ -1,7 +1,7 @@
-"""One page that needs nothing else: data, looks and program in a single file that works without a network.
+"""The explorer is one HTML page that contains data, style sheet and program, and works offline.
 
-Nothing that comes from a log can run. Data are JSON without a character that HTML knows, the program writes them as
-text only, and the page allows no other program than the one whose hash it names.
+Contents of a log cannot run. Data are JSON without characters that have a meaning in HTML, the program inserts them as
+text only, and the page's security policy allows only the program whose hash it states.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 from suffice.data.episodes import Episodes
 from suffice.models.model import Model
-from suffice.view.explorer.comparing import comparison_data
+from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
 from suffice.view.html import text
 
 REPLAYED_EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
-# In JSON, a backslash of the text, or one of the characters that `html` leaves out of pages.
+# In JSON: an escaped backslash, or an escape of one of the characters that `html` removes from pages.
 UNSAFE_ESCAPES = re.compile(r"(\\\\)|\\u(?:00[0189][0-9a-f]|007f|200[ef]|202[a-e]|206[6-9]|fff[ef])")
 UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
@@ -38,10 +38,34 @@ def page_of(
     other_title: str = "",
     most: int = REPLAYED_EPISODES,
 ) -> str:
-    """The explorer of a model as HTML; with another model, both beside each other.
+    """Return the explorer of a model as an HTML page without external resources.
 
-    Of the episodes of a log, read with the model's encoder, at most `most` can be replayed; without a log, as many are
-    made up from the model's counts.
+    Parameters
+    ----------
+    model
+        Model to explore.
+    other
+        Second model, shown beside the first. Default: none.
+    episodes
+        Logged episodes to replay, read with the model's encoder. Default: episodes are simulated from the model's
+        counts.
+    title
+        Name of the model on the page. Default: "the model".
+    other_title
+        Name of the second model. Default: "the other model".
+    most
+        Largest number of logged or simulated episodes. Default: 20.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> from suffice.view.explorer.page import page_of
+    >>> page_of(model, title="Corridor")[:15]
+    '<!doctype html>'
     """
     models = [each.in_words for each in (model, other) if each is not None]
     if episodes is not None:
@@ -65,7 +89,7 @@ def page_of(
 
 
 def as_json(data: Any) -> str:
-    """JSON that HTML leaves alone: ASCII, and no angle brackets or ampersands; without what no text may contain."""
+    """Return JSON in ASCII without angle brackets, ampersands and characters that HTML forbids."""
     escaped = json.dumps(data, separators=(",", ":"), allow_nan=False).translate(UNSAFE)
     return UNSAFE_ESCAPES.sub(lambda found: found[1] or r"\ufffd", escaped)
 

@@ -1,7 +1,7 @@
-// What is to be known about a state, in words and tables.
+// The panel: details of the model and of the selected state.
 
 function stateLink(model, q) {
-  return make("button", { type: "button", class: "link state-link", click: () => tell("select", model.number, q) }, model.name(q));
+  return make("button", { type: "button", class: "link state-link", click: () => notify("select", model.number, q) }, model.name(q));
 }
 
 function table(caption, heads, rows) {
@@ -12,7 +12,7 @@ function table(caption, heads, rows) {
     make("tbody", {}, rows.map((row) => make("tr", {}, row.map(cell)))));
 }
 
-// A number with a bar, so that large and small are seen at once.
+// A probability as a bar and a number.
 function chance(share) {
   const bar = make("span", { class: "bar", "aria-hidden": "true" }, make("i"));
   bar.firstChild.style.width = `${100 * share}%`;
@@ -31,20 +31,20 @@ function describeState(model, q) {
     facts(model, q),
     partnersOf(model, q),
     onArrival(model, q),
-    section("For example, a way here", wayHere(model, q)),
-    section("What comes next", ...whatNext(model, q)),
-    section("Who leads here", whoLeads(model, q)),
-    section("Why it is a state of its own", ...whyOwn(model, q)),
+    section("Typical history", wayHere(model, q)),
+    section("What happens next", ...whatNext(model, q)),
+    section("Transitions into this state", whoLeads(model, q)),
+    section("What distinguishes this state", ...whyOwn(model, q)),
   ];
-  const doubts = model.undecided(q);
-  if (doubts.length) parts.push(section("Undecided, and merged for now", ...doubts.map(undecided)));
+  const merges = model.undecided(q);
+  if (merges.length) parts.push(section("Undecided merges", ...merges.map(undecided)));
   return parts.filter(Boolean);
 }
 
 function whereabouts(model, q) {
-  if (q === 0) return "Every episode begins here, before anything is seen.";
+  if (q === 0) return "Every episode starts here, before the first observation.";
   if (!model.stationary && q === model.n - 1) return "All episodes end here.";
-  const over = model.over.has(q) ? " The episode is over." : "";
+  const over = model.over.has(q) ? " The episode has ended." : "";
   const frequency = model.frequency(q);
   const step = model.stationary ? "" : `Step ${model.layerOf[q]} · `;
   return `${step}${step ? frequency : frequency[0].toUpperCase() + frequency.slice(1)}.${over}`;
@@ -55,29 +55,29 @@ function facts(model, q) {
   const fact = (term, value, note, look) => list.append(make("div", {}, make("dt", {}, term), make("dd", { class: look }, value, note ? make("small", {}, note) : null)));
   if (model.over.has(q)) return list;
   if (model.hasPlan) {
-    const value = inShort(model.states.value[q]);
-    const lower = inShort(model.states.lower[q]);
-    fact("still to come, by the plan", value, lower === value ? "" : `cautiously ${lower}`);
+    const value = shortNumber(model.states.value[q]);
+    const lower = shortNumber(model.states.lower[q]);
+    fact("expected return, plan", value, lower === value ? "" : `lower estimate ${lower}`);
   }
-  fact("still to come, as the log behaved", inShort(model.states.behaviour[q]));
+  fact("expected return, as logged", shortNumber(model.states.behaviour[q]));
   if (model.hasPlan && q > 0) {
     const planned = model.plannedIn(q);
-    fact("the plan", planned === BEHAVE ? "as the log did" : model.actions[planned], "", "word");
+    fact("planned action", planned === BEHAVE ? "as logged" : model.actions[planned], "", "word");
   }
   return list;
 }
 
-// What all who come here have in common, then what varies and so does not matter here.
+// What all arrivals share, then what varies among them and is therefore irrelevant in this state.
 function onArrival(model, q) {
   const [common, varies] = [model.common(q), model.varies(q)];
   if (!common && !varies) return null;
-  return section("Seen on arrival", make("p", { class: "common" }, common || "Nothing in common."),
+  return section("Observed on arrival", make("p", { class: "common" }, common || "Nothing in common."),
     varies ? make("p", { class: "note varies" }, varies.split("; ").map((part) => make("span", {}, part))) : null);
 }
 
 function wayHere(model, q) {
   const symbols = model.history(q);
-  if (!symbols.length) return make("p", { class: "note" }, q === 0 ? "The beginning." : "No transition that was taken leads here.");
+  if (!symbols.length) return make("p", { class: "note" }, q === 0 ? "This is the start." : "No logged transition leads here.");
   let at = 0;
   const steps = symbols.map((y) => {
     at = model.follow(at, y);
@@ -88,32 +88,32 @@ function wayHere(model, q) {
 
 function whatNext(model, q) {
   const groups = model.met(q);
-  if (!groups.length) return [make("p", { class: "note" }, "Nothing: this is the end.")];
+  if (!groups.length) return [make("p", { class: "note" }, "Nothing: the episode ends here.")];
   return groups.map((group) => {
     const special = group.action <= PAD;
     const planned = !special && group.action === model.plannedIn(q);
-    const told = special ? (group.action === DUMMY ? "First observation" : "Over") : model.actions[group.action];
-    const worth = special || group.worth === undefined ? "" : `then ${inShort(group.worth)} to come`;
+    const action = special ? (group.action === DUMMY ? "First observation" : "Ended") : model.actions[group.action];
+    const worth = special || group.worth === undefined ? "" : `expected return ${shortNumber(group.worth)}`;
     return make("div", { class: planned ? "choice planned" : "choice" },
-      make("h4", {}, make("span", { class: "act" }, told),
+      make("h4", {}, make("span", { class: "act" }, action),
         planned ? make("span", { class: "badge" }, "planned") : null,
-        special ? null : make("small", {}, `${percent(group.share)} of the time${worth ? `, ${worth}` : ""}`)),
-      table(`What follows ${told}`, ["seen", "#reward", "#probability", "#times", "next"],
-        group.events.map((event) => [model.seen(event.symbol), inShort(event.reward), chance(event.share), inFull(event.count), stateLink(model, event.target)])));
+        special ? null : make("small", {}, `logged ${percent(group.share)}${worth ? `, ${worth}` : ""}`)),
+      table(`Events after ${action}`, ["observation", "#reward", "#probability", "#count", "next"],
+        group.events.map((event) => [model.seen(event.symbol), shortNumber(event.reward), chance(event.share), fullNumber(event.count), stateLink(model, event.target)])));
   });
 }
 
 function whoLeads(model, q) {
   const rows = model.led(q);
-  if (!rows.length) return make("p", { class: "note" }, "Nobody: every episode begins here.");
+  if (!rows.length) return make("p", { class: "note" }, "None: every episode starts here.");
   const most = 12;
-  const show = (some) => table("Who leads here", ["from", "by", "#times"], some.map((row) => [
+  const show = (some) => table("Transitions into this state", ["from", "by", "#count"], some.map((row) => [
     stateLink(model, row.source),
     make("span", {}, row.symbols.slice(0, 3).map((y) => model.shown(y)).join(" or ") + (row.symbols.length > 3 ? ` or ${row.symbols.length - 3} more` : "")),
-    inFull(row.count)]));
+    fullNumber(row.count)]));
   const box = make("div", {}, show(rows.slice(0, most)));
   if (rows.length > most) {
-    box.append(make("button", { type: "button", class: "link", click: () => box.replaceChildren(show(rows)) }, `Show all ${inFull(rows.length)}`));
+    box.append(make("button", { type: "button", class: "link", click: () => box.replaceChildren(show(rows)) }, `Show all ${fullNumber(rows.length)}`));
   }
   return box;
 }
@@ -122,38 +122,38 @@ function whyOwn(model, q) {
   const reasons = model.why(q);
   if (!reasons.length) {
     const alone = !model.stationary && model.layers[model.layerOf[q]] === 1;
-    return [make("p", { class: "note" }, alone ? "It is the only one of its step." : "No single difference is on record.")];
+    return [make("p", { class: "note" }, alone ? "It is the only state of its step." : "No single distinguishing event is recorded.")];
   }
   const others = [...new Set(reasons.map((reason) => reason.other))];
   const because = (reason) => make("li", {},
     reason.first ? make("span", {}, "after ", make("q", {}, reason.first), ": ") : null, reason.text,
-    reason.learned ? make("small", {}, " (the learner's reason)") : null);
-  const items = others.map((other) => make("li", {}, "Not ", stateLink(model, other), ", because",
+    reason.learned ? make("small", {}, " (found by the learner)") : null);
+  const items = others.map((other) => make("li", {}, "Different from ", stateLink(model, other), ":",
     make("ul", {}, reasons.filter((reason) => reason.other === other).map(because))));
   return [make("ul", { class: "why" }, items)];
 }
 
-function undecided(doubt) {
-  return make("p", {}, make("q", {}, doubt.candidate), " counts as this state, though it may differ: ", make("span", {}, doubt.text),
-    `. If that is no chance, about ${inFull(doubt.episodes)} episodes would tell.`);
+function undecided(merge) {
+  return make("p", {}, make("q", {}, merge.candidate), " was merged into this state, although it may differ: ", make("span", {}, merge.text),
+    `. If the difference is not due to chance, about ${fullNumber(merge.episodes)} episodes would show it.`);
 }
 
 function aboutModel(model) {
-  const steps = model.stationary ? "for all steps" : `in ${model.layers.length} layers`;
-  const [legend, ...rest] = model.legend;
-  const [shape] = legend.split(", only what tells them apart");
+  const steps = model.stationary ? "that are the same at every step" : `in ${model.layers.length} layers`;
+  const [arrows, ...rest] = model.legend;
   return [
     make("h2", {}, model.title),
+    model.advice ? make("p", {}, model.advice) : "",
     make("p", {}, `${plural(model.n, "state")} ${steps}, learned from ${plural(model.episodes, "episode")} of up to ${plural(model.horizon, "decision")}.`),
-    make("p", {}, "Each circle is a state: what one has to remember of what happened, to tell what comes next. Each arrow is something that may happen: ",
-      make("b", {}, shape.replace(/^arrows: /, "")), `${[", only what tells them apart", ...rest].join("; ")}. `, "Click a state to read about it, or press ? for help."),
-    model.discount === null ? "" : make("p", {}, `A reward is worth ${model.discount} of itself a step later.`),
-    make("h3", {}, "What the learner says"),
-    ...model.said.map((sentence) => make("p", {}, sentence)),
+    make("p", {}, "Each circle is a state: what must be remembered of a history to predict its future. Each arrow is a possible next step: ",
+      make("b", {}, arrows.replace(/^arrows: /, "")), `; ${rest.join("; ")}. `, "Click a state for details, or press ? for help."),
+    model.discount === null ? "" : make("p", {}, `Rewards are discounted by ${model.discount} per step.`),
+    make("h3", {}, "Guarantees"),
+    ...model.guarantees.map((sentence) => make("p", {}, sentence)),
   ];
 }
 
-// Tabs as the ARIA practices have them: arrow keys move among them.
+// Tabs that follow the ARIA authoring practices: arrow keys move between them.
 class Panel {
   constructor(models) {
     this.models = models;

@@ -1,13 +1,13 @@
-// Episodes step by step: where one is, what was seen, and how what is expected changes; or on by hand.
+// Replay of episodes: current state, events so far, expected return, and continuation by hand.
 
-const OFFERED = 6; // events to go on with
-const PACE = 1000; // milliseconds a step
-const CUT = -2; // instead of a state: the log shows no more
-const LOST = -1; // instead of a state: no logged history went on like this
+const OFFERED = 6; // next events to choose from
+const PACE = 1000; // milliseconds per step
+const CUT = -2; // replaces a state: the logged episode ends here
+const LOST = -1; // replaces a state: no logged history continues like this
 
 const KINDS = {
-  planned: "Made up: as the plan would act", behaved: "Made up from the model's counts",
-  logged: "From the log", own: "Your own",
+  planned: "Simulated: follows the plan", behaved: "Simulated: logged behaviour",
+  logged: "From the log", own: "Your own episode",
 };
 
 class Replay {
@@ -23,7 +23,7 @@ class Replay {
     this.slider = make("input", { type: "range", id: "step", min: "0", step: "1", "aria-label": "Step", input: () => this.go(Number(this.slider.value)) });
     this.player = button("▶", "Play", () => this.play(!this.timer), "play");
     this.source = make("p", { class: "note source" });
-    this.told = make("p", { id: "told" });
+    this.now = make("p", { id: "now" });
     this.past = make("ol", { class: "past", "aria-label": "The episode so far" });
     this.next = make("div", { class: "next" });
     this.chart = make("div", { class: "chart" });
@@ -31,10 +31,10 @@ class Replay {
       make("div", { class: "controls" },
         make("h2", { class: "unseen" }, "Replay"), this.select,
         make("div", { class: "buttons" },
-          button("|◀", "To the beginning", () => this.go(0), "first"), button("◀", "Step back", () => this.go(this.step - 1), "back"),
-          this.player, button("▶|", "Step on", () => this.go(this.step + 1), "on")),
+          button("|◀", "First step", () => this.go(0), "first"), button("◀", "Previous step", () => this.go(this.step - 1), "back"),
+          this.player, button("▶|", "Next step", () => this.go(this.step + 1), "on")),
         this.slider, this.source, this.chart),
-      make("div", { class: "story" }, this.told, this.past), this.next);
+      make("div", { class: "story" }, this.now, this.past), this.next);
     this.list();
   }
 
@@ -43,8 +43,8 @@ class Replay {
     this.replays.forEach((replay, i) => {
       const steps = replay.action.length - 1;
       const sum = replay.reward.reduce((total, reward) => total + reward, 0);
-      const number = replay.kind === "logged" ? `no. ${inFull(replay.number)}, ` : replay.kind === "own" ? "" : `${groups.get(replay.kind)?.length + 1 || 1}: `;
-      const option = make("option", { value: i }, `${number}${plural(steps, "step")}, return ${inShort(sum)}`);
+      const number = replay.kind === "logged" ? `no. ${fullNumber(replay.number)}, ` : replay.kind === "own" ? "" : `${groups.get(replay.kind)?.length + 1 || 1}: `;
+      const option = make("option", { value: i }, `${number}${plural(steps, "step")}, return ${shortNumber(sum)}`);
       groups.set(replay.kind, [...(groups.get(replay.kind) ?? []), option]);
     });
     this.select.replaceChildren(...[...groups].map(([kind, options]) => make("optgroup", { label: KINDS[kind] }, options)));
@@ -57,16 +57,16 @@ class Replay {
     this.paths = this.models.map((model, m) => pathOf(model, this.replay.symbols[m], this.replay.observation));
     this.slider.max = String(this.replay.action.length);
     if (begin) this.go(0);
-    else this.tellStep();
+    else this.showStep();
   }
 
   go(step) {
     const last = this.replay.action.length;
     this.step = Math.max(0, Math.min(step, last));
     if (this.step === last) this.play(false);
-    this.tellStep();
-    announce(this.told.textContent);
-    tell("here", this.paths.map((path) => path[this.step]), this.models.map((model, m) => trailOf(model, this.paths[m], this.step)));
+    this.showStep();
+    announce(this.now.textContent);
+    notify("here", this.paths.map((path) => path[this.step]), this.models.map((model, m) => trailOf(model, this.paths[m], this.step)));
   }
 
   play(on) {
@@ -81,58 +81,58 @@ class Replay {
     this.player.title = on ? "Pause" : "Play";
   }
 
-  // ---- what is said
+  // ---- texts
 
-  tellStep() {
+  showStep() {
     const { action, observation, reward } = this.replay;
     const { step } = this;
     const collected = reward.slice(0, step).reduce((total, value) => total + value, 0);
     const seen = step && (observation[step - 1] ?? "the end");
-    const event = step === 0 ? "Nothing is seen yet." : action[step - 1] === null ? `First, ${seen} is seen.` : `${action[step - 1]} → ${seen}, reward ${inShort(reward[step - 1])}.`;
-    this.told.replaceChildren(
+    const event = step === 0 ? "Before the first observation." : action[step - 1] === null ? `First observation: ${seen}.` : `${action[step - 1]} → ${seen}, reward ${shortNumber(reward[step - 1])}.`;
+    this.now.replaceChildren(
       make("span", { class: "count" }, `Step ${step} of ${action.length}`), make("strong", {}, event), " ",
       ...this.models.map((model, m) => make("span", {}, `${whereNow(model, this.paths[m][step], step)} `)),
-      step ? make("span", {}, `Collected so far: ${inShort(collected)}.`) : "");
+      step ? make("span", {}, `Return so far: ${shortNumber(collected)}.`) : "");
     this.slider.value = String(step);
     this.slider.setAttribute("aria-valuetext", `${step} of ${action.length}: ${event}`);
     byId("back").disabled = byId("first").disabled = step === 0;
     byId("on").disabled = step === action.length;
-    this.tellPast();
-    this.tellNext();
+    this.showPast();
+    this.showNext();
     this.chart.replaceChildren(chartOf(this.models, this.paths, step));
   }
 
-  // Every step so far; a click leads back to it.
-  tellPast() {
+  // List the steps so far; a click goes back to one.
+  showPast() {
     const { action, observation, reward } = this.replay;
-    const events = observation.slice(0, this.step).map((seen, i) => (action[i] === null ? seen : `${action[i]} → ${seen ?? "the end"} : ${inShort(reward[i])}`));
+    const events = observation.slice(0, this.step).map((seen, i) => (action[i] === null ? seen : `${action[i]} → ${seen ?? "the end"} : ${shortNumber(reward[i])}`));
     this.past.replaceChildren(...events.map((event, i) => make("li", {},
       make("button", { type: "button", class: "link", "aria-current": i + 1 === this.step ? "step" : null, click: () => this.go(i + 1) }, event))));
     this.past.scrollTop = this.past.scrollHeight;
   }
 
-  // The most likely events are offered to go on by hand.
-  tellNext() {
+  // Offer the most likely next events.
+  showNext() {
     const [model, q] = [this.models[0], this.paths[0][this.step]];
     const { planned } = q >= 0 ? model.at(this.step, q) : {};
     const events = q >= 0 && !model.over.has(q) ? model.likely(q, planned) : [];
     if (!events.length) {
-      this.next.replaceChildren(make("p", { class: "note" }, q === LOST ? "What comes next is unknown here." : "Nothing comes next."));
+      this.next.replaceChildren(make("p", { class: "note" }, q === LOST ? "The log does not show what happens next." : "The episode has ended."));
       return;
     }
     const left = events.length - OFFERED;
     const chips = events.slice(0, OFFERED).map((event) => {
-      const paid = model.action(event.symbol) === DUMMY ? "" : ` : ${inShort(event.reward)}`;
+      const paid = model.action(event.symbol) === DUMMY ? "" : ` : ${shortNumber(event.reward)}`;
       return make("button", { type: "button", class: event.chance ? "chip" : "chip rare", click: () => this.own(event) },
         `${model.shown(event.symbol)}${paid}`, make("small", {}, event.chance ? percent(event.chance) : "not planned"));
     });
-    const how = q === 0 ? "" : model.hasPlan && planned !== BEHAVE ? ", by the plan" : ", as the log behaved";
-    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Likely next${how}; choose one to go on:`),
+    const how = q === 0 ? "" : model.hasPlan && planned !== BEHAVE ? " under the plan" : " under the logged behaviour";
+    this.next.replaceChildren(make("p", { class: "note", id: "likely" }, `Likely next events${how}. Choose one to continue:`),
       make("div", { class: "chips", role: "group", "aria-labelledby": "likely" }, chips),
-      left > 0 ? make("p", { class: "note" }, `${inFull(left)} more ${left === 1 ? "is" : "are"} less likely: see the panel.`) : "");
+      left > 0 ? make("p", { class: "note" }, `${fullNumber(left)} less likely ${left === 1 ? "event" : "events"}: see the panel.`) : "");
   }
 
-  // The episode up to here, and then as the user chooses.
+  // Continue the episode from the current step with the chosen event.
   own(event) {
     const [model, { replay, step }] = [this.models[0], this];
     const code = model.action(event.symbol);
@@ -171,19 +171,19 @@ function trailOf(model, path, step) {
 
 function whereNow(model, q, step) {
   const of = comparison ? ` of ${model.title}` : "";
-  if (q === CUT) return "The episodes of the log end here.";
-  if (q === LOST) return `This way was never logged: it leaves the automaton${of}.`;
-  if (model.over.has(q)) return `State ${model.name(q)}${of}: the episode is over.`;
+  if (q === CUT) return "Logged episodes end here.";
+  if (q === LOST) return `This history was never logged: it leaves the automaton${of}.`;
+  if (model.over.has(q)) return `State ${model.name(q)}${of}: the episode has ended.`;
   const { value, behaviour } = model.at(step, q);
-  const plan = value === undefined ? "" : `${inShort(value)} by the plan, `;
-  return `State ${model.name(q)}${of}; to come: ${plan}${inShort(behaviour)} as the log behaved.`;
+  const plan = value === undefined ? "" : `${shortNumber(value)} under the plan, `;
+  return `State ${model.name(q)}${of}. Expected return: ${plan}${shortNumber(behaviour)} as logged.`;
 }
 
-// What is still expected at each step: up to now in full, later pale.
+// Chart of the expected return at each step; later steps are faded.
 function chartOf(models, paths, step) {
   const [width, height, left, top] = [300, 124, 42, 12];
   const expected = (m, which) => paths[m].map((q, t) => (q === CUT ? 0 : q < 0 ? null : models[m].at(t, q)[which] ?? null));
-  const lines = [{ name: "by the plan", class: "by-plan", values: expected(0, "value") }, { name: "as the log behaved", class: "by-log", values: expected(0, "behaviour") }];
+  const lines = [{ name: "plan", class: "by-plan", values: expected(0, "value") }, { name: "as logged", class: "by-log", values: expected(0, "behaviour") }];
   if (models.length > 1) {
     lines[0].name = models[0].title;
     lines[1] = { name: models[1].title, class: "by-log", values: expected(1, "value") };
@@ -212,6 +212,6 @@ function chartOf(models, paths, step) {
   }
   parts.push(make("svg:text", { x: (left + width) / 2, y: height - 3, "text-anchor": "middle" }, "step"));
   const legend = lines.filter(({ values }) => values.some((value) => value !== null)).map(({ name, class: look }) => make("span", { class: look }, name));
-  return make("figure", {}, make("figcaption", {}, models.length > 1 ? "Still to come by the plan of " : "Return still to come ", legend),
-    make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Return still to come, step by step; the text beside it has the numbers." }, parts));
+  return make("figure", {}, make("figcaption", {}, models.length > 1 ? "Expected return, plan of " : "Expected return ", legend),
+    make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Expected return at each step; the text beside the chart has the numbers." }, parts));
 }

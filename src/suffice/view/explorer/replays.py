@@ -1,4 +1,4 @@
-"""Episodes to be replayed on the page: some of a log, or made up from the counts of a model."""
+"""Episodes to replay on the page, chosen from a log or simulated from the counts of a model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from suffice.kernels.array_types import Codes, Int64
 from suffice.models.model import Model
 from suffice.view.explorer.data import plan_of
 
-LOGGED, BEHAVED, PLANNED = "logged", "behaved", "planned"  # where an episode comes from
-MOST_CONSIDERED = 20_000  # episodes of a log that some are chosen from
-DRAWN = 400  # episodes that some are chosen from
-MOST_PLANNED = 4  # that show what the plan would do
+LOGGED, BEHAVED, PLANNED = "logged", "behaved", "planned"  # origin of an episode
+MOST_CONSIDERED = 20_000  # logged episodes to choose from
+DRAWN = 400  # simulated episodes to choose from
+MOST_PLANNED = 4  # simulated episodes that follow the plan
 
 
 def replay_data(models: Sequence[Model], log: Episodes | None, most: int) -> list[dict[str, Any]]:
-    """Episodes that together visit many states of the first model; the plan's come first."""
+    """Return episodes that together visit many states of the first model; those of the plan are first."""
     model, rdps = models[0], [model.rdp for model in models]
     rng, found = np.random.default_rng(0), []
     if model.plan is not None:
@@ -35,10 +35,10 @@ def replay_data(models: Sequence[Model], log: Episodes | None, most: int) -> lis
 
 
 def choose(rdp: RDP, episodes: Episodes, most: int) -> list[int]:
-    """Columns, each with as many states that none before it visits as there are; among equals the first."""
+    """Choose episodes greedily, each with the most states that the episodes before it do not visit."""
     states = rdp.run_all(episodes.columns(slice(0, MOST_CONSIDERED)))
     first = _first_visits(states)
-    covered = np.zeros(rdp.n_states + 1, bool)  # one more, for what is unseen
+    covered = np.zeros(rdp.n_states + 1, bool)  # one more for UNSEEN
     covered[UNSEEN] = True
     left = np.ones(states.shape[1], bool)
     chosen: list[int] = []
@@ -51,7 +51,7 @@ def choose(rdp: RDP, episodes: Episodes, most: int) -> list[int]:
 
 
 def _first_visits(states: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """[T, N] where an episode is in a state for the first time."""
+    """Return whether each step [T, N] is the episode's first visit of its state."""
     order = np.argsort(states, axis=0, kind="stable")
     ordered = np.take_along_axis(states, order, axis=0)
     new = np.concatenate([np.ones((1, states.shape[1]), bool), ordered[1:] != ordered[:-1]])
@@ -61,7 +61,7 @@ def _first_visits(states: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Episodes:
-    """Episodes of a model if its frequencies were probabilities, of its plan or as the log behaved."""
+    """Simulate episodes with the model's frequencies as probabilities, under the plan or the behaviour policy."""
     layers, plan = model.planned, plan_of(model)
     word = np.zeros((layers.horizon + 1, n), np.int64)
     q: Int64 = np.zeros(n, np.int64)
@@ -70,7 +70,7 @@ def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Ep
         if follow:
             planned = plan.actions[q][:, None]
             chosen = np.where((planned == BEHAVE) | (layers.letters[:, 0] == planned + PAD + 1), counts, 0)
-            # of a split, the plan's half of the log may know actions that the automaton's has never seen there
+            # with split data, the plan may choose actions that the automaton's half of the log lacks
             counts = np.where(chosen.any(axis=1, keepdims=True), chosen, counts)
         sums = counts.cumsum(axis=1)
         letters[:] = (sums <= (rng.random(n) * sums[:, -1])[:, None]).sum(axis=1)
@@ -79,7 +79,7 @@ def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Ep
 
 
 def _replay(rdps: Sequence[RDP], episodes: Episodes, column: int, kind: str) -> dict[str, Any]:
-    """Step by step up to its end, in words, and by the symbols of each automaton (−1 where it has none)."""
+    """Return the steps of an episode as texts and as symbols of each automaton (−1 if it lacks the symbol)."""
     alphabet = episodes.alphabet
     letters: Codes = episodes.letters[episodes.word[:, column]]
     letters = letters[letters[:, 0] != PAD]

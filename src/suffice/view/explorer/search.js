@@ -1,6 +1,6 @@
-// Finding states: by name, by words of what happens there, by what they are worth; and a list of all of them.
+// Search for states by name, text or conditions, and the list of all states.
 
-const SHOWN = 100; // states of the list at a time
+const SHOWN = 100; // states added to the list at a time
 
 const MEASURES = {
   value: (model, q) => model.values[q],
@@ -12,20 +12,20 @@ const COMPARED = {
   ">=": (one, other) => one >= other, "=": (one, other) => one === other,
 };
 
-// All that is said of a state, in small letters; made when first asked for.
+// All texts about a state in lower case, computed on first use.
 function wordsOf(model, q) {
   model.words ??= new Array(model.n);
   model.words[q] ??= [
     model.common(q), model.varies(q),
     ...model.history(q).map((y) => model.shown(y)),
     ...model.met(q).flatMap((group) => group.events.map((event) => `${model.shown(event.symbol)} reward ${event.reward}`)),
-    ...model.leaving(q).flatMap((i) => model.arrows.lines[i].map((number) => model.texts[number])), // as on the map
-    model.over.has(q) ? "over" : "",
+    ...model.leaving(q).flatMap((i) => model.arrows.lines[i].map((number) => model.texts[number])), // labels on the map
+    model.over.has(q) ? "ended" : "",
   ].join(" ; ").toLowerCase();
   return model.words[q];
 }
 
-// A test for each part of a query: "value>3" and "plan=E" ask for more than words.
+// Translate a query into tests: conditions such as "value>3" and "plan=E", a name, or text.
 function asked(model, query) {
   const parts = query.trim().split(/\s+/).filter(Boolean);
   const plain = [];
@@ -44,7 +44,7 @@ function asked(model, query) {
   return tests;
 }
 
-// States that stand for what is asked first, then those where it is one of several things seen.
+// Rank states: text common to all arrivals first, then text that varies, then text elsewhere.
 function ranked(model, query, states) {
   const text = query.trim().toLowerCase();
   if (!text) return states;
@@ -75,12 +75,12 @@ class Search {
       return ranked(model, query, states).map((q) => ({ model, q }));
     });
     const n = this.matches.length;
-    this.found.textContent = query.trim() ? (n ? `${plural(n, "state")} found.` : "No state found. Try a name, an action or an observation.") : `${plural(n, "state")}.`;
+    this.found.textContent = query.trim() ? (n ? `${plural(n, "state")} found.` : "No state found. Enter a name, an action or an observation.") : `${plural(n, "state")}.`;
     this.list.replaceChildren();
     this.more();
     if (turn) this.panel.open("all");
     const all = !query.trim();
-    tell("found", this.models.map((model) => (all ? [] : this.matches.filter((match) => match.model === model).map((match) => match.q))));
+    notify("found", this.models.map((model) => (all ? [] : this.matches.filter((match) => match.model === model).map((match) => match.q))));
   }
 
   more() {
@@ -88,24 +88,24 @@ class Search {
     const shown = this.list.children.length;
     this.list.append(...this.matches.slice(shown, shown + SHOWN).map((match) => this.item(match)));
     const left = this.matches.length - shown - SHOWN;
-    if (left > 0) this.list.append(make("li", { class: "more" }, make("button", { type: "button", class: "link", click: () => this.more() }, `Show more of ${inFull(left)}`)));
+    if (left > 0) this.list.append(make("li", { class: "more" }, make("button", { type: "button", class: "link", click: () => this.more() }, `Show more (${fullNumber(left)} left)`)));
   }
 
   item({ model, q }) {
     const planned = model.plannedIn(q);
     const which = this.models.length > 1 ? ` of ${model.title}` : "";
-    return make("li", {}, make("button", { type: "button", class: "row", click: () => tell("select", model.number, q) },
+    return make("li", {}, make("button", { type: "button", class: "row", click: () => notify("select", model.number, q) },
       make("b", {}, `${model.name(q)}${which}`),
       make("span", { class: "way-in", title: [model.common(q), model.varies(q)].filter(Boolean).join("; ") }, model.standsFor(q)),
       make("span", { class: "plan" }, planned === BEHAVE ? "" : model.actions[planned]),
-      make("span", { class: "number" }, model.over.has(q) ? "over" : inShort(model.values[q]))));
+      make("span", { class: "number" }, model.over.has(q) ? "ended" : shortNumber(model.values[q]))));
   }
 
   typed(event) {
     if (event.key === "Enter" && this.matches.length) {
       const { model, q } = this.matches[0];
-      tell("select", model.number, q);
-      tell("map", model.number);
+      notify("select", model.number, q);
+      notify("map", model.number);
     } else if (event.key === "ArrowDown") this.list.querySelector("button")?.focus();
     else if (event.key === "Escape") {
       this.input.value = "";

@@ -1,9 +1,9 @@
-// A map that one can pan and zoom: with a mouse, with fingers, with the keyboard.
+// An interactive map: pan and zoom with mouse, touch and keyboard.
 
-const CLOSEST = 4; // zoom
-const HEAVY = 2500; // arrows in view; more are not painted anew while the map moves
-const MARGIN = 180; // pixels between the edge and what is shown
-const STILL = 110; // milliseconds without movement
+const CLOSEST = 4; // largest zoom
+const HEAVY = 2500; // arrows in view; with more, a moving map shows a snapshot
+const MARGIN = 180; // pixels between the edge and the state to show
+const STILL = 110; // milliseconds without movement until the map is repainted
 
 class Camera {
   constructor() { Object.assign(this, { x: 0, y: 0, k: 1, width: 1, height: 1, dots: 1 }); }
@@ -20,7 +20,7 @@ class Stage {
     this.painter = new Painter(model, this.geometry);
     this.camera = new Camera();
     this.look = { selected: -1, hovered: -1, here: -1, trail: [], found: [], alone: [] };
-    this.times = []; // milliseconds of each frame, for those who measure
+    this.times = []; // milliseconds of each frame, for tests
     this.build();
     new ResizeObserver(() => this.resize()).observe(this.root);
   }
@@ -34,7 +34,7 @@ class Stage {
       "div",
       {
         class: "stage", tabindex: "0", role: "application", "aria-roledescription": "map",
-        "aria-label": `Map of ${title}. Arrow keys go from state to state, Enter reads about one, plus and minus zoom.`,
+        "aria-label": `Map of ${title}. Arrow keys move between states, Enter shows details, plus and minus zoom.`,
       },
       this.canvas,
       make("p", { class: "stage-name" }, title),
@@ -69,7 +69,7 @@ class Stage {
     else this.paintNow();
   }
 
-  // ---- what is seen
+  // ---- painting
 
   change(look) {
     Object.assign(this.look, look);
@@ -104,7 +104,7 @@ class Stage {
     this.taken = { ...this.camera };
   }
 
-  // The last picture, moved: quick whatever is in it.
+  // Move the last painting, which is fast for any number of arrows.
   paintSnapshot() {
     const { context, camera, taken } = this;
     const scale = camera.k / taken.k;
@@ -115,7 +115,7 @@ class Stage {
     context.drawImage(this.snapshot, x, y, taken.width * scale, taken.height * scale);
   }
 
-  // ---- where one looks from
+  // ---- camera
 
   fit(glide = false) {
     const [left, top, right, bottom] = this.geometry.bounds;
@@ -145,7 +145,7 @@ class Stage {
     if (done === 1) this.glide = null;
   }
 
-  // Around a place of the screen.
+  // Zoom around a point of the screen.
   zoom(factor, x = this.camera.width / 2, y = this.camera.height / 2) {
     const { camera } = this;
     this.glide = null;
@@ -164,7 +164,7 @@ class Stage {
     this.request(true);
   }
 
-  // So near that it can be read, without moving more than needed.
+  // Zoom and move just enough to make a state readable.
   show(q) {
     const { camera, geometry } = this;
     if (camera.k * RADIUS < 9) {
@@ -178,7 +178,7 @@ class Stage {
     if (right || down) this.go(camera.x + right / camera.k, camera.y + down / camera.k, camera.k);
   }
 
-  // ---- mouse, fingers and keys
+  // ---- mouse, touch and keys
 
   wheel(event) {
     event.preventDefault();
@@ -226,7 +226,7 @@ class Stage {
   click(place) {
     this.root.focus({ preventScroll: true });
     const q = this.under(place);
-    tell("select", this.model.number, q, { show: false });
+    notify("select", this.model.number, q, { show: false });
   }
 
   hover(q, place) {
@@ -246,17 +246,17 @@ class Stage {
     const pans = { ArrowRight: [-80, 0], ArrowLeft: [80, 0], ArrowUp: [0, 80], ArrowDown: [0, -80] };
     const does = {
       "+": () => this.zoom(1.4), "=": () => this.zoom(1.4), "-": () => this.zoom(1 / 1.4), "0": () => this.fit(true),
-      Home: () => tell("select", this.model.number, 0), Escape: () => tell("select", this.model.number, -1),
-      Enter: () => tell("read"),
+      Home: () => notify("select", this.model.number, 0), Escape: () => notify("select", this.model.number, -1),
+      Enter: () => notify("read"),
     };
     if (pans[event.key] && event.shiftKey) this.pan(...pans[event.key]);
-    else if (pans[event.key]) tell("select", this.model.number, this.beside(event.key));
+    else if (pans[event.key]) notify("select", this.model.number, this.beside(event.key));
     else if (does[event.key]) does[event.key]();
     else return;
     event.preventDefault();
   }
 
-  // The state that a key leads to: along the arrow that is taken most, or up and down the column.
+  // The state that a key selects: along the most frequent arrow, or up and down the column.
   beside(key) {
     const q = this.look.selected;
     if (q < 0) return 0;
@@ -271,22 +271,22 @@ class Stage {
   }
 }
 
-// What colours and lines mean.
+// Legend of colours and lines.
 function legendOf(model) {
-  const [low, high] = model.range.map(inShort);
+  const [low, high] = model.range.map(shortNumber);
   const sign = (look) => make("i", { class: look });
   return make("div", { class: "legend" },
-    make("span", {}, sign(""), low === high ? `each is worth ${low}` : `worth ${low} to ${high}`),
+    make("span", {}, sign(""), low === high ? `expected return ${low}` : `expected return ${low} to ${high}`),
     model.hasPlan ? make("span", {}, sign("arrow"), "planned") : null,
-    make("span", {}, sign("arrow thick"), "taken often"),
-    model.over.size ? make("span", {}, sign("pale"), "over") : null);
+    make("span", {}, sign("arrow thick"), "frequent"),
+    model.over.size ? make("span", {}, sign("pale"), "ended") : null);
 }
 
-// A few words about a state.
+// Summary of a state for the tooltip.
 function summary(model, q) {
   const planned = model.plannedIn(q);
   const lines = [make("b", {}, `State ${model.name(q)}`), make("div", {}, model.common(q)), make("div", {}, model.frequency(q))];
-  if (model.over.has(q)) return [...lines, make("div", {}, "the episode is over")];
-  const does = !model.hasPlan || q === 0 ? "" : planned === BEHAVE ? ", as the log did" : `, plan: ${model.actions[planned]}`;
-  return [...lines, make("div", {}, `${inShort(model.values[q])} to come${does}`)];
+  if (model.over.has(q)) return [...lines, make("div", {}, "the episode has ended")];
+  const does = !model.hasPlan || q === 0 ? "" : planned === BEHAVE ? ", plan: as logged" : `, plan: ${model.actions[planned]}`;
+  return [...lines, make("div", {}, `expected return ${shortNumber(model.values[q])}${does}`)];
 }

@@ -1,4 +1,4 @@
-// The page comes to life: data, maps, panel, search, replay, and the keys that work everywhere.
+// Start of the page: build maps, panel, search and replay from the data, and handle global keys.
 
 const began = performance.now();
 const data = JSON.parse(byId("data").textContent);
@@ -44,7 +44,7 @@ listen("found", (states) => stages.forEach((stage, m) => stage.change({ found: s
 listen("map", (m) => stages[m].root.focus());
 listen("read", () => byId("state-title")?.focus());
 
-// ---- light and dark
+// ---- colour scheme
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -61,7 +61,7 @@ byId("theme").addEventListener("click", () => {
 });
 dark.addEventListener("change", recolour);
 
-// ---- help, and keys
+// ---- help and keys
 
 byId("ask").addEventListener("click", () => byId("help").showModal());
 byId("help").addEventListener("click", (event) => { if (event.target === byId("help")) byId("help").close(); });
@@ -80,8 +80,8 @@ document.addEventListener("keydown", (event) => {
 
 const wanted = /^#(other:)?([\d.]+)$/.exec(location.hash);
 const [which, found] = wanted ? [wanted[1] ? 1 : 0, models[wanted[1] ? 1 : 0]?.named(wanted[2]) ?? -1] : [0, -1];
-if (found >= 0) tell("select", which, found);
+if (found >= 0) notify("select", which, found);
 
-// For tests and for the curious: how long the first picture took, and each frame since.
+// For tests: milliseconds until the first drawing, and the objects of the page.
 document.documentElement.dataset.ready = String(Math.round(performance.now() - began));
 window.explorer = { models, stages, replay, search };

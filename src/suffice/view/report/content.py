@@ -1,4 +1,4 @@
-"""From a model to what a report says of it."""
+"""Content of a report, computed from a model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from suffice.data.alphabet import in_order
 from suffice.evidence.estimates import Estimate
 from suffice.models.header import Header, Planned
 from suffice.models.model import Model
-from suffice.models.sentences import sentences
+from suffice.models.model_data import ended_states
+from suffice.models.sentences import forecast_of, sentences
 from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.off_policy import OffPolicyEvaluation
-from suffice.view.arrows import over
 from suffice.view.report.structure import (
     Automaton,
     Column,
@@ -32,14 +32,22 @@ from suffice.view.report.structure import (
     Untried,
 )
 from suffice.view.report.survey import ActionToTry, Survey, lasting, tries
-from suffice.view.report.words import StateNames, cautions, command_of, promises, unnoticed, values_of, warnings
+from suffice.view.report.texts import (
+    StateNames,
+    assumptions,
+    command_of,
+    detection_limit,
+    guarantees,
+    values_of,
+    warnings,
+)
 
-MOST_STATES, MOST_CHANGES, MOST_DOUBTS, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
-FOLLOW, KEEP, NO_PLAN = "Follow the plan", "Keep to what the log did, for now", "There is no plan"
+MOST_STATES, MOST_CHANGES, MOST_UNDECIDED, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
+FOLLOW, KEEP, NO_PLAN = "Follow the plan", "Keep the logged behaviour", "No plan"  # headings
 
 
 def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str) -> Content:
-    """Everything that a report says about a model."""
+    """Return everything that a report states about a model."""
     model = model.in_words
     about, names = model.about, StateNames(model)
     survey = None if model.plan is None else Survey(model)
@@ -48,16 +56,19 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
     tried = [gap for gap in gaps if gap.worth is not None]
     never = sorted((gap for gap in gaps if gap.worth is None), key=lambda gap: -round(gap.visits, 9))
     undecided, starts = model.undecided_if_known(), [] if model.plan is None else list(_starts(model))
-    plan = about.plan
+    plan, forecast = about.plan, forecast_of(about)
     return Content(
-        title=title or "What the log teaches",
-        verdict=NO_PLAN if plan is None else FOLLOW if plan.lower_bound > plan.behaviour_value else KEEP,
+        title=title or "Report on a learned policy",
+        verdict=NO_PLAN if plan is None else FOLLOW if plan.verdict == "follow" else KEEP,
+        verdict_code=None if plan is None else plan.verdict,
+        verdict_reasons=[] if plan is None else list(plan.verdict_reasons),
+        verdict_sentence="" if forecast is None else str(forecast.verdict),
         lower_bound=None if plan is None else plan.lower_bound,
         sure=None if plan is None else 1 - plan.delta,
         warnings=warnings(about),
-        unnoticed=unnoticed(about),
+        unnoticed=detection_limit(about),
         data=_data(model),
-        promises=promises(about),
+        promises=guarantees(about),
         automaton=_automaton(model, names),
         advice=None if advice is None else advice[:MOST_CHANGES],
         advice_left_out=max(len(advice or []) - MOST_CHANGES, 0),
@@ -69,15 +80,15 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
         undecided=None
         if undecided is None
         else [
-            Undecided(*apart(*doubt.histories), describe_witness(doubt.witness, model.rdp.alphabet), doubt.episodes)
-            for doubt in undecided[:MOST_DOUBTS]
+            Undecided(*apart(*merge.histories), describe_witness(merge.witness, model.rdp.alphabet), merge.episodes)
+            for merge in undecided[:MOST_UNDECIDED]
         ],
-        undecided_left_out=max(len(undecided or ()) - MOST_DOUBTS, 0),
+        undecided_left_out=max(len(undecided or ()) - MOST_UNDECIDED, 0),
         untried=tried[:MOST_GAPS],
         untried_left_out=max(len(tried) - MOST_GAPS, 0),
         never_tried=never[:MOST_GAPS],
         never_tried_left_out=max(len(never) - MOST_GAPS, 0),
-        cautions=cautions(model),
+        cautions=assumptions(model),
         in_its_own_words=sentences(about),
         settings=_settings(about),
         command=command_of(model),
@@ -97,13 +108,13 @@ def _data(model: Model) -> Data:
 def _automaton(model: Model, names: StateNames) -> Automaton:
     rdp, plan = model.rdp, model.own_plan
     visits, shares = rdp.counts.sum(axis=1), rdp.shares()
-    inner = [q for q in range(1, rdp.n_states) if q not in over(rdp)]
+    inner = [q for q in range(1, rdp.n_states) if q not in ended_states(rdp)]
     largest = []
     for q in sorted(inner, key=lambda q: (-int(visits[q]), q))[:MOST_STATES]:
         action, value = (None, None) if plan is None else (int(plan.actions[q]), float(plan.values[q]))
-        told = None if action is None else "as the log did" if action == BEHAVE else str(rdp.alphabet.actions[action])
+        planned = None if action is None else "as logged" if action == BEHAVE else str(rdp.alphabet.actions[action])
         arrival, share = names.arrival(q), float(shares[q])
-        largest.append(State(names.state(q), share, arrival.common, arrival.varies, names.typical(q), told, value))
+        largest.append(State(names.state(q), share, arrival.common, arrival.varies, names.typical(q), planned, value))
     return Automaton(rdp.n_states, rdp.layers.tolist(), rdp.stationary, largest)
 
 
@@ -118,7 +129,7 @@ def _advice(model: Model, survey: Survey, names: StateNames) -> Iterator[PolicyC
 
 
 def _called(q: int, names: StateNames) -> tuple[str, str, str, str]:
-    """A state's name, what its arrivals share, what varies among them, and one of them."""
+    """Return a state's name, what its arrivals share, what varies among them, and a typical history."""
     arrival = names.arrival(q)
     return names.state(q), arrival.common, arrival.varies, names.typical(q)
 
@@ -132,7 +143,7 @@ def _untried(gap: ActionToTry, model: Model, names: StateNames) -> Untried:
 
 
 def _starts(model: Model) -> Iterator[Start]:
-    """Of the states after the first observation, the plan beside going on as the log did; not of a discounted one."""
+    """Compare plan and behaviour policy in the states after the first observation; none for discounted plans."""
     if model.about.plan is not None and model.about.plan.discount is not None:
         return
     (layers, stands), plan = model.rdp.unroll(), model.required_plan()
@@ -148,64 +159,64 @@ def _worth(plan: Planned | None) -> list[MeanReturn]:
         return []
     error = math.inf if plan.behaviour_error is None else plan.behaviour_error
     log, prediction = Estimate(plan.behaviour_value, error), Estimate(plan.predicted, plan.predicted_error)
-    return [_told("The log", log), _told("The plan, predicted", prediction, policy=True)]
+    return [_mean_return("log", log), _mean_return("plan (predicted)", prediction, policy=True)]
 
 
 def _judged_worth(judged: OffPolicyEvaluation | None) -> list[MeanReturn]:
     if judged is None:
         return []
     return [
-        _told("New episodes: the log", judged.log),
-        _told("New episodes: the plan, doubly robust", judged.doubly_robust, policy=True),
-        _told("New episodes: the plan, by the model", judged.model_based, policy=True),
+        _mean_return("new episodes: log", judged.log),
+        _mean_return("new episodes: plan, doubly robust", judged.doubly_robust, policy=True),
+        _mean_return("new episodes: plan, model-based", judged.model_based, policy=True),
         _reweighted(judged.importance),
     ]
 
 
 def _reweighted(estimate: Estimate) -> MeanReturn:
-    """Where too few episodes do what the plan would, their weights say nothing at all."""
-    found = _told("New episodes: the plan, reweighted", estimate, policy=True)
+    """Return the estimate by importance sampling; without a value if too few episodes agree with the plan."""
+    found = _mean_return("new episodes: plan, importance sampling", estimate, policy=True)
     return found if found.low is not None else msgspec.structs.replace(found, value=None)
 
 
-def _told(name: str, estimate: Estimate, policy: bool = False) -> MeanReturn:
+def _mean_return(name: str, estimate: Estimate, policy: bool = False) -> MeanReturn:
     low, high = estimate.interval() if math.isfinite(estimate.error) else (None, None)
     return MeanReturn(name, estimate.value, low, high, policy)
 
 
 def _evaluated(judged: OffPolicyEvaluation | None) -> list[str]:
-    """What the figures of held-out episodes rest on."""
+    """Explain how the plan was evaluated on episodes that were not used for learning."""
     if judged is None:
         return []
-    told = [
-        f"{judged.episodes:,} episodes that were not learned from say what the plan would have brought. Three ways to "
-        "tell: by the model, that is by the automaton's frequencies in them; by those episodes that happen to do what "
-        "the plan would, reweighted for how rarely that is; and doubly robust, which is the first, corrected by the "
-        "second, and right if either is.",
-        f"In {judged.matched:.2%} of them every action is one the plan might take; weighted, they count as "
-        f"{judged.effective:,.0f} episodes.",
+    texts = [
+        f"The plan was evaluated on {judged.episodes:,} episodes that were not used for learning, in three ways: "
+        "model-based, with the automaton's frequencies in these episodes; by importance sampling, with the episodes "
+        "that agree with the plan, weighted by how unlikely that is; and doubly robust, which corrects the first "
+        "estimate by the second and is right if either is.",
+        f"In {judged.matched:.2%} of these episodes every action is one that the plan could take. Weighted, they count "
+        f"as {judged.effective:,.0f} episodes.",
     ]
     if not judged.matched:
-        told.append("No episode does what the plan would: only the figure by the model says anything, if it is right.")
+        texts.append("No episode agrees with the plan: only the model-based estimate is informative, if it is right.")
     elif not math.isfinite(judged.importance.error):
-        told.append("That is too few for an interval: only the figure by the model says anything, if it is right.")
+        texts.append("That is too few for an interval: only the model-based estimate is informative, if it is right.")
     if judged.rare:
-        told.append(f"{judged.rare:.1%} of the plan's decisions have fewer than ten examples in the log.")
+        texts.append(f"{judged.rare:.1%} of the plan's decisions have fewer than ten examples in the log.")
     if judged.unseen:
-        told.append(f"{judged.unseen:.2%} of their decisions came after a history that was not learned from.")
-    return told
+        texts.append(f"{judged.unseen:.2%} of the decisions in these episodes follow a history that was not learned.")
+    return texts
 
 
 def _settings(about: Header) -> dict[str, str]:
     plan = about.plan
-    level = f"{about.delta:g}" if about.confidence is None else f"{about.confidence:g} for all together"
+    level = f"{about.delta:g}" if about.confidence is None else f"{about.confidence:g} for all tests together"
     found = {
         "suffice": about.version,
-        "kind of automaton": "one layer for each step" if about.steps is None else "one for all steps",
+        "kind of automaton": "one layer per step" if about.steps is None else "stationary, the same at every step",
         "futures compared by": about.metric + (f", {about.family}" if about.family else ""),
         "test": about.bound,
         "chance of a false split per test" if about.confidence is None else "confidence": level,
-        "second look": "yes" if about.second_look else "no",
+        "refinement": "yes" if about.second_look else "no",
     }
     if about.cut:
         found["smallest share for a state"] = f"{about.cut:g}"

@@ -1,4 +1,4 @@
-"""The two pictures of a report, as SVG inside the page."""
+"""The two figures of a report, as inline SVG."""
 
 from __future__ import annotations
 
@@ -12,31 +12,26 @@ from suffice.models.model import Model
 from suffice.view.automaton import draw_automaton
 from suffice.view.html import Html, join, tag
 from suffice.view.report.structure import MeanReturn
-from suffice.view.report.words import figure
+from suffice.view.report.texts import figure
 from suffice.view.style import drawing
 
-FIGURE_WIDTH, ROW, LEFT, RIGHT = (
-    760,
-    34,
-    285,
-    110,
-)  # of the figure of intervals, in pixels: names stand left, numbers right
-SMALLEST_SCALE = 0.7  # of its natural size; a wider picture is scrolled
+FIGURE_WIDTH, ROW, LEFT, RIGHT = 760, 34, 285, 110  # pixels of the interval figure; names are left, numbers right
+SMALLEST_SCALE = 0.7  # share of its natural size to which the automaton shrinks; wider drawings are scrolled
 
 
 def automaton_svg(model: Model) -> Html | str:
-    """The automaton, or a sentence that says why it cannot be drawn."""
+    """Return the drawing of the automaton, or a sentence that states why it cannot be drawn."""
     try:
         drawn = draw_automaton(model.in_words.rdp, model.own_plan, brief=True)
     except SufficeError as error:
-        return f"No picture: {error}."
+        return f"No drawing: {str(error).rstrip('.')}."
     file = StringIO()
     with drawing():
         drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", file.getvalue(), flags=re.S)
     inner = svg[svg.index("<svg") :].partition(">")[2]
     width, height = (round(96 * inches) for inches in drawn.get_size_inches())
-    title = tag("title", f"The automaton: {model.rdp.n_states} states and the steps that lead from one to another")
+    title = tag("title", f"Automaton with {model.rdp.n_states} states and the transitions between them")
     style = f"min-width:{round(SMALLEST_SCALE * width)}px;max-width:{width}px"
     box = re.search(r'viewBox="([\d. -]+)"', svg)
     view = box.group(1) if box else f"0 0 {width} {height}"
@@ -45,7 +40,7 @@ def automaton_svg(model: Model) -> Html | str:
 
 
 def intervals_svg(worth: Sequence[MeanReturn]) -> Html:
-    """A dot for each mean return, and a line for what it may be off by."""
+    """Draw each mean return as a dot and its interval as a line."""
     ends = [end for row in worth for end in (row.value, row.low, row.high) if end is not None]
     low, high = min(ends), max(ends)
     room = 0.06 * (high - low) or max(abs(high), 1.0)
@@ -63,7 +58,9 @@ def intervals_svg(worth: Sequence[MeanReturn]) -> Html:
         y, kind = ROW * i + ROW // 2 + 4, "plan" if row.policy else "log"
         parts.append(tag("text", row.name, x="0", y=str(y + 4)))
         if row.value is None:
-            parts.append(tag("text", "not available: too few do what the plan would", x=str(LEFT + 8), y=str(y + 4)))
+            parts.append(
+                tag("text", "not available: too few episodes agree with the plan", x=str(LEFT + 8), y=str(y + 4))
+            )
             continue
         if row.low is not None and row.high is not None:
             parts.append(tag("line", x1=x(row.low), x2=x(row.high), y1=str(y), y2=str(y), class_=f"reach {kind}"))
@@ -73,7 +70,7 @@ def intervals_svg(worth: Sequence[MeanReturn]) -> Html:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers from low to high, about five."""
+    """Return about five round numbers between low and high."""
     rough = (high - low) / 6
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= 0.999 * rough)

@@ -1,4 +1,4 @@
-"""A model as one page for a colleague who never read the paper: what to do, why to believe it, and how far."""
+"""A model as one page for a colleague: the advice, its basis, how certain it is, and what to do next."""
 
 from __future__ import annotations
 
@@ -13,5 +13,26 @@ __all__ = ["Content", "content_of", "report_of"]
 
 
 def report_of(model: Model, *, evaluation: OffPolicyEvaluation | None = None, title: str = "") -> str:
-    """The page, as HTML that needs nothing from elsewhere; `evaluation` is by episodes that were not learned from."""
+    """Return a report on a model as an HTML page without external resources.
+
+    Parameters
+    ----------
+    model
+        Model to report on.
+    evaluation
+        Evaluation of the plan on episodes that were not used for learning. Default: none.
+    title
+        Heading of the page. Default: a general heading.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> from suffice.view.report.report import report_of
+    >>> report_of(model, title="Corridor")[:15]
+    '<!DOCTYPE html>'
+    """
     return page_of(content_of(model, evaluation, title), automaton_svg(model))

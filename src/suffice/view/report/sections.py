@@ -1,40 +1,45 @@
-"""From what a report says to its page."""
+"""The page of a report, made from its content: advice first, then its basis, its certainty, and what to do next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from suffice.view.html import Html, join, page, table, tag, text
-from suffice.view.report.answer import figures, value, verdict
-from suffice.view.report.looks import PAGE_CSS
+from suffice.view.report.advice import advice, figures, returns
 from suffice.view.report.structure import Automaton, Content, PolicyChange, State, Untried
-from suffice.view.report.words import figure
+from suffice.view.report.style import PAGE_CSS
+from suffice.view.report.texts import figure
 
-MOST_ACTIONS = 4  # of the log, in a state
-LONGEST_CELL = 40  # characters that stay on one line
+MOST_ACTIONS = 4  # logged actions listed for a state
+LONGEST_CELL = 40  # characters; shorter texts are not wrapped
+NEXT = {
+    "follow": "Try the plan on a small scale and compare its mean return with the prediction. More episodes would help "
+    "most in the following cases.",
+    "keep": "Log more episodes and learn again. They would help most in the following cases.",
+}
 
 
 def page_of(content: Content, picture: Html | str) -> str:
-    """The whole page; `picture` is of the automaton, or a sentence instead of it."""
+    """Return the whole page; `picture` is the drawing of the automaton, or a sentence if there is none."""
     planned: dict[str, tuple[str, list[str]]] = {}
     if content.advice is not None:
         planned = {
-            "value": ("What it would bring", value(content)),
             "policy": ("What to do", _policy(content, content.advice)),
+            "value": ("Expected return", returns(content)),
         }
     sections = planned | {
-        "automaton": ("What has to be remembered", _automaton(content, picture)),
-        "data": ("The data", _data(content)),
-        "promise": ("What is promised", _promise(content)),
-        "more": ("Where more data would help most", _more(content)),
-        "care": ("What to be careful about", [_list(content.cautions)]),
-        "made": ("How this was made", _made(content)),
+        "automaton": ("What must be remembered", _automaton(content, picture)),
+        "data": ("Data", _data(content)),
+        "promise": ("Guarantees", _guarantees(content)),
+        "care": ("Assumptions and limits", [_list(content.cautions)]),
+        "more": ("What to do next", _more(content)),
+        "made": ("How to reproduce this", _made(content)),
     }
     links = join((tag("a", title, href=f"#{name}") for name, (title, _) in sections.items()), " ")
     body = [
         tag("header", tag("h1", content.title), _subtitle(content), tag("nav", links, aria_label="Sections")),
-        tag("main", verdict(content), figures(content), *(_section(k, *v) for k, v in sections.items())),
-        tag("footer", f"Made by suffice {content.settings['suffice']}. This page needs no other file."),
+        tag("main", advice(content), figures(content), *(_section(k, *v) for k, v in sections.items())),
+        tag("footer", f"Created with suffice {content.settings['suffice']}. This page needs no other file."),
     ]
     return page(content.title, PAGE_CSS, *body)
 
@@ -49,55 +54,56 @@ def _list(items: Sequence[str]) -> Html:
 
 def _subtitle(content: Content) -> Html:
     data = content.data
-    told = f"A report on {data.episodes:,} logged episodes of up to {data.decisions} decisions each."
-    return tag("p", told, class_="note")
+    text = f"Learned from {data.episodes:,} logged episodes of up to {data.decisions} decisions each."
+    return tag("p", text, class_="note")
 
 
-def _policy(content: Content, advice: list[PolicyChange]) -> list[str]:
-    if not advice:
-        return [tag("p", "Nothing: in every state it reaches, the plan does what the log did.")]
-    folded = content.automaton.stationary
-    head = ["State", *(["Decision"] if folded else []), "Seen on arrival", "The log did", "Do"]
+def _policy(content: Content, changes: list[PolicyChange]) -> list[str]:
+    if not changes:
+        return [tag("p", "No change: in every state that it reaches, the plan does what the log did.")]
+    stationary = content.automaton.stationary
+    head = ["State", *(["Decision"] if stationary else []), "Observed on arrival", "Logged actions", "Plan"]
     rows = [
         [
             row.state,
-            *([" to ".join(map(str, dict.fromkeys(row.steps)))] if folded else []),
+            *([" to ".join(map(str, dict.fromkeys(row.steps)))] if stationary else []),
             _seen(row),
             _logged(row),
             tag("b", _unbroken(row.action)),
             figure(100 * row.visits, 3),
             ("+" if row.gain > 0 else "") + figure(row.gain, 3),
         ]
-        for row in advice
+        for row in changes
     ]
-    told = (
-        "Where the plan departs from the log, what matters most first. Everywhere else it does what the log did. The "
-        "gain is what each such choice brings over choosing as the log did there, if the plan is followed afterwards."
+    text = (
+        "The plan differs from the log in these states, the most important first. In all other states it does what the "
+        "log did. The gain is the increase in expected return of each such decision over the logged behaviour in that "
+        "state, if the plan is followed afterwards."
     )
-    caption = "What to do, and how often an episode that follows the plan comes to each state"
+    caption = "Changed decisions, and how often an episode that follows the plan reaches each state"
     numbers = (len(head), len(head) + 1)
     whole = table(caption, [*head, "Per 100 episodes", "Gain"], rows, numbers, wide=(len(head) - 3,))
-    parts: list[str] = [tag("p", told), whole, _reading(content)]
+    parts: list[str] = [tag("p", text), whole, _reading(content)]
     left_out = content.advice_left_out
-    return [*parts, tag("p", f"And {left_out:,} more that matter less.", class_="note")] if left_out else parts
+    return [*parts, tag("p", f"{left_out:,} less important changes are omitted.", class_="note")] if left_out else parts
 
 
 def _logged(row: PolicyChange) -> Html:
-    """The actions that the log took most often."""
+    """List the most frequent logged actions with their shares."""
     did = [_unbroken(f"{action} {share:.0%}") for action, share in row.logged.items()]
     shown = did if len(did) <= MOST_ACTIONS else [*did[: MOST_ACTIONS - 1], _unbroken(f"{len(did) - 3} more")]
     return join(shown, ", ")
 
 
 def _seen(row: PolicyChange | State | Untried) -> Html:
-    """What a state stands for first, then one history that leads to it."""
+    """Describe a state by what its arrivals share, what varies among them, and a typical history."""
     shared = row.common or ("Nothing in common" if row.varies else "")
     varies = [tag("br"), tag("small", row.varies)] if row.varies else []
     return join([shared, *varies, tag("br"), tag("small", "For example: ", _history(row.after), class_="note")])
 
 
 def _history(history: str) -> Html:
-    """Lines break between its steps."""
+    """Return a history that is wrapped between its steps only."""
     return join(map(_unbroken, history.split(" · ")), " · ")
 
 
@@ -106,91 +112,95 @@ def _unbroken(words: str) -> Html:
 
 
 def _reading(content: Content) -> Html:
-    """How histories are written."""
+    """Explain the notation of histories."""
     columns = ", ".join(column.name for column in content.data.columns if column.role == "observation")
-    told = (
-        f"Histories read from left to right; in brackets is what was observed ({columns}), before an arrow the action "
-        "that led to it."
+    text = (
+        f"Histories read from left to right: observations are in brackets ({columns}), and the action that led to an "
+        "observation is before the arrow."
     )
-    return tag("p", told, class_="note")
+    return tag("p", text, class_="note")
 
 
 def _automaton(content: Content, picture: Html | str) -> list[str]:
     automaton = content.automaton
     kind = (
-        "They are the same at every step, and an episode may come back to one."
+        "States are the same at every step, and an episode may return to a state."
         if automaton.stationary
-        else "Each belongs to a step of the episode: state 3.1 is one of those after step 3."
+        else "Each state belongs to one step of the episode: state 3.1 is one of those after step 3."
     )
-    told = (
-        f"{automaton.states:,} states were found. Two histories are in the same state if nothing in the log shows that "
-        f"what follows them differs. {content.unnoticed} {kind}"
+    text = (
+        f"The automaton has {automaton.states:,} states. Two histories share a state if the log shows no difference "
+        f"between their futures. {content.unnoticed} {kind}"
     )
-    caption = "Circles are states, arrows the steps that lead from one to another."
+    caption = "Circles are states, arrows are transitions between them."
     drawn = (
         tag("figure", tag("div", picture, class_="paper"), tag("figcaption", caption))
         if isinstance(picture, Html)
         else tag("p", picture, class_="note")
     )
-    return [tag("p", told), drawn, _largest(automaton), _reading(content)]
+    return [tag("p", text), drawn, _largest(automaton), _reading(content)]
 
 
 def _largest(automaton: Automaton) -> Html:
     share = "Share of steps" if automaton.stationary else "Share of episodes"
-    head, numbers = ["State", share, "Seen on arrival"], [1]
+    head, numbers = ["State", share, "Observed on arrival"], [1]
     rows: list[list[str]] = [[state.name, f"{state.share:.1%}", _seen(state)] for state in automaton.largest]
     if any(state.value is not None for state in automaton.largest):
-        head, numbers = [*head, "Plan", "Worth"], [1, 4]
+        head, numbers = [*head, "Plan", "Value"], [1, 4]
         for row, state in zip(rows, automaton.largest, strict=True):
             row += [_unbroken(state.action or ""), "" if state.value is None else figure(state.value)]
-    shown = "All states" if len(rows) == automaton.states else f"The {len(rows)} largest states"
-    worth = " Worth is the mean return still to come under the plan." if len(head) > 3 else ""
-    seen = " Seen on arrival is first what all arrivals share, then what varies among them."
+    shown = "All states" if len(rows) == automaton.states else f"The {len(rows)} most frequent states"
+    worth = " Value: expected return from this state on, under the plan." if len(head) > 3 else ""
+    seen = " Observed on arrival: first what all arrivals share, then what varies among them."
     return table(f"{shown}.{seen}{worth}", head, rows, numbers, wide=(2,))
 
 
 def _data(content: Content) -> list[str]:
     data = content.data
-    told = f"{data.episodes:,} episodes of up to {data.decisions} decisions were learned from."
+    text = f"The model was learned from {data.episodes:,} episodes of up to {data.decisions} decisions."
     if data.held_out:
-        told += f" {data.held_out:.0%} of the log's episodes were left out, to judge the result by."
+        text += f" {data.held_out:.0%} of the log's episodes were held out for evaluation."
     rows = [(column.name, column.role, column.values) for column in data.columns]
     return [
-        tag("p", told),
-        table("What the log records", ("Column", "Role", "Values"), rows),
-        tag("p", "The log is known again by ", tag("code", data.log_hash), ".", class_="note"),
+        tag("p", text),
+        table("Columns of the log", ("Column", "Role", "Values"), rows),
+        tag("p", "Fingerprint of the log: ", tag("code", data.log_hash), class_="note"),
     ]
 
 
-def _promise(content: Content) -> list[str]:
-    own = (tag("p", told, class_="note") for told in content.in_its_own_words)
-    return [_list(content.promises), tag("h3", "In the program's own words"), *own]
+def _guarantees(content: Content) -> list[str]:
+    technical = (tag("p", text, class_="note") for text in content.in_its_own_words)
+    return [_list(content.promises), tag("h3", "Technical statements"), *technical]
 
 
 def _more(content: Content) -> list[str]:
-    return [tag("h3", "Histories that may differ"), *_undecided(content), *_untried(content)]
+    text = NEXT.get(content.verdict_code or "", "More episodes would help most in the following cases.")
+    return [tag("p", text), tag("h3", "Undecided merges"), *_undecided(content), *_untried(content)]
 
 
 def _undecided(content: Content) -> list[str]:
     if content.undecided is None:
-        return [tag("p", "Not known: the test that compared them is of a package that is not available here.")]
+        return [tag("p", "Not available: the test that compared histories is part of a package that is not installed.")]
     if not content.undecided:
-        return [tag("p", "None: no two histories that count as one come close to being told apart.")]
-    told = "These count as one state for lack of evidence. If the difference seen is no chance, more episodes tell."
+        return [tag("p", "None: no two merged histories are close to being distinguished.")]
+    text = (
+        "These histories share a state for lack of evidence. If the observed difference is not due to chance, the "
+        "given number of episodes would distinguish them."
+    )
     rows = [(_history(row.one), _history(row.other), row.witness, f"{row.episodes:,.0f}") for row in content.undecided]
-    head = ("After", "or after", "What differs", "Episodes that would tell")
-    caption = "Undecided, those of most episodes first" + _left_out(content.undecided_left_out)
-    return [tag("p", told), table(caption, head, rows, numbers=(3,), wide=(0, 1, 2))]
+    head = ("History", "Merged with", "Observed difference", "Episodes needed")
+    caption = "Undecided merges, those that affect most episodes first" + _left_out(content.undecided_left_out)
+    return [tag("p", text), table(caption, head, rows, numbers=(3,), wide=(0, 1, 2))]
 
 
 def _untried(content: Content) -> list[str]:
     if content.advice is None:
         return []
-    parts: list[str] = [tag("h3", "Actions whose worth is least sure")]
+    parts: list[str] = [tag("h3", "Actions with uncertain values")]
     if content.untried:
         parts += _unsure(content)
     else:
-        parts.append(tag("p", "None: no action that was tried and left out by the plan could still prove better."))
+        parts.append(tag("p", "None: no action that was tried could still change the plan."))
     return [*parts, *_never_tried(content)] if content.never_tried else parts
 
 
@@ -207,14 +217,14 @@ def _unsure(content: Content) -> list[str]:
         )
         for row in content.untried
     ]
-    told = (
-        "Where a few more tries would say most about the plan: what it does (in colour) may be worth less than it "
-        "seems, and what it leaves out more. The last column is by how much that would change an episode, on average, "
-        "if an estimate is off by two standard errors."
+    text = (
+        "More trials of these actions would improve the plan or its prediction most. A planned action (in colour) may "
+        "have a lower value than estimated, another action a higher one. The effect is the resulting change of the "
+        "mean return per episode if the estimate is off by two standard errors."
     )
-    head = ("State", "Seen on arrival", "Action", "Tries", "Worth", "Plan's choice", "Matters")
-    caption = "What matters most first" + _left_out(content.untried_left_out)
-    return [tag("p", told), table(caption, head, rows, numbers=(3, 4, 5, 6), wide=(1,))]
+    head = ("State", "Observed on arrival", "Action", "Trials", "Value", "Planned value", "Effect")
+    caption = "Actions with uncertain values, the largest effect first" + _left_out(content.untried_left_out)
+    return [tag("p", text), table(caption, head, rows, numbers=(3, 4, 5, 6), wide=(1,))]
 
 
 def _never_tried(content: Content) -> list[str]:
@@ -222,23 +232,23 @@ def _never_tried(content: Content) -> list[str]:
         (row.state, _seen(row), _unbroken(row.action), figure(100 * row.visits, 3), figure(row.planned))
         for row in content.never_tried
     ]
-    told = (
-        "The log says nothing about these actions in these states, so the plan leaves them out: they may be better or "
-        "worse than what it does."
+    text = (
+        "The log contains no trial of these actions in these states, so the plan does not use them. They may be better "
+        "or worse than its choices."
     )
-    head = ("State", "Seen on arrival", "Action", "Per 100 episodes", "Plan's choice")
-    caption = "Where an episode that follows the plan comes most often first" + _left_out(content.never_tried_left_out)
-    return [tag("h3", "Never tried"), tag("p", told), table(caption, head, rows, numbers=(3, 4), wide=(1,))]
+    head = ("State", "Observed on arrival", "Action", "Per 100 episodes", "Planned value")
+    caption = "Actions never tried, the most frequently reached states first" + _left_out(content.never_tried_left_out)
+    return [tag("h3", "Never tried"), tag("p", text), table(caption, head, rows, numbers=(3, 4), wide=(1,))]
 
 
 def _left_out(rows: int) -> str:
-    return f"; {rows:,} more {'is' if rows == 1 else 'are'} left out" if rows else ""
+    return f"; {rows:,} more {'is' if rows == 1 else 'are'} omitted" if rows else ""
 
 
 def _made(content: Content) -> list[str]:
-    told = "The same again (LOG is the log; add the options that name its columns, if it needed any):"
+    text = "This command learns the same model (LOG is the log; add the options that name its columns, if needed):"
     return [
         table("Settings", ("Setting", "Value"), content.settings.items()),
-        tag("p", told),
+        tag("p", text),
         tag("pre", tag("code", content.command)),
     ]

@@ -1,4 +1,4 @@
-"""What a report says, as a plain structure: numbers and words, no markup."""
+"""The content of a report as plain data: numbers and texts without markup. `suffice report --json` prints it."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Data(msgspec.Struct, frozen=True):
-    """What was learned from."""
+    """The data that the model was learned from."""
 
     episodes: int
-    decisions: int  # in an episode, at most
+    decisions: int  # largest number in an episode
     held_out: float  # share of the log's episodes
     log_hash: str
     columns: list[Column]
 
 
 class State(msgspec.Struct, frozen=True):
-    """One of the largest states."""
+    """One of the most frequent states."""
 
     name: str
-    share: float  # of the episodes; of a stationary automaton, of all steps
-    common: str  # to all arrivals
-    varies: str  # among them
-    after: str  # one of them
+    share: float  # of the episodes; of all steps if the automaton is stationary
+    common: str  # what all arrivals share
+    varies: str  # what varies among them
+    after: str  # a typical history
     action: str | None
     value: float | None
 
 
 class Automaton(msgspec.Struct, frozen=True):
-    """What has to be remembered."""
+    """Size and kind of the automaton, and its most frequent states."""
 
     states: int
     layers: list[int]
@@ -47,60 +47,60 @@ class Automaton(msgspec.Struct, frozen=True):
 
 
 class PolicyChange(msgspec.Struct, frozen=True):
-    """What to do instead of what the log did."""
+    """A decision in which the plan differs from the log."""
 
     state: str
     common: str
     varies: str
     after: str
-    steps: list[int]  # the first and the last decision of an episode for which that holds
-    logged: dict[str, float]  # what the log did there, and how often
+    steps: list[int]  # first and last decision of an episode at which the plan does this
+    logged: dict[str, float]  # share of each logged action
     action: str
-    visits: float  # in an episode that follows the plan
-    gain: float  # of each
+    visits: float  # expected number per episode under the plan
+    gain: float  # expected increase of the return per visit
 
 
 class MeanReturn(msgspec.Struct, frozen=True):
-    """A mean return per episode."""
+    """An estimate of a mean return per episode."""
 
     name: str
-    value: float | None  # None: nothing is known
-    low: float | None  # of an interval of 95 %
+    value: float | None  # None: not available
+    low: float | None  # of the 95 % interval
     high: float | None
-    policy: bool  # of the plan, not of the log
+    policy: bool  # True for the plan, False for the log
 
 
 class Start(msgspec.Struct, frozen=True):
-    """What an episode may begin with."""
+    """A state after the first observation."""
 
     state: str
     share: float
     common: str
     varies: str
-    plan: float  # what is to come
-    log: float
+    plan: float  # expected return under the plan
+    log: float  # expected return under the behaviour policy
 
 
 class Undecided(msgspec.Struct, frozen=True):
-    """Two histories that count as one for lack of evidence."""
+    """Two histories that were merged for lack of evidence."""
 
     one: str
     other: str
     witness: str
-    episodes: float  # that would tell
+    episodes: float  # with which the difference would be significant
 
 
 class Untried(msgspec.Struct, frozen=True):
-    """An action that more tries would say something about."""
+    """An action whose value more trials would clarify."""
 
     state: str
     common: str
     varies: str
     after: str
     action: str
-    visits: float  # of the state, in an episode that follows the plan
+    visits: float  # expected number per episode under the plan
     tries: int
-    worth: float | None  # None: it was never tried, and what it matters is unknown
+    worth: float | None  # None: the action was never tried
     error: float
     planned: float
     chosen: bool
@@ -108,12 +108,15 @@ class Untried(msgspec.Struct, frozen=True):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """A report."""
+    """Everything that a report states."""
 
     title: str
-    verdict: str
-    lower_bound: float | None  # of what the plan brings, likely
-    sure: float | None  # how likely
+    verdict: str  # heading
+    verdict_code: str | None  # code of the plan's verdict; None: there is no plan
+    verdict_reasons: list[str]  # codes, the decisive one first
+    verdict_sentence: str
+    lower_bound: float | None  # of the plan's mean return
+    sure: float | None  # confidence of the lower bound
     warnings: list[str]
     unnoticed: str
     data: Data
@@ -121,12 +124,12 @@ class Content(msgspec.Struct, frozen=True):
     automaton: Automaton
     advice: list[PolicyChange] | None  # None: there is no plan
     advice_left_out: int
-    worth: list[MeanReturn]  # of the log and of the plan, then the same by episodes that were not learned from
+    worth: list[MeanReturn]  # log and plan, then both by episodes that were not used for learning
     starts: list[Start]  # the most frequent first
     starts_left_out: int
-    lasts: Lasting | None  # None: all episodes are of one length
-    evaluation: list[str]  # about episodes that were not learned from
-    undecided: list[Undecided] | None  # None: not known, because the bound is not available
+    lasts: Lasting | None  # None: all episodes have the same length
+    evaluation: list[str]  # how episodes that were not used for learning were evaluated
+    undecided: list[Undecided] | None  # None: not available, because the bound is not installed
     undecided_left_out: int
     untried: list[Untried]
     untried_left_out: int

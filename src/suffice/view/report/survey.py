@@ -1,4 +1,4 @@
-"""A plan looked over state by state: what it does instead of the log, and where more tries would tell most."""
+"""Comparison of a plan with the log, state by state: changed decisions, and actions that deserve more trials."""
 
 from __future__ import annotations
 
@@ -11,74 +11,76 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Int64
 from suffice.models.model import Model
+from suffice.models.model_data import ended_states
 from suffice.planning.backward_induction import action_errors, action_values
-from suffice.view.arrows import over
 
-SURE = 2.0  # standard errors
+SURE = 2.0  # standard errors by which an estimate may be off
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Where the plan does not do what the log did."""
+    """A state in which the plan does not do what the log did."""
 
     state: int
-    action: int  # place in the alphabet's actions
-    visits: float  # in an episode that follows the plan
-    gain: float  # of a visit, over choosing as the log did there once
-    first: int  # decision of the episode at which that may be, and the last
-    last: int
+    action: int  # index into the alphabet's actions
+    visits: float  # expected number per episode under the plan
+    gain: float  # expected increase of the return per visit over the behaviour policy's choice
+    first: int  # first decision of an episode at which the plan does this
+    last: int  # last such decision
 
 
 @dataclass(frozen=True, slots=True)
 class ActionToTry:
-    """An action that more tries would say something about."""
+    """An action whose value more trials would clarify."""
 
     state: int
     action: int
-    tries: int  # in the log
-    visits: float  # of the state, in an episode that follows the plan
-    worth: float | None  # of the action, followed by the plan; None if it was never tried
+    tries: int  # trials in the log
+    visits: float  # expected number of visits of the state per episode under the plan
+    worth: float | None  # value of the action if the plan is followed afterwards; None if it was never tried
     error: float
-    planned: float  # worth of what the plan does there
-    chosen: bool  # it is what the plan does
-    matter: float  # what an episode may bring more or less if the action is worth so many errors more or less; a
-    # guess if it was never tried
+    planned: float  # value of the plan's choice in the state
+    chosen: bool  # whether the action is the plan's choice
+    matter: float  # change of the mean return if `worth` is off by SURE errors; a guess if it was never tried
 
 
 class Lasting(msgspec.Struct, frozen=True):
-    """How long episodes are, in decisions."""
+    """Length of episodes, in decisions."""
 
-    plan: float  # on average
-    log: float
+    plan: float  # mean under the plan
+    log: float  # mean in the log
     most: int
-    plan_whole: float  # share that lasts as long as any
+    plan_whole: float  # share of episodes of the largest length
     log_whole: float
 
 
 def lasting(model: Model) -> Lasting | None:
-    """Under the plan and in the log, if frequencies were probabilities; None if all episodes are of one length."""
+    """Return the length of episodes under the plan and in the log; None if all have the same length.
+
+    Observed frequencies are used as probabilities.
+    """
     layers, plan = model.planned, model.required_plan()
-    on = np.isin(np.arange(layers.n_states), list(over(layers)), invert=True) & (layers.layer_of() > 0)
+    on = np.isin(np.arange(layers.n_states), list(ended_states(layers)), invert=True) & (layers.layer_of() > 0)
     if on[:-1][layers.layer_of()[:-1] > 0].all():
         return None
     behave = replace(plan, actions=np.full_like(plan.actions, BEHAVE))
-    told = []
+    lengths = []
     for each in (plan, behave):
-        going = np.bincount(layers.layer_of(), each.occupancy(layers) * on)  # [H+2] share of episodes that go on
-        told.append((float(going.sum()), float(going[layers.horizon])))
-    (planned, whole), (logged, log_whole) = told
+        going = np.bincount(layers.layer_of(), each.occupancy(layers) * on)  # [H+2] share of episodes that continue
+        lengths.append((float(going.sum()), float(going[layers.horizon])))
+    (planned, whole), (logged, log_whole) = lengths
     return Lasting(planned, logged, layers.horizon, whole, log_whole)
 
 
 def tries(rdp: RDP) -> Int64:
-    """[Q, actions] how often the log took each action in each state."""
+    """Return the number of trials [Q, actions] of each action in each state of the log."""
     taken = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
     np.add.at(taken.T, rdp.letters[:, 0], rdp.counts.T)
     return taken[:, PAD + 1 :]
 
 
 class Survey:
-    """A plan on layers; those of a stationary automaton are put together again by the state they stand for."""
+    """Values and visits of all decisions of a plan; steps of a stationary automaton are combined by state."""
 
     def __init__(self, model: Model) -> None:
         plan, (layers, stands) = model.required_plan(), model.rdp.unroll()
@@ -91,14 +93,15 @@ class Survey:
         self._worth = action_values(layers, plan, tally)[self._here]
         self._error = action_errors(layers, plan, tally)[self._here]
         shares = self._tries / self._tries.sum(axis=1, keepdims=True)
-        self._logged = np.nansum(shares * self._worth, axis=1)  # what the log's choice is worth
+        self._logged = np.nansum(shares * self._worth, axis=1)  # value of the behaviour policy's choice
         followed = self._worth[np.arange(len(self._here)), np.maximum(self._action, 0)]
-        followed = np.where(np.isnan(followed), plan.values[self._here], followed)  # of a split: the other half knows
+        # With split data the plan may choose actions that only the other half of the log contains.
+        followed = np.where(np.isnan(followed), plan.values[self._here], followed)
         self._planned = np.where(self._action == BEHAVE, self._logged, followed)
 
     def changes(self) -> list[Change]:
-        """Those that gain most in an episode first."""
-        found: dict[tuple[int, int], list[int]] = {}  # by state and action, in the order of steps
+        """Return the changed decisions, ordered by their total gain per episode."""
+        found: dict[tuple[int, int], list[int]] = {}  # state and action: decisions in the order of steps
         for i, (q, a) in enumerate(zip(self._state.tolist(), self._action.tolist(), strict=True)):
             if a != BEHAVE and self._log[q, a] < self._log[q].sum():
                 found.setdefault((q, a), []).append(i)
@@ -110,7 +113,10 @@ class Survey:
         return sorted(rows, key=lambda row: (-round(row.visits * row.gain, 9), row.state, row.action))
 
     def gaps(self) -> list[ActionToTry]:
-        """Those that matter most first: what the plan does might be worse, what it does not do might be better."""
+        """Return the actions that deserve more trials, those with the largest effect first.
+
+        A planned action may be worse than estimated, and another action better.
+        """
         found: dict[tuple[int, int], list[ActionToTry]] = {}
         unknown = np.isnan(self._worth)
         chosen = self._action[:, None] == np.arange(self._worth.shape[1])
@@ -126,7 +132,7 @@ class Survey:
 
 
 def _combine(gaps: list[ActionToTry]) -> ActionToTry:
-    """Of several steps: what they are worth at the one that matters most."""
+    """Combine the same action at several steps; values are those of the step with the largest effect."""
     most = max(gaps, key=lambda gap: gap.matter)
     visits, matter = sum(gap.visits for gap in gaps), sum(gap.matter for gap in gaps)
     figures = most.worth, most.error, most.planned, most.chosen

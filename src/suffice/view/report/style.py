@@ -1,4 +1,4 @@
-"""How a report looks: on a screen, light or dark, and on paper."""
+"""Style sheet of reports for screens, light and dark, and for print."""
 
 PAGE_CSS = """
 :root{--ink:#22272e;--note:#5f6873;--page:#fff;--panel:#f5f7fa;--line:#dbe0e7;--log:#6b737e;--plan:#bf4f0b;

@@ -1,4 +1,4 @@
-"""Two models beside each other: which states the same histories lead to."""
+"""Comparison of two automata by the states that the same histories lead to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 
 
 def comparison_data(first: RDP, second: RDP) -> dict[str, Any]:
-    """Whether they are equal, else the shortest history that shows it, and the pairs of states that belong together."""
+    """Return whether two automata are equal, the shortest history that distinguishes them, and pairs of states."""
     difference = compare(first, second)
     index = {second.symbol(y): y for y in range(len(second.symbols))}
     theirs = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]
@@ -21,14 +21,14 @@ def comparison_data(first: RDP, second: RDP) -> dict[str, Any]:
         "equal": difference is None,
         "history": "" if difference is None else show(difference.history),
         "reason": "" if difference is None else difference.reason,
-        "symbols": theirs,  # the second's, of each of the first's
+        "symbols": theirs,  # symbol of the second automaton for each symbol of the first
         "first": [p for p, _ in pairs],
         "second": [q for _, q in pairs],
     }
 
 
 def _pairs(first: RDP, second: RDP, theirs: list[int]) -> list[tuple[int, int]]:
-    """Both walked together from the start, along whatever both have seen; in order."""
+    """Return the pairs of states that are reached together along transitions that both automata have."""
     known = np.flatnonzero(np.array(theirs) != UNSEEN)
     ours, others = first.tau[:, known], second.tau[:, np.array(theirs, np.int64)[known]]
     found, waiting = {(0, 0)}, [(0, 0)]

@@ -1,0 +1,110 @@
+"""The first part of a report: the advice, its figures, and the expected return."""
+
+from __future__ import annotations
+
+from suffice.errors import parameter
+from suffice.view.html import Html, join, table, tag
+from suffice.view.report.pictures import intervals_svg
+from suffice.view.report.structure import Content, MeanReturn
+from suffice.view.report.texts import figure
+
+
+def advice(content: Content) -> Html:
+    """Return the box with the advice, the returns behind it and any warnings."""
+    if content.advice is None:
+        text = (
+            f"This model was learned without a plan ({parameter('plan', False)}). It describes what must be remembered "
+            "to predict what happens next, not what to do."
+        )
+        return tag("div", tag("strong", content.verdict), tag("p", text), class_="verdict")
+    log, plan = content.worth[:2]
+    parts = [f"Predicted mean return of the plan: {_value(plan)} per episode"]
+    if content.lower_bound is not None and content.sure is not None:
+        parts.append(f" (lower bound {figure(content.lower_bound)}, if the states are correct)")
+    parts.append(f". Mean return of the log: {_value(log)}.")
+    if content.evaluation:
+        parts.append(_held_out(*content.worth[2:4]))
+    kind = "good" if content.verdict_code == "follow" else "wait"
+    answer = tag("div", tag("strong", content.verdict_sentence), tag("p", "".join(parts)), class_=f"verdict {kind}")
+    notes = [tag("p", text) for text in content.warnings]
+    return join([answer, tag("div", tag("b", "Caution"), *notes, class_="caution")]) if notes else answer
+
+
+def _held_out(log: MeanReturn, plan: MeanReturn) -> str:
+    if plan.low is None:
+        return " Too few of the episodes that were not used for learning agree with the plan to check the prediction."
+    return (
+        f" Episodes that were not used for learning give {_value(plan)} ({_interval(plan)}) for the plan and "
+        f"{_value(log)} for the log."
+    )
+
+
+def figures(content: Content) -> Html:
+    """Return the tiles with the most important numbers."""
+    automaton = content.automaton
+    kind = "the same at every step" if automaton.stationary else f"in {len(automaton.layers)} layers, one per step"
+    found = [(f"Mean return, {row.name}", _value(row), f"per episode; {_interval(row)}") for row in content.worth[:2]]
+    found.append(("States to remember", f"{automaton.states:,}", kind))
+    if content.advice is not None:
+        changes = len(content.advice) + content.advice_left_out
+        found.append(("Changed decisions", f"{changes:,}", "states in which the plan differs from the log"))
+    cells = (tag("div", tag("dt", name), tag("dd", value, tag("small", note))) for name, value, note in found)
+    return tag("dl", *cells, class_="figures")
+
+
+def _interval(row: MeanReturn) -> str:
+    return f"95 % interval {_range(row)}" if _range(row) else "interval unknown"
+
+
+def _range(row: MeanReturn) -> str:
+    return "" if row.low is None or row.high is None else f"{figure(row.low)} to {figure(row.high)}"
+
+
+def _value(row: MeanReturn) -> str:
+    return "not available" if row.value is None else figure(row.value)
+
+
+def returns(content: Content) -> list[str]:
+    """Compare the expected return of the plan with that of the log, in total and by first observation."""
+    rows = [(row.name, _value(row), _range(row)) for row in content.worth]
+    caption = "Mean return per episode. Dots are estimates, lines are 95 % intervals."
+    parts = [
+        tag("p", "The return of an episode is the sum of its rewards. Mean returns over many episodes are compared."),
+        tag("figure", intervals_svg(content.worth), tag("figcaption", caption)),
+        table("Mean return per episode", ("Estimate of", "Mean return", "95 % interval"), rows, numbers=(1,)),
+        *(tag("p", text) for text in content.evaluation),
+    ]
+    return [*parts, *_lengths(content), *_starts(content)]
+
+
+def _lengths(content: Content) -> list[str]:
+    lasts = content.lasts
+    if lasts is None:
+        return []
+    text = (
+        f"Episodes last {figure(lasts.plan, 3)} decisions on average under the plan and {figure(lasts.log, 3)} in the "
+        f"log. {lasts.plan_whole:.0%} and {lasts.log_whole:.0%} of them reach the last decision, number "
+        f"{lasts.most:,}."
+    )
+    return [tag("h3", "Length of episodes"), tag("p", text)]
+
+
+def _starts(content: Content) -> list[str]:
+    if len(content.starts) < 2:
+        return []
+    rows = [
+        (
+            row.state,
+            join([row.common or "Nothing in common", tag("br"), tag("small", row.varies)])
+            if row.varies
+            else row.common,
+            f"{row.share:.1%}",
+            figure(row.log),
+            figure(row.plan),
+        )
+        for row in content.starts
+    ]
+    head = ("State", "First observation", "Share of episodes", "Log", "Plan")
+    left_out = f"; {content.starts_left_out:,} more are omitted" if content.starts_left_out else ""
+    caption = f"Expected return by first observation, with observed frequencies as probabilities{left_out}"
+    return [tag("h3", "By first observation"), table(caption, head, rows, numbers=(2, 3, 4), wide=(1,))]
