@@ -43,9 +43,10 @@ if TYPE_CHECKING:
     from suffice.data.encoding.binning import Bins, EqualWidth
     from suffice.data.encoding.columns import Columns
     from suffice.data.episodes import Episodes
-    from suffice.data.logs.reading import ReadReport, read_log
+    from suffice.data.logs.reading import read_log
     from suffice.data.logs.schema import read_schema, write_schema
     from suffice.data.logs.writing import write_log
+    from suffice.data.report import ReadReport
     from suffice.domains.domain import Domain
     from suffice.domains.exact.minimal import Minimal, minimal_rdp
     from suffice.domains.exact.truth import Truth, truth_of
@@ -95,9 +96,10 @@ _HOMES = {
     "data.encoding.binning": ("Bins", "EqualWidth"),
     "data.encoding.columns": ("Columns",),
     "data.episodes": ("Episodes",),
-    "data.logs.reading": ("ReadReport", "read_log"),
+    "data.logs.reading": ("read_log",),
     "data.logs.schema": ("read_schema", "write_schema"),
     "data.logs.writing": ("write_log",),
+    "data.report": ("ReadReport",),
     "domains.domain": ("Domain",),
     "domains.exact.minimal": ("Minimal", "minimal_rdp"),
     "domains.exact.truth": ("Truth", "truth_of"),

@@ -12,9 +12,9 @@ import pytest
 
 from suffice.automata.rdp import BEHAVE
 from suffice.models.model import Model
+from suffice.models.model_data import ended_states
 from suffice.planning.planner import GREEDY, Planning
 from suffice.planning.regorl import mean_return, regorl
-from suffice.view.arrows import over
 from support.cli import ok, unwrapped
 from support.evaluated_models import EPISODES, about, expected, log_of, make_models
 
@@ -149,7 +149,7 @@ def test_info_states_shows_action_and_value_of_each_state(here: Path) -> None:
     plan, rdp = loaded.plan, loaded.rdp
     assert plan is not None
     rows = [line for line in ok("info", "a.model", "--states").splitlines() if re.match(r"  layer \d+ state \d+", line)]
-    inner = sorted(set(range(rdp.n_states)) - over(rdp))
+    inner = sorted(set(range(rdp.n_states)) - ended_states(rdp))
     assert len(rows) == len(inner)
     for q, row in list(zip(inner, rows, strict=True))[1:]:
         words = row.split("%")[1].split()

@@ -22,7 +22,8 @@ from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
-from suffice.data.logs.reading import ReadReport, read_as
+from suffice.data.logs.reading import read_as
+from suffice.data.report import ReadReport
 from suffice.errors import SettingsError, parameter
 from suffice.evidence.adaptive import AdaptiveLanguages
 from suffice.evidence.language_counts import LanguageCounts
