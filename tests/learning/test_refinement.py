@@ -250,9 +250,9 @@ def in_words(learned: Learned, telling: Any) -> str:
 
 
 @cache
-def by_hand(case: Any, first: float, second: float) -> oracle.OracleLook:
+def by_hand(case: Any, first: float, second: float) -> oracle.OracleRefinement:
     learned, _ = both_passes(case, first, second)
-    return oracle.SecondLook(learned.rdp, log(case), lambda candidates: second).run()
+    return oracle.Refinement(learned.rdp, log(case), lambda candidates: second).run()
 
 
 @both_levels
@@ -312,7 +312,7 @@ def test_refine_joins_first_of_equal_states() -> None:
     horizon, n = int(rng.integers(1, 5)), int(rng.integers(100, 250))
     episodes = random_episodes(rng, horizon, 2, 3, 2, 4, n, early_end=0.3)
     learned = replace(adact_h(episodes), settings=Settings(delta=0.3))
-    right = oracle.SecondLook(learned.rdp, episodes, lambda candidates: 0.3).run()
+    right = oracle.Refinement(learned.rdp, episodes, lambda candidates: 0.3).run()
     assert [d.placement.target for d in refine(learned, episodes).decisions] == [v.target for v in right.verdicts]
 
 
@@ -368,7 +368,7 @@ def test_refine_with_confidence_uses_delta_of_each_layer() -> None:
     for case in CASES[-6:]:
         learned = adact_h(log(case), Settings(confidence=0.9))
         found, horizon = refine(learned, log(case)), log(case).horizon
-        right = oracle.SecondLook(learned.rdp, log(case), lambda c, h=horizon: 0.1 / ((h + 1) * c)).run()
+        right = oracle.Refinement(learned.rdp, log(case), lambda c, h=horizon: 0.1 / ((h + 1) * c)).run()
         assert [d.placement.target for d in found.decisions] == [v.target for v in right.verdicts]
         for layer in range(1, horizon + 1):
             here = [d.placement for d in found.decisions if d.layer == layer]

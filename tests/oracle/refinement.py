@@ -298,6 +298,3 @@ class _Layer:
         by = possible or {s: f[0] for s, f in found.items()}
         near = min(s for s, value in by.items() if value <= min(by.values()) + SAME)
         return near, *found[near]
-
-
-SecondLook, OracleLook = Refinement, OracleRefinement  # old names, for callers that are not renamed yet

@@ -13,7 +13,7 @@ from suffice.cli.output import print_json
 from suffice.cli.printing import complain, say, say_next
 from suffice.cli.progress import progress_bar, waiting
 from suffice.errors import SufficeError
-from suffice.files.signals import if_interrupted, is_kept_in
+from suffice.files.signals import if_interrupted, resume_message
 
 LONGEST_RUN = 1e7  # seconds
 
@@ -89,7 +89,7 @@ def reproduce(
         for absent in filter(None, (missing(peer, binary) for peer in ("flexfringe/", "aalpy/"))):
             complain(f"{absent}. Until then it is left out.")
     settings = RunSettings(jobs or len(os.sched_getaffinity(0)), time_limit, flexfringe=binary)
-    with if_interrupted(is_kept_in(output, "results")):
+    with if_interrupted(resume_message(output, "results")):
         runs, files = _draw(folder, quick) if experiment == "figures" else _run(experiment, folder, settings, quick)
     stopped = dict(sorted((run.experiment.id, run.stopped) for run in runs if run.stopped))
     died = sum(run.failed for run in runs)

@@ -37,7 +37,7 @@ from suffice.cli.progress import peak_bytes, progress_bar, waiting
 from suffice.engines.tables import USUAL_ENGINE
 from suffice.errors import CheckpointError, SettingsError
 from suffice.evidence.tables import USUAL_METRIC
-from suffice.files.signals import if_interrupted, is_kept_in
+from suffice.files.signals import if_interrupted, resume_message
 
 if TYPE_CHECKING:
     from suffice.data.encoding.columns import Columns
@@ -139,7 +139,7 @@ def learn(
     workers
         Number of workers with --engine ray. Default: one per CPU of the cluster.
     """
-    from suffice.files.checkpoints import refuse_other_choices, steps_kept
+    from suffice.files.checkpoints import refuse_other_choices, stored_steps
     from suffice.models.choices import describe_choices
     from suffice.models.held_out import note_run
     from suffice.models.model import Model
@@ -157,7 +157,7 @@ def learn(
     counting = counting_by(engine, workers, threads, logs)
     if folder is not None:
         refuse_other_choices(folder, describe_choices(choices))
-    before = 0 if folder is None else steps_kept(folder)  # of an earlier run that was stopped
+    before = 0 if folder is None else stored_steps(folder)  # of an earlier run that was stopped
     with _reporting_checkpoint(folder if before else None):
         learned = _learn(logs, options, earlier, choices, counting, folder)
     with _reporting_checkpoint(folder):
@@ -193,7 +193,7 @@ def _ignored_options(learned: TimedRun, plan: PlanOptions) -> list[str]:
 
 def _reporting_checkpoint(folder: Path | None) -> AbstractContextManager[None]:
     """Name the checkpoint folder in the message that a user sees after interrupting the block."""
-    return nullcontext() if folder is None else if_interrupted(is_kept_in(folder))
+    return nullcontext() if folder is None else if_interrupted(resume_message(folder))
 
 
 def _learn(

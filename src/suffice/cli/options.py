@@ -13,7 +13,7 @@ from cyclopts import CoercionError, Group, Parameter, Token
 
 from suffice.cli.names import FileName, PlannerName
 from suffice.errors import LogError, SettingsError, closest
-from suffice.files.atomic import refuse_what_is_no_file
+from suffice.files.atomic import refuse_special_file
 
 if TYPE_CHECKING:
     from suffice.data.encoding.encoder import EncoderRequest
@@ -344,7 +344,7 @@ def _how(options: LogOptions, request: EncoderRequest, horizon: int | None) -> R
 def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
     """Refuse an output file that cannot be written or is an input, before any work is done."""
     path = Path(output)
-    refuse_what_is_no_file(path)
+    refuse_special_file(path)
     if not output or path.is_dir():
         raise SettingsError(f"{option} {output!r}: this is not a file name. Name a file to write.")
     if not path.parent.is_dir():

@@ -108,6 +108,3 @@ def fingerprint(path: str | Path, *more: str | Path) -> str:
             file.seek(start)
             ends.append(file.read(PIECE))
     return hashlib.blake2b(b"".join([str(size).encode(), *ends]), digest_size=16).hexdigest()
-
-
-refuse_what_is_no_file = refuse_special_file  # old name, for callers that are not renamed yet

@@ -112,8 +112,6 @@ class CheckpointStage:
             reason = str(error) if type(error) is ValueError else repr(error)
             raise OF_STEP.refuse(self._path(step), f"this checkpoint is damaged ({reason})") from error
 
-    doubting = validating  # old name, for callers that are not renamed yet
-
     def _path(self, step: int) -> Path:
         assert self.folder is not None
         return self.folder / f"{self.name}-{step:06}.checkpoint"
@@ -154,9 +152,6 @@ def refuse_other_choices(folder: Path, choices: Mapping[str, object]) -> None:
 def stored_steps(folder: Path) -> int:
     """Return the number of steps stored in a folder, of all stages."""
     return len(_steps(folder)) if folder.is_dir() else 0
-
-
-steps_kept = stored_steps  # old name, for callers that are not renamed yet
 
 
 def forget(folder: Path) -> None:

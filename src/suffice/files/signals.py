@@ -79,9 +79,6 @@ def resume_message(folder: Path | str, stored: str = "checkpoints") -> str:
     return f"{stored} are stored in {folder}; run the same command again to continue"
 
 
-is_kept_in = resume_message  # old name, for callers that are not renamed yet
-
-
 class _Note(str):
     """A message of `if_interrupted`, attached to an exception."""
 

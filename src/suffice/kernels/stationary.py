@@ -101,9 +101,6 @@ def count_from(labels, symbol_of, word, weight, episodes, start, label, rows):
         _add_sides(labels, symbol_of, word[e], e, start[i], label, weighs, rows)
 
 
-meet_tied = count_from  # old name, for callers that are not renamed yet
-
-
 @jit
 def cells_met(labels, symbol_of, word, episodes, start, label):
     """Return the cells in which `count_from` counts these episodes, with repetitions."""

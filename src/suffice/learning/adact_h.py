@@ -298,7 +298,7 @@ class _LayerLearner:
                 layer.save(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, n, NoQuery())
-                with kept.doubting(t):
+                with kept.validating(t):
                     self._resume_from(layer)
             self._note(layer)
             join = layer.join(candidates)

@@ -237,7 +237,7 @@ class LayerRecord(NamedTuple):
         found = part.recall(t, shapes_of_decisions(len(candidates.sizes)), list[Witness | None])
         if found is None:
             return None
-        with part.doubting(t):
+        with part.validating(t):
             column = {name.removeprefix("decision_"): values for name, values in found.arrays.items()}
             due = {"state": candidates.states, "symbol": candidates.symbols, "n": candidates.sizes}
             same = all(np.array_equal(column[name], of[candidates.order]) for name, of in due.items())

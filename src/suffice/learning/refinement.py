@@ -329,7 +329,7 @@ class _Refinement:
                 layer.save(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, len(candidates.sizes), NoQuery())
-            with kept.doubting(t):
+            with kept.validating(t):
                 self._note(layer)
             tau.append(np.full((len(label_of), len(first.symbols)), UNSEEN, np.int64))
             join, label_of = layer.join(candidates), labels[layer.founders(candidates)]

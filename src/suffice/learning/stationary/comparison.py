@@ -150,7 +150,7 @@ class Comparison:
         labels, steps = r.labelling.labels, r.steps
         if self._label != label or not r.scratch.is_of(self):
             r.scratch.clear()
-            stationary.meet_tied(
+            stationary.count_from(
                 labels, steps.symbol_of, steps.word, steps.weight, self._episodes, self._start, label, r.scratch.mine
             )
             if len(self._episodes) * steps.horizon < len(r.scratch.twice):

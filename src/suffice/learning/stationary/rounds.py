@@ -57,7 +57,7 @@ def load_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -> 
     if found is None:
         return None
     arrays = found.arrays
-    with part.doubting(i):
+    with part.validating(i):
         settled = _within(arrays["settled"], UNSEEN, len(arrays["settled"]))
         if (settled[:, steps.ends()] != END).any():
             raise ValueError("its episodes continue after their end")
