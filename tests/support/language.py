@@ -20,6 +20,7 @@ from support.paths import ROOT
 CHECKED = ("src", "tests", "docs", "examples", "benchmarks")
 FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "pyproject.toml", ".ci/run")
 SUFFIXES = {".py", ".md", ".js", ".txt", ".html"}
+GENERATED = {"__pycache__", "made"}  # folders
 OWN_FILE = Path(__file__).resolve()
 PLAINER = {  # pattern: what to write instead
     r"(?<![a-z])told(?![a-z])": "distinguished, reported, stated",
@@ -58,7 +59,7 @@ def checked_files() -> list[Path]:
     """List the files of the repository that people read."""
     found = [path for folder in CHECKED for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES]
     found += [ROOT / name for name in FILES]
-    return sorted(path for path in found if path.resolve() != OWN_FILE and "__pycache__" not in path.parts)
+    return sorted(path for path in found if path.resolve() != OWN_FILE and not GENERATED & {*path.parts})
 
 
 def findings(path: Path) -> Iterator[str]:
