@@ -48,7 +48,7 @@ def test_registry_looks_up_and_lists_names_in_order():
 def test_registry_unknown_name_is_refused_with_a_suggestion():
     with pytest.raises(SettingsError) as error:
         table()["sqare"]
-    assert str(error.value) == "'sqare' is not a shape. Did you mean 'square'? Choose square or triangle."
+    assert str(error.value) == "'sqare' is not a shape. Did you mean 'square'? Choose 'square' or 'triangle'."
 
 
 def test_register_refuses_a_name_in_use():
@@ -137,7 +137,7 @@ def test_registry_searches_once_when_several_threads_look_up(plugins):
 @pytest.mark.parametrize("name", [3, None, ["square"]])
 def test_registry_refuses_a_name_that_is_not_a_string(name):
     shapes = table()
-    with pytest.raises(SettingsError, match=r"is not a shape\. Choose square or triangle\."):
+    with pytest.raises(SettingsError, match=r"is not a shape\. Choose 'square' or 'triangle'\."):
         shapes[name]
     assert name not in shapes and shapes.get(name, 5) == 5
 

@@ -84,13 +84,13 @@ class Registry(Mapping[str, T], Generic[T]):
     >>> shapes = Registry("shape", {"square": 4, "triangle": 3})
     >>> shapes["square"]
     4
-    >>> shapes.register("circle", 0)
-    >>> list(shapes)
-    ['square', 'triangle', 'circle']
     >>> shapes["sqare"]
     Traceback (most recent call last):
         ...
-    suffice.errors.SettingsError: 'sqare' is not a shape. Did you mean 'square'? Choose square, triangle or circle.
+    suffice.errors.SettingsError: 'sqare' is not a shape. Did you mean 'square'? Choose 'square' or 'triangle'.
+    >>> shapes.register("circle", 0)
+    >>> list(shapes)
+    ['square', 'triangle', 'circle']
     """
 
     def __init__(

@@ -226,6 +226,7 @@ def test_read_log_names_the_row_of_invalid_values(values: Any, complaint: str) -
         (Dataset([1]), "the Dataset: episode 0 has no observations"),
         (Dataset([Episode([], [], [])]), "the Dataset: no episode has a step"),
         (Dataset([Episode([1], [1, 2, 3], [1, 2])]), "the Dataset: episode 0 has 2 rewards, but 1 values of"),
+        ([Episode(1, 1, 1)], "the list: episode 0: observation is a single value. Pass episodes that have a value per"),
         (Dataset([Episode([[1], [1, 2]], [1, 2], [1, 2])]), "the Dataset: episode 0, observation: the values differ"),
         (Dataset([Episode([1, 2], [1, 2], [1, 2], "maybe")]), "the Dataset: episode 0, terminated: 'maybe' is neither"),
         (Dataset([Episode([1], [1], [1]), Episode(["a"], [1], [1])]), "the Dataset, column 'observation': its shape"),

@@ -54,12 +54,12 @@ def test_engine_of_returns_the_engine_of_a_name() -> None:
 
 @pytest.mark.parametrize("engine", [3, Ray, {"ray"}])
 def test_engine_of_refuses_other_objects(engine: Any) -> None:
-    with pytest.raises(SettingsError, match=r"is not an engine\. Choose local or ray, or pass Ray\(workers=4\)\."):
+    with pytest.raises(SettingsError, match=r"is not an engine\. Choose 'local' or 'ray', or pass Ray\(workers=4\)\."):
         engine_of(engine)
 
 
 def test_engine_of_refuses_an_empty_name() -> None:
-    with pytest.raises(SettingsError, match=r"'' is not an engine\. Choose local or ray\."):
+    with pytest.raises(SettingsError, match=r"'' is not an engine\. Choose 'local' or 'ray'\."):
         engine_of("")
 
 

@@ -165,10 +165,10 @@ def test_model_of_an_unknown_bound_is_explored_reported_and_shown(
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == 0, capsys.readouterr()
-    assert "undecided is not known: the bound 'fixed' is not available here" in " ".join(
+    assert "Undecided merges are not known: the bound 'fixed' is not installed here." in " ".join(
         capsys.readouterr().out.split()
     )
-    assert "of a package that is not available here" in (tmp_path / "r.html").read_text()
+    assert "Not available: the test that compared histories is part of a package" in (tmp_path / "r.html").read_text()
     loaded = Model.load(path)
     assert loaded.undecided_if_known() is None
     assert model_data(loaded, "a")["doubts"]["state"] == []

@@ -147,7 +147,7 @@ def test_episodes_refuse_more_than_can_be_compared() -> None:
         (2**62, 2**62),
         (2**62, 2**62, 2**62, 2**62),
     ):  # the sum of the last overflows to 0
-        with pytest.raises(LogError, match=r"more than 1,099,511,627,776 episodes; divide"):
+        with pytest.raises(LogError, match=r"more than 1,099,511,627,776 episodes\. Divide them"):
             weighing(*beyond)
     with pytest.raises(LogError, match="add up to more"):
         Episodes.joined([weighing(MAX_EPISODES), weighing(1)])
@@ -156,13 +156,13 @@ def test_episodes_refuse_more_than_can_be_compared() -> None:
 def test_episodes_refuse_more_steps_than_can_be_counted() -> None:
     steps = MAX_STEPS // MAX_EPISODES
     assert weighing(MAX_EPISODES, horizon=steps - 1).total == MAX_EPISODES
-    with pytest.raises(LogError, match="divide the weights"):
+    with pytest.raises(LogError, match="Divide the weights"):
         weighing(MAX_EPISODES, horizon=steps)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, -(2**63)])
 def test_episodes_refuse_weights_that_are_not_positive(wrong: int) -> None:
-    with pytest.raises(LogError, match=rf"weight {wrong}: it stands for one"):
+    with pytest.raises(LogError, match=rf"weight {wrong}, but a weight is a number of episodes\. Use 1 or more\."):
         weighing(1, wrong)
 
 

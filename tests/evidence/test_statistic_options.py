@@ -42,7 +42,7 @@ def test_family_text_of_common_families_is_short() -> None:
     "text", ["", "conjunctions,", "1,1", "1,1,1,1", "conjunctions,1", "x,1,1,1", "1,1,one", "1,,1"]
 )
 def test_family_parse_refuses_other_text_with_the_choices(text: str) -> None:
-    message = r"is not a language family\..* Choose I,J,K such as 1,1,1, or conjunctions or adaptive\."
+    message = r"is not a language family\..* Choose I,J,K such as 1,1,1, or 'conjunctions' or 'adaptive'\."
     with pytest.raises(SettingsError, match=message):
         Family.parse(text)
 

@@ -21,6 +21,7 @@ from faults.conftest import IN_PIECES, Undisturbed
 from faults.forging import Contents, forge, putting, wide
 from faults.harness import KILLED, LAYERS, Ran, dies_before, here, learn, left_in, started, suffice
 from suffice.errors import CheckpointError
+from suffice.files.checkpoints import FORMAT_VERSION
 from suffice.models import choices
 
 Record = Callable[[str, object], None]
@@ -67,20 +68,20 @@ def again(log: Path, folder: Path, options: tuple[str, ...]) -> Ran:
 @pytest.mark.parametrize(
     ("before", "options", "difference"),
     [
-        (LAYERS, ("--delta", "0.01"), "delta was 0.001, and is 0.01 now"),
-        (LAYERS, ("--confidence", "0.9"), "confidence was None, and is 0.9 now"),
-        (LAYERS, ("--cut", "0.1"), "cut was 0.0, and is 0.1 now"),
-        (LAYERS, ("--metric", "prefixes"), "metric was languages, and is prefixes now"),
-        (LAYERS, ("--family", "1,1,1"), "family was conjunctions, and is 1,1,1 now"),
-        (LAYERS, ADAPTIVE, "family was conjunctions, and is 1,1,1 conjunctions"),
-        (LAYERS, ("--bound", "paper"), "bound was fisher, and is paper now"),
-        (LAYERS, TIED, "stationary was False, and is True now"),
-        (LAYERS, ("--stationary", "auto"), "stationary was False, and is auto now"),
-        (LAYERS, ("--no-second-look",), "second_look was True, and is False now"),
-        (LAYERS, ("--hold-out", "0.2"), "hold-out was None, and is 0.2 now"),
-        (LAYERS, ("--split",), "split was no, and is yes now"),
-        (LAYERS, ("--seed", "1"), "seed was 0, and is 1 now"),
-        (LAYERS, ("--horizon", "3"), "horizon was 4, and is 3 now"),
+        (LAYERS, ("--delta", "0.01"), "delta was 0.001 and is now 0.01"),
+        (LAYERS, ("--confidence", "0.9"), "confidence was None and is now 0.9"),
+        (LAYERS, ("--cut", "0.1"), "cut was 0.0 and is now 0.1"),
+        (LAYERS, ("--metric", "prefixes"), "metric was languages and is now prefixes"),
+        (LAYERS, ("--family", "1,1,1"), "family was conjunctions and is now 1,1,1"),
+        (LAYERS, ADAPTIVE, "family was conjunctions and is now 1,1,1 conjunctions"),
+        (LAYERS, ("--bound", "paper"), "bound was fisher and is now paper"),
+        (LAYERS, TIED, "stationary was False and is now True"),
+        (LAYERS, ("--stationary", "auto"), "stationary was False and is now auto"),
+        (LAYERS, ("--no-second-look",), "second_look was True and is now False"),
+        (LAYERS, ("--hold-out", "0.2"), "hold_out was None and is now 0.2"),
+        (LAYERS, ("--split",), "split was no and is now yes"),
+        (LAYERS, ("--seed", "1"), "seed was 0 and is now 1"),
+        (LAYERS, ("--horizon", "3"), "horizon was 4 and is now 3"),
         (LAYERS, ("--planner", "greedy"), "strength of the plan was"),
         (LAYERS, ("--planner", "none"), "plan was yes and is now no"),
         (TIED, (*TIED, "--discount", "0.9"), "discount of the plan was None and is now 0.9"),
@@ -185,29 +186,33 @@ def test_learn_refuses_another_order_of_episodes_where_it_matters(
     assert (tmp_path / "a.model").read_bytes() == undisturbed()
 
 
-def test_another_version(log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the program; and of the files, if they come from later on."""
+def test_learn_refuses_a_checkpoint_of_another_version_or_a_newer_format(
+    log: Path, tmp_path: Path, kept: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(choices, "__version__", "99.0")
     kept()
     assert "and is now 99.0" in again(log, tmp_path, LAYERS).err
     monkeypatch.undo()
+    newer = {"format_version": FORMAT_VERSION + 1, "version": "99.0"}
     for name in ("run.checkpoint", "first-000002.checkpoint"):
-        forge(kept() / name, lambda contents: contents["header.json"].update(format_version=3, version="99.0"))
+        forge(kept() / name, lambda contents: contents["header.json"].update(newer))
         ran = again(log, tmp_path, LAYERS)
         assert ran.refused and "Upgrade suffice." in ran.err, ran
 
 
+@pytest.mark.parametrize("older", range(1, FORMAT_VERSION))
 @pytest.mark.parametrize(
     ("name", "fix"),
     [("run.checkpoint", "Delete the folder"), ("first-000002.checkpoint", "Delete this file")],
 )
 def test_learn_refuses_a_checkpoint_of_an_older_format_with_a_fix(
-    log: Path, tmp_path: Path, kept: Callable[..., Path], name: str, fix: str
+    log: Path, tmp_path: Path, kept: Callable[..., Path], name: str, fix: str, older: int
 ) -> None:
-    """Format 1 stored witnesses as sentences."""
-    forge(kept() / name, lambda contents: contents["header.json"].update(format_version=1, version="0.1"))
+    """Format 1 stored witnesses as sentences, format 2 the choices under another key."""
+    forge(kept() / name, lambda contents: contents["header.json"].update(format_version=older, version="0.1"))
     ran = again(log, tmp_path, LAYERS)
-    assert ran.refused and "written by suffice 0.1 in format 1, older than the 2" in ran.err and fix in ran.err, ran
+    refusal = f"written by suffice 0.1 in format {older}, older than the {FORMAT_VERSION}"
+    assert ran.refused and refusal in ran.err and fix in ran.err, ran
 
 
 class Tried:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from suffice import (
 )
 from suffice.cli.learning_commands import learn as learn_command
 from suffice.cli.options import LogOptions, PlanOptions
+from suffice.data.encoding.encoder import Encoder
 from support.cli import ok
 from support.cli import suffice as run
 from support.samples import from_values, to_values
@@ -160,7 +161,7 @@ def test_learn_reports_progress_from_nothing_to_all(stationary: Any) -> None:
 
 
 def test_learn_from_several_logs_equals_learning_from_their_union(here: Path) -> None:
-    old, new = (read_log(f"{name}.parquet")[0] for name in ("old", "new"))
+    old, new = (read_log(f"{name}.parquet") for name in ("old", "new"))
     joined = Episodes.joined([old, new])
     assert to_values(joined) == to_values(old) + to_values(new)
     write_log(joined, "all.parquet")
@@ -236,9 +237,9 @@ def test_learn_command_adds_logs_to_an_earlier_model(here: Path) -> None:
         ("old.parquet --like m --delta 0.1", "--like takes test, level and plan from the earlier model"),
         ("old.parquet --like m --stationary", "--like takes test, level and plan from the earlier model"),
         ("old.parquet --like m --planner greedy", "--like takes test, level and plan from the earlier model"),
-        ("old.parquet --like m --bin row=2", "leave it out"),
+        ("old.parquet --like m --bin row=2", "--bin row: the model has no bins of this column. Leave it out"),
         ("old.parquet --like old.parquet", "model file"),
-        ("old.parquet new.parquet --hold-out 0.2", "--hold-out is for one log"),
+        ("old.parquet new.parquet --hold-out 0.2", "--hold-out needs a single log"),
         ("old.parquet nothing.parquet", "nothing.parquet: there is no such file"),
     ],
 )
@@ -259,7 +260,7 @@ def test_learn_command_refuses_to_overwrite_a_log(here: Path) -> None:
 
 def test_every_option_of_the_learn_command_is_a_parameter_of_learn() -> None:
     """Options without a counterpart concern files and output; columns by role are parts of `columns`."""
-    elsewhere = {"log", "more", "output", "json", "plan", "options"}
+    elsewhere = {"log", "more", "output", "json", "why", "plan", "options"}
     named = {"planner": "planning", "bin": "bins"}
     options = [*signature(learn_command).parameters, *(f.name for f in fields(PlanOptions) + fields(LogOptions))]
     expected = {
@@ -299,3 +300,15 @@ def test_package_ships_types_and_public_names() -> None:
 def test_importing_suffice_loads_no_large_package() -> None:
     code = "import sys, suffice; print([m for m in ('numpy', 'numba', 'pyarrow', 'matplotlib') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_model_of_uses_the_encoder_of_the_report_unless_another_is_given(here: Path) -> None:
+    episodes = read_log("old.parquet", bins={"column": 2})
+    assert episodes.report is not None
+    learned = suffice.adact_h(episodes)
+    binned = suffice.Model.of(learned, episodes)
+    assert binned.about == suffice.Model.of(learned, episodes, encoder=episodes.report.encoder).about
+    assert list(binned.bins) == ["column"] and binned.bins == episodes.report.bins
+    plain = Encoder.of_features(episodes.alphabet.features)
+    assert not suffice.Model.of(learned, episodes, encoder=plain).bins
+    assert not suffice.Model.of(learned, replace(episodes, report=None)).bins

@@ -121,7 +121,7 @@ def test_score_estimates_the_return_of_the_plan_on_other_episodes(here: Path) ->
 def test_score_refuses_the_episodes_that_were_learned_from(here: Path) -> None:
     """A score on them would be biased, whether they are given as a file or as Episodes."""
     learner = Learner().fit("old.parquet")
-    for same in ("old.parquet", read_log("old.parquet")[0]):
+    for same in ("old.parquet", read_log("old.parquet")):
         with pytest.raises(SettingsError, match="the episodes that the model was learned from"):
             learner.score(same)
     learner.partial_fit("new.parquet")

@@ -48,7 +48,7 @@ def test_evaluate_finds_held_out_episodes_in_files_and_episodes(here: Path) -> N
     """The content of a log decides, not where it is."""
     model = suffice.load("held.model")
     Path("log.parquet").rename("renamed.parquet")
-    given = read_log("renamed.parquet")[0]
+    given = read_log("renamed.parquet")
     found = [model.evaluate(log) for log in ("renamed.parquet", given, [given], ["renamed.parquet"])]
     assert all(each.held_out for each in found)
     assert len({json.dumps(each.to_dict()) for each in found}) == 1
@@ -76,7 +76,7 @@ def test_evaluate_uses_logged_propensities(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("\n".join(rows))
     model = suffice.learn(tmp_path / "log.csv", columns={"propensity": "chance"}, hold_out=0.5)
     found = model.evaluate(tmp_path / "log.csv")
-    assert found.logged and found.to_dict()["behaviour"] == "logged" and "a column of the log" in str(found)
+    assert found.logged and found.to_dict()["behaviour"] == "logged" and "logged in a column" in str(found)
     assert found.importance.value == pytest.approx(1, abs=4 * found.importance.error)
 
 
@@ -84,7 +84,7 @@ def test_evaluate_says_where_too_few_episodes_follow_the_policy(here: Path) -> N
     found = suffice.load("held.model").evaluate(corridor(4, seed=9))
     assert not found.enough and math.isinf(found.doubly_robust.error)
     assert found.to_dict()["doubly_robust_interval"] is None and found.to_dict()["importance_value"] is None
-    assert "too little to evaluate the policy" in str(found) and "not known" in repr(found)
+    assert "too few to estimate the return reliably" in str(found) and "not known" in repr(found)
 
 
 @pytest.mark.parametrize("learned", [{}, {"plan": False}])

@@ -363,7 +363,7 @@ def test_run_notes_are_stored_beside_the_model(tmp_path: Path) -> None:
 
 
 def test_save_refuses_a_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(SufficeError, match=r"there is no folder .*nowhere; create it first"):
+    with pytest.raises(SufficeError, match=r"there is no folder .*nowhere\. Create it first"):
         model().save(tmp_path / "nowhere" / "a.model")
     assert not os.listdir(tmp_path)
 

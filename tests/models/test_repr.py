@@ -1,7 +1,9 @@
-"""`repr(model)` and the notebook view: the advice first, then memory and guarantee."""
+"""`repr(model)` and the notebook view: the advice first, then returns, memory, columns and guarantee."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -10,7 +12,9 @@ import pytest
 
 import suffice
 from suffice.domains.tasks.corridor import Corridor
-from suffice.models.repr import WEAK_GUARANTEE
+from suffice.models.header import Planned
+from suffice.models.repr import DETAILS
+from suffice.models.summary import rounded, summary_rows
 from support.samples import from_values
 
 
@@ -18,11 +22,20 @@ def corridor(n: int) -> suffice.Episodes:
     return Corridor().simulate(n, 5, np.random.default_rng(1))
 
 
+def planned(model: suffice.Model) -> Planned:
+    assert model.about.plan is not None
+    return model.about.plan
+
+
 class _Tags(HTMLParser):
-    def __init__(self) -> None:
+    """Collects the tags of a page and checks that they are nested correctly."""
+
+    def __init__(self, html: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.seen: list[str] = []
+        self.feed(html)
+        assert not self.open
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self.open.append(tag)
@@ -38,48 +51,88 @@ class _Tags(HTMLParser):
 @pytest.mark.parametrize("stationary", [False, True])
 def test_repr_begins_with_the_advice_and_has_memory_and_returns(stationary: bool) -> None:
     model = suffice.learn(corridor(600), stationary=stationary)
-    about, shown, tags = model.about, repr(model), _Tags()
-    assert about.plan is not None
-    html = model._repr_html_()
+    plan, shown, html = planned(model), repr(model), model._repr_html_()
+    margin = plan.predicted - plan.lower_bound
     for text in (shown, html):
-        for part in (f"{model.rdp.n_states} states", "600 episodes", f"predicted return {about.plan.predicted:.4g}"):
+        for part in (f"{model.n_states} states", "600 episodes", f"{rounded(plan.predicted, margin)} per episode"):
             assert part in text
-        assert f"{about.plan.behaviour_value:.4g}" in text
-    assert len(shown.splitlines()) <= 5
-    assert shown.startswith("<Model: follow the plan") and html.startswith("<div><strong>Follow the plan")
-    tags.feed(html)
-    assert not tags.open and "script" not in tags.seen
-    assert tags.seen.count("circle") == (0 if stationary else model.rdp.n_states)
-    assert repr(suffice.learn(corridor(300), plan=False)).startswith("<Model: no plan")
+        assert plan.behaviour_error is not None
+        assert f"{rounded(plan.behaviour_value, plan.behaviour_error)} per episode on average" in text
+    assert len(shown.splitlines()) == 5
+    assert shown.startswith("<Model: Follow the plan: ") and html.startswith("<div><strong>Follow the plan: ")
+    tags = _Tags(html).seen
+    assert "script" not in tags
+    assert tags.count("circle") == (0 if stationary else model.n_states)
+
+
+def test_repr_and_html_show_every_row_of_the_summary() -> None:
+    model = suffice.learn(corridor(300))
+    rows, html = summary_rows(model.rdp, model.about, DETAILS), unescape(model._repr_html_())
+    assert [label for label, _ in rows] == ["Follow the plan", "Logged return", "Memory", "Columns", "Guarantee"]
+    for label, fact in rows:
+        assert f"{label}: {fact}" in repr(model)
+        assert label in html and fact in html
+    assert "Actions" in html and "0, 1" in html
+
+
+def test_repr_of_a_model_without_a_plan_names_the_parameter_for_one() -> None:
+    model = suffice.learn(corridor(300), plan=False)
+    assert repr(model).startswith("<Model: No plan: ") and "leave out plan=False" in repr(model).splitlines()[0]
+    assert model._repr_html_().startswith("<div><strong>No plan: ")
+    assert "Logged return" not in repr(model)
 
 
 def test_repr_html_escapes_names_of_the_log() -> None:
     bad = "<script>alert('x')</script>"
     steps = [[(None, (1,), 0.0), (bad if i % 2 else "b", None, float(i % 2))] for i in range(40)]
-    html = suffice.learn(from_values(steps))._repr_html_()
+    episodes = from_values(steps)
+    html = suffice.learn(episodes)._repr_html_()
     assert "<script" not in html and "&lt;script&gt;" in html
+    column = replace(episodes, alphabet=replace(episodes.alphabet, features=(bad,)))
+    html = suffice.learn(column)._repr_html_()
+    assert "<script" not in html and html.count("&lt;script&gt;") == 2, "once for the action, once for the column"
+    _Tags(html)
+
+
+def test_repr_escapes_control_characters_in_names_of_the_log() -> None:
+    bad = "a\x1b[2J\nb"
+    episodes = from_values([[(None, (1,), 0.0), (bad if i % 2 else "b", None, float(i % 2))] for i in range(40)])
+    model = suffice.learn(replace(episodes, alphabet=replace(episodes.alphabet, features=(bad,))))
+    for text in (repr(model), model._repr_html_()):
+        assert r"a\x1b[2J\nb" in text and "\x1b" not in text
+    assert len(repr(model).splitlines()) == 5
 
 
 def test_repr_advises_to_keep_the_logged_behaviour_where_the_verdict_does() -> None:
     model = suffice.learn(corridor(300), strength=1000.0)
     assert model.verdict is not None and model.verdict.code == "keep"
-    assert repr(model).startswith("<Model: keep the logged behaviour: predicted return")
+    assert repr(model).startswith("<Model: Keep the logged behaviour: plan: ")
+    assert "is not above the logged return" in repr(model).splitlines()[0]
 
 
 def test_repr_states_what_the_lower_bound_assumes() -> None:
     model = suffice.learn(corridor(300))
-    assert model.about.plan is not None
+    plan = planned(model)
+    bound = rounded(plan.lower_bound, plan.predicted - plan.lower_bound)
     for text in (repr(model), model._repr_html_()):
-        assert f"likely at least {model.about.plan.lower_bound:.4g} if the automaton is right" in text
-    assert "<svg" in model._repr_html_() and "model.draw()" not in model._repr_html_()
+        assert f"lower bound {bound} if the automaton is right" in text
 
 
-def test_repr_of_a_weak_guarantee_names_the_parameter_for_a_better_one() -> None:
-    weak, strong = suffice.learn(corridor(300), delta=0.1), suffice.learn(corridor(300), confidence=0.95)
-    assert weak.about.promise.split > 1 - WEAK_GUARANTEE > strong.about.promise.split
-    assert "learn with confidence=0.95" in repr(weak) and "confidence=" not in repr(strong)
+def test_repr_of_a_vacuous_guarantee_names_the_parameter_for_a_better_one() -> None:
+    none, strong = suffice.learn(corridor(300), delta=0.3), suffice.learn(corridor(300), confidence=0.95)
+    assert none.about.promise.split >= 1 and strong.about.promise.split <= 0.05
+    assert "Guarantee: none" in repr(none) and "use confidence=0.95" in repr(none)
+    assert "Guarantee: no false split with probability at least 0.9" in repr(strong)
+    assert "confidence=" not in repr(strong)
 
 
-def test_repr_html_without_a_picture_names_the_call_that_draws_it() -> None:
-    model = suffice.learn(corridor(500), stationary=True)
-    assert "<svg" not in (shown := model._repr_html_()) and "model.draw()" in shown
+def test_repr_html_draws_small_layered_models_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    layered, stationary = suffice.learn(corridor(300)), suffice.learn(corridor(500), stationary=True)
+    assert "<svg" in layered._repr_html_() and "model.draw()" not in layered._repr_html_()
+    assert "<svg" not in (shown := stationary._repr_html_()) and "<code>model.draw()</code>" in shown
+    monkeypatch.setattr("suffice.models.repr.MOST_PICTURED", layered.n_states)
+    assert "<svg" in layered._repr_html_()
+    monkeypatch.setattr("suffice.models.repr.MOST_PICTURED", layered.n_states - 1)
+    large = layered._repr_html_()
+    assert "<svg" not in large and "<code>model.draw()</code>" in large
+    _Tags(large)

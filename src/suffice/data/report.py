@@ -70,6 +70,14 @@ class ReadReport:
         0 or 1, if the log numbers its steps.
     lost
         Reward that the horizon cuts off.
+
+    Examples
+    --------
+    >>> report = suffice.read_log("log.parquet").report
+    >>> report.rows, report.episodes, report.lengths
+    (1500, 300, (5, 5.0, 5))
+    >>> report.values
+    {'action': 2, 'row': 2, 'column': 5, 'guard': 2, 'reward': 2}
     """
 
     rows: int
@@ -100,14 +108,36 @@ class ReadReport:
         return self.encoder.bins
 
     def select(self, part: slice | Int64) -> ReadReport:
-        """Restrict `ids` and `propensities` to some of the episodes; the rest describes the whole log."""
+        """Restrict `ids` and `propensities` to some of the episodes; the rest describes the whole log.
+
+        Parameters
+        ----------
+        part
+            Episodes to select: a slice, or their numbers.
+
+        Returns
+        -------
+        ReadReport
+            The report with the ids and probabilities of the selected episodes.
+        """
         ids, chances = self.ids, self.propensities
         if ids is not None:
             ids = ids.take(pa.array(np.arange(len(ids))[part]))
         return replace(self, ids=ids, propensities=None if chances is None else chances[:, part])
 
     def resize(self, horizon: int) -> ReadReport:
-        """Cut or pad `propensities` to a horizon; the rest describes the log as it was read."""
+        """Cut or pad `propensities` to a horizon; the rest describes the log as it was read.
+
+        Parameters
+        ----------
+        horizon
+            Decisions per episode.
+
+        Returns
+        -------
+        ReadReport
+            The report with probabilities for this horizon; 1 at steps that were added.
+        """
         if self.propensities is None:
             return self
         chances = self.propensities[: horizon + 1]

@@ -26,7 +26,7 @@ from suffice.files.signals import if_interrupted, resume_message
 from suffice.kernels.array_types import Array
 from suffice.version import __version__
 
-FORMAT, FORMAT_VERSION = "suffice-checkpoint", 2
+FORMAT, FORMAT_VERSION = "suffice-checkpoint", 3
 RUN_FILE, STEP_FILE = "run.checkpoint", re.compile(r"[a-z]+(-[a-z]+)*-\d{6}\.checkpoint")
 HASH = re.compile(r"[0-9a-f]{32}")  # not shown in messages
 OF_RUN = Kind(
@@ -46,7 +46,7 @@ class _RunRecord(msgspec.Struct):
     format: str
     format_version: int
     version: str
-    choices: dict[str, str] = msgspec.field(name="told")  # what the result of the run depends on
+    choices: dict[str, str]  # what the result of the run depends on
 
 
 class _Step(msgspec.Struct):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, alternatives, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import Family
@@ -22,7 +22,7 @@ from suffice.evidence.tables import STATISTICS
 from suffice.learning.adact_h import Settings
 from suffice.models.header import Header, Planned
 from suffice.models.model import Model
-from suffice.planning.planner import PLANNERS, Planning, planning_with
+from suffice.planning.planner import Planning, as_planning, planner_of, planning_with
 from suffice.planning.regorl import Split
 from suffice.version import __version__
 
@@ -89,12 +89,12 @@ class Choices:
                 f"{parameter('strict')} applies to {stationary} only. For layers use {parameter('second_look', False)}."
             )
         if self.split is not None and (planning is None or self.second_look):
-            raise SettingsError(
-                f"{parameter('split')} needs a plan and excludes {parameter('second_look', True)}. Leave one of them "
-                "out."
-            )
+            other = parameter("plan", False) if planning is None else parameter("second_look", True)
+            raise SettingsError(f"{parameter('split')} cannot be combined with {other}. Leave one of them out.")
+        if self.hold_out is not None and not 0 < self.hold_out < 1:
+            raise SettingsError(f"{parameter('hold_out', self.hold_out)} is not a share between 0 and 1. Try 0.2.")
         if planning is not None:
-            PLANNERS[planning.name]  # refuses an unknown planner
+            planner_of(planning)  # refuses an unknown planner
         if self.seed < 0:
             raise SettingsError(f"{parameter('seed', self.seed)} is negative. Use 0 or more.")
 
@@ -244,14 +244,9 @@ class LearnOptions:
     def _planning(self, usual: Planning | None) -> Planning | None:
         no_plan = not self.plan or self.planning == NO_PLAN
         chosen = None if self.planning == NO_PLAN else self.planning
-        if isinstance(chosen, str):
-            if chosen not in PLANNERS:
-                raise _unknown("planning", chosen, "planner", PLANNERS)
-            planning: Planning | None = planning_with(chosen)
-        elif chosen is None or isinstance(chosen, Planning):
-            planning = usual if chosen is None else chosen
-        else:
-            raise _unknown("planning", chosen, "planner", PLANNERS)
+        planning = usual if chosen is None else as_planning(chosen)
+        if planning is not None:
+            planner_of(planning)  # refuses an unknown planner
         if no_plan:
             if chosen is not None:
                 raise SettingsError(
@@ -276,7 +271,7 @@ class LearnOptions:
         """Refuse parameters of a plan that the chosen planner does not use."""
         name = NO_PLAN if planning is None else planning.name
         called = parameter("plan", False) if planning is None else parameter("planning", name)
-        if self.strength is not None and (planning is None or PLANNERS[name].usual.strength == 0):
+        if self.strength is not None and (planning is None or planner_of(planning).usual.strength == 0):
             raise SettingsError(
                 f"{parameter('strength')} sets how cautious a plan is, which has no effect with {called}. Leave one "
                 "of them out."
@@ -358,8 +353,7 @@ def _bound(chosen: Bound | str) -> Bound:
 
 
 def _unknown(name: str, value: object, kind: str, known: Iterable[str]) -> SettingsError:
-    *others, last = map(repr, known)
-    return SettingsError(f"{parameter(name, value)} is not a {kind}. Choose {', '.join(others)} or {last}.")
+    return SettingsError(f"{parameter(name, value)} is not a {kind}. Choose {alternatives(known)}.")
 
 
 def memory_bytes(size: int | str) -> int:
@@ -412,7 +406,7 @@ def describe_choices(choices: Choices) -> dict[str, object]:
         "strict": settings.strict,
         "second_look": choices.second_look,
         "stationary": choices.stationary,
-        "hold-out": choices.hold_out,
+        "hold_out": choices.hold_out,
         "seed": choices.seed,
     }
     for name, chosen in (("plan", choices.planning), ("split", choices.split)):

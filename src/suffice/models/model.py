@@ -23,6 +23,7 @@ from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
+from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.errors import ModelError, SettingsError, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
@@ -80,11 +81,13 @@ class Model:
 
     Examples
     --------
-    >>> model
-    <Model: follow the plan: predicted return 5 (likely at least 4.894 if the automaton is right), logged 2.503
-      memory: 11 states in layers 1 1 2 2 2 2 1, from 300 episodes
-      planner: safe
-      guarantee: no false split with probability at least 0.989 (11 tests)>
+    >>> model  # doctest: +NORMALIZE_WHITESPACE
+    <Model: Follow the plan: 5.00 per episode expected, lower bound 4.89 if the automaton is right
+      Logged return: 2.50 per episode on average, 95 % confidence interval 2.38 to 2.62
+      Memory: 11 states in layers 1 1 2 2 2 2 1 (one per step), from 300 episodes of up to 5 steps
+      Columns: row, column, guard
+      Guarantee: no false split with probability at least 0.982 (18 tests),
+        under assumptions (model.about.promise.sentence)>
     >>> model.n_states, model.verdict.code
     (11, 'follow')
     >>> model.save("again.model")
@@ -123,7 +126,7 @@ class Model:
 
     @property
     def states(self) -> Any:
-        """Return a table of the states: a pandas DataFrame, or a list of dicts where pandas is not installed.
+        """Return a table of the states, a pandas DataFrame or a list of dicts where pandas is not installed.
 
         The index is `state`, the number over all layers. Columns: `label` (layer and place, as in pictures), `layer`
         (None if stationary), `share` (of the episodes that visit it; if stationary, of all steps), `ended` (the episode
@@ -210,7 +213,8 @@ class Model:
         episodes
             The whole log, including held-out episodes.
         encoder
-            The encoder of the log. Default: observations as they are.
+            The encoder of the log. Default: that of `episodes.report`; without a report, observations as
+            they are.
         held_out
             Share of the episodes that was not learned from.
         bins, columns
@@ -224,6 +228,8 @@ class Model:
         solution = result if isinstance(result, Solution) else None
         learned = solution.learned if solution else result
         assert isinstance(learned, Learned)
+        if isinstance(episodes, Episodes) and episodes.report is not None and bins is None and columns is None:
+            encoder = encoder or episodes.report.encoder
         encoder = Encoder.given(encoder, episodes.alphabet.features, bins, columns)
         about = header_of(learned, episodes, solution, encoder, held_out)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)

@@ -29,7 +29,7 @@ def text(rdp: RDP, about: Header) -> str:
     (advice, returns), *rows = summary_rows(rdp, about, DETAILS)
     lines = [
         f"<Model: {advice}: {returns}",
-        *(f"  {label}: {fact}" if label else f"    {fact}" for label, fact in rows),
+        *(visible(f"  {label}: {fact}" if label else f"    {fact}") for label, fact in rows),
     ]
     return "\n".join(lines) + ">"
 

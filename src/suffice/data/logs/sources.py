@@ -142,8 +142,10 @@ def _steps_of_object(episode: Any, place: str, number: int) -> dict[str, Any]:
         for path, values in leaves(named(role, found[role]), _side_by_side(found[role])):
             name = column_name(path)
             array = _array(values, f"{place}, {name}")
-            if array.ndim == 0 or len(array) not in (n, n + 1):
-                raise LogError(f"{place} has {n} rewards, but {np.size(array)} values of {name}. Give one per step.")
+            if array.ndim == 0:
+                raise LogError(f"{place}: {name} is a single value. Pass episodes that have a value per step.")
+            if len(array) not in (n, n + 1):
+                raise LogError(f"{place} has {n} rewards, but {len(array)} values of {name}. Give one per step.")
             steps[name] = array[:n, 0] if array.ndim == 2 and array.shape[1] == 1 else array[:n]
     steps["reward"] = rewards
     for role in ENDS:
