@@ -147,7 +147,7 @@ def test_info_shows_a_model_without_its_plugin_but_learn_like_refuses_it(install
     assert json.loads(run(installed, "info", model, "--json", installed=False))["bound"] == "half"
     for words in (("info", model, "--decisions", "3"), ("report", model, "-o", "report.html")):
         run(installed, *words, installed=False)
-    assert "not available here" in run(installed, "info", model, "--decisions", "3", installed=False)
+    assert "'half' is not installed here" in run(installed, "info", model, "--decisions", "3", installed=False)
     said = run(installed, "learn", "log.parquet", "--like", model, "-o", "again.model", installed=False, code=2)
     assert "'half' is not a bound. " in said and said.count("\n") == 1
 

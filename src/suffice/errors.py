@@ -18,7 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 LONGEST_MESSAGE = 1500  # characters
-_OPTIONS = {"bins": "--bin", "planning": "--planner"}  # options whose names differ from the Python parameters
+EXACT = 2**53  # up to which a float holds every whole number
+_OPTIONS = {
+    "bins": "--bin",
+    "planning": "--planner",
+    "options": "--set",
+}  # options whose names differ from the Python parameters
 _FLAGS = {("plan", False): "--planner none", ("second_look", False): "--no-second-look"}
 _interface = "python"  # or "command line": one per process, because messages are also made in worker threads
 
@@ -66,6 +71,8 @@ def parameter(name: str, value: object = None) -> str:
     if _interface == "python":
         return name if value is None else f"{name}={value!r}"
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
+        value = int(value)  # as the user typed it: 1, not 1.0
     if isinstance(value, bool):
         return option if value else _FLAGS.get((name, False), f"{option} no")
     if isinstance(value, Mapping):
@@ -197,6 +204,6 @@ def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint such as "; did you mean 'fisher'?" for an unknown name, or "" if no known name is similar."""
+    """Return a hint such as ". Did you mean 'fisher'?" for an unknown name, or "" if no known name is similar."""
     close = closest(name, known)
-    return "" if close is None else f"; did you mean {close if len(close) <= 40 else close[:40] + '…'!r}?"
+    return "" if close is None else f". Did you mean {close if len(close) <= 40 else close[:40] + '…'!r}?"

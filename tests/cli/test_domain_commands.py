@@ -110,7 +110,7 @@ def test_compare_accepts_a_domain_as_second_model(tmp_path: Path) -> None:
     said = ok("compare", model, "corridor").splitlines()
     assert said == ["Equal up to renaming of states.", f"Next: suffice evaluate {model} --domain corridor --exact"]
     found = json.loads(ok("compare", model, "corridor", "--set", "enemy=0.9", "--json"))
-    assert not found["equal"] and "only the second has seen it" in found["difference"]["reason"]
+    assert not found["equal"] and "only the second has seen this history" in found["difference"]["reason"]
     ran = suffice("compare", model, model, "--set", "enemy=0.9")
     assert ran.code == 2 and "--set enemy=0.9 applies to domains only, and none is given." in ran.err
 
@@ -155,11 +155,11 @@ def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
     ("command", "complaint"),
     [
         ("exact t-mase", "Did you mean 't-maze'?"),
-        ("exact t-maze --horizon 0", "a horizon of 0 leaves no action"),
-        ("exact t-maze --delta 2", "--delta 2: this is not a probability between 0 and 1. Try 0.001."),
+        ("exact t-maze --horizon 0", "--horizon 0 leaves no action. Use 1 or more."),
+        ("exact t-maze --delta 2", "--delta 2 is not a probability between 0 and 1. Try 0.001."),
         ("exact t-maze --metric prefixes --family 1,1,1", "--family applies to --metric languages only"),
-        ("exact t-maze --family big", "'big' is no language family"),
-        ("exact t-maze --set lenght=3", "did you mean 'length'?"),
+        ("exact t-maze --family big", "'big' is not a language family. Choose I,J,K such as 1,1,1"),
+        ("exact t-maze --set lenght=3", "Did you mean 'length'?"),
         ("exact corridor --set enemy=2", "enemy"),
         ("exact t-maze --behaviour nothing.csv", "nothing.csv: the table cannot be read (No such file or directory)"),
         ("exact t-maze --behaviour nothing.model", "nothing.model: there is no such file"),
@@ -187,7 +187,7 @@ def test_simulate_refuses_to_overwrite_its_input(tmp_path: Path) -> None:
     model = tmp_path / "x.model"
     model.write_bytes(b"")
     ran = suffice("simulate", "t-maze", "--episodes", "5", "--behaviour", str(model), "--epsilon", "2", "-o", "x.csv")
-    assert ran.code == 2 and "--epsilon 2: this is not a probability" in ran.err
+    assert ran.code == 2 and "--epsilon 2 is not a probability" in ran.err
 
 
 def test_exact_stationary_counts_the_states_of_the_stationary_automaton() -> None:

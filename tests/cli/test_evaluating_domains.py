@@ -102,7 +102,7 @@ def test_evaluate_reports_decisions_after_unseen_histories(here: Path) -> None:
     found = evaluated("a.model", "--domain", "t-maze", "--set", "length=1", "--episodes", "500")
     assert found["unseen"] > 0.05
     said = ok("evaluate", "a.model", "--domain", "t-maze", "--set", "length=1", "--episodes", "500")
-    assert f"{found['unseen']:.2%} of the decisions followed a history that is not in the log.\n" in said
+    assert f"{100 * found['unseen']:.3g}% of the decisions followed a history that is not in the log.\n" in said
 
 
 def test_evaluate_accepts_a_pomdp_file(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
 from suffice.models.model import Model
+from suffice.models.summary import percent, rounded
 from suffice.planning.off_policy import evaluate_off_policy
 from support.cli import MAZE, ok, suffice, unwrapped
 from support.evaluated_models import EPISODES, evaluated, log_of, make_models
@@ -83,10 +84,11 @@ def test_evaluate_prints_estimates_and_coverage_as_text(here: Path) -> None:
     rows = dict(re.findall(r"^  (logged behaviour|policy, [a-z -]+?) +(\S+)   \S+ to \S+$", said, re.M))
     names = ("logged behaviour", "policy, model-based", "policy, importance", "policy, doubly robust")
     for row, name in zip(names, ESTIMATORS, strict=True):
-        assert float(rows[row]) == pytest.approx(found[f"{name}_value"], rel=1e-3)
+        assert rows[row] == rounded(found[f"{name}_value"], found[f"{name}_value_stderr"])
     assert "Probabilities of the logged actions: estimated in each state.\n" in said
-    assert f"Coverage: {found['matched']:.2%} of these episodes" in said
-    assert f"effective sample size {found['effective']:,.0f}" in unwrapped(said)
+    coverage = f"Coverage: {100 * found['matched']:.3g}% of these episodes take only actions that the policy might take"
+    assert f"{coverage} (effective sample size {found['effective']:,.0f}). " in unwrapped(said)
+    assert "The log has at least 10 examples of each decision of the policy." in unwrapped(said) and not found["rare"]
 
 
 def test_evaluate_lists_decisions_with_few_examples(here: Path) -> None:
@@ -100,9 +102,12 @@ def test_evaluate_lists_decisions_with_few_examples(here: Path) -> None:
     assert 0 < len(found["gaps"]) <= 5 and found["rare"] > 0
     actions = Model.load("few.model").rdp.alphabet.actions
     for gap in found["gaps"]:
-        line = f"  {actions[gap['action']]}, logged {gap['visits']} times, in {gap['share']:.2%} of episodes, after "
-        assert line in said and gap["visits"] < 10
-    assert f"The log has fewer than 10 examples of {found['rare']:.2%} of the policy's decisions." in unwrapped(said)
+        action, share = actions[gap["action"]], percent(gap["share"])
+        assert f"  {action}, logged {gap['visits']} times, in {share} of episodes, after " in said
+        assert gap["visits"] < 10
+    assert f"The log has fewer than 10 examples of {percent(found['rare'])} of the policy's decisions." in unwrapped(
+        said
+    )
 
 
 def test_evaluate_reports_that_no_episode_follows_the_policy(here: Path) -> None:
@@ -211,7 +216,7 @@ def test_evaluate_log_reports_decisions_after_unseen_histories(here: Path) -> No
         ok("evaluate", "a.model", "--log", "short.parquet"),
     )
     assert found["unseen"] > 0.05
-    assert f"{found['unseen']:.2%} of their decisions followed a history that the model has not seen.\n" in said
+    assert f"{100 * found['unseen']:.3g}% of their decisions followed a history that the model has not seen.\n" in said
     assert "has not seen" not in ok("evaluate", "a.model", "--log", "other.parquet")
 
 

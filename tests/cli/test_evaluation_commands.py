@@ -33,38 +33,68 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MISTAKES = [
     (
         "learn log.parquet -o b --planner bold",
-        "--planner bold: there is no such choice. Choose safe, pessimistic, greedy, subsampled or none.",
+        "--planner bold: there is no such choice. Choose safe, greedy, pessimistic, subsampled or none.",
     ),
-    ("learn log.parquet -o b --planner greedy --strength 1", "--planner greedy is not; leave it out"),
-    ("learn log.parquet -o b --planner none --strength 1", "--planner none is not; leave it out"),
-    ("learn log.parquet -o b --planner none --split", "--split and --hold-out are for a plan"),
-    ("learn log.parquet -o b --planner none --hold-out 0.2", "--split and --hold-out are for a plan"),
-    ("learn log.parquet -o b --strength=-1", "the strength of pessimism is a number from 0 on, not -1; try 0.01"),
-    ("learn log.parquet -o b --strength inf", "the strength of pessimism is a number from 0 on, not inf"),
-    ("learn log.parquet -o b --strength much", "--strength much: this is not a number."),
-    ("learn log.parquet -o b --accuracy 0.1", "--accuracy can be proved for --planner subsampled only"),
-    ("learn log.parquet -o b --planner subsampled --accuracy 0.1", "--accuracy and --max-states go with --split"),
-    ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states go with --split"),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy 0", "accuracy must be above 0, not 0"),
-    ("learn log.parquet -o b --split --planner subsampled --accuracy nan", "accuracy must be above 0, not nan"),
-    ("learn log.parquet -o b --split --max-states 0", "max_states must be at least 1, not 0"),
-    ("learn log.parquet -o b --split --max-states 2.5", "--max-states 2.5: this is not a whole number."),
-    ("learn log.parquet -o b --split --delta 1", "delta is a probability between 0 and 1, not 1"),
-    ("learn log.parquet -o b --split --second-look", "--split is the paper's way, which takes no second look"),
-    ("learn log.parquet -o b --split --confidence 0.9", "--split divides δ as the paper does; leave --confidence out"),
-    ("learn log.parquet -o b --hold-out 0", "--hold-out 0: this is not a share between 0 and 1. Try 0.2."),
-    ("learn log.parquet -o b --hold-out 1", "--hold-out 1: this is not a share between 0 and 1."),
-    ("learn log.parquet -o b --hold-out 3", "--hold-out 3: this is not a share between 0 and 1. Try 0.2."),
-    ("learn log.parquet -o b --hold-out 0.00001", "a share of 1e-05 of 9,000 episodes leaves one side empty"),
-    ("learn log.parquet -o b --hold-out nan", "--hold-out nan: this is not a share between 0 and 1."),
+    (
+        "learn log.parquet -o b --planner greedy --strength 1",
+        "has no effect with --planner greedy. Leave one of them out.",
+    ),
+    ("learn log.parquet -o b --planner none --strength 1", "has no effect with --planner none. Leave one of them out."),
+    (
+        "learn log.parquet -o b --planner none --split",
+        "--split and --hold-out are for a plan. Leave out --planner none, or",
+    ),
+    (
+        "learn log.parquet -o b --planner none --hold-out 0.2",
+        "--split and --hold-out are for a plan. Leave out --planner none, or",
+    ),
+    ("learn log.parquet -o b --strength=-1", "--strength -1 is not a number from 0 on. Try 0.01."),
+    ("learn log.parquet -o b --strength inf", "--strength inf is not a number from 0 on. Try 0.01."),
+    ("learn log.parquet -o b --strength much", "--strength much is not a number. Use a number such as 0.1."),
+    (
+        "learn log.parquet -o b --accuracy 0.1",
+        "--accuracy can be proved with --planner subsampled only. Add it, or leave out",
+    ),
+    (
+        "learn log.parquet -o b --planner subsampled --accuracy 0.1",
+        "--accuracy and --max-states belong to --split. Add it, or leave",
+    ),
+    ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states belong to --split. Add it, or leave"),
+    (
+        "learn log.parquet -o b --split --planner subsampled --accuracy 0",
+        "--accuracy 0 is not a number above 0. Give the",
+    ),
+    (
+        "learn log.parquet -o b --split --planner subsampled --accuracy nan",
+        "--accuracy nan is not a number above 0. Give the",
+    ),
+    ("learn log.parquet -o b --split --max-states 0", "--max-states 0 is not a number from 1 on. Try 1000."),
+    ("learn log.parquet -o b --split --max-states 2.5", "--max-states 2.5 is not a whole number."),
+    ("learn log.parquet -o b --split --delta 1", "--delta 1 is not a probability between 0 and 1. Try 0.05."),
+    (
+        "learn log.parquet -o b --split --second-look",
+        "--split cannot be combined with --second-look. Leave one of them out.",
+    ),
+    (
+        "learn log.parquet -o b --split --confidence 0.9",
+        "--split divides δ as the paper does. Use --delta instead of --confidence.",
+    ),
+    ("learn log.parquet -o b --hold-out 0", "--hold-out 0 is not a share between 0 and 1. Try 0.2."),
+    ("learn log.parquet -o b --hold-out 1", "--hold-out 1 is not a share between 0 and 1."),
+    ("learn log.parquet -o b --hold-out 3", "--hold-out 3 is not a share between 0 and 1. Try 0.2."),
+    ("learn log.parquet -o b --hold-out 0.00001", "a share of 1e-05 of 9,000 episodes leaves one part empty. Log more"),
+    ("learn log.parquet -o b --hold-out nan", "--hold-out nan is not a share between 0 and 1."),
     ("learn log.parquet -o b --second-look --no-second-look", "is given twice. Leave one out."),
     ("learn log.parquet -o b --propensity-column p", "there is no column 'p'"),
-    ("learn log.parquet -o b --propensity-column reward", "column 'reward' is asked for twice; give it one role"),
+    (
+        "learn log.parquet -o b --propensity-column reward",
+        "log.parquet: column 'reward' is used twice. Give it one role.",
+    ),
     ("evaluate a.model", "evaluate: exactly one of --domain and --log is needed. Add --domain NAME or --log LOG."),
     ("evaluate a.model --domain t-maze --log log.parquet", "exactly one of --domain and --log is needed."),
     ("evaluate --domain t-maze", "evaluate: MODEL is missing. Usage: suffice evaluate MODEL --domain DOMAIN"),
-    ("evaluate nothing.model --domain t-maze", "nothing.model: there is no such file; make one with: suffice learn"),
-    ("evaluate log.parquet --domain t-maze", "log.parquet: this is no model file, or a damaged one"),
+    ("evaluate nothing.model --domain t-maze", "nothing.model: there is no such file. Make one with: suffice learn"),
+    ("evaluate log.parquet --domain t-maze", "log.parquet: this is not a model file, or it is damaged"),
     (
         "evaluate none.model --domain t-maze",
         "none.model: this model has no plan. Learn it again without --planner none",
@@ -72,16 +102,16 @@ MISTAKES = [
     ("evaluate none.model --log other.parquet", "none.model: this model has no plan"),
     ("evaluate a.model --domain t-mase", "'t-mase' is not a domain. Did you mean 't-maze'?"),
     ("evaluate a.model --domain nothing.POMDP", "nothing.POMDP: the file cannot be read"),
-    ("evaluate a.model --domain t-maze --set lenght=2", "did you mean 'length'?"),
-    ("evaluate a.model --domain t-maze --episodes 0", "--episodes 0: at least one episode is needed."),
-    ("evaluate a.model --domain t-maze --seed=-1", "--seed -1: a seed is 0 or more."),
+    ("evaluate a.model --domain t-maze --set lenght=2", "Did you mean 'length'?"),
+    ("evaluate a.model --domain t-maze --episodes 0", "--episodes 0 is too few. Use 1 or more."),
+    ("evaluate a.model --domain t-maze --seed=-1", "--seed -1 is negative. Use 0 or more."),
     (
         "evaluate a.model --domain t-maze --horizon 3",
         "--horizon 3 applies to logs only, and none is given. Leave it out.",
     ),
     ("evaluate a.model --domain t-maze --propensity-column p", "--propensity-column p applies to logs only"),
     ("evaluate a.model --domain suffice/TMaze-v0 --exact", "--exact needs a finite model, and suffice/TMaze-v0 is"),
-    ("evaluate a.model --domain suffice/TMaze-v0 --set lenght=2", "did you mean 'length'?"),
+    ("evaluate a.model --domain suffice/TMaze-v0 --set lenght=2", "Did you mean 'length'?"),
     (
         "evaluate a.model --domain suffice/TMaze-v0 --behaviour a.model",
         "does not apply to Gymnasium environments such as suffice/TMaze-v0",
@@ -90,8 +120,8 @@ MISTAKES = [
         "evaluate a.model --domain suffice/TMaze-v0 --set length",
         "--set length: the value is missing. Write --set OPTION=VALUE.",
     ),
-    ("evaluate a.model --domain suffice/Cookie-v0", "take a model learned from its episodes"),
-    ("evaluate a.model --domain CartPole-v1", "take a model learned from its episodes"),
+    ("evaluate a.model --domain suffice/Cookie-v0", "features room. Use a model learned from its episodes."),
+    ("evaluate a.model --domain CartPole-v1", "the model does not fit the environment: it has actions E, N, S, W and"),
     ("evaluate a.model --log other.parquet --exact", "--exact, --episodes and --seed apply to --domain only"),
     ("evaluate a.model --log other.parquet --seed 1", "--exact, --episodes and --seed apply to --domain only"),
     (
@@ -124,6 +154,7 @@ def test_evaluate_refuses_options_that_the_environment_does_not_have(here: Path)
     ran = suffice("evaluate", "a.model", "--domain", "CartPole-v1", "--set", "colour=blue")
     assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1
     assert ran.err.startswith("suffice: CartPole-v1: the environment cannot be created with --set colour=blue (")
+    assert ran.err.endswith("). Change the options or the environment.\n")
 
 
 @pytest.mark.parametrize(
@@ -139,8 +170,8 @@ def test_evaluate_refuses_a_model_of_another_domain_and_names_both_alphabets(
     ran = suffice("evaluate", "a.model", "--domain", domain)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        f"suffice: a.model is a model of something else than {domain}: {difference}"
-        "name the domain it was learned from, with the same --set\n"
+        f"suffice: a.model: the model was not learned from {domain}. {difference}"
+        "Name the domain it was learned from, with the same --set.\n"
     )
 
 

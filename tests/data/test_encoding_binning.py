@@ -158,9 +158,12 @@ def test_command_line_bins_and_names_columns(tmp_path: Path, monkeypatch: pytest
     judged = suffice("evaluate", "a.model", "--log", "log.csv", *names)
     assert judged.code == 0, judged.err
     for wrong, complaint in {
-        ("--columns", "episod=patient"): "--columns episod=patient; did you mean 'episode'?",
+        (
+            "--columns",
+            "episod=patient",
+        ): "--columns episod=patient: 'episod' is not a role of a column. Did you mean 'episode'?",
         ("--columns", "episode=absent"): "there is no column 'absent' (episode)",
-        (*names, "--bin", "pulse=x"): "'x' is not a way to bin",
+        (*names, "--bin", "pulse=x"): "--bin pulse=x is not a way to bin. Write a number of bins (8)",
         (*names, "--bin", "puls=2"): "--bin: 'puls' is not an observation, action or reward column",
     }.items():
         refused = suffice("check", "log.csv", *wrong)

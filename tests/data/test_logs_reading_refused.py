@@ -209,8 +209,8 @@ def test_read_log_refuses_files_that_are_not_logs(tmp_path: Path) -> None:
     assert refusal(tmp_path / "log.csv") == "log.csv: there is no such file. Check the name and the folder."
     assert (
         refusal(write(tmp_path, FIRST, "log.txt"))
-        == "log.txt: not a log format. A log is a Parquet, Arrow, CSV or JSON lines file, named .parquet, .pq, .arrow, "
-        ".feather, .ipc, .csv, .csv.gz, .jsonl, .jsonl.gz, .ndjson, .json."
+        == "log.txt: this is not a log format. Use a Parquet, Arrow, CSV or JSON lines file, named .parquet, .pq, "
+        ".arrow, .feather, .ipc, .csv, .csv.gz, .jsonl, .jsonl.gz, .ndjson, .json."
     )
     assert refusal(write(tmp_path, FIRST, "log.parquet")).startswith("log.parquet: not a Parquet file (")
     (tmp_path / "folder.csv").mkdir()

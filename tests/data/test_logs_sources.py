@@ -478,7 +478,7 @@ def test_columns_parse_reads_roles_and_refuses_errors() -> None:
     assert Columns.parse(text) == Columns("patient", action="drug", reward="a=b", observations=("age", "pulse"))
     assert Columns.parse("") == Columns.parse(" , ") == Columns()
     for wrong, complaint in {
-        "actoin=x": "did you mean 'action'",
+        "actoin=x": "Did you mean 'action'",
         "action": "ROLE=NAME",
         "step=a,step=b": "each role once",
     }.items():

@@ -166,7 +166,7 @@ def test_domain_env_features_of_refuses_unknown_observations() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lenght": 5}, "did you mean 'length'"),
+        ({"lenght": 5}, "Did you mean 'length'"),
         ({"length": 2.5}, "length=2.5 is not a whole number"),
         ({"length": 0}, "Use length=1 or more"),
         ({"noise": 1}, "noise='1' is not a known value"),

@@ -274,7 +274,7 @@ MESSAGES = {
     "": "1: the file is empty. Add discount, values, states, actions and observations.",
     " \n# only a comment\n": "1: the file is empty. Add discount, values, states, actions and observations.",
     "hello": "1: expected a section, found 'hello'. Begin with 'discount:'.",
-    "\ndiscont: 1": "2: expected a section, found 'discont'; did you mean 'discount'?",
+    "\ndiscont: 1": "2: expected a section, found 'discont'. Did you mean 'discount'?",
     "x" * 99: f"1: expected a section, found '{'x' * 40}…'. Begin with 'discount:'.",
     "discount 0.9": "1: expected a colon after 'discount'. Write 'discount:', or rename it if this is a name: "
     "'discount' is a keyword of the format.",
@@ -290,7 +290,7 @@ MESSAGES = {
     HEAD.replace("observations: dark light\n", "") + T + "O: * uniform":
     "4: there is no 'observations' up to here. Add a line 'observations: …'.",
     HEAD.replace("observations", "observation"):
-    "5: unexpected ':' among the names of actions; did you mean 'observations'?",
+    "5: unexpected ':' among the names of actions. Did you mean 'observations'?",
     HEAD.replace("0.95", "1.5"): "1: the discount 1.5 is not between 0 and 1. Change it.",
     HEAD.replace("0.95", "- 1"): "1: the discount -1 is not between 0 and 1. Change it.",
     HEAD.replace("0.95", "high"):
@@ -298,7 +298,7 @@ MESSAGES = {
     HEAD.replace("0.95", "0.9 0.8"): "1: unexpected '0.8' after 'discount'. Remove it.",
     HEAD.replace("0.95", ""): "1: discount ends where a number is expected. Add it.",
     HEAD.replace("0.95", "1/2"): "1: expected a number, found '1/2'. Write it as a decimal.",
-    HEAD.replace("reward", "rewards"): "2: values are 'reward' or 'cost', not 'rewards'; did you mean 'reward'?",
+    HEAD.replace("reward", "rewards"): "2: values are 'reward' or 'cost', not 'rewards'. Did you mean 'reward'?",
     HEAD.replace("reward", ""): "2: values are 'reward' or 'cost', not ''. Write 'reward' or 'cost'.",
     HEAD.replace("reward", "cost 3"): "2: unexpected '3' after 'values'. Remove it.",
     HEAD + "values: cost": "6: 'values' is already given in line 2. Remove one of the two.",
@@ -329,7 +329,7 @@ MESSAGES = {
     HEAD + "start:\n0.5 0.5 0\n0": "8: start needs 3 numbers here but has more. Remove some.",
     HEAD + "start: 0.5 0.3\n0.1": "7: the probabilities of start add up to 0.9, not 1. Correct them.",
     HEAD + "start: 3": "6: there is no state '3'. They are numbered from 0 to 2.",
-    HEAD + "start: lefd": "6: unknown state 'lefd'; did you mean 'left'?",
+    HEAD + "start: lefd": "6: unknown state 'lefd'. Did you mean 'left'?",
     HEAD + "start: left\nright": "7: there is more than one state to start in. Write 'start include: …'.",
     HEAD + "start: reset": "6: 'reset' is not allowed here. Write 'T: action : state reset'.",
     HEAD + "start include:": "6: start leaves no state to start in. Name other states.",
@@ -376,9 +376,9 @@ MESSAGES = {
     WHOLE + "T: go cost": "8: 'cost' is not allowed here. Write numbers.",
     WHOLE + "T:": "8: T ends where an action is expected. Add it.",
     WHOLE + "T: go :": "8: T ends where a state is expected. Add it.",
-    WHOLE + "T: go : leff uniform": "8: unknown state 'leff'; did you mean 'left'?",
+    WHOLE + "T: go : leff uniform": "8: unknown state 'leff'. Did you mean 'left'?",
     WHOLE + "T: jump uniform": "8: unknown action 'jump'. The first is 'stay'.",
-    WHOLE + "O: go : left : lihgt 1": "8: unknown observation 'lihgt'; did you mean 'light'?",
+    WHOLE + "O: go : left : lihgt 1": "8: unknown observation 'lihgt'. Did you mean 'light'?",
     WHOLE + "T: 2 uniform": "8: there is no action '2'. They are numbered from 0 to 1.",
     WHOLE + "T: -1 uniform": "8: unknown action '-1'. The first is 'stay'.",
     WHOLE + "T: 1.0 uniform": "8: unknown action '1.0'. The first is 'stay'.",

@@ -43,15 +43,15 @@ ALL_DOMAINS = f"Choose {alternatives(DOMAINS)}."
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("t-maze", {"lenght": "5"}, f"lenght is not an option of t-maze; did you mean 'length'? {T_MAZE_OPTIONS}"),
+        ("t-maze", {"lenght": "5"}, f"lenght is not an option of t-maze. Did you mean 'length'? {T_MAZE_OPTIONS}"),
         ("t-maze", {"horizon": "5"}, f"horizon is not an option of t-maze. {T_MAZE_OPTIONS}"),
         ("t-maze", {"DEFAULT_HORIZON": "5"}, f"DEFAULT_HORIZON is not an option of t-maze. {T_MAZE_OPTIONS}"),
         (
             "t-maze",
             {"actions": "est"},
-            "actions='est' is not a known value; did you mean 'east'? Choose all, east or forward.",
+            "actions='est' is not a known value. Did you mean 'east'? Choose all, east or forward.",
         ),
-        ("t-maze", {"noise": "ture"}, "noise='ture' is not a known value; did you mean 'true'? Choose true or false."),
+        ("t-maze", {"noise": "ture"}, "noise='ture' is not a known value. Did you mean 'true'? Choose true or false."),
         ("t-maze", {"length": "four"}, "length='four' is not a whole number."),
         ("t-maze", {"length": 2.5}, "length=2.5 is not a whole number."),
         ("t-maze", {"length": True}, "length=True is not a whole number."),

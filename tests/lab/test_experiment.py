@@ -382,7 +382,7 @@ def test_find_gives_different_results_for_different_names() -> None:
         ("conjunctions/fischer", "'fischer' is not a bound. Choose paper"),
         ("conjunctions/fisher/closed", "'fisher/closed' is not a bound. Choose paper"),
         ("1,1/paper", "1,1"),
-        ("0,1,1/paper", "of at least 1"),
+        ("0,1,1/paper", "family 0,1,1: I, J and K must be at least 1"),
         ("aalpy", "eps is not 'auto' or a number"),
         ("aalpy/", "eps is not 'auto' or a number"),
         ("aalpy/closed", "eps is not 'auto' or a number"),

@@ -116,11 +116,11 @@ def test_reproduce_does_not_repeat_finished_runs(done: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table1", "--jobs", "0"], "--jobs must be at least 1"),
-        (["curves", "--time-limit", "0"], "--time-limit is a number of seconds below 1e+07, not 0; try 60"),
-        (["curves", "--time-limit", "nan"], "--time-limit is a number of seconds"),
-        (["curves", "--time-limit", "inf"], "--time-limit is a number of seconds"),
-        (["table2"], 'Did you mean "table1"?'),
+        (["table1", "--jobs", "0"], "--jobs 0 is too few. Use 1 or more."),
+        (["curves", "--time-limit", "0"], "--time-limit 0 is not a number of seconds between 0 and 1e+07. Try 60."),
+        (["curves", "--time-limit", "nan"], "--time-limit nan is not a number of seconds between"),
+        (["curves", "--time-limit", "inf"], "--time-limit inf is not a number of seconds between"),
+        (["table2"], "reproduce table2: there is no such choice. Did you mean table1?"),
         (["table1", "--flexfringe", "/no/such"], "--flexfringe /no/such is not an executable program."),
     ],
 )

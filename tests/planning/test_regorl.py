@@ -212,9 +212,9 @@ def test_regorl_with_split_never_refines() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"delta": 0.0}, "delta=0.0 of a split is not a probability between 0 and 1. Try 0.05."),
-        ({"delta": 1.5}, "delta=1.5 of a split is not a probability between 0 and 1."),
-        ({"delta": math.nan}, "delta=nan of a split is not a probability"),
+        ({"delta": 0.0}, "delta=0.0 is not a probability between 0 and 1. Try 0.05."),
+        ({"delta": 1.5}, "delta=1.5 is not a probability between 0 and 1."),
+        ({"delta": math.nan}, "delta=nan is not a probability"),
         ({"accuracy": 0.0}, "accuracy=0.0 is not a number above 0."),
         ({"accuracy": -1.0}, "accuracy=-1.0 is not a number above 0."),
         ({"accuracy": math.nan}, "accuracy=nan is not a number above 0."),
@@ -231,7 +231,7 @@ def test_split_refuses_invalid_settings(options: dict[str, Any], complaint: str)
 def test_regorl_refuses_to_split_one_episode() -> None:
     with pytest.raises(SufficeError) as caught:
         regorl(log("maze").columns(np.arange(1)), split=Split())
-    assert "1 episode" in str(caught.value) and "log more" in str(caught.value)
+    assert str(caught.value) == "a share of 0.5 of 1 episode leaves one part empty. Log more episodes."
 
 
 # Independent counts

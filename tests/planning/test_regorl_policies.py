@@ -183,7 +183,7 @@ def test_regorl_reproduces_whole_benchmark_table_on_enough_episodes(domain: str,
 
 def test_planning_default_strength_is_the_best_of_the_experiment() -> None:
     """The default has the fewest losses and, among equals, the largest gain in the table of PESSIMISM.md."""
-    rows = [[float(cell) for cell in row] for row in table("PESSIMISM.md", "# How cautious should a plan be?")]
+    rows = [[float(cell) for cell in row] for row in table("PESSIMISM.md", "# Strength of safe planning")]
     strength, *_ = min(rows, key=lambda row: (row[1], -row[2]))
     text = (BENCHMARKS / "PESSIMISM.md").read_text(encoding="utf-8")
     assert text.rstrip().endswith(f"Fewest losses: c = {strength:g}.")

@@ -25,10 +25,11 @@ from suffice.errors import MissingError, SettingsError
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.models.model import Model
+from suffice.models.model_data import ended_states
 from suffice.planning.plan import fold_plan
 from suffice.planning.planner import plan_on
 from suffice.planning.regorl import regorl
-from suffice.view.arrows import arrows_of, ended_states
+from suffice.view.arrows import arrows_of
 from suffice.view.automaton import draw_automaton
 from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.placing import place
@@ -272,8 +273,11 @@ def test_draw_states_in_the_caption_what_is_omitted(model: str, tmp_path: Path) 
         ("-o picture", r"picture: the file type is not known"),
         ("-o a.svg --most 2", r"--most 2 is not a number of states from 4 to 1,000. Try --most 60"),
         ("-o a.svg --most 2000", r"--most 2000 is not a number of states from 4 to 1,000"),
-        ("-o a.svg --most few", "--most few: this is not a whole number"),
-        ("-o a.dot --most 9", "Leave the other options out"),
+        ("-o a.svg --most few", "--most few is not a whole number"),
+        (
+            "-o a.dot --most 9",
+            r"a\.dot: a \.dot file has the whole automaton with all labels\. Leave out --labels, --full",
+        ),
         ("-o nowhere/a.svg", "there is no folder nowhere"),
     ],
 )

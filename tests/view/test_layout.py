@@ -20,9 +20,10 @@ from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
+from suffice.models.model_data import ended_states
 from suffice.planning.plan import Plan
 from suffice.planning.planner import plan_on
-from suffice.view.arrows import arrows_of, ended_states
+from suffice.view.arrows import arrows_of
 from suffice.view.automaton import draw_automaton
 from suffice.view.curves import lead
 from suffice.view.labels import label

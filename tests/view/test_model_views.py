@@ -60,7 +60,8 @@ def test_draw_without_a_path_returns_the_figure(model: Model) -> None:
 
 
 def test_draw_refuses_other_suffixes_and_options_of_dot_files(model: Model) -> None:
-    with pytest.raises(suffice.SettingsError, match=r"Use \.svg, \.png, \.pdf or \.dot"):
+    message = r"maze\.gif: the file type is not known\. End the name in \.svg, \.png, \.pdf or \.dot\."
+    with pytest.raises(suffice.SettingsError, match=message):
         model.draw("maze.gif")
     with pytest.raises(suffice.SettingsError, match="Leave out labels, full, title and most"):
         model.draw("maze.dot", most=4)

@@ -65,7 +65,7 @@ def simulate(
     from suffice.domains.simulation import stream
 
     if episodes < 1:
-        raise SufficeError(f"--episodes {episodes}: at least one episode is needed. Use 1 or more.")
+        raise SufficeError(f"--episodes {episodes} is too few. Use 1 or more.")
     refuse_seed(seed)
     refuse_output(output, domain, options.behaviour or domain)
     model, policy, horizon = domain_of(domain, options)

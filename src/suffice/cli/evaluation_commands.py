@@ -75,7 +75,7 @@ def evaluate(
     if (domain is None) == (log is None):
         raise SufficeError("evaluate: exactly one of --domain and --log is needed. Add --domain NAME or --log LOG.")
     if episodes < 1:
-        raise SufficeError(f"--episodes {episodes}: at least one episode is needed. Use 1 or more.")
+        raise SufficeError(f"--episodes {episodes} is too few. Use 1 or more.")
     refuse_seed(seed)
     loaded = Model.load(model)
     try:

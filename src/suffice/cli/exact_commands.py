@@ -67,7 +67,7 @@ def exact(
     from suffice.domains.exact.truth import METRICS, truth_of
 
     if not 0 < delta < 1:
-        raise SufficeError(f"--delta {delta:g}: this is not a probability between 0 and 1. Try 0.001.")
+        raise SufficeError(f"--delta {delta:g} is not a probability between 0 and 1. Try 0.001.")
     if family != "conjunctions" and metric != "languages":
         raise SufficeError("--family applies to --metric languages only. Leave one of them out.")
     model, policy, horizon = domain_of(domain, options)

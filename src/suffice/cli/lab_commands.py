@@ -74,10 +74,10 @@ def reproduce(
     from suffice.view.style import refuse_without_matplotlib
 
     if jobs is not None and jobs < 1:
-        raise SufficeError(f"--jobs {jobs}: at least one process is needed. Use 1 or more.")
+        raise SufficeError(f"--jobs {jobs} is too few. Use 1 or more.")
     if not 0 < time_limit < LONGEST_RUN:
         raise SufficeError(
-            f"--time-limit {time_limit:g}: use a number of seconds between 0 and {LONGEST_RUN:g}, such as 60."
+            f"--time-limit {time_limit:g} is not a number of seconds between 0 and {LONGEST_RUN:g}. Try 60."
         )
     if not sys.platform.startswith("linux"):
         raise SufficeError("reproduce: measuring time and memory of processes needs Linux. Run it on a Linux machine.")

@@ -239,9 +239,7 @@ def _behaviour(model: FiniteModel, options: DomainChoice, horizon: int) -> Contr
     except (ValueError, ZeroDivisionError):
         epsilon = Fraction(-1)
     if not 0 <= epsilon <= 1:
-        raise SettingsError(
-            f"--epsilon {options.epsilon}: this is not a probability. Use a number from 0 to 1, such as 0.1."
-        )
+        raise SettingsError(f"--epsilon {options.epsilon} is not a probability. Use a number from 0 to 1, such as 0.1.")
     loaded = Model.load(options.behaviour)
     rdp = loaded.planned
     plan = loaded.plan or backward_induction(rdp)
@@ -320,7 +318,7 @@ def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
         done=options.done_column,
         propensity=options.propensity_column,
     ).over(Columns.parse(options.columns or ""))
-    bins = {name: parse_binning(how) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
+    bins = {name: parse_binning(how, name) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
     if like is None:
         return EncoderRequest.of(named, bins)
     if others := [name for name in bins if name not in like.bins]:
@@ -346,7 +344,7 @@ def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
     path = Path(output)
     refuse_special_file(path)
     if not output or path.is_dir():
-        raise SettingsError(f"{option} {output!r}: this is not a file name. Name a file to write.")
+        raise SettingsError(f"{option} {output!r} is not a file name. Name a file to write.")
     if not path.parent.is_dir():
         raise SettingsError(f"{option} {output}: there is no folder {path.parent}. Create it first.")
     if not os.access(path.parent, os.W_OK):
@@ -358,4 +356,4 @@ def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
 def refuse_seed(seed: int) -> None:
     """Refuse negative seeds, which NumPy does not accept."""
     if seed < 0:
-        raise SettingsError(f"--seed {seed}: a seed is 0 or more.")
+        raise SettingsError(f"--seed {seed} is negative. Use 0 or more.")

@@ -13,8 +13,8 @@ from suffice.cli.app import COMMANDS, USAGE
 from suffice.errors import closest
 
 NUMBERS = {
-    int: "this is not a whole number. Use a number such as 10.",
-    float: "this is not a number. Use a number such as 0.1.",
+    int: "is not a whole number. Use a number such as 10.",
+    float: "is not a number. Use a number such as 0.1.",
 }
 SHORT_NAMES = {"--output": "-o"}  # options that the usage lines show by their short names
 
@@ -72,7 +72,7 @@ def _unusable_value(command: str, error: CoercionError) -> str:
     subject = f"{token.keyword or command} {token.value}".lstrip()
     if choices := _choices(kind):
         return f"{subject}: there is no such choice.{_did_you_mean(token.value, choices)} Choose {_listed(choices)}."
-    return f"{subject}: {NUMBERS.get(kind, f'this is not a possible value. See suffice {command} --help.')}"
+    return f"{subject} {NUMBERS.get(kind, f'is not a possible value. See suffice {command} --help.')}"
 
 
 def _choices(kind: Any) -> list[str]:

@@ -486,10 +486,11 @@ def _selection(index: Any, n: int) -> int | slice | Int64:
 
 
 def share_of(share: float, total: int) -> int:
-    """Return the number of episodes in a share of them; refuse a share that leaves one side empty."""
+    """Return the number of episodes in a share of them; refuse a share that leaves one part empty."""
     size = round(share * total) if 0 < share < 1 else 0
     if not 0 < size < total:
-        raise SettingsError(f"a share of {share:g} of {total:,} episodes leaves one side empty. Log more episodes.")
+        of = f"{total:,} episode{'s' if total != 1 else ''}"
+        raise SettingsError(f"a share of {share:g} of {of} leaves one part empty. Log more episodes.")
     return size
 
 

@@ -12,7 +12,7 @@ from suffice.data.alphabet import PAD, Alphabet
 from suffice.data.episodes import Episodes
 from suffice.domains.finite import FiniteModel
 from suffice.domains.simulation import stream
-from suffice.errors import SettingsError, SufficeError
+from suffice.errors import SettingsError, SufficeError, parameter
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float
 from suffice.planning.controller import Controller
@@ -84,7 +84,8 @@ def refuse_other_alphabet(ours: Alphabet, theirs: Alphabet, names: tuple[str, st
         if set(model_has) - set(domain_has) or (what == "features" and model_has != domain_has):
             raise SufficeError(
                 f"{names[0]}: the model was not learned from {names[1]}. Its {what} are {_listed(model_has)}, those of "
-                f"the domain {_listed(domain_has)}. Name the domain it was learned from, with the same options."
+                f"the domain {_listed(domain_has)}. Name the domain it was learned from, with the same "
+                f"{parameter('options')}."
             )
 
 

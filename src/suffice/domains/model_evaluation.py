@@ -21,6 +21,7 @@ from suffice.domains.registry import DOMAINS, make
 from suffice.errors import SettingsError, SufficeError, did_you_mean, parameter
 from suffice.evidence.estimates import Estimate
 from suffice.models.model import Model
+from suffice.models.summary import percent, rounded, with_error
 from suffice.planning.controller import Controller
 
 MEASURES = ("mean_return", "return_per_step", "success_rate")
@@ -135,14 +136,13 @@ class DomainEvaluation:
     @property
     def table(self) -> list[str]:
         """Return the measures of plan and behaviour, one line each."""
-        columns = {"the policy": self.policy} | ({} if self.behaviour is None else {"the behaviour": self.behaviour})
+        columns = {"policy": self.policy} | ({} if self.behaviour is None else {"behaviour policy": self.behaviour})
         lines = [f"  {'':<18}" + "".join(f"{label:>26}" for label in columns)]
         for name in MEASURES:
             cells = []
             for measures in columns.values():
                 estimate: Estimate = getattr(measures, name)
-                error = f" ± {estimate.error:.2g}" if math.isfinite(estimate.error) else " ± ?"
-                cells.append(f"{estimate.value:.6g}{'' if self.exact else error}")
+                cells.append(f"{estimate.value:.6g}" if self.exact else with_error(estimate))
             lines.append(f"  {name.replace('_', ' '):<18}" + "".join(f"{cell:>26}" for cell in cells))
         return lines
 
@@ -151,26 +151,27 @@ class DomainEvaluation:
         """Return how the plan compares with the optimum, the prediction and the log, in sentences."""
         found, predicted = [], self.predictions
         if self.optimal_value is not None:
-            found.append(f"The best policy earns {self.optimal_value:.6g} on average{self._share()}.")
+            found.append(f"The optimal mean return is {self.optimal_value:.6g}{self._share()}.")
+        value, bound = predicted["predicted_value"], predicted["predicted_lower_bound"]
+        known = f"lower bound {rounded(bound, value - bound)} if the automaton is right"
         found.append(
-            f"Predicted return {predicted['predicted_value']:.6g} (lower bound "
-            f"{predicted['predicted_lower_bound']:.6g})."
+            f"Predicted return {rounded(value, value - bound)} ({known if math.isfinite(bound) else 'no lower bound'})."
         )
         if self.unseen and not self.exact:
-            found.append(f"{self.unseen:.2%} of the decisions follow a history that the log does not have.")
+            found.append(f"{percent(self.unseen)} of the decisions followed a history that is not in the log.")
         if self.behaviour is None:
-            found.append(f"The logged mean return is {predicted['behaviour_value']:.6g}.")
+            found.append(f"The logged mean return is {predicted['behaviour_value']:.4g}.")
         return found
 
     def _share(self) -> str:
-        """Describe how far the policy has come from the behaviour to the optimum."""
+        """Describe how much of the possible gain over the behaviour policy the policy achieves."""
         if not self.exact or self.behaviour is None or self.optimal_value is None:
             return ""
         low, high = self.behaviour.mean_return.value, self.optimal_value
         if high - low <= 1e-12:
             return ""
         share = (self.policy.mean_return.value - low) / (high - low)
-        return f"; the policy has {share:.1%} of the possible gain over the behaviour"
+        return f"; the policy achieves {share:.1%} of the possible gain over the behaviour policy"
 
 
 def evaluate_in(
@@ -281,8 +282,9 @@ def _play_in(
     except SufficeError:  # the message of our own domains is better
         raise
     except (gymnasium.error.Error, TypeError, ValueError, ImportError) as error:
-        with_options = ", ".join(f"{option}={value!r}" for option, value in options.items()) or "its defaults"
-        raise SufficeError(f"{name}: the environment cannot be made with {with_options}: {error}") from error
+        given_options = parameter("options", dict(options)) if options else "its default options"
+        reason = f"the environment cannot be created with {given_options} ({str(error).rstrip('.')})"
+        raise SufficeError(f"{name}: {reason}. Change the options or the environment.") from error
     played = play_vector(envs, policy, episodes, seed=seed)
     envs.close()
     _refuse_rewards(model, name, played.rewards)

@@ -82,7 +82,7 @@ class Promise:
 
     @property
     def sentence(self) -> str:
-        """The guarantee on false splits, then what the tests would have detected: one to three sentences."""
+        """The guarantee on false splits, then what the tests would have detected, in one to three sentences."""
         if not self.tests:
             return "No tests were made: every layer has a single candidate."
         valid = self.split < 1
@@ -107,7 +107,7 @@ class Promise:
             return "This assumes that the process is the same at every step and the future depends on the state alone."
         return (
             "This assumes that the process is the same at every step, the future depends on the state alone, and the "
-            f"state labels used in the tests are correct ({parameter('strict', True)} does not need correct labels)."
+            "state labels used in the tests are correct (a strict test does not need correct labels)."
         )
 
 

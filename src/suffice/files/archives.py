@@ -195,10 +195,9 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
     except _NoArchiveError as error:
         raise kind.refuse(path, f"this is not a {kind.name}, or it is damaged ({error})") from error
     except FileNotFoundError:
-        problem, _, hint = f"there is no such file{name_beside(path)}".partition("; ")
-        if hint:
-            raise kind.error(f"{path}: {problem}. {hint[0].upper()}{hint[1:]} If not, {kind.make} {path}") from None
-        raise kind.error(f"{path}: {problem}. {kind.make[0].upper()}{kind.make[1:]} {path}") from None
+        problem, hint = f"{path}: there is no such file", name_beside(path)
+        make = f" If not, {kind.make}" if hint else f". {kind.make[0].upper()}{kind.make[1:]}"
+        raise kind.error(f"{problem}{hint}{make} {path}") from None
     except (OSError, ValueError) as error:  # errors in the contents were converted above
         reason = str(getattr(error, "strerror", None) or error)
         raise kind.refuse(path, f"the file cannot be read ({reason})", "check the path and its permissions") from error

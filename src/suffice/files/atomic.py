@@ -81,14 +81,14 @@ def _is_alive(process: int) -> bool:
 
 
 def name_beside(path: str | Path) -> str:
-    """Return a hint such as "; did you mean log.csv?" if a file in the same folder has a similar name, else ""."""
+    """Return a hint such as ". Did you mean log.csv?" if a file in the same folder has a similar name, else ""."""
     path = Path(path)
     if path.exists():
         return ""
     names = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
     near = [name for name in names if closest(path.name.partition(".")[0], [name.partition(".")[0]])]
     meant = closest(path.name, near, cutoff=0.75)  # stricter, because equal suffixes alone make names similar
-    return f"; did you mean {path.with_name(meant)}?" if meant else ""
+    return f". Did you mean {path.with_name(meant)}?" if meant else ""
 
 
 def fingerprint(path: str | Path, *more: str | Path) -> str:

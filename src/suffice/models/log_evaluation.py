@@ -19,10 +19,11 @@ from suffice.evidence.estimates import Estimate
 from suffice.models.held_out import HeldOut, find_held_out
 from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
+from suffice.models.summary import percent, rounded
 from suffice.planning.off_policy import LEAST_EFFECTIVE_EPISODES, RARE, OffPolicyEvaluation, evaluate_off_policy
 
 ESTIMATORS = {
-    "log": "the log itself",
+    "log": "logged behaviour",
     "model_based": "policy, model-based",
     "importance": "policy, importance",
     "doubly_robust": "policy, doubly robust",
@@ -88,7 +89,7 @@ class LogEvaluation:
 
     @property
     def doubly_robust(self) -> Estimate:
-        """Return the doubly robust estimate: the automaton's values, corrected by importance sampling."""
+        """Return the doubly robust estimate, the automaton's values corrected by importance sampling."""
         return self.off_policy.doubly_robust
 
     @property
@@ -156,7 +157,8 @@ class LogEvaluation:
             estimate: Estimate = getattr(self.off_policy, name)
             low, high = estimate.interval()
             if math.isfinite(estimate.error):
-                lines.append(f"  {label:<24}{estimate.value:>12.4g}   {low:.4g} to {high:.4g}")
+                value, low_text, high_text = (rounded(each, estimate.error) for each in (estimate.value, low, high))
+                lines.append(f"  {label:<24}{value:>12}   {low_text} to {high_text}")
             elif name == "importance":
                 lines.append(f"  {label:<24}not available: {few}")
             else:
@@ -167,18 +169,24 @@ class LogEvaluation:
     def sentences(self) -> list[str]:
         """Return what the estimates rely on, in sentences."""
         judged = self.off_policy
-        source = "a column of the log" if self.logged else "estimated in each state"
+        source = "logged in a column" if self.logged else "estimated in each state"
         found = [
             f"Probabilities of the logged actions: {source}.",
-            f"Coverage: in {judged.matched:.2%} of these episodes the policy might take every logged action; weighted, "
-            f"they count as {judged.effective:,.0f} episodes. The log has fewer than {RARE} examples of "
-            f"{judged.rare:.2%} of the policy's decisions.",
+            f"Coverage: {percent(judged.matched)} of these episodes take only actions that the policy might take "
+            f"(effective sample size {judged.effective:,.0f}). {self._rare_decisions()}",
         ]
         if not self.enough:
-            found.append("This is too little to evaluate the policy: the model-based estimate relies on the automaton.")
+            found.append(
+                "These are too few to estimate the return reliably; the model-based estimate relies on the automaton."
+            )
         if judged.unseen:
-            found.append(f"{judged.unseen:.2%} of their decisions follow a history that was not learned from.")
+            found.append(f"{percent(judged.unseen)} of their decisions followed a history that the model has not seen.")
         return found
+
+    def _rare_decisions(self) -> str:
+        if not self.off_policy.rare:
+            return f"The log has at least {RARE} examples of each decision of the policy."
+        return f"The log has fewer than {RARE} examples of {percent(self.off_policy.rare)} of the policy's decisions."
 
     @property
     def gaps(self) -> list[str]:
@@ -186,8 +194,8 @@ class LogEvaluation:
         rdp = self.model.in_words.planned
         histories = rdp.typical_histories() if self.off_policy.gaps else []
         return [
-            f"  {rdp.alphabet.actions[gap.action]}, logged {gap.visits} times, in {gap.share:.2%} of episodes, after "
-            f"{brief(histories[gap.state])}"
+            f"  {rdp.alphabet.actions[gap.action]}, logged {gap.visits} times, in {percent(gap.share)} of episodes, "
+            f"after {brief(histories[gap.state])}"
             for gap in self.off_policy.gaps
         ]
 

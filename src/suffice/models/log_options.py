@@ -40,7 +40,7 @@ class LogOptions:
             columns = Columns(observations=tuple(named)).over(columns)
         bins: dict[str, Binning] | None = None
         if self.bins is not None:
-            bins = {name: parse_binning(how) if isinstance(how, str) else how for name, how in self.bins.items()}
+            bins = {name: parse_binning(how, name) if isinstance(how, str) else how for name, how in self.bins.items()}
         schema = read_schema(self.schema) if isinstance(self.schema, str | Path) else self.schema
         return ReadOptions(
             EncoderRequest.of(columns, bins, like),

@@ -100,6 +100,21 @@ def rounded(value: float, error: float) -> str:
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0: no negative zero
 
 
+def with_error(estimate: Estimate) -> str:
+    """Format a value and its standard error: two digits of the error, and as many decimals of the value."""
+    if not math.isfinite(estimate.error):
+        return f"{estimate.value:.4g} ± ?"
+    if estimate.error <= 0:
+        return f"{estimate.value:.6g} ± 0"
+    decimals = max(0, 1 - math.floor(math.log10(estimate.error)))
+    return f"{round(estimate.value, decimals) + 0.0:,.{decimals}f} ± {estimate.error:.{decimals}f}"
+
+
+def percent(share: float) -> str:
+    """Format a share with three digits, such as 10.8%."""
+    return f"{100 * share:.3g}%"
+
+
 def _logged(plan: Planned) -> str:
     error = plan.behaviour_error
     text = f"{rounded(plan.behaviour_value, error or 0.0)} per episode on average"

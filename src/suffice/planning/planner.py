@@ -82,9 +82,7 @@ class Planning:
                 f"{parameter('discount', self.discount)} is not a number from 0 to {MOST_PATIENT}. Try 0.99."
             )
         if not 0 < self.delta < 1:
-            raise SettingsError(
-                f"{parameter('delta', self.delta)} of a plan is not a probability between 0 and 1. Try 0.05."
-            )
+            raise SettingsError(f"{parameter('delta', self.delta)} is not a probability between 0 and 1. Try 0.05.")
         if not isinstance(self.planner, str):
             raise SettingsError(f"{parameter('planner', self.planner)} is not the name of a planner.")
         if self.planner in _OWN:

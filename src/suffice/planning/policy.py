@@ -123,7 +123,7 @@ class Policy:
 
     @property
     def n_states(self) -> int:
-        """Number of values that `state` can take: the states of all layers, and those for unseen histories."""
+        """Number of values that `state` can take, the states of all layers, and those for unseen histories."""
         return len(self.memory.astray)
 
     @property

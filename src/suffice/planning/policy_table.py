@@ -34,7 +34,7 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Con
         with path.open(newline="", encoding="utf-8-sig") as file:  # some programs write a byte-order mark
             lines = list(csv.reader(file))
     except OSError as error:
-        hint = name_beside(path) or "; check its name"
+        hint = name_beside(path) or ". Check its name."
         raise SufficeError(f"{path}: the table cannot be read ({error.strerror}){hint}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise SufficeError(
@@ -68,12 +68,12 @@ class _PolicyRows:
         header = [name.strip() for name in lines[0]] if lines else []
         actions = [str(a) for a in alphabet.actions]
         if missing := [a for a in actions if a not in header]:
-            self._refuse(1, f"there is no column for action {missing[0]}; the actions are {', '.join(actions)}")
+            self._refuse(1, f"there is no column for action {missing[0]}. The actions are {', '.join(actions)}.")
         if unknown := [name for name in header if name not in (*actions, *alphabet.features, STEP_COLUMN)]:
             known = ", ".join((*alphabet.features, STEP_COLUMN, *actions))
-            self._refuse(1, f"column {unknown[0]!r} is neither a feature nor an action; known: {known}")
+            self._refuse(1, f"column {unknown[0]!r} is neither a feature nor an action. Known are {known}.")
         if twice := [name for name in header if header.count(name) > 1]:
-            self._refuse(1, f"column {twice[0]!r} occurs twice; remove one")
+            self._refuse(1, f"column {twice[0]!r} occurs twice. Remove one.")
         self.by_step = STEP_COLUMN in header and STEP_COLUMN not in alphabet.features
         self.steps = range(horizon if self.by_step else 1)  # with probabilities of their own
         self._rows: list[tuple[dict[str, str], Chances]] = []
@@ -81,22 +81,22 @@ class _PolicyRows:
             if cells:
                 self._rows.append(self._row(number, header, cells, actions))
         if not self._rows:
-            self._refuse(1, "no row follows the header; add one for every observation, or one with empty cells")
+            self._refuse(1, "no row follows the header. Add one for every observation, or one with empty cells.")
 
     def _row(
         self, number: int, header: list[str], cells: list[str], actions: list[str]
     ) -> tuple[dict[str, str], Chances]:
         if len(cells) != len(header):
-            self._refuse(number, f"{len(cells)} cells under {len(header)} columns; give one cell for each column")
+            self._refuse(number, f"{len(cells)} cells under {len(header)} columns. Write one cell for each column.")
         row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
         chances = [self._probability(number, name, row.pop(name)) for name in actions]
         if abs(sum(chances, Fraction(0)) - 1) > ROUNDING:
-            self._refuse(number, f"the probabilities add up to {float(sum(chances)):g}; they must add up to 1")
+            self._refuse(number, f"the probabilities add up to {float(sum(chances)):g}. Make them add up to 1.")
         wanted = {name: cell for name, cell in row.items() if cell}
         for name, cell in wanted.items():
             if cell not in self._known[name]:
                 known = self._known[name] if len(self._known[name]) < 20 else [*self._known[name][:19], "…"]
-                self._refuse(number, f"column {name!r}: {cell!r} never occurs; known: {', '.join(known)}")
+                self._refuse(number, f"column {name!r}: {cell!r} never occurs. Known are {', '.join(known)}.")
         return wanted, tuple(p / sum(chances) for p in chances)
 
     def _probability(self, number: int, name: str, text: str) -> Fraction:
@@ -105,11 +105,11 @@ class _PolicyRows:
         except (ValueError, ZeroDivisionError):
             p = Fraction(-1)
         if not 0 <= p <= 1:
-            self._refuse(number, f"column {name!r}: {text!r} is not a probability; write it like 0.25 or 1/4")
+            self._refuse(number, f"column {name!r}: {text!r} is not a probability. Write it like 0.25 or 1/4.")
         return p
 
     def _refuse(self, line: int, reason: str) -> NoReturn:
-        raise SufficeError(f"{self._path}, row {line}: {reason}.")
+        raise SufficeError(f"{self._path}, row {line}: {reason}")
 
     def chances(self, step: int, observation: tuple[Value, ...]) -> Chances:
         """Return the action probabilities of the first row that matches."""

@@ -64,9 +64,7 @@ class Split:
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:
-            raise SettingsError(
-                f"{parameter('delta', self.delta)} of a split is not a probability between 0 and 1. Try 0.05."
-            )
+            raise SettingsError(f"{parameter('delta', self.delta)} is not a probability between 0 and 1. Try 0.05.")
         if self.accuracy is not None and not self.accuracy > 0:
             raise SettingsError(
                 f"{parameter('accuracy', self.accuracy)} is not a number above 0. Give the largest acceptable distance "
@@ -136,7 +134,7 @@ class Solution:
 
     @property
     def planned(self) -> RDP:
-        """The automaton whose states the plan refers to: the learned one, unrolled to layers."""
+        """The automaton whose states the plan refers to, the learned one, unrolled to layers."""
         return self.learned.rdp.layered()
 
     def __repr__(self) -> str:

@@ -46,7 +46,7 @@ def draw(
     """Draw the automaton of a model; see `Model.draw`."""
     kind = None if path is None else Path(path).suffix.lower()
     if kind is not None and kind not in PICTURES:
-        raise SettingsError(f"{path}: the file type is not known. End the name in {', '.join(PICTURES)}.")
+        raise SettingsError(f"{path}: the file type is not known. End the name in .svg, .png, .pdf or .dot.")
     if kind == ".dot":
         if labels is not None or full or title or most is not None:
             raise SettingsError(

@@ -261,8 +261,8 @@ def request_of(name: str, binning: Binning) -> ColumnRequest:
     return Edges(tuple(float(edge) for edge in binning))
 
 
-def parse_binning(text: str) -> Binning:
-    """Parse the value of an option: `8`, `8:width`, or edges such as `0,10,50`."""
+def parse_binning(text: str, column: str = "COLUMN") -> Binning:
+    """Parse how to bin a column: `8`, `8:width`, or edges such as `0,10,50`."""
     count, _, how = text.partition(":")
     if "," not in text and count.isdecimal() and how in ("", "quantile", "width"):
         return EqualWidth(int(count)) if how == "width" else int(count)
@@ -272,7 +272,8 @@ def parse_binning(text: str) -> Binning:
         edges = ()
     if "," not in text or not are_edges(edges):
         raise SettingsError(
-            f"{text!r} is not a way to bin. Write a number of bins (8), of equal width (8:width), or edges (0,10,50)."
+            f"{parameter('bins', {column: text})} is not a way to bin. Write a number of bins (8), of equal width "
+            "(8:width), or edges (0,10,50)."
         )
     return edges
 

@@ -150,9 +150,11 @@ class Columns:
         for part in filter(None, map(str.strip, text.split(","))):
             role, equals, name = map(str.strip, part.partition("="))
             if role not in cls.__slots__ or not equals or not name or role in named:
-                hint = did_you_mean(role, cls.__slots__) if role not in cls.__slots__ else ""
-                hint = hint or ": write ROLE=NAME, each role once."
-                raise SettingsError(f"{parameter('columns', part)}{hint} The roles are {', '.join(cls.__slots__)}.")
+                unknown = f"{role!r} is not a role of a column{did_you_mean(role, cls.__slots__) or '.'}"
+                form = "this is not ROLE=NAME, each role once."
+                problem = unknown if equals and role not in cls.__slots__ else form
+                roles = f"The roles are {', '.join(cls.__slots__)}."
+                raise SettingsError(f"{parameter('columns', part)}: {problem} {roles}")
             named[role] = name
         observations = named.pop("observations", None)
         return cls(**named, observations=tuple(observations.split("+")) if observations else None)

@@ -21,7 +21,7 @@ from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
 from suffice.data.encoding.observations import values_of
 from suffice.data.encoding.tables import Coded, LogTable, dense
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, did_you_mean, parameter
 from suffice.kernels.array_types import Int64
 
 
@@ -197,8 +197,8 @@ class EncoderRequest:
             if not parts:
                 known = " ".join(", ".join(names).split())
                 raise SettingsError(
-                    f"{parameter('bins')}: {name!r} is not an observation, action or reward column. Choose from "
-                    f"{known}."
+                    f"{parameter('bins')}: {name!r} is not an observation, action or reward column"
+                    f"{did_you_mean(name, names) or '.'} Choose from {known}."
                 )
             found |= dict.fromkeys(parts, request)
         return found

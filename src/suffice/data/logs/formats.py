@@ -71,7 +71,7 @@ def format_of(path: Path) -> LogFormat:
             if path.name.lower().endswith(FORMATS[name].suffixes):
                 return FORMATS[name]
     titles = either([log_format.title for log_format in FORMATS.values()])
-    raise LogError(f"{path}: not a log format. A log is a {titles} file, named {', '.join(all_suffixes())}.")
+    raise LogError(f"{path}: this is not a log format. Use a {titles} file, named {', '.join(all_suffixes())}.")
 
 
 def format_to_write(path: Path) -> LogFormat:

@@ -84,8 +84,9 @@ def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: 
     words: Words = _Numbered(alphabet, known) if numbered else _Logged(actions, observations, known)
     if not words.fits:
         theirs = _summary(alphabet) if numbered else f"actions {actions} and observations {observations}"
-        reason = f"the model has {_summary(known)}, the environment {theirs}. Use a model learned from its episodes."
-        raise ModelError(" ".join(reason.split()))  # the text of some spaces has several lines
+        differs = f"it has {_summary(known)}, the environment has {theirs}"
+        differs = " ".join(differs.split())  # the text of some spaces has several lines
+        raise ModelError(f"the model does not fit the environment: {differs}. Use a model learned from its episodes.")
     return words
 
 
