@@ -533,7 +533,7 @@ def test_planning_refuses_invalid_strength(strength: float) -> None:
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.5, 2.0, math.nan])
 def test_planning_refuses_invalid_delta(delta: float) -> None:
-    with pytest.raises(SufficeError, match=r"^delta=\S+ of a plan is not a probability between 0 and 1\. Try 0\.05\.$"):
+    with pytest.raises(SufficeError, match=r"^delta=\S+ is not a probability between 0 and 1\. Try 0\.05\.$"):
         Planning(delta=delta)
 
 
