@@ -100,9 +100,11 @@ def test_formats_register_makes_a_format_readable_and_writable(tmp_path: Path) -
         assert read_log(tmp_path / "log.bsv").digest() == episodes.digest()
         assert learn(str(tmp_path / "log.bsv")).about.log_hash == episodes.digest()
         assert ".bsv" in all_suffixes()
-        with pytest.raises(LogError, match=r"A log is a Parquet, Arrow, CSV, .* or BSV file, .*, \.bsv\.$"):
+        with pytest.raises(
+            LogError, match=r"not a log format\. Use a Parquet, Arrow, CSV, .* or BSV file, .*, \.bsv\.$"
+        ):
             format_of(Path("log.xls"))
-    with pytest.raises(LogError, match=r"A log is a Parquet, Arrow, CSV\W.* file, named \.parquet, "):
+    with pytest.raises(LogError, match=r"not a log format\. Use a Parquet, Arrow, CSV\W.* file, named \.parquet, "):
         read_log(tmp_path / "log.bsv")
 
 

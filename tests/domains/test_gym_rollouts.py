@@ -395,16 +395,17 @@ def test_play_refuses_environments_of_other_spaces(actions: Any, observation: An
 
 def test_play_refuses_the_policy_of_another_domain(corridor: Model, maze: Model) -> None:
     ours, theirs = "actions 0, 1 and features row, column, guard", "actions E, N, S, W and features bit1, bit2, bit3"
+    unfit = "the model does not fit the environment"
     envs = asynchronous(partial(DomainEnv, TMaze(), 5), 2)
     for attempt in (
         lambda: play(DomainEnv(TMaze(), 5), corridor.policy(), 1),
         lambda: VectorPolicy(envs, corridor.policy()),
     ):
-        with pytest.raises(SufficeError, match=f"^the model has {ours}, the environment {theirs}. Use"):
+        with pytest.raises(SufficeError, match=f"^{unfit}: it has {ours}, the environment has {theirs}. Use"):
             attempt()
     assert play_vector(envs, maze.policy(), 4, seed=1).returns.tolist() == [4.0] * 4  # the workers still run
     envs.close()
-    with pytest.raises(SufficeError, match=f"^the model has {theirs}, the environment {ours}"):
+    with pytest.raises(SufficeError, match=f"^{unfit}: it has {theirs}, the environment has {ours}. Use"):
         AutomatonState(DomainEnv(Corridor(), 5), maze)
 
 
@@ -459,7 +460,7 @@ def test_play_matches_features_by_name(recall: Model) -> None:
         def seen(self, cue: int) -> Any:
             return {"f1": self.clock, "cue": cue}
 
-    with pytest.raises(SufficeError, match=r"the model has .* features f0, f1, the environment .* 'cue'"):
+    with pytest.raises(SufficeError, match=r"it has actions 2, 3 and features f0, f1, the environment has .* 'cue'"):
         play(Renamed(), recall.policy(), 1)
 
 
