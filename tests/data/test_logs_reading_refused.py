@@ -285,7 +285,7 @@ def test_read_log_notes_many_actions_without_advising_bins_only() -> None:
         ({"horizon": 10**10}, "log.csv: 3 episodes of 10,000,000,000 steps make 30,000,000,003 cells, mostly padding"),
         (
             {"bins": {"prize": 3}},
-            "bins: 'prize' is not an observation, action or reward column. Did you mean 'size'? Choose from action, colour",
+            "bins: 'prize' is not an observation, action or reward column. Did you mean 'size'? Choose from action",
         ),
         ({"bins": {"size": 1}}, "log.csv: bins={'size': 1} is out of range. Use 2 to 1,000 bins."),
         ({"bins": {"colour": 2}}, "log.csv, column 'colour': its type is text. Only numbers can be binned."),
