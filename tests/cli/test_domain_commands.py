@@ -137,7 +137,8 @@ def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
     )
     secret = str(tmp_path / "secret.POMDP")
     found = exact(secret, "--horizon", "3")
-    assert found["rewards_tell"]
+    assert found["rewards_tell"].startswith("Rewards carry information that observations do not: after ")
+    assert found["rewards_tell"].endswith("Add the reward to the observation with --observe-reward.")
     assert found["distinguishability"] is found["episodes_needed"] is None and found["optimal_value"] == 1.5
     said = ok("exact", secret, "--horizon", "3")
     assert said.splitlines()[-1] == f"Next: suffice exact {secret} --horizon 3 --observe-reward"
@@ -187,7 +188,7 @@ def test_simulate_refuses_to_overwrite_its_input(tmp_path: Path) -> None:
     model = tmp_path / "x.model"
     model.write_bytes(b"")
     ran = suffice("simulate", "t-maze", "--episodes", "5", "--behaviour", str(model), "--epsilon", "2", "-o", "x.csv")
-    assert ran.code == 2 and "--epsilon 2 is not a probability" in ran.err
+    assert ran.code == 2 and "--epsilon 2 is not a probability. Use a number from 0 to 1, such as 0.1." in ran.err
 
 
 def test_exact_stationary_counts_the_states_of_the_stationary_automaton() -> None:
@@ -198,4 +199,8 @@ def test_exact_stationary_counts_the_states_of_the_stationary_automaton() -> Non
     assert found["stationary_states"] == 21
     assert "stationary_states" not in json.loads(ok("exact", "corridor", "--json"))
     ran = suffice("exact", str(TIGER), "--stationary")
-    assert ran.code == 2 and "no finite stationary automaton" in ran.err and ran.err.count("\n") == 1
+    assert (
+        ran.code == 2
+        and "the model has no finite stationary automaton, as far as " in ran.err
+        and ran.err.count("\n") == 1
+    )

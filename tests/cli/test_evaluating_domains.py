@@ -11,6 +11,8 @@ import pytest
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.values import best_plan, evaluate
 from suffice.domains.tasks.t_maze import TMaze
+from suffice.evidence.estimates import Estimate
+from suffice.models.summary import with_error
 from support.cli import ok
 from support.evaluated_models import DOMAIN, about, evaluated, expected, make_models
 from support.paths import ROOT
@@ -127,7 +129,9 @@ def test_evaluate_runs_a_gymnasium_environment(here: Path) -> None:
     assert evaluated(*args) == found
     said = ok("evaluate", *args)
     assert said.startswith("a.model in suffice/TMaze-v0, 1,000 episodes of at most 4 steps:\n")
-    assert re.search(r"mean return +-?[\d.]+ ± [\d.]+", said)
+    mean = with_error(Estimate(found["mean_return"], found["mean_return_stderr"]))
+    assert re.search(rf"^  mean return +{re.escape(mean)}$", said, re.M)
+    assert f"\nThe logged mean return is {found['behaviour_value']:.4g}.\n" in said
 
 
 def test_evaluate_passes_options_to_the_environment(here: Path) -> None:

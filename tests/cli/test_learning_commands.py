@@ -66,7 +66,10 @@ def test_learn_prints_a_short_summary_with_the_advice_first(here: Path) -> None:
     figures = re.findall(r"-?\d+\.\d+", rows["Follow the plan"] + rows["Logged return"].partition(",")[0])
     right = [float(plan[name]) for name in ("predicted", "lower_bound", "behaviour_value")]
     assert [float(text) for text in figures] == pytest.approx(right, abs=0.006)
-    assert rows["Follow the plan"].endswith("if the automaton is right")
+    assert re.fullmatch(r"\S+ per episode expected, lower bound \S+ if the automaton is right", rows["Follow the plan"])
+    begins = "Follow the plan: its lower bound is above the logged return. Predicted return "
+    assert plan["sentence"].startswith(begins) and "; logged mean return " in plan["sentence"]
+    assert "so the prediction is optimistic and the lower bound is not a confidence bound." in plan["sentence"]
     low, high = map(float, re.findall(r"interval (\S+) to (\S+)", rows["Logged return"])[0])
     assert low < right[2] < high and high - low == pytest.approx(2 * 1.96 * plan["behaviour_error"], abs=0.02)
     assert rows["Columns"] == "bit1, bit2, bit3" and rows["Saved"].startswith("b.model (learned in ")
@@ -99,7 +102,11 @@ def test_learn_advises_to_follow_a_plan_whose_lower_bound_is_above_the_logged_re
     said = ok("learn", "log.parquet", "-o", "b.model", "--strength", "1e6")
     found = about("b.model")
     assert found["plan"]["lower_bound"] < found["plan"]["behaviour_value"] and found["verdict"] == "keep"
-    assert said.startswith("Keep the logged behaviour  plan: ") and "not above the logged return" in said
+    first = said.splitlines()[0]
+    assert first.startswith("Keep the logged behaviour  plan: ")
+    assert re.search(r" per episode expected, but its lower bound \S+ is not above the logged return$", first)
+    verdict = "Keep the logged behaviour: the plan's lower bound is below the logged return. "
+    assert found["plan"]["sentence"].startswith(verdict)
 
 
 def test_info_json_has_verdict_memory_columns_and_returns(here: Path) -> None:
@@ -259,18 +266,22 @@ def test_learn_split_divides_delta_as_in_the_paper(here: Path, options: str, del
     assert said["delta"] == pytest.approx(per_test(delta, max_states)) and said["second_look"] is False
     assert said["plan"]["split"] is True and said["plan"]["delta"] == pytest.approx(delta / 2)
     assert said["episodes"] == EPISODES / 2
-    assert f"{100 * (1 - delta / 2):.3g} %" in said["plan"]["sentence"]
-    assert "half of the episodes" in said["plan"]["sentence"]
-    assert f"probability {1 - delta:g}" in said["plan"]["sentence"]
+    sentence = said["plan"]["sentence"]
+    assert f" with about {100 * (1 - delta / 2):.3g} % confidence, if the automaton is right); " in sentence
+    assert "The automaton comes from one half of the episodes and the plan from the other; " in sentence
+    assert f"(within ε of the best policy with probability {1 - delta:g}, if N is large enough)" in sentence
+    assert sentence.endswith(" is for plans on independent counts: use --planner subsampled.")
 
 
 def test_learn_split_reports_whether_the_accuracy_is_proved(here: Path) -> None:
+    proved = "Proved, with probability 0.95, if the process has at most 40 states and N is large enough"
     for accuracy, reached in (("30", True), ("0.5", False)):
         plan = learned("--split", "--planner", "subsampled", "--accuracy", accuracy, "--max-states", "40")["plan"]
         gap = plan["proved_upper"] - plan["proved_lower"]
-        assert (gap <= float(accuracy)) is reached and accuracy in plan["sentence"]
-        assert ("not proved" not in plan["sentence"]) is reached
-        assert "probability 0.95" in plan["sentence"] and "40 states" in plan["sentence"]
+        assert (gap <= float(accuracy)) is reached
+        result = "is proved." if reached else "is not proved; that takes more episodes."
+        assert proved in plan["sentence"]
+        assert plan["sentence"].endswith(f" The requested accuracy of {accuracy} {result}")
 
 
 def test_learn_split_chooses_halves_by_the_seed(here: Path) -> None:
@@ -315,5 +326,6 @@ def test_learn_split_chooses_halves_by_the_seed(here: Path) -> None:
 def test_learn_refines_unless_a_test_or_level_is_chosen(here: Path, options: str, looks: bool) -> None:
     said = ok("learn", "log.parquet", "-o", "b.model", "--why", *options.split())
     assert about("b.model")["second_look"] is looks
+    assert ("Refinement: no false split with probability at least " in unwrapped(said)) is looks
     assert (Model.load("b.model").about.promise.second_sentence != "") is looks
     assert ("under assumptions" in rows_of(said)["Guarantee"]) is looks

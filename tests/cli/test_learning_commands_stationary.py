@@ -115,13 +115,19 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
         ("--discount 0.9", "Add --stationary, or leave it out"),
         ("--stationary --discount 1", "from 0 to 0.999"),
         ("--stationary --discount -0.5", "from 0 to 0.999"),
-        ("--stationary --discount 0.9 --planner none", "--discount has no effect with --planner none. Leave one of them out."),
+        (
+            "--stationary --discount 0.9 --planner none",
+            "--discount has no effect with --planner none. Leave one of them out.",
+        ),
         (
             "--stationary --horizon 1",
             "--stationary needs episodes of at least two decisions, and these have 1. Leave it out.",
         ),
         ("--stationary --memory 1KB", "Raise --memory."),
-        ("--stationary --delta 0.01 --confidence 0.9", "--delta and --confidence both set the level of the tests. Leave one"),
+        (
+            "--stationary --delta 0.01 --confidence 0.9",
+            "--delta and --confidence both set the level of the tests. Leave one",
+        ),
         ("--stationary=perhaps", ""),
         ("--strict", "--strict applies to --stationary only"),
     ],

@@ -14,17 +14,20 @@ import suffice
 from suffice.data.episodes import Episodes
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import naming_options
+from suffice.evidence.estimates import Estimate
 from suffice.models.header import Header, Planned
 from suffice.models.model import Model
 from suffice.models.summary import (
     advice_row,
     layer_sizes,
     memory_of,
+    percent,
     rounded,
     shorter_episodes,
     summary_json,
     summary_rows,
     warning_rows,
+    with_error,
 )
 
 
@@ -66,6 +69,24 @@ def with_promise(about: Header, **changes: Any) -> Header:
 )
 def test_rounded_shows_as_many_decimals_as_the_error_supports(value: float, error: float, text: str) -> None:
     assert rounded(value, error) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (-2.5561, 0.0158, "-2.556 ± 0.016"),
+        (1234.5, 12.4, "1,234 ± 12"),
+        (-0.0001, 0.5, "0.00 ± 0.50"),
+        (4 / 3, 0.0, "1.33333 ± 0"),
+        (4 / 3, float("inf"), "1.333 ± ?"),
+    ],
+)
+def test_with_error_shows_two_digits_of_the_error(value: float, error: float, text: str) -> None:
+    assert with_error(Estimate(value, error)) == text
+
+
+def test_percent_shows_three_digits() -> None:
+    assert [percent(share) for share in (0, 0.000123, 0.10832, 0.5, 1)] == ["0%", "0.0123%", "10.8%", "50%", "100%"]
 
 
 def test_summary_rows_start_with_the_advice(model: Model) -> None:
