@@ -70,7 +70,7 @@ def test_read_policy_table_scales_rounded_probabilities_to_one(tmp_path: Path) -
     [
         ("", "policy.csv, row 1: there is no column for action E. The actions are E, N, S, W."),
         ("E,N,S\n", "row 1: there is no column for action W"),
-        ("E,N,S,W,bits\n", "row 1: column 'bits' is neither a feature nor an action. Known are bit1, bit2, bit3, step, E"),
+        ("E,N,S,W,bits\n", "row 1: column 'bits' is neither a feature nor an action. Known are bit1, bit2, bit3, step"),
         ("E,N,S,W,E\n", "row 1: column 'E' occurs twice"),
         ("E,N,S,W\n", "no row follows the header"),
         ("E,N,S,W\n1,0,0\n", "row 2: 3 cells under 4 columns"),
