@@ -126,7 +126,16 @@ def test_analyse_shows_numbers_of_the_paper_and_exact_values() -> None:
     text = analyse(by_id(result("layers", 11, states=20))).text
     assert line(text, "*the paper's* CMS")[1:6:4] == ["104", "10.1"] and line(text, "*the paper's* X")[2] == "r = 4"
     assert "Q_min = 20 states, the minimal stationary one 12. Mean returns: V* = 4, behaviour policy -3.35." in text
-    assert "| *the paper's* CMS |" in summary({}) and summary({}).count("> 1800 s") == 1
+
+
+def test_summary_shows_exact_values_and_the_main_methods() -> None:
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in summary({}).splitlines()]
+    assert rows[2] == [
+        "minimal automaton · optimal return", "11 · 5", "20 · 4", "65 · 1", "67 · 1.09", "261 · 2.07",
+    ]  # fmt: skip
+    titles = ["FlexFringe, best of all settings", "AALpy, best of all settings"]
+    titles += ["`suffice learn`", "`suffice learn --stationary`"]
+    assert rows[3:] == [[title, *["not run"] * 5] for title in titles]
 
 
 @pytest.mark.parametrize("method", OURS, ids=lambda method: method.title)
