@@ -74,5 +74,5 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": [], "tutorial": [], "concepts": [], "notation": [], "commands": []}
+html_sidebars = {page: [] for page in ("index", "install", "tutorial", "concepts", "theory", "notation", "commands")}
 html_context = {"default_mode": "auto"}

@@ -157,7 +157,7 @@ def test_guarantee_is_none_where_the_bound_is_vacuous(model: Model) -> None:
     row = summary_rows(model.rdp, with_promise(model.about, split=0.0109, second_split=0.0, second_tests=0), "below")[
         -1
     ]
-    assert "probability at least 0.989 (" in row[1] and "assumptions" not in row[1], "rounded down"
+    assert "probability at least 0.989 (" in row[1] and row[1].endswith("under assumptions (below)"), "rounded down"
 
 
 def test_warning_rows_name_options_of_the_command_line(model: Model) -> None:

@@ -25,16 +25,10 @@ def describe(model: Model, path: str) -> dict[str, Any]:
 
 def print_sentences(model: Model) -> None:
     """Print the full guarantee, the refinement, the languages needed and the forecast of the plan."""
-    from suffice.models.sentences import needed_sentence, plan_sentence
+    from suffice.models.details import detail_sentences
 
-    promise, about = model.about.promise, model.about
-    for sentence in (promise.sentence, promise.second_sentence, needed_sentence(about)):
-        if sentence:
-            say(sentence)
-    if about.forced_share:
-        say(f"{about.forced_share:.1%} of the data joined a state only because it is rarer than --cut.")
-    if about.plan is not None:
-        say(plan_sentence(about))
+    for sentence in detail_sentences(model):
+        say(sentence)
 
 
 def print_states(model: Model) -> None:
@@ -86,35 +80,24 @@ def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
 
 def print_undecided(model: Model, most: int) -> None:
     """Print up to `most` of the merges that more episodes might undo."""
-    from suffice.automata.describe import apart, describe_witness
+    from suffice.models.details import undecided_lines
 
-    model = model.in_words
-    found = model.undecided_if_known() if most > 0 else []
-    if found is None:
-        say(f"Undecided merges are not known: the bound {model.about.bound!r} is not installed here.")
-        return
-    if found:
-        say(f"Undecided merges ({len(found):,}), for example:")
-    for merge in found[:most]:
-        candidate, joined = apart(*merge.histories)
-        where = "" if model.rdp.stationary else f"layer {merge.layer}: "
-        put(f"  {where}{candidate}  with  {joined}")
-        difference = describe_witness(merge.witness, model.rdp.alphabet)
-        put(f"    {difference}; if this difference is real, about {merge.episodes:,.0f} episodes would show it")
+    _print_examples(undecided_lines(model, most))
 
 
 def print_witnesses(model: Model, most: int) -> None:
     """Print up to `most` events whose frequencies distinguish two states."""
-    from suffice.automata.describe import describe_witness
+    from suffice.models.details import witness_lines
 
-    most, alphabet = max(most, 0), model.in_words.rdp.alphabet
-    promoted = [d for d in model.decisions if d.placement.promoted and d.placement.witness]
-    if most and promoted:
-        say("Examples of events that distinguish states:")
-    for d in promoted[:most]:
-        other = "another" if d.placement.nearest is None else d.placement.nearest
-        where = "" if model.rdp.stationary else f"layer {d.layer}, "
-        put(f"  {where}states {d.placement.target} and {other}: {describe_witness(d.placement.witness, alphabet)}")
+    _print_examples(witness_lines(model, most))
+
+
+def _print_examples(lines: list[str]) -> None:
+    """Print a heading and indented lines, if there are any."""
+    for heading in lines[:1]:
+        say(heading)
+    for line in lines[1:]:
+        put(line)
 
 
 def print_json(content: dict[str, Any]) -> None:

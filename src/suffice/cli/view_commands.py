@@ -143,7 +143,8 @@ def explore(
             compare_title=Path(compare).name if compare else "",
         )
     size = Path(output).stat().st_size / 1e6
-    say(f"Wrote {output} ({size:.1f} MB). Open it in a browser: {Path(output).resolve().as_uri()}")
+    say(f"Wrote {output} ({size:.1f} MB).")
+    say(f"Open it in a browser: {Path(output).resolve().as_uri()}", wrap=False)
     say_next(command("report", model), command("info", model, "--states"))
 
 
@@ -205,5 +206,6 @@ def report(
         return
     with waiting("Drawing"):
         report_on(loaded, page, evaluation=evaluation, title=heading)
-    say(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB). Open it in a browser: {page.resolve().as_uri()}")
+    say(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB).")
+    say(f"Open it in a browser: {page.resolve().as_uri()}", wrap=False)
     say_next(command("explore", model, "-o", named_after(model, ".html")))

@@ -12,9 +12,9 @@ class Promise:
     """The guarantee of a run, as numbers and as sentences.
 
     A false split is a candidate judged distinct from a state although all histories of that state have the same
-    distribution of futures as the candidate. The probability of a false split is bounded for every number of episodes.
-    A wrong merge is not bounded: later candidates are then compared with a mixture. Instead, the guarantee states how
-    large a difference would have been detected.
+    distribution of futures as the candidate. Up to the first wrong merge the probability of a false split is bounded,
+    for every number of episodes (docs/theory.md, Theorem 1). Wrong merges are not bounded: later candidates are then
+    compared with a mixture. Instead, the guarantee states how large a difference would have been detected.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Promise:
     >>> promise.tests, round(promise.split, 3)
     (11, 0.011)
     >>> print(promise.sentence.partition(". ")[0])
-    No false split with probability at least 0.989 (11 tests)
+    No false split with probability at least 0.989 (11 tests), as long as no merge is wrong
     """
 
     split: float
@@ -86,7 +86,8 @@ class Promise:
         if not self.tests:
             return "No tests were made: every layer has a single candidate."
         valid = self.split < 1
-        split = f"{_no_false_split(self.tests, self.split)}." if valid else _no_bound(self.tests, self.split)
+        merges = "" if self.stationary else ", as long as no merge is wrong"
+        split = f"{_no_false_split(self.tests, self.split)}{merges}." if valid else _no_bound(self.tests, self.split)
         split = split[0].upper() + split[1:]
         if self.stationary:
             assumed = f" {self._assumptions}" if valid else ""

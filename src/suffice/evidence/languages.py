@@ -112,7 +112,7 @@ class Family:
 
     @property
     def is_simple(self) -> bool:
-        """Whether j = k = 1: then the next letter, the set of letters ahead and the last letter decide membership."""
+        """Whether j = k = 1; then the next letter, the set of letters ahead and the last letter decide membership."""
         return self.j == 1 and self.k == 1
 
     def size(self, patterns: int, length: int) -> int:

@@ -118,7 +118,7 @@ class Trial:
             what = "merge is" if self.undecided == 1 else "merges are"
             answer += f"; {self.undecided:,} {what} undecided, which takes about {self.wanted:,.0f} episodes"
             answer += " (the log has them)" if available else ""
-        return f"{answer}. Learning is safe in any case: the advice says whether to follow the plan."
+        return f"{answer}. Learn anyway, and evaluate the plan on held-out episodes."
 
     def _is_memory_needed(self) -> str:
         if self.blind:

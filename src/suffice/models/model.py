@@ -81,13 +81,12 @@ class Model:
 
     Examples
     --------
-    >>> model  # doctest: +NORMALIZE_WHITESPACE
+    >>> model
     <Model: Follow the plan: 5.00 per episode expected, lower bound 4.89 if the automaton is right
       Logged return: 2.50 per episode on average, 95 % confidence interval 2.38 to 2.62
       Memory: 11 states in layers 1 1 2 2 2 2 1 (one per step), from 300 episodes of up to 5 steps
       Columns: row, column, guard
-      Guarantee: no false split with probability at least 0.982 (18 tests),
-        under assumptions (model.about.promise.sentence)>
+      Guarantee: no false split with probability at least 0.982 (18 tests), under assumptions (model.why())>
     >>> model.n_states, model.verdict.code
     (11, 'follow')
     >>> model.save("again.model")
@@ -165,6 +164,26 @@ class Model:
     def in_words(self) -> Model:
         """Return the same model with an alphabet in which bins read as the values they hold, for texts."""
         return replace(self, rdp=replace(self.rdp, alphabet=self.encoder.display(self.rdp.alphabet)))
+
+    def why(self, examples: int = 3) -> str:
+        """Return the evidence behind the model as text, as `suffice learn --why` prints it.
+
+        Parameters
+        ----------
+        examples
+            Largest number of events that distinguish states, and of undecided merges, to list.
+
+        Returns
+        -------
+        str
+            The full guarantee with its assumptions, the prediction for the plan, and examples of the evidence.
+
+        Examples
+        --------
+        >>> print(model.why(examples=1).splitlines()[0].partition(". ")[0])
+        No false split with probability at least 0.989 (11 tests), as long as no merge is wrong
+        """
+        return str(_load("models.details:details")(self, examples))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the header as `suffice info --json` prints it.

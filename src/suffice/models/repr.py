@@ -15,7 +15,7 @@ MOST_PICTURED = 100  # states; with more, dots would overlap
 WIDE, HIGH, DOT = 46, 18, 5  # pixels between layers, between states, and the radius of a state
 CURRENT_COLOUR = "currentColor"  # of the notebook, light or dark
 HOW_TO_DRAW = "<div><small>To draw it: <code>model.draw()</code></small></div>"
-DETAILS = "model.about.promise.sentence"  # where the assumptions of the guarantee are listed
+DETAILS = "model.why()"  # lists the assumptions of the guarantee
 
 
 def headline(rdp: RDP, about: Header) -> str:

@@ -173,8 +173,8 @@ def _guarantee_text(promise: Promise, details: str) -> str:
         return "nothing was compared: every layer has a single candidate"
     if false_split >= 1:
         return f"none: {_tests(tests)} at this level may make false splits; use {parameter('confidence', 0.95)}"
-    assumed = f", under assumptions ({details})" if promise.stationary or promise.second_tests else ""
-    return f"no false split with probability at least {_at_least(1 - false_split)} ({_tests(tests)}){assumed}"
+    sure = _at_least(1 - false_split)
+    return f"no false split with probability at least {sure} ({_tests(tests)}), under assumptions ({details})"
 
 
 def _tests(count: int) -> str:

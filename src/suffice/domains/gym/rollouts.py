@@ -152,7 +152,7 @@ def _copies(policy: Policy, n: int, seed: int | None) -> list[Policy]:
 
 
 class VectorPolicy:
-    """A policy for all sub-environments of a vector environment, with a memory for each::
+    """A policy for all sub-environments of a vector environment, with a memory for each.
 
         observations, _ = envs.reset()
         policy.reset()
