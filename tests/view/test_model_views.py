@@ -127,3 +127,14 @@ def test_compare_takes_models_automata_and_domains(model: Model) -> None:
         assert (model.compare(domain) is None) == truth["equal"]
     difference = model.compare(suffice.load("b.model"))
     assert difference is not None and "stationary" in difference.reason
+
+
+def test_report_of_a_split_names_options_from_python_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences on proofs name parameters; a page names them as the command that it shows."""
+    monkeypatch.chdir(tmp_path)
+    ok("simulate", "corridor", "--episodes", "500", "-o", "log.parquet")
+    ok("learn", "log.parquet", "-o", "a.model", "--split", "--max-states", "40")
+    ok("report", "a.model", "-o", "command.html")
+    suffice.load("a.model").report("python.html", title="a")
+    assert Path("python.html").read_bytes() == Path("command.html").read_bytes()
+    assert "--planner subsampled" in Path("python.html").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from msgspec import to_builtins
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data
 from suffice.domains.pomdp.writing import to_pomdp
-from suffice.errors import MissingError, SettingsError, alternatives, parameter
+from suffice.errors import MissingError, SettingsError, alternatives, naming_options, parameter
 from suffice.files.atomic import replacing
 from suffice.models.export import to_dot, to_json
 from suffice.models.log_evaluation import evaluate_log
@@ -93,9 +93,9 @@ def explore(
     if path is not None:
         refuse_as_page(path)
     logged = None if log is None else read_for(model, log)
-    page = page_of(
-        model, other=compare, episodes=logged, title=title, other_title=compare_title if compare else "", most=episodes
-    )
+    other_title = compare_title if compare else ""
+    with naming_options():  # pages show commands, wherever they are made
+        page = page_of(model, other=compare, episodes=logged, title=title, other_title=other_title, most=episodes)
     return page if path is None else write_page(path, page)
 
 
@@ -125,12 +125,15 @@ def report(
         refuse_as_page(path)
     if log is not None:
         evaluation = evaluate_log(model, log).off_policy
-    if format == "json":
-        content = to_builtins(content_of(model, evaluation, title))
-        text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-        return text if path is None else _write(text, path)
-    page = report_of(model, evaluation=evaluation, title=title)
-    return page if path is None else write_page(path, page)
+    with naming_options():  # pages show commands, wherever they are made
+        if format == "html":
+            text = report_of(model, evaluation=evaluation, title=title)
+        else:
+            content = to_builtins(content_of(model, evaluation, title))
+            text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    if path is None:
+        return text
+    return write_page(path, text) if format == "html" else _write(text, path)
 
 
 def export(model: Model, path: str | Path | None = None, format: str | None = None) -> str | Path:
