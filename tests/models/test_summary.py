@@ -15,6 +15,7 @@ from suffice.data.episodes import Episodes
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import naming_options
 from suffice.evidence.estimates import Estimate
+from suffice.learning.borderline import BorderlineMerge
 from suffice.models.header import Header, Planned
 from suffice.models.model import Model
 from suffice.models.summary import (
@@ -163,10 +164,11 @@ def test_guarantee_is_none_where_the_bound_is_vacuous(model: Model) -> None:
 def test_warning_rows_name_options_of_the_command_line(model: Model) -> None:
     weak = with_promise(model.about, split=0.4)
     with naming_options():
-        texts = [text for _, text in warning_rows(weak, undecided=2, notes=["a note"])]
+        merges = [BorderlineMerge(1, ((), ()), None, episodes) for episodes in (1200.0, 3400.0)]
+        texts = [text for _, text in warning_rows(weak, merges, notes=["a note"])]
     assert texts[0] == "the guarantee is weak; for a stronger one use --confidence 0.95"
     assert any("--hold-out 0.2" in text for text in texts) and texts[-1] == "a note"
-    assert "2 merges are undecided: more episodes may separate the histories" in texts
+    assert "2 merges are undecided; if the difference is real, about 3,400 episodes show it" in texts
     assert warning_rows(weak)[0][0] == "Careful" and not warning_rows(weak)[1][0]
 
 

@@ -30,7 +30,7 @@ def print_learned(learned: TimedRun, output: str, notes: Sequence[str], followin
 
     model = learned.model
     rows = list(_with_choice(summary_rows(model.rdp, model.about, "--why"), learned.choice))
-    rows += warning_rows(model.about, len(model.undecided_if_known() or []), notes)
+    rows += warning_rows(model.about, model.undecided_if_known(), notes)
     width = max(len(label) for label, _ in rows) + 1
     say_block(rows)
     say(f"{output} (learned in {learned.seconds:.2f} s)", label=f"{'Saved':<{width}}", wrap=False)

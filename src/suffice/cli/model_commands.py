@@ -64,7 +64,7 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     if json:
         print_json(describe(loaded, model))
         return
-    undecided = len(loaded.undecided_if_known() or [])
+    undecided = loaded.undecided_if_known()
     say_block([*summary_rows(loaded.rdp, loaded.about, "see below"), *warning_rows(loaded.about, undecided)])
     print_table(_settings(describe(loaded, model)))
     print_sentences(loaded)

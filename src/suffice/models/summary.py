@@ -17,6 +17,7 @@ from suffice.data.alphabet import PAD, STOP
 from suffice.errors import parameter
 from suffice.evidence.estimates import Estimate
 from suffice.evidence.guarantees import Promise
+from suffice.learning.borderline import BorderlineMerge
 from suffice.models.header import Header, Planned
 from suffice.models.sentences import forecast_of
 
@@ -38,9 +39,11 @@ def summary_rows(rdp: RDP, about: Header, details: str) -> list[Row]:
     return rows + _labelled("Guarantee", guarantees)
 
 
-def warning_rows(about: Header, undecided: int = 0, notes: Sequence[str] = ()) -> list[Row]:
+def warning_rows(
+    about: Header, undecided: Sequence[BorderlineMerge] | None = None, notes: Sequence[str] = ()
+) -> list[Row]:
     """Return the warnings about a model as rows labelled "Careful"; `notes` are those on how its log was read."""
-    return _labelled("Careful", [*_warnings(about, undecided), *notes])
+    return _labelled("Careful", [*_warnings(about, undecided or ()), *notes])
 
 
 def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
@@ -199,7 +202,7 @@ def _proof_texts(about: Header, details: str) -> Iterator[str]:
         )
 
 
-def _warnings(about: Header, undecided: int) -> Iterator[str]:
+def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[str]:
     promise, plan, forecast = about.promise, about.plan, forecast_of(about)
     if WEAK > 1 - promise.split - promise.second_split > 0:
         yield f"the guarantee is weak; for a stronger one use {parameter('confidence', 0.95)}"
@@ -214,8 +217,8 @@ def _warnings(about: Header, undecided: int) -> Iterator[str]:
     if about.forced_share:
         yield f"{about.forced_share:.1%} of the data joined a state only because it is rarer than {parameter('cut')}"
     if undecided:
-        count = f"{undecided:,} merge{'s are' if undecided > 1 else ' is'}"
-        yield f"{count} undecided: more episodes may separate the histories"
+        count = f"{len(undecided):,} merge{'s are' if len(undecided) > 1 else ' is'} undecided"
+        yield f"{count}; if the difference is real, about {max(m.episodes for m in undecided):,.0f} episodes show it"
 
 
 def _optimistic(held_out: bool) -> str:
