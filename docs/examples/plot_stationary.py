@@ -26,4 +26,4 @@ save_figure(figure, "layered")
 stationary = suffice.learn(episodes, stationary=True)
 title = "Stationary: the same states at every step"
 figure = draw_automaton(stationary.rdp, stationary.own_plan, title=title)
-save_figure(figure, "folded")
+save_figure(figure, "stationary")
