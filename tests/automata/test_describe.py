@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from suffice.automata.compare import compare
-from suffice.automata.describe import apart, brief, describe_event, describe_witness
+from suffice.automata.describe import brief, describe_event, describe_witness, show_pair
 from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder, Labelled
@@ -162,9 +162,9 @@ def test_model_in_words_equals_the_model() -> None:
     assert model.in_words.rdp.alphabet == model.rdp.alphabet
 
 
-def test_apart_leaves_out_common_steps_of_long_histories() -> None:
+def test_show_pair_leaves_out_common_steps_of_long_histories() -> None:
     one = ((None, (0,)), *((("go", (1,)),) * 6), ("a", (1,)))
     other = (*one[:-1], ("b", (1,)))
-    assert apart(one, other) == ("… 7 equal steps … · a → (1)", "… 7 equal steps … · b → (1)")
-    assert apart(one[:2], other[-2:]) == (brief(one[:2]), brief(other[-2:]))
+    assert show_pair(one, other) == ("… 7 equal steps … · a → (1)", "… 7 equal steps … · b → (1)")
+    assert show_pair(one[:2], other[-2:]) == (brief(one[:2]), brief(other[-2:]))
     assert brief(one) == "(0) · … 4 more … · go → (1) · go → (1) · a → (1)"

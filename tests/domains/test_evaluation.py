@@ -14,7 +14,7 @@ from oracle.exact import ExactOracle, controller
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.domains import simulation
 from suffice.domains.domain import Domain
-from suffice.domains.evaluation import Tried, roll_out, summary
+from suffice.domains.evaluation import SimulationEstimates, roll_out, summary
 from suffice.domains.exact import values
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.values import evaluate, exact_value
@@ -87,7 +87,7 @@ def test_roll_out_of_certain_success_has_no_standard_error() -> None:
     rdp = minimal_rdp(model, 5).rdp()
     best = Controller.on_automaton(rdp, model.alphabet, plan_on(rdp, GREEDY).actions)
     tried = roll_out(model, best, 5, 300, seeded(0), rdp)
-    assert tried == Tried(Estimate(4, 0), Estimate(0.8, 0), Estimate(1, 0), 300, 0.0)
+    assert tried == SimulationEstimates(Estimate(4, 0), Estimate(0.8, 0), Estimate(1, 0), 300, 0.0)
 
 
 # Standard errors

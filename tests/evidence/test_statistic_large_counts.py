@@ -322,5 +322,5 @@ def ln_e(k1: int, n1: int, k2: int, n2: int) -> float:
 def test_fold_is_exact_for_large_counts(n1: int, n2: int) -> None:
     for k1, k2 in ((0, 1), (3, 3), (6, 0), (1, 11)):
         one, other = (np.array([k, n - k], np.int64) for k, n in ((k1, n1), (k2, n2)))
-        _, balance, _ = evidence.fold(one, other, np.array([0, 2]), np.array([0.5]))
+        _, balance, _ = evidence.evidence_of_rows(one, other, np.array([0, 2]), np.array([0.5]))
         assert balance == pytest.approx(ln_e(k1, n1, k2, n2), abs=1e-8)

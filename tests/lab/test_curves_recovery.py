@@ -164,16 +164,18 @@ def test_asked_equals_the_number_of_the_proof() -> None:
     delta, minimal = 1e-3, CORRIDOR.minimal
     ell, needed_size = math.log(4 / delta), 8 * math.log(4 * 645 / delta) / 0.5**2
     by_hand = 2 * (math.sqrt(2 * needed_size * ell) + 14 * ell / 3) / 0.25
-    assert theorem.asked(minimal, Family.parse("conjunctions"), delta) == pytest.approx(by_hand)
+    assert theorem.episodes_required(minimal, Family.parse("conjunctions"), delta) == pytest.approx(by_hand)
     assert needed(CORRIDOR, "conjunctions", delta).needed["paper"].sufficient == pytest.approx(2 * needed_size / 0.25)
-    assert theorem.asked(minimal, Family.parse("1,1,1"), delta) == math.inf  # it cannot distinguish all states
-    assert theorem.promised(minimal, 1e-4) == pytest.approx(1 - 4 * 2 * 15 * 11 * 1e-4)
-    assert theorem.promised(minimal, 1) == 0
+    assert (
+        theorem.episodes_required(minimal, Family.parse("1,1,1"), delta) == math.inf
+    )  # it cannot distinguish all states
+    assert theorem.guaranteed(minimal, 1e-4) == pytest.approx(1 - 4 * 2 * 15 * 11 * 1e-4)
+    assert theorem.guaranteed(minimal, 1) == 0
 
 
 def test_compared_counts_exact_runs_of_the_theorem() -> None:
     (n,) = {e.episodes for e in theorem.trials(CORRIDOR)}
-    assert 0 <= n - theorem.asked(CORRIDOR.minimal, Family.parse("conjunctions"), 1e-4) <= n / 10
+    assert 0 <= n - theorem.episodes_required(CORRIDOR.minimal, Family.parse("conjunctions"), 1e-4) <= n / 10
     results = made(theorem.trials(CORRIDOR), lambda e: exactly(e, e.seed <= 305))
     lines = theorem.compared(list(results.values()))
     low, high = Rate.of(5, 20)[1:]

@@ -89,7 +89,7 @@ def test_draw_figures_uses_the_common_definition_of_exact(tmp_path: Path, monkey
     """Every state is found, although the log lacks some histories."""
     options = {"arms": "2"}
     monkeypatch.setattr(type(make("rotating-mab", options)), "default_horizon", 4)
-    monkeypatch.setattr(figures, "FIGURES", (figures.Drawn("mab", "MAB", "rotating-mab", options, 100, 100),))
+    monkeypatch.setattr(figures, "FIGURES", (figures.PaperFigure("mab", "MAB", "rotating-mab", options, 100, 100),))
     figures.draw_figures(tmp_path, quick=True)
     assert "9 states from 100 episodes, H = 4, seed 0: equal to the minimal" in (tmp_path / "figures.md").read_text()
 

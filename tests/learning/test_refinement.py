@@ -43,11 +43,11 @@ from support.samples import coins, everything, from_values
 Tables = list[tuple[list[int], list[int]]]
 
 
-def fold(tables: Tables) -> tuple[float, float, int]:
+def evidence_of(tables: Tables) -> tuple[float, float, int]:
     begin = np.cumsum([0, *(len(one) for one, _ in tables)])
     rows = [np.array([k for table in tables for k in table[group]], np.int64) for group in (0, 1)]
-    evidence, balance, telling = evidence_kernels.fold(*rows, begin, EQUAL)
-    return float(evidence), float(balance), int(telling)
+    evidence, balance, most_distinct = evidence_kernels.evidence_of_rows(*rows, begin, EQUAL)
+    return float(evidence), float(balance), int(most_distinct)
 
 
 # e-values
@@ -70,18 +70,18 @@ def several_tables(draw: st.DrawFn) -> Tables:
 
 @hypothesis_settings(deadline=None, max_examples=100)
 @given(several_tables())
-def test_fold_evidence_agrees_with_enumeration(tables: Tables) -> None:
-    evidence, balance, telling = fold(tables)
+def test_evidence_of_rows_evidence_agrees_with_enumeration(tables: Tables) -> None:
+    evidence, balance, most_distinct = evidence_of(tables)
     right, right_balance, place = oracle.ln_evidence(tables)
     assert evidence == pytest.approx(right, rel=1e-10, abs=1e-10)
     assert balance == pytest.approx(right_balance, rel=1e-10, abs=1e-10)
     every = [e for table in tables for e in oracle.factors(*table)]
     if place is None:
-        assert telling == -1 or every[telling] == 1
+        assert most_distinct == -1 or every[most_distinct] == 1
     else:
-        assert oracle.ln(max(every)) - oracle.ln(every[telling]) < 1e-10
+        assert oracle.ln(max(every)) - oracle.ln(every[most_distinct]) < 1e-10
     assert math.exp(evidence) == pytest.approx(float(oracle.mixture(tables)), rel=1e-9)
-    back = fold([(other, one) for one, other in tables])
+    back = evidence_of([(other, one) for one, other in tables])
     assert back[:2] == pytest.approx((evidence, balance), rel=1e-10, abs=1e-10)
 
 
@@ -104,31 +104,31 @@ def all_divisions(margins: list[tuple[tuple[int, ...], int]]) -> Iterator[tuple[
 
 
 @pytest.mark.parametrize("margins", MARGINS, ids=str)
-def test_fold_evidence_has_mean_one_for_equal_samples(margins: list[Any]) -> None:
+def test_evidence_of_rows_evidence_has_mean_one_for_equal_samples(margins: list[Any]) -> None:
     """Exactly 1, so that it is at least 1/δ with probability at most δ; the kernel agrees."""
     law = list(all_divisions(margins))
     assert sum(p for _, p in law) == 1
     assert sum(p * oracle.mixture(tables) for tables, p in law) == 1
-    found = [(math.exp(fold(tables)[0]), float(p)) for tables, p in law]
+    found = [(math.exp(evidence_of(tables)[0]), float(p)) for tables, p in law]
     assert math.fsum(e * p for e, p in found) == pytest.approx(1, abs=1e-12)
     for reached, _ in found:
         assert reached * math.fsum(p for e, p in found if e >= reached) <= 1 + 1e-12
 
 
-def test_fold_evidence_grows_with_difference_and_falls_for_equal_samples() -> None:
-    same = [fold([([n, n], [n, n])]) for n in (1, 10, 100, 1000)]
-    differs = [fold([([3 * n, n], [n, 3 * n])]) for n in (1, 10, 100, 1000)]
+def test_evidence_of_rows_evidence_grows_with_difference_and_falls_for_equal_samples() -> None:
+    same = [evidence_of([([n, n], [n, n])]) for n in (1, 10, 100, 1000)]
+    differs = [evidence_of([([3 * n, n], [n, 3 * n])]) for n in (1, 10, 100, 1000)]
     assert all(a[1] > b[1] for a, b in pairwise(same)) and same[-1][1] < -3
     assert all(a[0] < b[0] for a, b in pairwise(differs)) and differs[-1][0] > 400
     assert same[-1][0] > 3 * math.log(0.5)  # a prior of ½ bounds the loss
-    certain = fold([([1000, 0], [5, 0]), ([0, 7], [0, 400])])
+    certain = evidence_of([([1000, 0], [5, 0]), ([0, 7], [0, 400])])
     assert certain == (0.0, 0.0, -1)
 
 
-def test_fold_evidence_is_capped_for_each_table() -> None:
+def test_evidence_of_rows_evidence_is_capped_for_each_table() -> None:
     """Each table counts for at most e⁶⁰⁰, because larger numbers are not doubles."""
-    evidence, balance, telling = fold([([1000, 0], [0, 1000]), ([0, 5000], [5000, 0])] * 3)
-    assert 20_000 < balance < 3 * 12_000 * math.log(2) and telling == 2
+    evidence, balance, most_distinct = evidence_of([([1000, 0], [0, 1000]), ([0, 5000], [5000, 0])] * 3)
+    assert 20_000 < balance < 3 * 12_000 * math.log(2) and most_distinct == 2
     assert evidence == pytest.approx(6 * (600 + math.log(0.5)) - math.log(3))
 
 
@@ -141,8 +141,8 @@ def test_ln_never_agrees_with_log_gamma() -> None:
         chance *= 1 - 0.5 / n
         assert ln_never(n) == pytest.approx(math.log(chance), abs=1e-12)
     for n in (tabled - 1, tabled, tabled + 1):  # half of each row by the table, half without it
-        evidence = fold([([n, 10], [n // 2, 5])])
-        assert evidence[:2] == pytest.approx(fold([([n + 1, 10], [n // 2, 5])])[:2], abs=1e-3)
+        evidence = evidence_of([([n, 10], [n // 2, 5])])
+        assert evidence[:2] == pytest.approx(evidence_of([([n + 1, 10], [n // 2, 5])])[:2], abs=1e-3)
 
 
 def exact_in_doubles(k1: int, n1: int, k2: int, n2: int) -> float:
@@ -163,18 +163,18 @@ def exact_in_doubles(k1: int, n1: int, k2: int, n2: int) -> float:
 
 def too_small(k1: int, n1: int, k2: int, n2: int) -> float:
     """Return by how much the kernel's ln e is below the exact one."""
-    return exact_in_doubles(k1, n1, k2, n2) - fold([([k1, n1 - k1], [k2, n2 - k2])])[1]
+    return exact_in_doubles(k1, n1, k2, n2) - evidence_of([([k1, n1 - k1], [k2, n2 - k2])])[1]
 
 
 @pytest.mark.parametrize(
     "table", [(365, 1450, 301, 1236), (1095, 1270, 25, 602), (558, 1440, 499, 1288), (517, 854, 303, 921)], ids=str
 )
-def test_fold_evidence_is_slightly_too_small_beyond_512_terms(table: tuple[int, int, int, int]) -> None:
+def test_evidence_of_rows_evidence_is_slightly_too_small_beyond_512_terms(table: tuple[int, int, int, int]) -> None:
     assert exact_in_doubles(*table) == pytest.approx(oracle.ln(oracle.e_value(*table)), abs=1e-8)
     assert 0 < too_small(*table) < 0.03
 
 
-def test_fold_evidence_of_large_counts_is_never_too_large() -> None:
+def test_evidence_of_rows_evidence_of_large_counts_is_never_too_large() -> None:
     """It is not much too small either: by less than 0.1 for two tables in three."""
     rng, gaps = np.random.default_rng(0), []
     for i in range(90):
@@ -187,7 +187,7 @@ def test_fold_evidence_of_large_counts_is_never_too_large() -> None:
 
 
 @pytest.mark.parametrize("n", [600, 2_000, 20_000, 1_000_000])
-def test_fold_evidence_error_is_bounded_for_equal_margins(n: int) -> None:
+def test_evidence_of_rows_evidence_error_is_bounded_for_equal_margins(n: int) -> None:
     """A node stands for at most `step` terms, so the sum is at most this many times too large."""
     step = n // 512 + 1
     for k1 in (n // 2, 52 * n // 100, n):
@@ -234,12 +234,12 @@ both_levels = pytest.mark.parametrize("levels", LEVELS, ids=str)
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-def in_words(learned: Learned, telling: Any) -> str:
+def in_words(learned: Learned, most_distinct: Any) -> str:
     """Describe the witness of the oracle as users read it."""
-    if telling is None:
+    if most_distinct is None:
         return ""
     rdp = learned.rdp
-    (state, action, letter), (k1, n1), (k2, n2) = telling
+    (state, action, letter), (k1, n1), (k2, n2) = most_distinct
     layer = int(rdp.layer_of()[state])
     outcome = f"{rdp.alphabet.action(action)} → an unseen outcome"
     if letter is not None:
@@ -277,7 +277,9 @@ def test_refine_agrees_with_oracle(case: Any, levels: tuple[float, float]) -> No
             last = decision.layer == rdp.horizon + 1
             assert decision.placement.threshold == (None if last else pytest.approx(-math.log(levels[1])))
             if verdict.promoted:
-                assert describe_witness(decision.placement.witness, rdp.alphabet) == in_words(first, verdict.telling)
+                assert describe_witness(decision.placement.witness, rdp.alphabet) == in_words(
+                    first, verdict.most_distinct
+                )
     offsets, letters = rdp.offsets(), [tuple(letter) for letter in rdp.letters.tolist()]
     counts = {(q, letters[x]): int(rdp.counts[q, x]) for q, x in np.argwhere(rdp.counts).tolist()}
     assert counts == {(int(offsets[t]) + q, letter): k for (t, q, letter), k in right.counts.items()}
@@ -300,11 +302,11 @@ def test_refine_cases_show_every_kind_of_decision() -> None:
     assert kinds["moved"] >= 10 and kinds["grown"] >= 10
 
 
-def test_fold_returns_no_cell_for_uninformative_tables() -> None:
+def test_evidence_of_rows_returns_no_cell_for_uninformative_tables() -> None:
     """An example is 0 of 1 and 3 of 5, where Q = P₀."""
     for k1, n1, k2, n2 in ((0, 1, 3, 5), (1, 1, 2, 5), (1, 2, 0, 2)):
         assert oracle.e_value(k1, n1, k2, n2) == 1
-        assert fold([([k1, n1 - k1], [k2, n2 - k2])]) == (0.0, 0.0, -1)
+        assert evidence_of([([k1, n1 - k1], [k2, n2 - k2])]) == (0.0, 0.0, -1)
 
 
 def test_refine_joins_first_of_equal_states() -> None:

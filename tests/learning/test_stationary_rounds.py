@@ -36,9 +36,9 @@ def in_symbols(tau: Any, case: Any) -> oracle.Tau:
     return {(q, symbols[y]): int(tau[q, y]) for q, y in np.argwhere(tau != UNSEEN).tolist() if symbols[y][1] != STOP}
 
 
-def in_words(episodes: Episodes, telling: Any) -> str:
+def in_words(episodes: Episodes, most_distinct: Any) -> str:
     """Describe the witness of the oracle as users read it."""
-    (label, _, event), (k1, n1), (k2, n2) = telling
+    (label, _, event), (k1, n1), (k2, n2) = most_distinct
     alphabet = episodes.alphabet
 
     def shown(a: int, o: int) -> str:
@@ -102,7 +102,7 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
         else:
             assert verdict.distance == pytest.approx(by_hand.evidence, rel=1e-9, abs=1e-9)
             assert verdict.threshold == pytest.approx(by_hand.threshold)
-            expected = {in_words(log(case), t) for t in by_hand.telling} or {""}
+            expected = {in_words(log(case), t) for t in by_hand.most_distinct} or {""}
             text = describe_witness(verdict.witness, log(case).alphabet)
             assert text in (expected if by_hand.evidence >= BORDERLINE_SHARE * by_hand.threshold else {""})
     named = {(q, symbols[y]): (p, symbols[z]) for (q, y), (p, z) in found.apart.items()}

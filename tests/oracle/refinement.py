@@ -90,8 +90,8 @@ def ln_evidence(tables: list[tuple[Sequence[int], Sequence[int]]]) -> tuple[floa
     sums = [sum(ln(w + (1 - w) * e) for e in every.values()) for w in EQUAL]
     most = max(sums)
     evidence = most + math.log(sum(math.exp(s - most) for s in sums) / len(sums))
-    telling = max(every, key=lambda place: every[place], default=None)
-    return evidence, sum(map(ln, every.values())), telling if telling and every[telling] > 1 else None
+    most_distinct = max(every, key=lambda place: every[place], default=None)
+    return evidence, sum(map(ln, every.values())), most_distinct if most_distinct and every[most_distinct] > 1 else None
 
 
 def tables_with(outcomes: Sequence[int], n1: int) -> Iterator[tuple[list[int], list[int], Fraction]]:
@@ -127,7 +127,7 @@ class OracleVerdict:
     promoted: bool
     nearest: int | None = None
     evidence: float | None = None
-    telling: tuple[Cell, tuple[int, int], tuple[int, int]] | None = None  # cell, and (count, total) of both
+    most_distinct: tuple[Cell, tuple[int, int], tuple[int, int]] | None = None  # cell, and (count, total) of both
     moved: bool = False  # whether it joined a state of another label
     label: int = -1  # state of its histories in the first automaton
 
@@ -253,15 +253,15 @@ class _Layer:
         where = self.t, state, symbol, n
         own = [s for s, other in enumerate(self.labels) if other == label]
         if not own:
-            return OracleVerdict(*where, self._found(row, label), True, label=label)
+            return OracleVerdict(*where, self._add_state(row, label), True, label=label)
         if not self.tables:
             self.rows[own[0]] += row
             return OracleVerdict(*where, own[0], False, own[0], 0.0, label=label)
         self.tests += 1
-        near, evidence, _, telling = self._nearest({s: self._compare(row, s) for s in own})
+        near, evidence, _, most_distinct = self._nearest({s: self._compare(row, s) for s in own})
         if evidence < self.threshold:
             self.rows[near] += row
-            return OracleVerdict(*where, near, False, near, evidence, telling, label=label)
+            return OracleVerdict(*where, near, False, near, evidence, most_distinct, label=label)
         elsewhere = {}
         walked = {}
         for s, other in enumerate(self.labels):
@@ -269,15 +269,15 @@ class _Layer:
                 walked[s] = self.run.row(self.t, members, other)
                 elsewhere[s] = self._compare(walked[s], s)
         if elsewhere:
-            s, its_evidence, balance, its_telling = self._nearest(elsewhere)
+            s, its_evidence, balance, its_most_distinct = self._nearest(elsewhere)
             if its_evidence < self.threshold and balance < 0:
                 self.rows[s] += walked[s]
                 for e in members:
                     self.run.label[e] = self.labels[s]
-                return OracleVerdict(*where, s, False, s, its_evidence, its_telling, True, label)
-        return OracleVerdict(*where, self._found(row, label), True, near, evidence, telling, label=label)
+                return OracleVerdict(*where, s, False, s, its_evidence, its_most_distinct, True, label)
+        return OracleVerdict(*where, self._add_state(row, label), True, near, evidence, most_distinct, label=label)
 
-    def _found(self, row: Row, label: int) -> int:
+    def _add_state(self, row: Row, label: int) -> int:
         self.rows.append(row)
         self.labels.append(label)
         return len(self.rows) - 1

@@ -176,7 +176,7 @@ class Weighed:
     evidence: float  # ln E
     strict: float  # ln E by the tree alone, split by sides
     balance: float
-    telling: list[Difference]  # all cells with the largest e
+    most_distinct: list[Difference]  # all cells with the largest e
     strictly: list[Difference]  # the same among the cells of a strict comparison
 
 
@@ -205,12 +205,12 @@ def weigh(labels: Labels, mine: list[_Row], theirs: list[_Row], all_but: list[_R
             by_all += [(e, by, cell) for _, row in tables for cell, e in row]
         by_tree += [(e, by, cell) for tables in tree if by for _, row in tables for cell, e in row]
         balances.append(ln_mean(balance))
-    telling = []
+    most_distinct = []
     for compared in (by_all, by_tree):
         most = max((e for e, _, _ in compared), default=0.0)
         cells = {(by, cell) for e, by, cell in compared if e > 0 and e >= most - SAME}
-        telling.append([(cell, *(_of_how_many(labels, row, cell) for row in splits[by])) for by, cell in cells])
-    return Weighed(ln_mean(every), ln_mean(strict), balances[0] or balances[1], *telling)
+        most_distinct.append([(cell, *(_of_how_many(labels, row, cell) for row in splits[by])) for by, cell in cells])
+    return Weighed(ln_mean(every), ln_mean(strict), balances[0] or balances[1], *most_distinct)
 
 
 def tree_alone(labels: Labels, mine: list[_Row], all_but: list[_Row]) -> float:
@@ -267,7 +267,7 @@ class Choice:
     nearest: int | None = None
     evidence: float | None = None
     threshold: float | None = None
-    telling: tuple[Difference, ...] = ()
+    most_distinct: tuple[Difference, ...] = ()
 
 
 class Round:
@@ -326,10 +326,10 @@ class Round:
     def _place(self, edge: Edge, members: dict[int, int], n: int) -> Choice:
         state, symbol = edge
         place = self.label[state], symbol
-        label, kept_from = self.labels.reference[place], self.kept.get(place)
-        others = [s for s in range(SPECIAL, self.n_states) if kept_from is None or self._named(s) != kept_from]
+        label, distinct_from = self.labels.reference[place], self.kept.get(place)
+        others = [s for s in range(SPECIAL, self.n_states) if distinct_from is None or self._named(s) != distinct_from]
         if not others:
-            return Choice(state, symbol, n, self._found(edge, label), promoted=True)
+            return Choice(state, symbol, n, self._add_state(edge, label), promoted=True)
         if n < FEWEST_COMPARED:
             screened = {s: self._screen(members, s) for s in others}
             alike = [s for s in others if screened[s] <= min(screened.values()) + SAME]
@@ -348,17 +348,17 @@ class Round:
         possible = {s: f.balance for s, f in found.items() if evidence[s] < threshold}
         by = possible or evidence
         near = min(s for s, value in by.items() if value <= min(by.values()) + SAME)
-        telling = found[near].strictly if self.strict else found[near].telling
-        alone, details = not possible, (near, evidence[near], threshold, tuple(telling))
+        most_distinct = found[near].strictly if self.strict else found[near].most_distinct
+        alone, details = not possible, (near, evidence[near], threshold, tuple(most_distinct))
         if alone and n >= self.least:
-            return Choice(state, symbol, n, self._found(edge, label), True, False, *details)
+            return Choice(state, symbol, n, self._add_state(edge, label), True, False, *details)
         return Choice(state, symbol, n, near, False, alone, *details)
 
     def _named(self, state: int) -> Edge:
         source, symbol = self.founders[state]
         return self.label[source], symbol
 
-    def _found(self, edge: Edge, label: int) -> int:
+    def _add_state(self, edge: Edge, label: int) -> int:
         state = self.n_states
         self.founders[state], self.label[state] = edge, label
         return state

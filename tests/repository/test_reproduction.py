@@ -194,7 +194,7 @@ def test_theorem_fails_in_a_corridor_of_three_steps() -> None:
     assert place.options == (("enemy", "0.55"),) and place.horizon == 3
     runs = [committed("curves")[e.id] for e in theorem.trials(place)]
     assert len(runs) == 20 and not any(is_exact(run) for run in runs)
-    assert f"{theorem.promised(place.minimal, theorem.DELTA):.2f}" == "0.95"
+    assert f"{theorem.guaranteed(place.minimal, theorem.DELTA):.2f}" == "0.95"
 
 
 def weighted(row: Row) -> Controller:

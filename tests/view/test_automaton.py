@@ -34,7 +34,7 @@ from suffice.view.automaton import draw_automaton
 from suffice.view.brief_labels import Usage, brief_labels
 from suffice.view.placing import place
 from suffice.view.saving import save_picture
-from suffice.view.scene import GATHERED, MOST_ARROWS, Scene, passed, scene_of
+from suffice.view.scene import GATHERED, MOST_ARROWS, Scene, expected_visits, scene_of
 from support.automata import shuffled
 from support.cli import ok, suffice
 
@@ -186,7 +186,7 @@ def test_scene_of_keeps_visits_and_arrows_of_combined_states(case: str, most: in
 def test_scene_of_draws_rare_states_that_the_plan_visits() -> None:
     rdp = adact_h(TMaze(length=3).simulate(20_000, 6, np.random.default_rng(0))).rdp
     plan = plan_on(rdp)
-    times = passed(rdp, plan)
+    times = expected_visits(rdp, plan)
     assert np.allclose(times, plan.occupancy(rdp))
     path = set(np.flatnonzero(times > 0.1).tolist()) - ended_states(rdp)
     assert path <= set(scene_of(rdp, plan, 24).states.tolist())

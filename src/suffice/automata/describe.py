@@ -28,7 +28,7 @@ def brief(history: History) -> str:
     return f"{show(history[:1])} · … {left_out} more … · {show(history[-LONGEST + 2 :])}"
 
 
-def apart(one: History, other: History) -> tuple[str, str]:
+def show_pair(one: History, other: History) -> tuple[str, str]:
     """Format two histories, without the steps they begin with in common where that makes them shorter."""
     equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     if equal < 2 or equal == min(len(one), len(other)):

@@ -75,7 +75,7 @@ def exact(
         stationary_states = stationary_rdp(model, policy).n_states if stationary else None
         truth = truth_of(model, horizon, policy)
     separation = None
-    if not truth.minimal.telling:
+    if not truth.minimal.reward_dependence:
         with waiting("Comparing states"):
             separation = METRICS[metric](truth.minimal, family, delta)
     if json:
@@ -102,7 +102,7 @@ def _as_json(domain: str, truth: Truth, separation: Distinguishability | None) -
         "behaviour_success_rate": float(truth.behaviour.success_rate),
         "concentrability": None if math.isinf(truth.concentrability) else float(truth.concentrability),
         "arithmetic": "rational" if minimal.rational else "double",
-        "rewards_tell": minimal.telling and minimal.telling.sentence,
+        "rewards_tell": minimal.reward_dependence and minimal.reward_dependence.sentence,
         "statistic": separation and separation.statistic,
         "distinguishability": separation and float(separation.value),
         "closest": separation and separation.closest and _closest_as_json(minimal, separation.closest),
@@ -154,8 +154,8 @@ def _print_truth(domain: str, truth: Truth, separation: Distinguishability | Non
     if separation:
         values[f"distinguishability ({separation.statistic})"] = _number(separation.value)
     print_table(values)
-    if minimal.telling:
-        say(minimal.telling.sentence)
+    if minimal.reward_dependence:
+        say(minimal.reward_dependence.sentence)
     if separation and separation.closest:
         _print_closest(minimal, separation.closest)
     if separation and separation.needed:

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 from suffice.data.alphabet import MAX_LETTERS, Value
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import LogColumn
-from suffice.data.encoding.tables import LogTable, NothingKeptError, too_many_values
+from suffice.data.encoding.tables import LogTable, NoEpisodesLeftError, too_many_values
 from suffice.data.episodes import MAX_EPISODES, MAX_STEPS, Episodes, Outline
 from suffice.data.log import ITSELF, ExternalLog
 from suffice.data.logs.datasets import Dataset
@@ -126,10 +126,10 @@ def read_part(
     """Read the episodes that begin in units begin..end−1, if there are any, and summarise the pieces."""
     writer, found, done = Writer(how.horizon or 0), PieceSummary(), 0
 
-    def read(table: LogTable) -> tuple[int, tuple[Episodes, ReadReport] | NothingKeptError | TruncatedError]:
+    def read(table: LogTable) -> tuple[int, tuple[Episodes, ReadReport] | NoEpisodesLeftError | TruncatedError]:
         try:
             return table.rows, read_table(table, how)
-        except (NothingKeptError, TruncatedError) as error:
+        except (NoEpisodesLeftError, TruncatedError) as error:
             return table.rows, error
 
     for rows, piece in in_turn(pieces.tables(begin, end), read, threads):
@@ -147,13 +147,13 @@ class PieceSummary(NamedTuple):
     report: ReadReport | None = None  # on the first piece of which episodes are kept
     lost: CutReward = NO_CUT
     counted_from: frozenset[int | None] = frozenset()
-    nothing: tuple[NothingKeptError, ...] = ()
+    nothing: tuple[NoEpisodesLeftError, ...] = ()
     truncated: tuple[TruncatedError, ...] = ()
 
     @classmethod
-    def of(cls, piece: tuple[Episodes, ReadReport] | NothingKeptError | TruncatedError) -> PieceSummary:
+    def of(cls, piece: tuple[Episodes, ReadReport] | NoEpisodesLeftError | TruncatedError) -> PieceSummary:
         """Summarise one piece of a log."""
-        if isinstance(piece, NothingKeptError):
+        if isinstance(piece, NoEpisodesLeftError):
             return cls(nothing=(piece,))
         if isinstance(piece, TruncatedError):
             return cls(truncated=(piece,))
@@ -192,7 +192,7 @@ def report_on_all(first: ReadReport, found: PieceSummary, log: Outline, pieces: 
 def refuse_first_steps(pieces: Pieces, how: ReadOptions) -> None:
     """Refuse the first episode that does not count its steps from 0, because others do."""
     for table in pieces.tables(0, len(pieces.dataset.units)):
-        with suppress(NothingKeptError):
+        with suppress(NoEpisodesLeftError):
             read_table(table, replace(how, first_step=0))
 
 

@@ -18,7 +18,7 @@ from suffice.kernels.array_types import Float
 from suffice.planning.controller import Controller
 
 
-class Tried(NamedTuple):
+class SimulationEstimates(NamedTuple):
     """Estimates from simulated episodes, with standard errors."""
 
     mean_return: Estimate
@@ -36,7 +36,7 @@ def roll_out(
     rng: np.random.Generator,
     rdp: RDP | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
-) -> Tried:
+) -> SimulationEstimates:
     """Evaluate a policy by simulation; with an automaton, also count decisions after histories it has not seen."""
     if n < 1:
         raise SettingsError(f"{n} episodes cannot be simulated. Use 1 or more.")
@@ -51,13 +51,13 @@ def roll_out(
     return summary(returns, steps, won, lost / max(decisions, 1))
 
 
-def summary(returns: Float, steps: Float, won: Float, unseen: float) -> Tried:
+def summary(returns: Float, steps: Float, won: Float, unseen: float) -> SimulationEstimates:
     """Summarise the return, the number of decisions and the success of each episode."""
     mean, length = Estimate.mean(returns), float(steps.mean())
     rate = mean.value / length
     deviation = Estimate.mean(returns - rate * steps)  # linearised standard error of a ratio of means
     per_step = Estimate(rate, deviation.error / length)
-    return Tried(mean, per_step, Estimate.mean(won), len(returns), unseen)
+    return SimulationEstimates(mean, per_step, Estimate.mean(won), len(returns), unseen)
 
 
 def _per_episode(episodes: Episodes) -> tuple[Float, Float, Float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from suffice.automata.rdp import RDP
 from suffice.domains.domain import Domain
-from suffice.domains.evaluation import Tried, refuse_other_alphabet, roll_out, summary
+from suffice.domains.evaluation import SimulationEstimates, refuse_other_alphabet, roll_out, summary
 from suffice.domains.exact.automaton import exact_rdp, optimal_value
 from suffice.domains.exact.values import evaluate as expected_values
 from suffice.domains.finite import FiniteModel
@@ -305,7 +305,7 @@ def _refuse_rewards(model: Model, name: str, rewards: Sequence[float]) -> None:
         )
 
 
-def _measured(tried: Tried) -> Measures:
+def _measured(tried: SimulationEstimates) -> Measures:
     return Measures(tried.mean_return, tried.return_per_step, tried.success_rate)
 
 

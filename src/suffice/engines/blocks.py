@@ -20,7 +20,7 @@ from suffice.kernels.array_types import Int64, UInt32
 
 T = TypeVar("T")
 
-KEPT_CELLS = 1 << 20  # largest table of letters by candidate that is stored, in cells
+MOST_STORED_CELLS = 1 << 20  # largest table of letters by candidate that is stored, in cells
 
 
 class Move(NamedTuple):
@@ -107,7 +107,7 @@ class BlockEngine:
         if t == self._horizon:
             return None
         move = Move(t, join, candidate_of)
-        if n_candidates * self._letters > KEPT_CELLS:
+        if n_candidates * self._letters > MOST_STORED_CELLS:
             self._following = None
             return self._walkers.step(move, query)
         following = _Letters(t + 1, np.arange(n_candidates), n_candidates, self._letters)

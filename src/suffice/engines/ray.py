@@ -194,7 +194,7 @@ class RayWorkerPool:
                 part = waiting.pop(ref)
                 answers[part] = self._answer(ref, part)
             if not done:
-                self._look(list(waiting.values()))
+                self._report_progress(list(waiting.values()))
         for answer in answers:
             if isinstance(answer, _Refusal):
                 raise answer.error
@@ -225,17 +225,17 @@ class RayWorkerPool:
         self.moved_back += len(packed.bytes)
         return _unpacked(packed)
 
-    def _look(self, parts: Sequence[int]) -> None:
+    def _report_progress(self, parts: Sequence[int]) -> None:
         """Report the progress of working workers, without waiting for those that do not answer at once."""
-        looks = [
+        requests = [
             self.actors[part].progress.options(concurrency_group="watching", max_task_retries=0).remote()
             for part in parts
         ]
-        seen, _ = self._ray.wait(looks, num_returns=len(looks), timeout=WATCHED)
+        seen, _ = self._ray.wait(requests, num_returns=len(requests), timeout=WATCHED)
         found = []
-        for look in seen:
+        for request in seen:
             try:
-                found.append(self._ray.get(look))
+                found.append(self._ray.get(request))
             except self._ray.exceptions.RayError:  # the worker is being restarted
                 continue
         if found:

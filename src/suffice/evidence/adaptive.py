@@ -167,14 +167,14 @@ class AdaptivePlan(CountingPlan):
         """Add up the parts of several shards on the first rung."""
         return self._plans[0].combine(parts)
 
-    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> AdaptiveLayer:
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, runner: QueryRunner | None = None) -> AdaptiveLayer:
         """Create the candidates of layer t from their counts."""
         if not delta * self.share(len(self.ladder) - 1):
             raise SettingsError(
                 f"{parameter('delta', delta)} is too small to be divided among {len(self.ladder)} families. Raise it, "
                 f"or choose one with {parameter('family')}."
             )
-        return AdaptiveLayer(self, t, self._log.horizon - t + 1, part, sizes, delta, asker)
+        return AdaptiveLayer(self, t, self._log.horizon - t + 1, part, sizes, delta, runner)
 
     def share(self, r: int) -> float:
         """Return w_r = 2^−(r+1), and for the last rung the same as for the one before: the first rungs lose little."""

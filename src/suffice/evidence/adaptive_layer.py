@@ -109,11 +109,11 @@ class AdaptiveLayer:
     """Candidates and states on every rung used so far."""
 
     def __init__(
-        self, plan: Rungs, t: int, length: int, first: Any, sizes: Int64, delta: float, asker: QueryRunner | None
+        self, plan: Rungs, t: int, length: int, first: Any, sizes: Int64, delta: float, runner: QueryRunner | None
     ) -> None:
         """Open the first rung with its counts, `first`."""
         self._plan, self._t, self._length, self._first, self._sizes, self._delta = plan, t, length, first, sizes, delta
-        self._asker = asker
+        self._runner = runner
         self._rungs: dict[int, _Rung] = {}
         self._placed: list[tuple[int, int]] = []  # candidates and the states that they became or joined, in order
         self._n_states = 0
@@ -139,19 +139,19 @@ class AdaptiveLayer:
         among the states that only the largest rung distinguished.
         """
         undecided = np.ones(self._n_states, bool)
-        asked: list[_RungAnswer] = []
+        answers: list[_RungAnswer] = []
         for r in range(len(self._plan.ladder)):
             rung = self._rung_for(r, c, undecided)
             if rung is None:
                 continue
             compared = rung.layer.compare_each(kind, c, undecided, *self._thresholds(rung, c), rung.delta)
-            asked.append(_RungAnswer(rung, compared))
+            answers.append(_RungAnswer(rung, compared))
             distinct = undecided & (compared.evidence >= compared.threshold)
             undecided &= ~distinct
             if not undecided.any():
                 self._deciding = r
-                return self._alone(kind, c, rung, distinct)
-        return self._nearest(c, asked, undecided)
+                return self._distinct_from_all(kind, c, rung, distinct)
+        return self._nearest(c, answers, undecided)
 
     def counts(self, c: int, q: int, event: int) -> tuple[int, int, int, int]:
         """Return the counts of an event in candidate c and state q, and their sizes."""
@@ -204,8 +204,8 @@ class AdaptiveLayer:
         assert plan is not None, "rungs that do not fit are not opened"
         delta = self._delta * self._plan.share(r)
         try:
-            if self._asker is not None and r and self._plan.needs_futures(r):
-                self._plan.know(r, len(self._asker.run_query(_DistinctFutures(self._plan, r, self._t))))
+            if self._runner is not None and r and self._plan.needs_futures(r):
+                self._plan.know(r, len(self._runner.run_query(_DistinctFutures(self._plan, r, self._t))))
             layer = plan.layer(self._t, self._count(r), self._sizes, delta)
         except FamilyTooLargeError:
             if r == 0:
@@ -224,13 +224,13 @@ class AdaptiveLayer:
     def _count(self, r: int) -> Any:
         if r == 0:
             return self._first
-        assert self._asker is not None, "larger rungs need a query runner"
-        return self._asker.run_query(CountedOn(self._plan, r, self._t, len(self._sizes)))
+        assert self._runner is not None, "larger rungs need a query runner"
+        return self._runner.run_query(CountedOn(self._plan, r, self._t, len(self._sizes)))
 
     def _thresholds(self, rung: _Rung, c: int) -> tuple[Float, Float]:
         return rung.thresholds(self._plan.bound, int(self._sizes[c]), self._state_sizes[: self._n_states])
 
-    def _alone(self, kind: int, c: int, rung: _Rung, last: Mask) -> Judgement:
+    def _distinct_from_all(self, kind: int, c: int, rung: _Rung, last: Mask) -> Judgement:
         """Judge a candidate distinct from all states; the nearest is among those that the last rung distinguished."""
         never = np.full(self._n_states, math.inf)
         compared = rung.layer.compare_each(kind, c, last, never, never, rung.delta)
@@ -238,15 +238,15 @@ class AdaptiveLayer:
         distance, event = float(compared.evidence[q]), self._numbered(rung, int(compared.event[q]))
         return Judgement(q, True, distance, self._threshold(rung, c, q), event)
 
-    def _nearest(self, c: int, asked: list[_RungAnswer], undecided: Mask) -> Judgement:
+    def _nearest(self, c: int, answers: list[_RungAnswer], undecided: Mask) -> Judgement:
         """Return the nearest undecided state, with the evidence of the rung that was closest to its threshold."""
         never = np.full(self._n_states, math.inf)
-        distances = np.max([compared.evidence for _, compared in asked], axis=0)
+        distances = np.max([compared.evidence for _, compared in answers], axis=0)
         q = int(comparing.nearest(np.where(undecided, distances, math.inf), never, never))
-        thresholds = [self._threshold(rung, c, q) for rung, _ in asked]
-        evidence = [float(compared.evidence[q]) for _, compared in asked]
+        thresholds = [self._threshold(rung, c, q) for rung, _ in answers]
+        evidence = [float(compared.evidence[q]) for _, compared in answers]
         closest = int(np.argmax([e / limit for e, limit in zip(evidence, thresholds, strict=True)]))
-        rung, compared = asked[closest]
+        rung, compared = answers[closest]
         event = self._numbered(rung, int(compared.event[q]))
         return Judgement(q, False, evidence[closest], thresholds[closest], event, max(thresholds))
 

@@ -152,7 +152,7 @@ class LanguagePlan(CountingPlan):
         """Add up the parts of several shards."""
         return added(parts) if self.family.is_simple else WordPart.combine(parts)
 
-    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> RowLayer:
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, runner: QueryRunner | None = None) -> RowLayer:
         """Create the candidates of layer t from their counts."""
         length = self.horizon - t + 1
         if self.family.is_simple:
@@ -204,10 +204,13 @@ class SimpleShard:
         known = (len(self._word) - t) // SPACING
         soon = self._word[t : len(self._word) - SPACING * known]
         return np.concatenate(
-            [self._count_met(soon, self._later[known], candidate, n_candidates), following_in, last_in], axis=1
+            [self._count_patterns_ahead(soon, self._later[known], candidate, n_candidates), following_in, last_in],
+            axis=1,
         )
 
-    def _count_met(self, word: Codes, later: NDArray[np.uint64], candidate: UInt32, n_candidates: int) -> Int64:
+    def _count_patterns_ahead(
+        self, word: Codes, later: NDArray[np.uint64], candidate: UInt32, n_candidates: int
+    ) -> Int64:
         counted = self._hits, later, self._weight, n_candidates, self._member.shape[1]
         return np.asarray(patterns_kernels.count_patterns(candidate, word, *counted))
 
@@ -215,7 +218,7 @@ class SimpleShard:
         """Count the patterns of one letter: by a histogram of letters where that is small, else by bits."""
         letters, columns = self._member.shape
         if n_candidates * letters * columns > HISTOGRAM * len(candidate):
-            return self._count_met(word[None], NO_COUNTS, candidate, n_candidates)
+            return self._count_patterns_ahead(word[None], NO_COUNTS, candidate, n_candidates)
         if counted is None:
             itself = np.arange(n_candidates)
             counted = walking.cross_count(candidate, itself, word, self._weight, n_candidates, letters)

@@ -153,7 +153,7 @@ class SketchPlan(CountingPlan):
         return self._prefixes.combine(parts)
 
     def layer(
-        self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: QueryRunner | None = None
+        self, t: int, part: PrefixPart, sizes: Int64, delta: float, runner: QueryRunner | None = None
     ) -> RowLayer | SketchLayer:
         """Create the candidates of layer t from their counts."""
         tree = PrefixTree.of(part, len(sizes))

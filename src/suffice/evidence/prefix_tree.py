@@ -128,7 +128,7 @@ class PrefixPlan(CountingPlan):
         return PrefixPart.combine(parts, self.letters)
 
     def layer(
-        self, t: int, part: PrefixPart, sizes: Int64, delta: float, asker: QueryRunner | None = None
+        self, t: int, part: PrefixPart, sizes: Int64, delta: float, runner: QueryRunner | None = None
     ) -> TreeLayer:
         """Create the candidates of layer t from their counts."""
         return TreeLayer(PrefixTree.of(part, len(sizes)), sizes, self.log.letters)

@@ -139,8 +139,8 @@ class CountingPlan(Protocol):
     def combine(self, parts: list[Any]) -> Any:
         """Add up the parts of several shards."""
 
-    def layer(self, t: int, part: Any, sizes: Int64, delta: float, asker: QueryRunner | None = None) -> CandidateLayer:
-        """Create the candidates of layer t from their counts; `asker` runs queries for counts not made yet."""
+    def layer(self, t: int, part: Any, sizes: Int64, delta: float, runner: QueryRunner | None = None) -> CandidateLayer:
+        """Create the candidates of layer t from their counts; `runner` runs queries for counts not made yet."""
 
     @property
     def rungs(self) -> int:

@@ -25,7 +25,7 @@ import numpy as np
 
 from suffice.errors import SufficeError
 from suffice.files import json_text
-from suffice.files.atomic import name_beside, replacing
+from suffice.files.atomic import replacing, similar_name_hint
 from suffice.kernels.array_types import Array
 from suffice.version import __version__
 
@@ -195,7 +195,7 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
     except _NoArchiveError as error:
         raise kind.refuse(path, f"this is not a {kind.name}, or it is damaged ({error})") from error
     except FileNotFoundError:
-        problem, hint = f"{path}: there is no such file", name_beside(path)
+        problem, hint = f"{path}: there is no such file", similar_name_hint(path)
         make = f" If not, {kind.make}" if hint else f". {kind.make[0].upper()}{kind.make[1:]}"
         raise kind.error(f"{problem}{hint}{make} {path}") from None
     except (OSError, ValueError) as error:  # errors in the contents were converted above

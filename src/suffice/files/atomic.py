@@ -80,7 +80,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def name_beside(path: str | Path) -> str:
+def similar_name_hint(path: str | Path) -> str:
     """Return a hint such as ". Did you mean log.csv?" if a file in the same folder has a similar name, else ""."""
     path = Path(path)
     if path.exists():

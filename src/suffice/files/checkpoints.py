@@ -128,7 +128,7 @@ def checkpoint_in(folder: Path, choices: Mapping[str, object]) -> Iterator[Check
     """
     texts = {name: str(value) for name, value in choices.items()}
     _make(folder)
-    with _alone_in(folder):
+    with _locked(folder):
         if os.path.exists(folder / RUN_FILE):
             _refuse_another(folder, _stored_choices(folder), texts)
         else:
@@ -144,7 +144,7 @@ def refuse_other_choices(folder: Path, choices: Mapping[str, object]) -> None:
     if not folder.exists():
         return
     texts = {name: str(value) for name, value in choices.items()}
-    with _alone_in(folder):
+    with _locked(folder):
         before = _stored_choices(folder) if os.path.exists(folder / RUN_FILE) else texts
         _refuse_another(folder, {name: before[name] for name in texts if name in before}, texts)
 
@@ -156,7 +156,7 @@ def stored_steps(folder: Path) -> int:
 
 def forget(folder: Path) -> None:
     """Remove a checkpoint, and its folder if it is then empty."""
-    with _alone_in(folder):
+    with _locked(folder):
         try:
             for file in (*_steps(folder), folder / RUN_FILE):  # the file that identifies the run last
                 file.unlink(missing_ok=True)
@@ -168,7 +168,7 @@ def forget(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:

@@ -27,7 +27,7 @@ LN_NEVER = np.cumsum([0.0] + [math.log1p(-0.5 / i) for i in range(1, 1 << 12)]) 
 
 
 @jit
-def fold(one, other, begin, equal):
+def evidence_of_rows(one, other, begin, equal):
     """Return the evidence that two rows of counts have different futures: (ln E, Σ ln e, cell with the largest e).
 
     Tables are the ranges `begin` of cells, each divided outcome by outcome. In E each e is mixed with 1 by the weights
@@ -37,7 +37,7 @@ def fold(one, other, begin, equal):
     total, most, where = 0.0, 0.0, -1
     for g in range(begin.size - 1):
         here, size = begin[g], begin[g + 1] - begin[g]
-        added, highest, at = _fold_table(one[here : here + size], other[here : here + size], equal, mixed)
+        added, highest, at = _table_evidence(one[here : here + size], other[here : here + size], equal, mixed)
         total += added
         if highest > most + EQUAL_EVIDENCE:
             most, where = highest, here + at
@@ -66,7 +66,7 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
             _add_split(split, mine, theirs, twice, tree_begin[g], one, other)
             c, d = divmod(tree_group[g], depth)
             at = c * (2 * depth + 1) + d
-            added, highest, x = _fold_table(one, other, equal, mixed[at])
+            added, highest, x = _table_evidence(one, other, equal, mixed[at])
             total[at] += added
             if highest > most + EQUAL_EVIDENCE and (split or not strict):
                 most, where, where_split = highest, tree_begin[g] + x, split
@@ -79,7 +79,7 @@ def weigh(mine, theirs, twice, tree_tables, tree_begin, tree_group, tables, begi
                 if more:
                     for w in range(equal.size):
                         here[w] = 0.0
-                    added, highest, x = _fold_table(one, other, equal, here)
+                    added, highest, x = _table_evidence(one, other, equal, here)
                 for w in range(equal.size):
                     mixed[at, w] += here[w]
                 total[at] += added
@@ -146,7 +146,7 @@ def screen(
             for x in range(one.size):
                 one[x] = row[begin[g] + x]
                 other[x] = rows[state, 0, begin[g] + x] + rows[state, 1, begin[g] + x]
-            _fold_table(one, other, equal, mixed[group[g] // DEPTH])
+            _table_evidence(one, other, equal, mixed[group[g] // DEPTH])
             left -= one.size
             if max(mixed[0, -1], mixed[1, -1]) + left * least - math.log(mixed.size) >= enough:
                 mixed[:, -1] += left * least
@@ -188,7 +188,7 @@ def _ln_mean(logarithms):
 
 
 @jit
-def _fold_table(one, other, equal, mixed):
+def _table_evidence(one, other, equal, mixed):
     """Divide a table outcome by outcome: (Σ ln e, the largest ln e, its cell); add ln(w + (1−w)e) to `mixed`."""
     n1, n2, outcomes = 0, 0, 0
     for x in range(one.size):

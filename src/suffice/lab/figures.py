@@ -23,7 +23,7 @@ orange, where there is a choice. These T-mazes have fewer actions than that of T
 """
 
 
-class Drawn(NamedTuple):
+class PaperFigure(NamedTuple):
     """An automaton that the paper draws."""
 
     name: str
@@ -35,9 +35,9 @@ class Drawn(NamedTuple):
 
 
 FIGURES: Final = (
-    Drawn("corridor", "Corridor", "corridor", {}, 10_000, 1_000),
-    Drawn("t-maze-restricted", "T-maze, only E in the corridor", "t-maze", {"actions": "east"}, 10_000, 1_000),
-    Drawn("t-maze-partial", "T-maze, E and W in the corridor", "t-maze", {"actions": "forward"}, 100_000, 10_000),
+    PaperFigure("corridor", "Corridor", "corridor", {}, 10_000, 1_000),
+    PaperFigure("t-maze-restricted", "T-maze, only E in the corridor", "t-maze", {"actions": "east"}, 10_000, 1_000),
+    PaperFigure("t-maze-partial", "T-maze, E and W in the corridor", "t-maze", {"actions": "forward"}, 100_000, 10_000),
 )
 
 

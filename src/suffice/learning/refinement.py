@@ -154,7 +154,7 @@ class _AutomatonWalk(NamedTuple):
     cells: int  # D
 
 
-class _Met(NamedTuple):
+class _OutcomeCounts(NamedTuple):
     """Query that counts [C, D], the outcomes of each candidate's episodes from step t on, starting in its label."""
 
     walk: _AutomatonWalk
@@ -171,7 +171,7 @@ class _Met(NamedTuple):
         return _into_first(answers)
 
 
-class _MetFrom(NamedTuple):
+class _OutcomeCountsFrom(NamedTuple):
     """Query that counts [L, D], the outcomes of one candidate's episodes, starting in each of some labels."""
 
     walk: _AutomatonWalk
@@ -202,7 +202,7 @@ class _StateComparison(NamedTuple):
     state: int
     evidence: float  # ln E that they differ
     balance: float  # Σ ln e; below 0 the evidence is in favour of a merge
-    telling: int  # the cell that differs most, or -1
+    most_distinct: int  # the cell that differs most, or -1
     row: Int64  # the candidate's counts in the comparison
 
 
@@ -211,7 +211,7 @@ class _LayerRefiner:
 
     def __init__(
         self,
-        asker: Engine,
+        engine: Engine,
         walk: _AutomatonWalk,
         reference: _Reference,
         t: int,
@@ -219,7 +219,7 @@ class _LayerRefiner:
         rows: Int64,
         delta: float,
     ) -> None:
-        self._asker, self._walk, self._reference, self._t = asker, walk, reference, t
+        self._engine, self._walk, self._reference, self._t = engine, walk, reference, t
         self._threshold = -math.log(delta)
         self._tables, self._offset = reference.begin[reference.first_table(t) :], int(reference.rdp.offsets()[t])
         self._rows, self._labels = rows, labels.tolist()
@@ -235,7 +235,7 @@ class _LayerRefiner:
         label = self._labels[c]
         own = [s for s, other in enumerate(self.label_of) if other == label]
         if not own and not (rare and self._states):
-            return self._keep(c, founded)
+            return self._promote_label(c, founded)
         if len(self._tables) < 2:  # no suffix, so no difference
             return self._join(c, _StateComparison(0, 0.0, 0.0, -1, self._rows[c]))
         self.tests += 1
@@ -254,13 +254,13 @@ class _LayerRefiner:
         labels = list(dict.fromkeys(self.label_of[s] for s in others))
         if not others:
             return None
-        found = self._asker.run_query(_MetFrom(self._walk, self._t, c, np.array(labels, np.int32)))
+        found = self._engine.run_query(_OutcomeCountsFrom(self._walk, self._t, c, np.array(labels, np.int32)))
         rows = dict(zip(labels, found, strict=True))
         return self._nearest([self._compare(s, rows[self.label_of[s]]) for s in others])
 
     def _compare(self, s: int, row: Int64) -> _StateComparison:
-        evidence, balance, telling = evidence_kernels.fold(row, self._states[s], self._tables, EQUAL)
-        return _StateComparison(s, evidence, balance, telling, row)
+        evidence, balance, most_distinct = evidence_kernels.evidence_of_rows(row, self._states[s], self._tables, EQUAL)
+        return _StateComparison(s, evidence, balance, most_distinct, row)
 
     def _nearest(self, found: list[_StateComparison]) -> _StateComparison:
         """Return the state with most evidence for a merge among those not distinct; else the least distinct."""
@@ -270,9 +270,9 @@ class _LayerRefiner:
         least = min(f.balance for f in possible)
         return next(f for f in possible if f.balance <= least + EQUAL_BALANCE)  # the first of equals
 
-    def _keep(self, c: int, founded: Placement | None) -> Placement:
+    def _promote_label(self, c: int, founded: Placement | None) -> Placement:
         """Promote the first candidate of a label, for the reason that AdaCT-H had."""
-        why = Placement(self._found(c), promoted=True)
+        why = Placement(self._add_state(c), promoted=True)
         if founded is None or founded.nearest is None:
             return why
         near = self._offset + founded.nearest  # the label that AdaCT-H compared it with
@@ -281,21 +281,21 @@ class _LayerRefiner:
 
     def _promote(self, c: int, near: _StateComparison) -> Placement:
         placement = self._placement(near)  # before the state's row changes
-        return placement._replace(target=self._found(c), promoted=True)
+        return placement._replace(target=self._add_state(c), promoted=True)
 
     def _join(self, c: int, near: _StateComparison) -> Placement:
         placement = self._placement(near)
         self._states[near.state] += near.row
         return placement._replace(forced=near.evidence >= self._threshold)
 
-    def _found(self, c: int) -> int:
+    def _add_state(self, c: int) -> int:
         self._states.append(self._rows[c])
         self.label_of.append(self._labels[c])
         return len(self._states) - 1
 
     def _placement(self, near: _StateComparison) -> Placement:
-        differs = near.telling >= 0
-        witness = self._reference.witness(near.telling, near.row, self._states[near.state]) if differs else None
+        differs = near.most_distinct >= 0
+        witness = self._reference.witness(near.most_distinct, near.row, self._states[near.state]) if differs else None
         threshold = self._threshold if len(self._tables) > 1 else None
         return Placement(near.state, nearest=near.state, distance=near.evidence, threshold=threshold, witness=witness)
 
@@ -352,7 +352,7 @@ class _Refinement:
     def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> LayerRecord:
         """Place the candidates of layer t, given their labels [C]."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
-        query = _Met(self._walk, t, labels)
+        query = _OutcomeCounts(self._walk, t, labels)
         met = self._engine.advance(t - 1, join, candidates.of_letter, n, query)
         rows = np.zeros((n, self._walk.cells), np.int64) if met is None else met
         delta = self._learned.settings.delta_at(self._log.horizon, n)

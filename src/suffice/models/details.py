@@ -6,7 +6,7 @@ distinguish states, and of merges that more episodes might undo.
 
 from __future__ import annotations
 
-from suffice.automata.describe import apart, describe_witness
+from suffice.automata.describe import describe_witness, show_pair
 from suffice.errors import parameter, visible
 from suffice.models.model import Model
 from suffice.models.sentences import needed_sentence, plan_sentence
@@ -49,7 +49,7 @@ def undecided_lines(model: Model, most: int) -> list[str]:
         return [f"Undecided merges are not known: the bound {model.about.bound!r} is not installed here."]
     lines = [f"Undecided merges ({len(found):,}), for example:"] if found else []
     for merge in found[:most]:
-        candidate, joined = apart(*merge.histories)
+        candidate, joined = show_pair(*merge.histories)
         where = "" if model.rdp.stationary else f"layer {merge.layer}: "
         difference = describe_witness(merge.witness, model.rdp.alphabet)
         lines.append(f"  {where}{candidate}  with  {joined}")

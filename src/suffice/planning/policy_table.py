@@ -20,7 +20,7 @@ import numpy as np
 
 from suffice.data.alphabet import Alphabet, Value, in_order
 from suffice.errors import SufficeError
-from suffice.files.atomic import name_beside
+from suffice.files.atomic import similar_name_hint
 from suffice.planning.controller import Chances, Controller
 
 STEP_COLUMN = "step"
@@ -34,7 +34,7 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Con
         with path.open(newline="", encoding="utf-8-sig") as file:  # some programs write a byte-order mark
             lines = list(csv.reader(file))
     except OSError as error:
-        hint = name_beside(path) or ". Check its name."
+        hint = similar_name_hint(path) or ". Check its name."
         raise SufficeError(f"{path}: the table cannot be read ({error.strerror}){hint}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise SufficeError(

@@ -39,21 +39,21 @@ def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
 
     The plan for a stationary automaton is one on its unrolled layers: see `RDP.unroll`.
     """
-    passages = _Passages(rdp)
+    passages = _EdgeCountsQuery(rdp)
     passed = passages.passed(run_query(episodes, passages, threads))
     prediction = (_StationaryPrediction if rdp.stationary else _Prediction)(rdp, plan, passed)
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
     return prediction.estimate(layers)
 
 
-class _Passed(NamedTuple):
+class _EdgeCounts(NamedTuple):
     """Counts of how often an edge (a state with a symbol) was followed by a letter."""
 
     key: Int64  # [E] edge and letter as one number, ascending
     times: Int64  # [E]
 
     @classmethod
-    def of(cls, keys: list[Int64], times: list[Int64]) -> _Passed:
+    def of(cls, keys: list[Int64], times: list[Int64]) -> _EdgeCounts:
         """Add up the counts of equal keys."""
         key, place = np.unique(np.concatenate(keys), return_inverse=True)
         total = np.zeros(len(key), np.int64)
@@ -61,10 +61,10 @@ class _Passed(NamedTuple):
         return cls(key, total)
 
 
-Counts = _Passed | Int64  # or a table [edges of a step + 1, X], if the tables of all steps together are small
+Counts = _EdgeCounts | Int64  # or a table [edges of a step + 1, X], if the tables of all steps together are small
 
 
-class _Passages(NamedTuple):
+class _EdgeCountsQuery(NamedTuple):
     """Query that counts, for each of the H+1 steps, the letters that follow each edge of the automaton.
 
     One more edge stands for episodes that have left the automaton; their counts are not used.
@@ -95,7 +95,7 @@ class _Passages(NamedTuple):
             start, letter, times = walking.tally(taken, word[t], weight, len(edges) + 1, n_letters)
             counted = slice(0, int(start[-2]))
             key = np.repeat(np.array(edges), np.diff(start[:-1])) * n_letters + letter[counted]
-            found.append(_Passed.of([key], [times[counted]]))
+            found.append(_EdgeCounts.of([key], [times[counted]]))
         return found
 
     def _edges(self, t: int) -> range:
@@ -110,21 +110,21 @@ class _Passages(NamedTuple):
         """Add up the counts of parts of the log; see `Query`."""
         return answers[0] if len(answers) == 1 else [_added(list(parts)) for parts in zip(*answers, strict=True)]
 
-    def passed(self, answer: list[Counts]) -> list[_Passed]:
+    def passed(self, answer: list[Counts]) -> list[_EdgeCounts]:
         """Convert counts in dense tables to sparse counts."""
         return [self._sparse(t, counts) for t, counts in enumerate(answer)]
 
-    def _sparse(self, t: int, counts: Counts) -> _Passed:
-        if isinstance(counts, _Passed):
+    def _sparse(self, t: int, counts: Counts) -> _EdgeCounts:
+        if isinstance(counts, _EdgeCounts):
             return counts
         edge, letter = np.nonzero(counts[:-1])
-        return _Passed((self._edges(t).start + edge) * counts.shape[1] + letter, counts[edge, letter])
+        return _EdgeCounts((self._edges(t).start + edge) * counts.shape[1] + letter, counts[edge, letter])
 
 
 def _added(parts: list[Any]) -> Counts:
     if isinstance(parts[0], np.ndarray):
         return added(parts)
-    return _Passed.of([part.key for part in parts], [part.times for part in parts])
+    return _EdgeCounts.of([part.key for part in parts], [part.times for part in parts])
 
 
 class _FollowedCounts(NamedTuple):
@@ -145,7 +145,7 @@ class _FollowedCounts(NamedTuple):
 class _Prediction:
     """Prediction for a layered automaton, by backward induction over candidates."""
 
-    def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
+    def __init__(self, rdp: RDP, plan: Plan, passed: list[_EdgeCounts]) -> None:
         self._rdp, self._actions, self._passed, self._scale = rdp, plan.actions, passed, Scale.of(rdp)
         self._of_letter, self._offsets, self._reward = rdp.symbol_of_letter(), rdp.offsets(), self._scale.rewards(rdp)
 
@@ -175,7 +175,7 @@ class _Prediction:
         source = met.source - self._offsets[t - 1] * len(self._rdp.symbols) if t else met.source
         return self._following(met._replace(state=state, source=source), action)
 
-    def _by_candidate(self, passed: _Passed, first: bool, others: Int64 | None = None) -> _FollowedCounts:
+    def _by_candidate(self, passed: _EdgeCounts, first: bool, others: Int64 | None = None) -> _FollowedCounts:
         """Group counts by candidate, whatever the plan; `others` are further candidates, perhaps without counts."""
         rdp, n_letters = self._rdp, len(self._rdp.letters)
         of_key, letter = np.divmod(passed.key, n_letters)
@@ -233,7 +233,7 @@ class _Prediction:
 class _StationaryPrediction(_Prediction):
     """Prediction for a stationary automaton, whose candidates are the same at every step but the first."""
 
-    def __init__(self, rdp: RDP, plan: Plan, passed: list[_Passed]) -> None:
+    def __init__(self, rdp: RDP, plan: Plan, passed: list[_EdgeCounts]) -> None:
         super().__init__(rdp, plan, passed)
         layered, stands = rdp.unroll()
         self._planned = np.full((rdp.horizon + 1, rdp.n_states), BEHAVE, np.int64)  # by step and state
@@ -242,13 +242,15 @@ class _StationaryPrediction(_Prediction):
         inside, cut = passed[1 : rdp.horizon], self._as_last_step(passed[1 : rdp.horizon + 1])
         sources = np.unique(cut.key // len(rdp.letters))
         self._first = self._by_candidate(passed[0], first=True)
-        self._later = self._by_candidate(_Passed.of([p.key for p in inside], [p.times for p in inside]), False, sources)
+        self._later = self._by_candidate(
+            _EdgeCounts.of([p.key for p in inside], [p.times for p in inside]), False, sources
+        )
         self._last = self._by_candidate(cut, first=False)
 
-    def _as_last_step(self, passed: list[_Passed]) -> _Passed:
+    def _as_last_step(self, passed: list[_EdgeCounts]) -> _EdgeCounts:
         """Replace the observations in counts by o_⊥: at the horizon the last observation is not seen."""
         n, cut = len(self._rdp.letters), self._rdp.vocabulary.when_cut()
-        return _Passed.of([p.key // n * n + cut[p.key % n] for p in passed], [p.times for p in passed])
+        return _EdgeCounts.of([p.key // n * n + cut[p.key % n] for p in passed], [p.times for p in passed])
 
     def _size(self, t: int) -> int:
         return self._rdp.n_states

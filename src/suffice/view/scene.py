@@ -84,7 +84,7 @@ def _scene(rdp: RDP, plan: Plan | None, most: int) -> Scene:
     )
 
 
-def passed(rdp: RDP, plan: Plan) -> Float:
+def expected_visits(rdp: RDP, plan: Plan) -> Float:
     """Return the expected number of visits [Q] per episode under the plan, with frequencies as probabilities."""
     planned = plan.actions[:, None] + PAD + 1
     follows = (plan.actions[:, None] == BEHAVE) | (rdp.letters[:, 0] == planned) | (rdp.letters[:, 0] <= PAD)
@@ -119,7 +119,7 @@ def _kept(rdp: RDP, plan: Plan | None, column: Int64, joined: NDArray[np.bool_],
     visits = np.asarray(rdp.counts.sum(axis=1, dtype=float))
     score = visits / max(visits.sum(), 1.0)
     if plan is not None:
-        score += passed(rdp, plan) / (rdp.horizon + 2)
+        score += expected_visits(rdp, plan) / (rdp.horizon + 2)
     score[sorted(ended_states(rdp))] = 0.0  # ended episodes are not informative
     score[0] = np.inf
     columns = np.bincount(column)

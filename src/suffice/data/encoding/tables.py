@@ -34,7 +34,7 @@ def refuse_columns(source: object, columns: int) -> None:
         raise LogError(f"{source}: there are {columns:,} columns; the limit is {MOST_COLUMNS:,}. Remove columns.")
 
 
-class NothingKeptError(LogError):
+class NoEpisodesLeftError(LogError):
     """An error for a log, or a piece of one, of which no episode is left."""
 
     longest = 0  # decisions of its longest episode

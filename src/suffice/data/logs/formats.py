@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from suffice.data.encoding.tables import LogTable
 from suffice.errors import LogError
-from suffice.files.atomic import name_beside
+from suffice.files.atomic import similar_name_hint
 from suffice.registry import Lazy, Registry
 
 
@@ -103,4 +103,4 @@ def no_such_file(path: Path) -> str:
     """Return the message about a file that does not exist: a broken link, or perhaps a misspelt name."""
     if path.is_symlink():
         return f"{path}: this is a link to {path.readlink()}, which does not exist. Correct the link."
-    return f"{path}: there is no such file{name_beside(path) or '. Check the name and the folder.'}"
+    return f"{path}: there is no such file{similar_name_hint(path) or '. Check the name and the folder.'}"

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.encoding.columns import ENDS, Columns, known_as
-from suffice.data.encoding.tables import LogTable, NothingKeptError
+from suffice.data.encoding.tables import LogTable, NoEpisodesLeftError
 from suffice.data.logs.arrays import DEEPEST_VALUE
 from suffice.kernels.array_types import Int64, Mask
 
@@ -59,7 +59,7 @@ def _squeezed(table: LogTable, columns: Columns) -> LogTable:
     ):
         return table
     parts = list(_parts(table, reward, table.types[reward]))
-    return _taken_apart(table, {reward: parts}) if len(parts) == 1 else table
+    return _replaced_by_parts(table, {reward: parts}) if len(parts) == 1 else table
 
 
 def _column_of(role: str, table: LogTable, columns: Columns) -> str | None:
@@ -83,7 +83,9 @@ def _explode(table: LogTable, by: str, columns: Columns, bare: bool = False) -> 
     ends = [_column_of(role, table, columns) for role in ENDS]
     row = np.repeat(np.arange(table.rows), lengths)
     if not len(row):
-        raise NothingKeptError(f"{table.source}, column {by!r}: all lists are empty. An episode has at least one step.")
+        raise NoEpisodesLeftError(
+            f"{table.source}, column {by!r}: all lists are empty. An episode has at least one step."
+        )
     step = np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
 
     def entries(name: str) -> pa.Array | pa.ChunkedArray:
@@ -127,7 +129,7 @@ def _explode(table: LogTable, by: str, columns: Columns, bare: bool = False) -> 
         (f"{empty:,} episodes without a step were left out",) if (empty := np.count_nonzero(lengths == 0)) else (),
         table.part,
     )
-    return _taken_apart(exploded, {by: _fields(exploded, by, prefix="")}) if bare else exploded
+    return _replaced_by_parts(exploded, {by: _fields(exploded, by, prefix="")}) if bare else exploded
 
 
 def _spread(table: LogTable, lists: bool = True, room: int = DEEPEST_VALUE) -> LogTable:
@@ -139,7 +141,7 @@ def _spread(table: LogTable, lists: bool = True, room: int = DEEPEST_VALUE) -> L
         whole = lists and room == DEEPEST_VALUE and _width(table.column(name)) > WIDEST_CELL
         if not whole and (parts := list(_parts(table, name, kind))):
             nested[name] = parts
-    return _spread(_taken_apart(table, nested), lists, room - 1) if nested and room else table
+    return _spread(_replaced_by_parts(table, nested), lists, room - 1) if nested and room else table
 
 
 def _width(column: pa.ChunkedArray, room: int = DEEPEST_VALUE) -> int:
@@ -178,7 +180,7 @@ def _fields(table: LogTable, name: str, prefix: str) -> list[Part]:
     return [(f"{prefix}{f.name}", f.type, lambda c, i=i: pc.struct_field(c, [i])) for i, f in enumerate(fields)]  # type: ignore[misc]
 
 
-def _taken_apart(table: LogTable, nested: Mapping[str, list[Part]]) -> LogTable:
+def _replaced_by_parts(table: LogTable, nested: Mapping[str, list[Part]]) -> LogTable:
     """Return the table with some columns replaced by their parts."""
     types: dict[str, pa.DataType] = {}
     origin: dict[str, tuple[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}

@@ -21,7 +21,7 @@ from suffice.data.encoding.tables import (
     Coded,
     LogTable,
     MissingValueError,
-    NothingKeptError,
+    NoEpisodesLeftError,
     V,
     flag,
     integer,
@@ -195,7 +195,7 @@ def lay_out(
         shortest = int(rows.length[early].min())
         raise TruncatedError(table.source, int(np.count_nonzero(early)), len(early), horizon, shortest, mark)
     if early.all():
-        nothing = NothingKeptError(
+        nothing = NoEpisodesLeftError(
             f"{table.source}: every episode is truncated before the horizon {horizon}. Use "
             f"{parameter('horizon', longest)}."
         )

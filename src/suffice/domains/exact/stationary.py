@@ -121,9 +121,9 @@ class _BeliefClosure:
                     for s, w in weights.items():
                         known[s] = known.get(s, Fraction(0)) + w
                     seen[key] = known, sum_so_far + total
-            yield from self._led(a, chance, memory, seen)
+            yield from self._outcome_steps(a, chance, memory, seen)
 
-    def _led(
+    def _outcome_steps(
         self, a: int, chance: Fraction, memory: int, seen: dict[tuple[int, int], tuple[dict[int, Fraction], Fraction]]
     ) -> Iterator[Step]:
         """Yield the steps of an action; histories have no rewards, so each observation leads to one belief."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from suffice.errors import ModelError, SufficeError, did_you_mean
-from suffice.files.atomic import name_beside
+from suffice.files.atomic import similar_name_hint
 
 PREAMBLE: Final = ("discount", "values", "states", "actions", "observations")
 KEYWORDS: Final = (*PREAMBLE, "start", "T", "O", "R")
@@ -87,7 +87,7 @@ def text_of(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelError(
-            f"{path}: the file cannot be read ({reason}){name_beside(path) or '. Check its name.'}"
+            f"{path}: the file cannot be read ({reason}){similar_name_hint(path) or '. Check its name.'}"
         ) from error
     if len(data) > MAX_BYTES:
         raise error_at(str(path), 1, f"the file is larger than {MAX_BYTES >> 20} MiB. Use a smaller model.")

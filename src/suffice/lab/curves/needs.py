@@ -175,7 +175,7 @@ def _figure(found: Sequence[Point]) -> Figure:
     ax.plot(ends, ends, color="#aaaaaa", linewidth=0.8, zorder=1)
     for point, likely, seen in drawn:
         fill = "none" if seen.sign else recovery.BOUND_COLOURS[point.bound]
-        ax.plot([likely], [seen.n], markerfacecolor=fill, alpha=0.85, **_look(point.bound, point.case))
+        ax.plot([likely], [seen.n], markerfacecolor=fill, alpha=0.85, **_marker_style(point.bound, point.case))
     ax.set(xscale="log", yscale="log", xlim=ends, ylim=(ends[0], 2 * max(seen.n for *_, seen in drawn)))
     ax.set_xlabel("episodes likely to suffice, by theory", fontsize=10)
     ax.set_ylabel("episodes at which half of the runs were exact", fontsize=10)
@@ -184,7 +184,7 @@ def _figure(found: Sequence[Point]) -> Figure:
     return figure
 
 
-def _look(bound: str | None, case: Case | None) -> dict[str, Any]:
+def _marker_style(bound: str | None, case: Case | None) -> dict[str, Any]:
     colour = recovery.BOUND_COLOURS[bound] if bound else "#555555"
     return {"color": colour, "marker": _MARKS[case] if case else "o", "markersize": 7, "linestyle": "none"}
 
@@ -192,10 +192,10 @@ def _look(bound: str | None, case: Case | None) -> dict[str, Any]:
 def _explain(figure: Figure, ax: Axes, cases: Sequence[Case]) -> None:
     """Add a legend in which colours are bounds and marks are cases."""
     for bound in BOUNDS.own:
-        ax.plot([], [], label=bound.replace("-", " "), **_look(bound, None))
-    ax.plot([], [], label="outside the sizes run", markerfacecolor="none", **_look(None, None))
+        ax.plot([], [], label=bound.replace("-", " "), **_marker_style(bound, None))
+    ax.plot([], [], label="outside the sizes run", markerfacecolor="none", **_marker_style(None, None))
     for case in cases:
-        ax.plot([], [], label=case.title, **_look(None, case))
+        ax.plot([], [], label=case.title, **_marker_style(None, case))
     figure.legend(loc="outside right center", frameon=False, fontsize=9)
 
 

@@ -26,7 +26,7 @@ TESTED: Final = (*SMALL, Case("corridor", 3, options_of({"enemy": "0.55"})))
 HEAD: Final = ("domain", "N₁ of the theorem", "sufficient", "ratio", "guaranteed", "exact at N₁")
 
 
-def asked(minimal: Minimal, family: Family, delta: float) -> float:
+def episodes_required(minimal: Minimal, family: Family, delta: float) -> float:
     """Return N₁ of the paper's appendix, with its second lemma for languages.
 
     N₁ = 2 (√(2Mℓ) + 14ℓ/3) / d with ℓ = ln(4/δ) and M = 8 ln(4|X|/δ)/μ₀²; d is the smallest share of a candidate and
@@ -42,7 +42,7 @@ def asked(minimal: Minimal, family: Family, delta: float) -> float:
     return 2 * (math.sqrt(2 * m * ell) + 14 * ell / 3) / least
 
 
-def promised(minimal: Minimal, delta: float) -> float:
+def guaranteed(minimal: Minimal, delta: float) -> float:
     """Return the theorem's 1 − 4AOQδ, or 0 if that is negative."""
     actions, observations, _ = letters_as_log(minimal).suffix_alphabet()
     return max(0.0, 1 - 4 * len(actions) * len(observations) * minimal.n_states * delta)
@@ -50,7 +50,7 @@ def promised(minimal: Minimal, delta: float) -> float:
 
 def trials(case: Case) -> list[Experiment]:
     """List runs of the paper's test on N₁ episodes, rounded up to two digits; none if that is too many."""
-    n = asked(case.minimal, Family.parse(FAMILY), DELTA)
+    n = episodes_required(case.minimal, Family.parse(FAMILY), DELTA)
     if n > MOST_EPISODES:
         return []
     unit = 10 ** (math.floor(math.log10(n)) - 1)
@@ -63,7 +63,7 @@ def compared(runs: Sequence[Result]) -> str:
 
 
 def _row(runs: Sequence[Result], case: Case) -> list[str]:
-    n = asked(case.minimal, Family.parse(FAMILY), DELTA)
+    n = episodes_required(case.minimal, Family.parse(FAMILY), DELTA)
     enough = needed(case, FAMILY, DELTA).needed[PAPER.name].sufficient
     assert enough is not None, "the paper's bound has a sufficient number"
     tried = set(trials(case))
@@ -72,5 +72,5 @@ def _row(runs: Sequence[Result], case: Case) -> list[str]:
     if hits:
         rate = Rate.of(sum(hits), len(hits))
         found = f"{sum(hits)} of {len(hits)} ({rate.low:.2f} to {rate.high:.2f})"
-    promise = f"{promised(case.minimal, DELTA):.2f}"
+    promise = f"{guaranteed(case.minimal, DELTA):.2f}"
     return [case.title, brief(n), brief(enough), brief(enough / n), promise, found]

@@ -25,7 +25,7 @@ class Near(NamedTuple):
     state: int
     evidence: float  # ln E that they differ
     balance: float  # Σ ln e; below 0 the evidence is in favour of a merge
-    telling: int  # the cell that differs most, or -1
+    most_distinct: int  # the cell that differs most, or -1
     split: int  # how the rows were split when they differ most
 
 
@@ -91,7 +91,7 @@ class Comparison:
     def _screened(self, states: list[int], enough: float) -> NDArray[np.float64]:
         """Return the evidence of the tree against each state."""
         r, labels = self._states, self._states.labelling.labels
-        rows, (tables, _) = self._met(0)
+        rows, (tables, _) = self._own_counts(0)
         found = evidence_kernels.screen(
             rows.sum(axis=0), tables, r.labelling.tree_tables.begin, r.labelling.tree_group, np.array(states), enough,
             r.rows, r.path, self._episodes, self._start, self._joined, r.stride, r.steps.word, r.steps.weight,
@@ -108,7 +108,7 @@ class Comparison:
     def with_state(self, state: int) -> Near:
         """Compare the episodes with a state."""
         r, made = self._states, self._states.labelling
-        mine, touched = self._met(int(r.label[state]))
+        mine, touched = self._own_counts(int(r.label[state]))
         self._count_twice(state, 1)
         found = evidence_kernels.weigh(
             mine, r.rows[state], r.scratch.twice, touched[0], made.tree_tables.begin, made.tree_group, touched[1],
@@ -119,12 +119,12 @@ class Comparison:
 
     def witness(self, near: Near) -> Witness | None:
         """Return the event that differs most."""
-        return self._states.labelling.witness(near.telling, *self.rows(near)) if near.telling >= 0 else None
+        return self._states.labelling.witness(near.most_distinct, *self.rows(near)) if near.most_distinct >= 0 else None
 
     def rows(self, near: Near) -> tuple[Int64, Int64]:
         """Return both rows of counts, split as they differ most."""
         r, state = self._states, near.state
-        mine, _ = self._met(int(r.label[state]))
+        mine, _ = self._own_counts(int(r.label[state]))
         theirs = r.rows[state]
         if near.split:
             return mine[1].copy(), theirs[0]
@@ -144,7 +144,7 @@ class Comparison:
             int(r.label[state]), self._joined, r.stride, sign, r.scratch.twice,
         )  # fmt: skip
 
-    def _met(self, label: int) -> tuple[Int64, tuple[Int64, Int64]]:
+    def _own_counts(self, label: int) -> tuple[Int64, tuple[Int64, Int64]]:
         """Return the episodes' counts by side, starting in a label, and their tables; valid until the next call."""
         r = self._states
         labels, steps = r.labelling.labels, r.steps

@@ -241,7 +241,7 @@ class Labelling:
         """Return how many steps beyond the next one the tree needs to distinguish two rows; DEPTH if it cannot."""
         for depth in range(DEPTH):  # nodes are numbered by depth, and tables by node
             tables = int(np.count_nonzero(self.tree_group % DEPTH <= depth))
-            evidence, _, _ = evidence_kernels.fold(one, other, self.tree_tables.begin[: tables + 1], EQUAL)
+            evidence, _, _ = evidence_kernels.evidence_of_rows(one, other, self.tree_tables.begin[: tables + 1], EQUAL)
             if evidence >= threshold:
                 return depth
         return DEPTH

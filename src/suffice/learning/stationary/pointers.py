@@ -119,11 +119,11 @@ class Round:
     def _place(self, state: int, symbol: int, episodes: Int64, n: int) -> Placement:
         """Promote a candidate, or merge it with a state."""
         edge = (int(self._label[state]), symbol)
-        kept_from = self._apart.get(edge)
+        distinct_from = self._apart.get(edge)
         label = int(self._labelling.reference[edge])
-        others = [s for s in range(SPECIAL, len(self._tau)) if self._named(s) != kept_from or kept_from is None]
+        others = [s for s in range(SPECIAL, len(self._tau)) if self._named(s) != distinct_from or distinct_from is None]
         if not others:
-            return Placement(self._found((state, symbol), label), promoted=True)
+            return Placement(self._add_state((state, symbol), label), promoted=True)
         start = self._at[episodes] + 1
         if n < FEWEST_COMPARED:
             return Placement(self._compared_by(episodes, start).most_similar(others))
@@ -145,7 +145,7 @@ class Round:
         if not alone or n < self._least:
             return placement
         self._depths.append(self._labelling.depth_needed(*compare.rows(near), threshold))
-        return placement._replace(target=self._found((state, symbol), label), promoted=True, forced=False)
+        return placement._replace(target=self._add_state((state, symbol), label), promoted=True, forced=False)
 
     def _compared_by(self, episodes: Int64, start: Int64, joined: bool = False) -> Comparison:
         """Prepare the comparison of suffixes with states; `joined`: the episodes are among those of the states."""
@@ -159,7 +159,7 @@ class Round:
         source, symbol = self._founders[state]
         return int(self._label[source]), symbol
 
-    def _found(self, founder: Edge, label: int) -> int:
+    def _add_state(self, founder: Edge, label: int) -> int:
         """Add a new state, and return its number."""
         self._tau = np.concatenate([self._tau, np.full((1, self._tau.shape[1]), UNSEEN, np.int32)])
         self._tau[-1, self._steps.ends()] = END

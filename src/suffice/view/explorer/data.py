@@ -102,13 +102,13 @@ class _StateValues:
     def of(cls, model: Model) -> _StateValues:
         rdp, layers, plan = model.rdp, model.planned, plan_of(model)
         place = fold_places(rdp, plan)
-        folded = Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
+        by_state = Plan(plan.actions[place], plan.values[place], plan.lower[place], plan.error)
         discount = _discount(model)
         if discount is not None:
-            choices = action_values(rdp, folded, rdp.own_tally(), discount)
-            return cls(folded, behaviour_values(rdp, discount), choices)
+            choices = action_values(rdp, by_state, rdp.own_tally(), discount)
+            return cls(by_state, behaviour_values(rdp, discount), choices)
         choices = action_values(layers, plan, layers.own_tally())
-        return cls(folded, behaviour_values(layers)[place], choices[place])
+        return cls(by_state, behaviour_values(layers)[place], choices[place])
 
 
 def _discount(model: Model) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from suffice.automata.describe import apart, describe_witness
+from suffice.automata.describe import describe_witness, show_pair
 from suffice.automata.rdp import BEHAVE
 from suffice.automata.state_summary import arrivals
 from suffice.data.alphabet import in_order
@@ -31,7 +31,7 @@ from suffice.view.report.structure import (
     Undecided,
     Untried,
 )
-from suffice.view.report.survey import ActionToTry, Survey, lasting, tries
+from suffice.view.report.survey import ActionToTry, Survey, episode_lengths, tries
 from suffice.view.report.texts import (
     StateNames,
     assumptions,
@@ -75,12 +75,12 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
         worth=[*_worth(plan), *_judged_worth(evaluation)],
         starts=starts[:MOST_STATES],
         starts_left_out=max(len(starts) - MOST_STATES, 0),
-        lasts=None if model.plan is None else lasting(model),
+        lasts=None if model.plan is None else episode_lengths(model),
         evaluation=_evaluated(evaluation),
         undecided=None
         if undecided is None
         else [
-            Undecided(*apart(*merge.histories), describe_witness(merge.witness, model.rdp.alphabet), merge.episodes)
+            Undecided(*show_pair(*merge.histories), describe_witness(merge.witness, model.rdp.alphabet), merge.episodes)
             for merge in undecided[:MOST_UNDECIDED]
         ],
         undecided_left_out=max(len(undecided or ()) - MOST_UNDECIDED, 0),

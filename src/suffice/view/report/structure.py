@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from suffice.view.report.survey import Lasting
+from suffice.view.report.survey import EpisodeLengths
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ class Content(msgspec.Struct, frozen=True):
     worth: list[MeanReturn]  # log and plan, then both by episodes that were not used for learning
     starts: list[Start]  # the most frequent first
     starts_left_out: int
-    lasts: Lasting | None  # None: all episodes have the same length
+    lasts: EpisodeLengths | None  # None: all episodes have the same length
     evaluation: list[str]  # how episodes that were not used for learning were evaluated
     undecided: list[Undecided] | None  # None: not available, because the bound is not installed
     undecided_left_out: int

@@ -44,7 +44,7 @@ class ActionToTry:
     matter: float  # change of the mean return if `worth` is off by SURE errors; a guess if it was never tried
 
 
-class Lasting(msgspec.Struct, frozen=True):
+class EpisodeLengths(msgspec.Struct, frozen=True):
     """Length of episodes, in decisions."""
 
     plan: float  # mean under the plan
@@ -54,7 +54,7 @@ class Lasting(msgspec.Struct, frozen=True):
     log_whole: float
 
 
-def lasting(model: Model) -> Lasting | None:
+def episode_lengths(model: Model) -> EpisodeLengths | None:
     """Return the length of episodes under the plan and in the log; None if all have the same length.
 
     Observed frequencies are used as probabilities.
@@ -69,7 +69,7 @@ def lasting(model: Model) -> Lasting | None:
         going = np.bincount(layers.layer_of(), each.occupancy(layers) * on)  # [H+2] share of episodes that continue
         lengths.append((float(going.sum()), float(going[layers.horizon])))
     (planned, whole), (logged, log_whole) = lengths
-    return Lasting(planned, logged, layers.horizon, whole, log_whole)
+    return EpisodeLengths(planned, logged, layers.horizon, whole, log_whole)
 
 
 def tries(rdp: RDP) -> Int64:
