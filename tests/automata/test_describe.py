@@ -150,7 +150,7 @@ def test_describe_witness_is_empty_without_witness() -> None:
     assert describe_witness(None, LIGHTS) == ""
 
 
-def test_model_in_words_equals_the_model() -> None:
+def test_model_in_words_has_an_automaton_equal_to_the_original() -> None:
     episodes = TMaze(length=2).simulate(1000, 4, np.random.default_rng(1))
     model = Model.of(regorl(episodes), episodes)
     encoder = Encoder.of_features(model.encoder.features, {"bit1": Bins((0.5,))})

@@ -114,7 +114,7 @@ def histories(*rdps: RDP) -> Iterator[History]:
 
 
 @pytest.mark.parametrize("options", [{}, {"weighted": True, "n_features": 2}], ids=["plain", "weights"])
-def test_rdp_run_all_knows_every_history_of_its_log(options: dict[str, Any]) -> None:
+def test_rdp_run_all_has_a_state_for_every_history_of_its_log(options: dict[str, Any]) -> None:
     episodes, rdp = log(1, **options), learned(1, **options)
     states = rdp.run_all(episodes)
     assert states.shape == (episodes.horizon + 2, episodes.n) and states.min() >= 0

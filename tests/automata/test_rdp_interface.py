@@ -38,13 +38,13 @@ def test_layer_at_and_states_at_cover_the_states_of_a_step(both: dict[str, RDP])
     assert cyclic.states_at(100) == slice(0, cyclic.n_states)
 
 
-def test_limit_and_final_give_the_end_of_layers(both: dict[str, RDP]) -> None:
+def test_limit_and_final_are_set_for_layered_automata_only(both: dict[str, RDP]) -> None:
     layered, cyclic = both["layered"], both["stationary"]
     assert (layered.limit, layered.final) == (5, layered.n_states - 1)
     assert (cyclic.limit, cyclic.final) == (None, None)
 
 
-def test_shares_are_of_episodes_in_layers_and_of_steps_in_a_cycle(both: dict[str, RDP]) -> None:
+def test_shares_count_episodes_in_layers_and_steps_if_stationary(both: dict[str, RDP]) -> None:
     layered, cyclic = both["layered"], both["stationary"]
     for t in range(layered.horizon + 1):
         assert layered.shares()[layered.states_at(t)].sum() == pytest.approx(1)

@@ -81,7 +81,7 @@ def test_examples_in_the_help_of_every_command_run(here: Path, name: str) -> Non
             ok(*words[1:])
 
 
-def test_first_session_in_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_shows_a_first_session_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     session = examples(app.help)
     assert len(session) == 4

@@ -49,7 +49,7 @@ def test_exact_json_has_values_and_episodes_needed() -> None:
     assert said["rewards_tell"] is None and said["arithmetic"] == "rational"
 
 
-def test_exact_prints_the_same_as_text() -> None:
+def test_exact_prints_the_values_of_its_json_as_text() -> None:
     said = ok("exact", "t-maze")
     assert "20 states in layers 1 2 3 4 5 4 1" in said and "1/1024 ≈ 0.000976562" in said
     assert "Hardest to distinguish, in layer 1, are the states after:\n  (0, 1, 1)\n  (1, 1, 0)\n" in said
@@ -57,7 +57,7 @@ def test_exact_prints_the_same_as_text() -> None:
     assert said.splitlines()[-1] == f"Next: suffice simulate t-maze --episodes {3 * likely} -o log.parquet"
 
 
-def test_exact_follows_its_options() -> None:
+def test_exact_applies_horizon_family_metric_delta_and_domain_options() -> None:
     assert exact("t-maze", "--horizon", "4", "--set", "length=2")["layers"] == [1, 2, 4, 5, 5, 1]
     blind = exact("corridor", "--family", "1,1,1")
     assert blind["distinguishability"] == 0 and set(blind["episodes_needed"].values()) == {None}
@@ -171,7 +171,7 @@ def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
         (f"exact {TIGER} --set noise=true", "a .POMDP file has no options. Remove noise"),
     ],
 )
-def test_mistakes_about_domains_print_one_line(
+def test_domain_commands_print_one_line_about_a_mistake(
     command: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -49,7 +49,7 @@ def test_evaluate_compares_policy_behaviour_and_optimum(here: Path) -> None:
     assert (found["model"], found["domain"]) == ("a.model", "t-maze")
 
 
-def test_evaluate_prints_the_same_as_text(here: Path) -> None:
+def test_evaluate_prints_the_values_of_its_json_as_text(here: Path) -> None:
     found, said = evaluated("a.model", *DOMAIN), ok("evaluate", "a.model", *DOMAIN)
     assert said.startswith("a.model in t-maze, horizon 4, 10,000 episodes:\n")
     for name in MEASURES:

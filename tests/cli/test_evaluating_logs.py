@@ -173,7 +173,7 @@ def test_learn_hold_out_suggests_a_command_that_evaluates_the_held_out_episodes(
     assert json.loads(ok(*shlex.split(hint), "--json"))["episodes"] == episodes / 4
 
 
-def test_evaluate_refuses_a_log_of_which_other_episodes_are_kept(
+def test_evaluate_refuses_a_log_read_with_other_episodes_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of 400 episodes are truncated: dropped when learning, and not when the horizon is shorter."""

@@ -21,12 +21,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_output_of_every_case_is_as_recorded(found: dict[str, str], name: str) -> None:
+def test_golden_outputs_match_the_recorded_digests(found: dict[str, str], name: str) -> None:
     assert name in found, f"{name} is no longer written.{HOW_TO_SEE}"
     assert found[name] == RECORDED[name], f"{name} has changed.{HOW_TO_SEE}"
 
 
-def test_every_output_is_recorded(found: dict[str, str]) -> None:
+def test_golden_outputs_contain_a_digest_for_every_case(found: dict[str, str]) -> None:
     assert set(found) <= set(RECORDED), f"some outputs are not recorded.{HOW_TO_SEE}"
 
 

@@ -402,7 +402,7 @@ LONG = "x" * 300
         ("learn", "log.parquet", "-o", "b.model", "--like", LONG),
     ],
 )
-def test_file_names_that_are_too_long_are_mistakes(here: Path, words: tuple[str, ...]) -> None:
+def test_commands_refuse_file_names_that_are_too_long(here: Path, words: tuple[str, ...]) -> None:
     before = contents(here)
     ran = suffice(*words)
     assert ran.code == 2 and "name too long" in ran.err and ran.err.count("\n") == 1
@@ -410,7 +410,7 @@ def test_file_names_that_are_too_long_are_mistakes(here: Path, words: tuple[str,
 
 
 @pytest.mark.parametrize("words", [("info", "a.model", "--json"), ("learn", "--help")], ids=" ".join)
-def test_closed_pipe_is_not_an_error(here: Path, words: tuple[str, ...]) -> None:
+def test_main_exits_with_success_when_stdout_is_closed(here: Path, words: tuple[str, ...]) -> None:
     """As in suffice info a.model --json | true."""
     reading, writing = os.pipe()
     os.close(reading)

@@ -87,7 +87,7 @@ def test_results_have_short_lines_and_suggest_commands_that_work_when_copied(her
         follow(command)
 
 
-def test_first_suggestions_lead_from_a_domain_to_pages_about_its_model(
+def test_suggested_commands_lead_from_a_domain_to_pages_about_its_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

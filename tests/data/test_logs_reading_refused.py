@@ -129,7 +129,7 @@ def test_read_log_names_row_column_and_fix_of_invalid_parquet(
     assert refusal(write_parquet(tmp_path, **changes)).startswith(f"log.parquet{complaint}")
 
 
-def test_read_log_asks_for_a_number_where_a_reward_is_nan_in_pandas() -> None:
+def test_read_log_refuses_a_nan_reward_of_pandas_and_requests_a_number() -> None:
     table = pd.DataFrame(
         {"episode": [0, 1], "step": [0, 0], "o": [1, 2], "action": [1, 2], "reward": [0.5, float("nan")]}
     )
@@ -181,7 +181,7 @@ def test_read_log_names_missing_columns_of_a_parquet_file_with_one_column(tmp_pa
     assert "commas" not in message
 
 
-def test_read_log_tells_how_to_name_compressed_files(tmp_path: Path) -> None:
+def test_read_log_names_the_suffix_that_a_compressed_file_needs(tmp_path: Path) -> None:
     for name in ("log.csv", "log.jsonl"):
         assert refusal(write(tmp_path, gzip.compress(FIRST.encode()), name)) == (
             f"{name}: the file is compressed by gzip, but its name does not end in .gz. Rename it to {name}.gz."

@@ -236,7 +236,7 @@ def test_register_makes_ids_known_after_imports(imports: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["['--help']", "['simulate', 't-maze', '--episodes', '5', '-o', sys.argv[1]]"])
-def test_the_command_line_does_not_import_gymnasium(words: str, tmp_path: Any) -> None:
+def test_command_line_does_not_import_gymnasium(words: str, tmp_path: Any) -> None:
     program = f"""
 import sys
 from suffice.cli.main import app

@@ -283,7 +283,7 @@ def test_domain_agrees_with_its_second_definition(domain: Domain) -> None:
     assert_same_law(domain.model(), *LAWS[type(domain)](domain), depth=9)
 
 
-def test_every_domain_has_a_second_definition_or_literal_walk() -> None:
+def test_domains_all_have_a_second_definition_or_literal_walk() -> None:
     assert {*LAWS, TMaze, MiniHall} == set(DOMAINS.values()) == {type(domain) for domain in EVERY_DOMAIN}
 
 

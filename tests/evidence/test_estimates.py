@@ -52,7 +52,7 @@ def test_estimate_mean_is_rounded_once_and_has_an_error(numbers: np.ndarray) -> 
     assert abs(Fraction(found.error) ** 2 - square) <= square / 10**15 or found.error < 1e-300
 
 
-def test_exact_sum_of_more_than_a_block_with_weights_up_to_ten_billion() -> None:
+def test_exact_sum_is_exact_for_several_blocks_with_weights_up_to_ten_billion() -> None:
     rng = np.random.default_rng(0)
     numbers, weight = rng.normal(size=BLOCK_NUMBERS + 3), rng.integers(0, 10**10, BLOCK_NUMBERS + 3)
     each = zip(weight.tolist(), numbers.tolist(), strict=True)

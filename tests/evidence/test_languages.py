@@ -94,7 +94,7 @@ def test_words_languages_have_the_number_of_the_formula(patterns: int, j: int, l
     assert Family(1, j, 3).size(patterns, length) == expected**4
 
 
-def test_words_of_length_zero_are_none() -> None:
+def test_words_contain_no_language_of_length_zero() -> None:
     assert len(Words(3, 2).languages(0)) == Family(1, 2, 1).size(3, 0) == 0
 
 

@@ -319,7 +319,7 @@ def ln_e(k1: int, n1: int, k2: int, n2: int) -> float:
 
 
 @pytest.mark.parametrize(("n1", "n2"), [(10**5, 10**5), (2**31 + 5, 10**7), (10**10, 10**10), (2**40, 2**40 + 2**20)])
-def test_fold_is_exact_for_large_counts(n1: int, n2: int) -> None:
+def test_evidence_of_rows_is_exact_for_large_counts(n1: int, n2: int) -> None:
     for k1, k2 in ((0, 1), (3, 3), (6, 0), (1, 11)):
         one, other = (np.array([k, n - k], np.int64) for k, n in ((k1, n1), (k2, n2)))
         _, balance, _ = evidence.evidence_of_rows(one, other, np.array([0, 2]), np.array([0.5]))

@@ -147,7 +147,7 @@ def test_learn_ends_on_sigterm_without_partial_files(
     goes_on(log, tmp_path, LAYERS, expected)
 
 
-def test_learn_interrupted_says_where_checkpoints_are(
+def test_learn_interrupted_names_the_checkpoint_folder(
     log: Path, tmp_path: Path, undisturbed: Undisturbed, record_property: Record
 ) -> None:
     expected = undisturbed()

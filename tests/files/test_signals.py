@@ -36,7 +36,7 @@ WITHIN = (
 @pytest.mark.parametrize(
     "error", ["TypeError('bad argument')", "SystemError", "MemoryError", "SystemExit(2)", "OSError"]
 )
-def test_signals_end_the_program_although_the_interruption_became_another_exception(error: str) -> None:
+def test_exiting_on_signals_exits_when_the_interruption_became_another_exception(error: str) -> None:
     program = f"{WITHIN}try: os.kill(os.getpid(), signal.SIGINT)\n    except KeyboardInterrupt: raise {error} from None"
     assert ran(program) == INTERRUPTED
 
@@ -78,12 +78,12 @@ def test_signal_handler_is_restored_after_ray_replaces_it() -> None:
     assert ran(f"{starting}sys.exit(3)")[0] == 3
 
 
-def test_a_second_interruption_changes_nothing() -> None:
+def test_exiting_on_signals_ignores_a_second_interruption() -> None:
     again = "    sys.stderr.flush = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
     assert ran(f"{WITHIN}pass\n{again}    os.kill(os.getpid(), signal.SIGINT)") == INTERRUPTED
 
 
-def test_interruption_does_not_wait_for_threads() -> None:
+def test_exiting_on_signals_does_not_wait_for_threads() -> None:
     asleep = "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()"
     assert ran(f"{WITHIN}{asleep}; os.kill(os.getpid(), signal.SIGINT)") == INTERRUPTED
 
@@ -103,7 +103,7 @@ def test_exiting_on_signals_leaves_other_errors_and_later_signals_unchanged() ->
 
 
 @pytest.mark.parametrize("ignored", [signal.SIGHUP, signal.SIGINT])
-def test_signals_that_the_parent_process_ignores_stay_ignored(ignored: signal.Signals) -> None:
+def test_exiting_on_signals_ignores_signals_that_the_parent_ignores(ignored: signal.Signals) -> None:
     """`nohup` does this, and a shell that starts a program in the background."""
     assert ran(f"{WITHIN}os.kill(os.getpid(), {ignored:d}); print('on')", ignoring=ignored) == (0, "on\n", "")
 
@@ -127,19 +127,19 @@ def test_main_handles_an_interruption_lost_during_imports() -> None:
     assert ran(at_import(swallowed), "--version") == INTERRUPTED
 
 
-def test_interruption_exits_cleanly_when_stderr_is_closed() -> None:
+def test_exiting_on_signals_exits_cleanly_when_stderr_is_closed() -> None:
     """In `suffice … 2>&1 | tee log` the same interruption ends both."""
     interrupted = f"{WITHIN}os.kill(os.getpid(), signal.SIGINT)"
     for left in ("end, other = os.pipe(); os.close(end); os.dup2(other, 2)", "sys.stderr.close()", "sys.stderr = None"):
         assert ran(f"{left}\n{interrupted}") == (130, "", "")
 
 
-def test_a_finished_command_succeeds_although_a_signal_was_pending() -> None:
+def test_exiting_on_signals_succeeds_if_the_command_finished_before_the_signal() -> None:
     assert ran(f"{WITHIN}pass{SWALLOWED}    sys.exit(0)")[0] == 0
     assert ran(f"{WITHIN}pass{SWALLOWED}    sys.exit(1)") == INTERRUPTED
 
 
-def test_interruption_says_nothing_was_written_only_if_that_is_true(tmp_path: Path) -> None:
+def test_interrupted_program_claims_that_nothing_was_written_only_if_true(tmp_path: Path) -> None:
     written = f"with replacing(Path({str(tmp_path / 'a')!r})) as temporary: temporary.write_text('all')"
     imports = "from pathlib import Path; from suffice.files.atomic import replacing"
     result = ran(f"{imports}\n{WITHIN}{written}\n    os.kill(os.getpid(), signal.SIGINT)")

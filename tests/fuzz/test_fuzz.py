@@ -35,7 +35,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_reader_accepts_a_file_or_refuses_it_in_one_line(results: dict[str, Any], name: str) -> None:
+def test_readers_accept_a_mutated_file_or_refuse_it_in_one_line(results: dict[str, Any], name: str) -> None:
     assert name in results, f"the process ended: {results['end']}"
     assert not results[name]["failure"], results[name]["failure"]
     assert results[name]["inputs"] >= EXAMPLES // 4
@@ -44,7 +44,7 @@ def test_every_reader_accepts_a_file_or_refuses_it_in_one_line(results: dict[str
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_every_reader_survives_an_hour_of_fuzzing(tmp_path: Path, name: str) -> None:
+def test_readers_survive_an_hour_of_fuzzing(tmp_path: Path, name: str) -> None:
     seconds = round(HOURS * 3600 / len(NAMES))
     ran = run("grown", seconds, tmp_path, name, timeout=seconds + 300)
     failures = {file.name: file.read_bytes()[:2000] for file in tmp_path.glob("failure-*")}

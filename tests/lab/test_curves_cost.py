@@ -49,7 +49,7 @@ class TestEvery:
         assert quick < full
         assert len(quick) <= 60
 
-    def test_analyse_makes_a_page_without_results(self, study: Study) -> None:
+    def test_analyse_writes_a_page_even_without_results(self, study: Study) -> None:
         page = study.analyse({})
         assert page.text.startswith(f"## {study.title}\n")
         assert "0 of" in page.text

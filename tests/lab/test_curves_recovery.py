@@ -159,7 +159,7 @@ def test_needs_page_compares_theory_and_observation() -> None:
     assert [name for name, _ in page.figures] == ["needs_likely"]
 
 
-def test_asked_equals_the_number_of_the_proof() -> None:
+def test_episodes_required_equals_the_number_of_the_proof() -> None:
     """In layer 3 of the corridor |X| = 645, states differ by ½, and candidates have ¼ of the episodes."""
     delta, minimal = 1e-3, CORRIDOR.minimal
     ell, needed_size = math.log(4 / delta), 8 * math.log(4 * 645 / delta) / 0.5**2

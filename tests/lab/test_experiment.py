@@ -299,7 +299,9 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize(("learned", "expected"), BY_HAND.values(), ids=BY_HAND)
-def test_match_states_of_automata_made_by_hand(learned: RDP, expected: tuple[int, int, int]) -> None:
+def test_match_states_counts_splits_and_merges_of_hand_made_automata(
+    learned: RDP, expected: tuple[int, int, int]
+) -> None:
     assert match_states(learned, PARITY)[:3] == by_definition(learned, PARITY, 8) == expected
     assert match_states(learned, PARITY).exact == (expected == (3, 0, 0))
 

@@ -80,7 +80,7 @@ def test_language_distance_does_not_fall_as_i_j_or_k_grows(drawn: Any) -> None:
             assert d[smaller] <= d[larger] + 1e-12
 
 
-def test_each_of_i_j_and_k_distinguishes_samples_that_the_others_do_not() -> None:
+def test_family_levels_i_j_and_k_each_distinguish_other_samples() -> None:
     """One more level of patterns or languages shows which action is rewarded, longer words the order of two steps."""
     pays = side_by_side([((2, 0, 0),), ((3, 0, 1),)], [((2, 0, 1),), ((3, 0, 0),)])
     assert [distance(languages(f), pays, 0, 1) for f in ("1,1,1", "1,2,1", "2,1,1", "1,1,2")] == [0, 0, 0.5, 0.5]

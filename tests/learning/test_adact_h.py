@@ -38,7 +38,7 @@ def test_adact_h_agrees_with_literal_learner(name: str, bound: str, shape: str) 
 
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", ["1,1,1", "conjunctions", "prefixes"])
-def test_adact_h_with_ended_apart_agrees_with_literal_learner(name: str, bound: str) -> None:
+def test_adact_h_with_merged_terminated_histories_agrees_with_literal_learner(name: str, bound: str) -> None:
     """One state of each layer holds all terminated histories, and no others."""
     shape = next(shape for shape, options in SHAPES.items() if "early_end" in options)
     for seed in range(4):

@@ -70,7 +70,7 @@ def several_tables(draw: st.DrawFn) -> Tables:
 
 @hypothesis_settings(deadline=None, max_examples=100)
 @given(several_tables())
-def test_evidence_of_rows_evidence_agrees_with_enumeration(tables: Tables) -> None:
+def test_evidence_of_rows_agrees_with_enumeration(tables: Tables) -> None:
     evidence, balance, most_distinct = evidence_of(tables)
     right, right_balance, place = oracle.ln_evidence(tables)
     assert evidence == pytest.approx(right, rel=1e-10, abs=1e-10)
@@ -104,7 +104,7 @@ def all_divisions(margins: list[tuple[tuple[int, ...], int]]) -> Iterator[tuple[
 
 
 @pytest.mark.parametrize("margins", MARGINS, ids=str)
-def test_evidence_of_rows_evidence_has_mean_one_for_equal_samples(margins: list[Any]) -> None:
+def test_evidence_of_rows_has_mean_one_for_equal_samples(margins: list[Any]) -> None:
     """Exactly 1, so that it is at least 1/δ with probability at most δ; the kernel agrees."""
     law = list(all_divisions(margins))
     assert sum(p for _, p in law) == 1
@@ -115,7 +115,7 @@ def test_evidence_of_rows_evidence_has_mean_one_for_equal_samples(margins: list[
         assert reached * math.fsum(p for e, p in found if e >= reached) <= 1 + 1e-12
 
 
-def test_evidence_of_rows_evidence_grows_with_difference_and_falls_for_equal_samples() -> None:
+def test_evidence_of_rows_grows_with_difference_and_falls_for_equal_samples() -> None:
     same = [evidence_of([([n, n], [n, n])]) for n in (1, 10, 100, 1000)]
     differs = [evidence_of([([3 * n, n], [n, 3 * n])]) for n in (1, 10, 100, 1000)]
     assert all(a[1] > b[1] for a, b in pairwise(same)) and same[-1][1] < -3
@@ -125,7 +125,7 @@ def test_evidence_of_rows_evidence_grows_with_difference_and_falls_for_equal_sam
     assert certain == (0.0, 0.0, -1)
 
 
-def test_evidence_of_rows_evidence_is_capped_for_each_table() -> None:
+def test_evidence_of_rows_is_capped_for_each_table() -> None:
     """Each table counts for at most e⁶⁰⁰, because larger numbers are not doubles."""
     evidence, balance, most_distinct = evidence_of([([1000, 0], [0, 1000]), ([0, 5000], [5000, 0])] * 3)
     assert 20_000 < balance < 3 * 12_000 * math.log(2) and most_distinct == 2
@@ -169,12 +169,12 @@ def too_small(k1: int, n1: int, k2: int, n2: int) -> float:
 @pytest.mark.parametrize(
     "table", [(365, 1450, 301, 1236), (1095, 1270, 25, 602), (558, 1440, 499, 1288), (517, 854, 303, 921)], ids=str
 )
-def test_evidence_of_rows_evidence_is_slightly_too_small_beyond_512_terms(table: tuple[int, int, int, int]) -> None:
+def test_evidence_of_rows_is_slightly_too_small_beyond_512_terms(table: tuple[int, int, int, int]) -> None:
     assert exact_in_doubles(*table) == pytest.approx(oracle.ln(oracle.e_value(*table)), abs=1e-8)
     assert 0 < too_small(*table) < 0.03
 
 
-def test_evidence_of_rows_evidence_of_large_counts_is_never_too_large() -> None:
+def test_evidence_of_rows_of_large_counts_is_never_too_large() -> None:
     """It is not much too small either: by less than 0.1 for two tables in three."""
     rng, gaps = np.random.default_rng(0), []
     for i in range(90):
@@ -187,7 +187,7 @@ def test_evidence_of_rows_evidence_of_large_counts_is_never_too_large() -> None:
 
 
 @pytest.mark.parametrize("n", [600, 2_000, 20_000, 1_000_000])
-def test_evidence_of_rows_evidence_error_is_bounded_for_equal_margins(n: int) -> None:
+def test_evidence_of_rows_error_is_bounded_for_equal_margins(n: int) -> None:
     """A node stands for at most `step` terms, so the sum is at most this many times too large."""
     step = n // 512 + 1
     for k1 in (n // 2, 52 * n // 100, n):

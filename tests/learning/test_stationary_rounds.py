@@ -237,7 +237,7 @@ def test_settle_scores_only_likeliest_of_many_states(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("how", [LEVELS[0], Settings(delta=0.5, strict=True)], ids=["usual", "strict"])
 @pytest.mark.parametrize("case", [1, 2, 6, 9, 10, *DOMAINS], ids=str)
-def test_rounds_end_like_oracle(case: Any, how: Settings) -> None:
+def test_rounds_end_with_the_automaton_of_the_oracle(case: Any, how: Settings) -> None:
     found = _rounds(PointerLog.of(log(case)), how, lambda done: None)
     right = oracle.rounds(spelled(case), level_of(how), strict=how.strict)
     assert in_symbols(found.tau, case) == right.tau

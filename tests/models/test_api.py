@@ -135,7 +135,7 @@ def test_learn_like_a_model_repeats_it(here: Path, words: str, chosen: dict[str,
     assert saved(suffice.learn("old.parquet", like=first, **again)) == saved(first)
 
 
-def test_learn_takes_bins_and_columns_as_the_command_line(here: Path) -> None:
+def test_learn_accepts_bins_and_columns_like_the_command_line(here: Path) -> None:
     model = suffice.learn("heat.csv", bins={"heat": 2}, columns=Columns(observations=("heat",)))
     assert saved(model) == by_command("heat.csv", "--bin", "heat=2", "--observations", "heat")
     assert list(model.bins) == ["heat"]
@@ -258,7 +258,7 @@ def test_learn_command_refuses_to_overwrite_a_log(here: Path) -> None:
 # Options of the command and parameters of the function
 
 
-def test_every_option_of_the_learn_command_is_a_parameter_of_learn() -> None:
+def test_learn_has_a_parameter_for_every_option_of_the_command() -> None:
     """Options without a counterpart concern files and output; columns by role are parts of `columns`."""
     elsewhere = {"log", "more", "output", "json", "why", "plan", "options"}
     named = {"planner": "planning", "bin": "bins"}
@@ -280,7 +280,7 @@ def test_learn_and_the_command_drop_the_same_truncated_episodes(here: Path) -> N
     assert saved(chosen) == by_command(*words.split()) and chosen.about.episodes == 35
 
 
-def test_learn_takes_bins_as_words(here: Path) -> None:
+def test_learn_accepts_bins_as_text(here: Path) -> None:
     words = saved(suffice.learn("heat.csv", bins={"heat": "4:width"}))
     assert words == saved(suffice.learn("heat.csv", bins={"heat": suffice.EqualWidth(4)}))
     assert words == by_command("heat.csv", "--bin", "heat=4:width")

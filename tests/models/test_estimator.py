@@ -141,7 +141,7 @@ def test_partial_fit_takes_shorter_but_not_longer_episodes(here: Path) -> None:
         Learner().fit("short.csv").predict("long.csv")
 
 
-def test_learner_takes_the_words_of_learn(here: Path) -> None:
+def test_learner_accepts_the_parameters_of_learn(here: Path) -> None:
     learner = Learner(bound="paper", family="1,1,1", planning="greedy", observations=["row", "guard"])
     expected = suffice.learn(
         "old.parquet", bound="paper", family="1,1,1", planning="greedy", observations=["row", "guard"]

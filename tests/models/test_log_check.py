@@ -58,7 +58,7 @@ def test_try_sample_finds_enough_episodes_of_a_corridor() -> None:
     assert trial.sentences[0].startswith("Probably enough")
 
 
-def test_try_sample_asks_for_more_than_a_thousand_episodes_of_a_maze() -> None:
+def test_try_sample_reports_that_a_thousand_episodes_of_a_maze_are_too_few() -> None:
     trial = try_sample(simulated("t-maze", 1000))
     assert not trial.enough and trial.sentences[0].startswith("More episodes would show more")
     sampled = replace(trial, episodes=10**6, wanted=None)

@@ -80,7 +80,7 @@ def test_evaluate_uses_logged_propensities(tmp_path: Path) -> None:
     assert found.importance.value == pytest.approx(1, abs=4 * found.importance.error)
 
 
-def test_evaluate_says_where_too_few_episodes_follow_the_policy(here: Path) -> None:
+def test_evaluate_reports_that_too_few_episodes_follow_the_policy(here: Path) -> None:
     found = suffice.load("held.model").evaluate(corridor(4, seed=9))
     assert not found.enough and math.isinf(found.doubly_robust.error)
     assert found.to_dict()["doubly_robust_interval"] is None and found.to_dict()["importance_value"] is None

@@ -98,7 +98,7 @@ def test_load_distinguishes_none_from_numbers(tmp_path: Path) -> None:
     "values",
     [(True, False), (1, 2**60), (0.1, 1e300, -3), ("1", "01", "true"), ("é\n", '"', "\\", " ", "😀"), (2.0**53, 3)],
 )
-def test_load_keeps_any_value(tmp_path: Path, values: tuple[Any, ...]) -> None:
+def test_load_returns_any_logged_value_unchanged(tmp_path: Path, values: tuple[Any, ...]) -> None:
     n = len(values)
     alphabet = Alphabet(values, ('a "column"',), tuple((v,) for v in values), (0.1, -1e300, 2**60))
     action, observation = np.stack([np.zeros(n, int), np.arange(n) + 2]), np.stack([np.arange(n) + 1, np.zeros(n, int)])
@@ -109,7 +109,7 @@ def test_load_keeps_any_value(tmp_path: Path, values: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("statistic", [PrefixCounts(), PrefixSketches()], ids=["prefixes", "sketch"])
-def test_save_takes_horizons_of_hundreds_of_steps(tmp_path: Path, statistic: Any) -> None:
+def test_save_accepts_horizons_of_hundreds_of_steps(tmp_path: Path, statistic: Any) -> None:
     """|X| = 2(ARO)^ℓ is then larger than any float."""
     rng = np.random.default_rng(0)
     episodes = random_episodes(rng, 400, 2, 3, 2, 2, 8)
@@ -238,7 +238,7 @@ def test_load_refuses_a_wrong_header(tmp_path: Path, change: Callable[[Any], Any
     assert "this model file is damaged" in said and complaint in said
 
 
-def test_load_of_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
+def test_load_refuses_a_newer_format_and_suggests_an_upgrade(tmp_path: Path) -> None:
     """Even if the rest of the header is unknown."""
     path = saved(tmp_path)
     write_entries(
@@ -248,7 +248,7 @@ def test_load_of_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
     assert said.startswith("written by suffice 9.1 in format 3, newer than the 2") and said.endswith("Upgrade suffice.")
 
 
-def test_load_of_an_older_format_asks_to_learn_again(tmp_path: Path) -> None:
+def test_load_refuses_an_older_format_and_suggests_to_learn_again(tmp_path: Path) -> None:
     """Format 1 stored sentences in its witnesses and its header."""
     path = saved(tmp_path)
     entries = entries_of(path)
@@ -321,7 +321,7 @@ class Trap:
         return os.mkdir, (str(self.folder),)
 
 
-def test_load_unpickles_nothing(tmp_path: Path) -> None:
+def test_load_never_unpickles_data(tmp_path: Path) -> None:
     path, sprung = saved(tmp_path), tmp_path / "sprung"
     objects = np.array([Trap(sprung)], dtype=object)
     entries = entries_of(path)

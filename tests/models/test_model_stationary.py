@@ -107,7 +107,7 @@ def keys_within(content: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["planned", "forever", "planless"])
-def test_to_json_of_a_stationary_model_has_no_time(name: str) -> None:
+def test_to_json_of_a_stationary_model_has_no_steps(name: str) -> None:
     model = models()[name]
     rdp, found = model.rdp, json.loads(to_json(model))
     assert list(found) == ["horizon", "delta", "metric", "bound", "layers", "transitions", "policy"]

@@ -43,14 +43,14 @@ def learned(name: str) -> tuple[Solution, Model]:
 
 
 @every_way
-def test_plan_sentence_is_the_same_after_a_file(tmp_path: Path, name: str) -> None:
+def test_plan_sentence_is_the_same_for_a_loaded_model(tmp_path: Path, name: str) -> None:
     solution, model = learned(name)
     model.save(tmp_path / "a.model")
     assert plan_sentence(Model.load(tmp_path / "a.model").about) == plan_sentence(model.about) == solution.sentence
 
 
 @every_way
-def test_promise_sentences_are_the_same_after_a_file(tmp_path: Path, name: str) -> None:
+def test_promise_sentences_are_the_same_for_a_loaded_model(tmp_path: Path, name: str) -> None:
     solution, model = learned(name)
     model.save(tmp_path / "a.model")
     assert Model.load(tmp_path / "a.model").about.promise == solution.learned.promise
@@ -58,7 +58,7 @@ def test_promise_sentences_are_the_same_after_a_file(tmp_path: Path, name: str) 
     assert sentences(model.about)[-1] == solution.sentence
 
 
-def test_needed_sentence_of_families() -> None:
+def test_needed_sentence_names_the_families_of_layers() -> None:
     episodes = TMaze(length=2).simulate(300, 4, np.random.default_rng(1))
     result = adact_h(episodes, Settings(AdaptiveLanguages()))
     about = Model.of(result, episodes).about
@@ -66,7 +66,7 @@ def test_needed_sentence_of_families() -> None:
     assert info_json(about)["needed"]["ladder"] == [str(family) for family in result.needed.ladder]
 
 
-def test_needed_sentence_of_depths() -> None:
+def test_needed_sentence_counts_the_states_by_depth() -> None:
     solution, model = learned("stationary")
     assert solution.learned.needed is not None
     assert needed_sentence(model.about) == solution.learned.needed.sentence

@@ -83,7 +83,7 @@ def test_basic_patterns_include_only_observed_features() -> None:
     assert len(basic_patterns(gamma)) == 5
 
 
-def test_conjunction_patterns_of_the_square_and_the_cube() -> None:
+def test_conjunction_patterns_equal_those_of_the_square_and_the_cube() -> None:
     assert len(patterns(Conjunctions(), SQUARE)) == 2 + 2 + 4 + 1  # rows, columns, cells, reward = 0
     assert len(patterns(Conjunctions(), CUBE)) == 6 + 12 + 8  # faces, edges, corners
 
@@ -301,7 +301,7 @@ def test_oracle_distance_does_not_fall_for_larger_families(x: list[Suffix], y: l
         assert distance(larger, CUBE, x, y) >= small
 
 
-def test_only_conjunctions_distinguish_which_action_is_rewarded() -> None:
+def test_conjunctions_alone_distinguish_which_action_is_rewarded() -> None:
     north, south = 2, 3
     x = [((north, 0, 1),), ((south, 0, 0),)]
     y = [((north, 0, 0),), ((south, 0, 1),)]

@@ -66,7 +66,7 @@ def test_planning_with_takes_usual_settings_of_the_planner() -> None:
     assert planning_with("subsampled") == Planning(DEFAULT_STRENGTH, subsample=True)
 
 
-def test_learn_takes_the_name_of_a_planner(episodes: Episodes) -> None:
+def test_learn_accepts_the_name_of_a_planner(episodes: Episodes) -> None:
     by_name = suffice.learn(episodes, planning="greedy")
     assert by_name.about == suffice.learn(episodes, planning=suffice.GREEDY).about
     assert by_name.about.plan is not None and by_name.about.plan.planner == "greedy"
@@ -80,7 +80,7 @@ def test_learn_refuses_an_unknown_planner(episodes: Episodes) -> None:
         suffice.learn(episodes, planning=Planning(planner="bold"))
 
 
-def test_plan_on_takes_the_name_of_a_planner_and_refuses_an_unknown_one(episodes: Episodes) -> None:
+def test_plan_on_accepts_the_name_of_a_planner_and_refuses_an_unknown_one(episodes: Episodes) -> None:
     rdp = suffice.adact_h(episodes).rdp
     assert plan_on(rdp, "greedy").actions.tolist() == plan_on(rdp, suffice.GREEDY).actions.tolist()
     with pytest.raises(suffice.SettingsError) as caught:

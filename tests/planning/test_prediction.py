@@ -144,7 +144,7 @@ def test_predict_agrees_with_formula(seed: int) -> None:
         assert predict(rdp, plan, log(seed)) == pytest.approx(Formula(rdp, plan, log(seed)).estimate(), rel=1e-9)
 
 
-def test_random_logs_have_wrong_merges() -> None:
+def test_predict_on_random_logs_differs_from_plan_values() -> None:
     """Check that the agreement test is not vacuous: predictions differ from the plans' own values."""
     plans = [plan_on(adact_h(log(seed), Settings(delta=0.05)).rdp, GREEDY) for seed in SEEDS]
     predictions = [predict(adact_h(log(s), Settings(delta=0.05)).rdp, plan, log(s)) for s, plan in enumerate(plans)]

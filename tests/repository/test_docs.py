@@ -37,19 +37,19 @@ def load(name: str) -> object:
         '<p style="background: url(https://example.org/a.png)">',
     ],
 )
-def test_what_is_fetched_from_elsewhere_is_found(text: str, tmp_path: Path) -> None:
+def test_fetched_finds_resources_of_other_sites(text: str, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(text, encoding="utf-8")
     assert len(list(load("check.py").fetched(tmp_path))) == 1
 
 
-def test_fonts_of_styles_are_found_and_links_are_let_be(tmp_path: Path) -> None:
+def test_fetched_finds_fonts_but_not_links(tmp_path: Path) -> None:
     (tmp_path / "a.css").write_text("@font-face { src: url('https://example.org/a.woff2') }", encoding="utf-8")
     (tmp_path / "a.html").write_text('<a href="https://a.org">x</a><script src="a.js"></script>', encoding="utf-8")
     assert [path.name for path, _ in load("check.py").fetched(tmp_path)] == ["a.css"]
 
 
 @pytest.mark.parametrize("module", [suffice, suffice.playing, suffice.view, suffice.errors])
-def test_every_public_name_is_in_the_reference_once(module: ModuleType) -> None:
+def test_reference_contains_every_public_name_once(module: ModuleType) -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "api").glob("*.md")))
     shown = re.findall(r"^\.\. (?:auto\w+|py:data):: suffice\.(?:\w+\.)*(\w+)$", pages, re.M)
     assert len(shown) == len(set(shown))
@@ -70,7 +70,7 @@ def test_links_of_pages_lead_to_files_and_pictures_are_shown() -> None:
     assert not broken
 
 
-def test_docstrings_become_what_sphinx_reads() -> None:
+def test_translate_converts_docstrings_to_sphinx_markup() -> None:
     plain = load("_ext/plain_docstrings.py")
     lines = ["The rate of |X|, V* and `a*b_`.", "", "    b = c * d", "", ">>> 1 * 1", "1"]
     plain.translate(None, "function", "f", None, None, lines)
@@ -78,7 +78,7 @@ def test_docstrings_become_what_sphinx_reads() -> None:
     assert lines[2:5] == ["::", "", "    b = c * d"] and lines[6:8] == [">>> 1 * 1", "1"]
 
 
-def test_the_page_of_commands_is_complete() -> None:
+def test_commands_page_contains_the_help_of_every_command() -> None:
     from suffice.cli.main import app
 
     text = load("_ext/live_pages.py").commands()

@@ -74,7 +74,7 @@ def test_pages_have_no_placeholders(name: str) -> None:
     assert not re.findall(r"\b[A-Z]+_[A-Z_]+\b|TODO", (ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_every_option_named_in_pages_exists() -> None:
+def test_options_named_in_pages_exist() -> None:
     """Compare the options in texts, tables and examples with the help of all commands."""
     commands = (
         "simulate",

@@ -379,7 +379,7 @@ def test_page_shows_hostile_text_as_text(opened: Any) -> None:
     assert page.evaluate("document.images.length") == 0 and NASTY[1] in page.inner_text("h1")
 
 
-def test_page_fits_a_phone(opened: Any) -> None:
+def test_page_fits_the_screen_of_a_phone(opened: Any) -> None:
     page = opened("maze", viewport={"width": 390, "height": 844}, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.touchscreen.tap(*page.place(1))
