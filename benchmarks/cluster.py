@@ -44,9 +44,9 @@ class Spent:
     asker: float
 
     @classmethod
-    def now(cls, crew: RayWorkerPool | None, ray: Any) -> Spent:
+    def now(cls, pool: RayWorkerPool | None, ray: Any) -> Spent:
         """Return the time used so far."""
-        actors = [] if crew is None else crew.actors
+        actors = [] if pool is None else pool.actors
         spent = (
             ray.get([actor.__ray_call__.remote(lambda _: time.process_time()) for actor in actors]) if actors else []
         )
@@ -79,13 +79,13 @@ def run(log: Path, workers: int, ray: Any) -> tuple[dict[str, Any], bytes]:
     with Ray(workers).reading() as reader:
         start = Spent.now(None, ray)
         read = read_data(log, Columns(), room=MemoryBudget(MEMORY, 1, elsewhere=reader))
-        crew = reader.crew
-        assert crew is not None
-        ready = Spent.now(crew, ray)
-        first = crew.moved_out, crew.moved_back
-        model, _ = learn_model(read, choices, lambda done, of: layers.append((crew.moved_out, crew.moved_back)))
-        done = Spent.now(crew, ray)
-        peaks = ray.get([actor.__ray_call__.remote(lambda _: _peak()) for actor in crew.actors])
+        pool = reader.pool
+        assert pool is not None
+        ready = Spent.now(pool, ray)
+        first = pool.moved_out, pool.moved_back
+        model, _ = learn_model(read, choices, lambda done, of: layers.append((pool.moved_out, pool.moved_back)))
+        done = Spent.now(pool, ray)
+        peaks = ray.get([actor.__ray_call__.remote(lambda _: _peak()) for actor in pool.actors])
     model.save(log.parent / "learned.model")
     reading, learning = start.until(ready), ready.until(done)
     moved = np.diff(np.array([first, *layers]), axis=0)

@@ -1,4 +1,4 @@
-"""The order of all tests, and what those of the command line share."""
+"""The order in which tests run, and fixtures that tests of the command line share."""
 
 from __future__ import annotations
 

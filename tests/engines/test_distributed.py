@@ -235,9 +235,9 @@ def test_watched_reports_progress_within_a_layer_that_never_decreases(log: Path)
     layers = watched(scattered, lambda done, of: seen.append((done, of)))
     layers(2, 10)
     for done in (5, 3, 8, 10):
-        scattered.crew.watch(done, 10)
+        scattered.pool.watch(done, 10)
     layers(3, 10)
-    scattered.crew.watch(1, 10)
+    scattered.pool.watch(1, 10)
     assert seen == [(2, 10), (2.5, 10), (2.5, 10), (2.8, 10), (2.99, 10), (3, 10), (3.1, 10)]
 
 

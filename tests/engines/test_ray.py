@@ -71,18 +71,18 @@ class Meanwhile:
         self.done = False
         each, wait, calls = RayWorkerPool.each, ray.wait, count(1)
 
-        def called(crew: RayWorkerPool, call: str, arguments: Any) -> Any:
+        def called(pool: RayWorkerPool, call: str, arguments: Any) -> Any:
             if call == "answer" and next(calls) == n:
                 if during:
-                    patch.setattr(ray, "wait", lambda *refs, **how: once(crew) or wait(*refs, **how))
+                    patch.setattr(ray, "wait", lambda *refs, **how: once(pool) or wait(*refs, **how))
                 else:
-                    once(crew)
-            return each(crew, call, arguments)
+                    once(pool)
+            return each(pool, call, arguments)
 
-        def once(crew: RayWorkerPool) -> None:
+        def once(pool: RayWorkerPool) -> None:
             if not self.done:
                 self.done = True
-                what(crew)
+                what(pool)
 
         patch.setattr(RayWorkerPool, "each", called)
 
@@ -106,8 +106,8 @@ def test_ray_gives_the_same_model_when_workers_are_killed(
     alone = learned()
     pids: list[int] = []
 
-    def kill(crew: RayWorkerPool) -> None:
-        pids[:] = pids or seen_by(crew.actors, os.getpid)
+    def kill(pool: RayWorkerPool) -> None:
+        pids[:] = pids or seen_by(pool.actors, os.getpid)
         os.kill(pids.pop(), signal.SIGKILL)
 
     first = Meanwhile(monkeypatch, 4, kill)
@@ -121,8 +121,8 @@ def test_ray_gives_the_same_model_when_an_actor_is_restarted(
 ) -> None:
     alone = learned(stationary=True)
 
-    def restart(crew: RayWorkerPool) -> None:
-        ray.kill(crew.actors[0], no_restart=False)
+    def restart(pool: RayWorkerPool) -> None:
+        ray.kill(pool.actors[0], no_restart=False)
 
     restarted = Meanwhile(monkeypatch, 1, restart)
     assert learned(Ray(2), stationary=True) == alone and restarted.done
@@ -137,8 +137,8 @@ def test_ray_gives_the_same_model_when_a_machine_is_lost(
         machines.wait_for_nodes()
         where: list[str] = []
 
-        def lose(crew: RayWorkerPool, lost: Any = lost, where: list[str] = where) -> None:
-            where += seen_by(crew.actors, lambda: ray.get_runtime_context().get_node_id())
+        def lose(pool: RayWorkerPool, lost: Any = lost, where: list[str] = where) -> None:
+            where += seen_by(pool.actors, lambda: ray.get_runtime_context().get_node_id())
             machines.remove_node(lost, allow_graceful=False)
 
         with monkeypatch.context() as patch:
@@ -157,10 +157,10 @@ def test_ray_ends_a_run_whose_worker_dies_repeatedly(
     alone = learned()
     monkeypatch.setattr(engine_module, "AGAIN", 1)
     share = RayWorkerPool.share
-    dying = Meanwhile(monkeypatch, 6, lambda crew: monkeypatch.setattr(RayWorkerPool, "share", poisoned))
+    dying = Meanwhile(monkeypatch, 6, lambda pool: monkeypatch.setattr(RayWorkerPool, "share", poisoned))
 
-    def poisoned(crew: RayWorkerPool, thing: Any) -> Any:
-        return share(crew, Deadly())
+    def poisoned(pool: RayWorkerPool, thing: Any) -> Any:
+        return share(pool, Deadly())
 
     with pytest.raises(EngineError, match=r"worker . of 2 died 2 times in a row"):
         learned(Ray(2), checkpoint=tmp_path / "kept")

@@ -9,7 +9,7 @@ import pytest
 
 from suffice.data.alphabet import Alphabet
 from suffice.evidence import events
-from suffice.evidence.events import Event, Witness, refuse_strange
+from suffice.evidence.events import Event, Witness, refuse_invalid_witness
 
 LIGHTS = Alphabet(("go", "stay"), ("light",), (("green",), ("red",)), (0.0, 1.0))  # action 3, observation 2, reward 1
 GOOD: list[Event] = [
@@ -33,7 +33,7 @@ def test_event_is_decoded_as_it_was_encoded(event: Event) -> None:
     witness = Witness(event, 1, 2, 0, 3)
     encoded = msgspec.json.encode([witness, None])
     assert msgspec.json.decode(encoded, type=list[Witness | None]) == [witness, None]
-    refuse_strange(witness, LIGHTS)
+    refuse_invalid_witness(witness, LIGHTS)
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ def test_event_is_decoded_as_it_was_encoded(event: Event) -> None:
     ],
     ids=str,
 )
-def test_refuse_strange_refuses_codes_outside_the_alphabet(event: Event) -> None:
+def test_refuse_invalid_witness_refuses_codes_outside_the_alphabet(event: Event) -> None:
     with pytest.raises(ValueError, match="its witnesses are of another automaton"):
-        refuse_strange(Witness(event, 1, 2, 0, 3), LIGHTS)
+        refuse_invalid_witness(Witness(event, 1, 2, 0, 3), LIGHTS)
 
 
 @pytest.mark.parametrize("counts", [(3, 2, 0, 1), (0, 1, 2, 1)])
-def test_refuse_strange_refuses_impossible_counts(counts: Any) -> None:
+def test_refuse_invalid_witness_refuses_impossible_counts(counts: Any) -> None:
     with pytest.raises(ValueError, match="its witnesses are of another automaton"):
-        refuse_strange(Witness(events.Next(events.RewardIs(0)), *counts), LIGHTS)
+        refuse_invalid_witness(Witness(events.Next(events.RewardIs(0)), *counts), LIGHTS)
 
 
 @pytest.mark.parametrize(

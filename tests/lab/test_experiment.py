@@ -369,7 +369,7 @@ def test_find_runs_the_learner_of_a_name(name: str) -> None:
 
 
 def test_find_gives_different_results_for_different_names() -> None:
-    """The test above could not notice exchanged learners if all had the same results."""
+    """Otherwise the test above could not detect that two learners were exchanged."""
     found = [found_by(name, 0.05) for name in OURS]
     assert len({(f.states, f.tests) for f in found}) >= 5
 

@@ -196,7 +196,7 @@ def test_adact_h_depends_only_on_the_order_of_names(name: str, episodes: Episode
 
 
 def test_random_logs_of_the_laws_give_several_states() -> None:
-    """With single states the laws would mean little."""
+    """Laws that hold for a single state only would prove little."""
     sizes: list[int] = []
 
     @settings(deadline=None, max_examples=30, database=None)

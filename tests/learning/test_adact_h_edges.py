@@ -92,7 +92,7 @@ def _see_numbers(episodes: Episodes, settings: Settings) -> None:
 
 
 def test_adact_h_with_smallest_delta_merges_everything() -> None:
-    """It is refused where it would have to be divided."""
+    """The smallest δ is refused where it would have to be divided among tests."""
     episodes = LOGS["one against many"]
     for bound in BOUNDS.values():
         learned = adact_h(episodes, Settings(bound=bound, delta=SMALLEST))

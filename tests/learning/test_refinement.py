@@ -54,7 +54,7 @@ def evidence_of(tables: Tables) -> tuple[float, float, int]:
 
 
 def test_oracle_beta_probabilities_add_up_to_one() -> None:
-    """Those of no success in one, two and three draws are known: ½, ⅜ and 5/16."""
+    """The probabilities of no success in one, two and three draws are known: ½, ⅜ and 5/16."""
     for n in range(40):
         assert sum(oracle.free(k, n) for k in range(n + 1)) == 1
     assert [oracle.free(0, n) for n in (1, 2, 3)] == [Fraction(1, 2), Fraction(3, 8), Fraction(5, 16)]

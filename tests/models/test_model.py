@@ -239,7 +239,7 @@ def test_load_refuses_a_wrong_header(tmp_path: Path, change: Callable[[Any], Any
 
 
 def test_load_refuses_a_newer_format_and_suggests_an_upgrade(tmp_path: Path) -> None:
-    """Even if the rest of the header is unknown."""
+    """The version is checked first, so the rest of the header may be unknown."""
     path = saved(tmp_path)
     write_entries(
         path, {"header.json": b'{"format": "suffice-rdp", "format_version": 3, "version": "9.1", "new": [1]}'}

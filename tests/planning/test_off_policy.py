@@ -208,7 +208,7 @@ def literally_unseen(rdp: RDP, episodes: Episodes) -> float:
 
 @pytest.mark.parametrize("seed", [s for s in SEEDS if s % 3])
 def test_evaluate_off_policy_counts_decisions_after_unseen_histories(seed: int) -> None:
-    """They stay unseen where the state tracker goes on in the most similar state."""
+    """Decisions after an unseen history count as unseen even if the state tracker continues in a similar state."""
     rdp, rest = divided(seed)
     oracle = HeldOut(rdp, plan_on(rdp))
     found, lost = evaluate_off_policy(rdp, plan_on(rdp), rest).unseen, [oracle.lost(steps) for steps in to_values(rest)]

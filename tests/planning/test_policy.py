@@ -296,7 +296,7 @@ def test_policy_observe_refuses_unknown_actions() -> None:
 
 
 def test_policy_act_flattens_vectors_within_observations() -> None:
-    """As for the values of a dict, two of which are in one vector."""
+    """The observation is a dict of which two values are in one vector."""
     rdp = of_maze()
     policy = Policy(rdp, plan_on(rdp, GREEDY))
     for seen in ((0, np.array([1, 1])), (np.array([0.0]), np.array([1]), [1]), ({"a": 0, "b": (1,)}, 1)):

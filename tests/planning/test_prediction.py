@@ -154,7 +154,7 @@ def test_predict_on_random_logs_differs_from_plan_values() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_predict_agrees_with_formula_on_other_episodes(seed: int) -> None:
-    """As with --split: some histories are unseen, and have the smallest reward from then on."""
+    """The other episodes, as with --split, have unseen histories, which get the smallest reward from then on."""
     whole = random_episodes(np.random.default_rng(50 + seed), 3, 2, 4, 3, 3, 200, early_end=0.2, weighted=seed % 2 == 0)
     rdp = adact_h(whole.columns(np.arange(30)), Settings(delta=0.5)).rdp
     rest = whole.columns(np.arange(30, whole.n))

@@ -59,7 +59,7 @@ def test_reference_contains_every_public_name_once(module: ModuleType) -> None:
 
 
 def test_links_of_pages_lead_to_files_and_pictures_are_shown() -> None:
-    """On code hosts too, where the links of Sphinx mean nothing."""
+    """Links must also work on code hosts, which do not resolve the references of Sphinx."""
     pages = [DOCS.parent / "README.md", *DOCS.glob("*.md"), *DOCS.glob("howto/*.md")]
     broken = [
         f"{page.name}: {target}"

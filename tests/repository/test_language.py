@@ -1,4 +1,4 @@
-"""Source, tests and documentation are written in plain technical English, as far as a program can tell."""
+"""Source, tests and documentation are written in plain technical English, as far as a program can check."""
 
 from __future__ import annotations
 

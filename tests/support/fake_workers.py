@@ -98,7 +98,7 @@ class Here:
             def make(part: int) -> Worker:
                 return self.worker(pieces, *cuts[part], 1 + part % 2, pickle.loads)
 
-            crew = FakePool(make, len(cuts), self.accident)
-            return read_distributed(dataset, how, room, pieces, crew, len(cuts))
+            pool = FakePool(make, len(cuts), self.accident)
+            return read_distributed(dataset, how, room, pieces, pool, len(cuts))
 
         yield read

@@ -1,7 +1,7 @@
 """Summaries of states by the observations on arrival, feature by feature with frequencies.
 
-A single example history reads as if it defined the state. The features that all arrivals have in common say more, and
-so do those that vary among them and therefore do not matter.
+A single example history reads as if it defined the state. A summary is more precise: features that all arrivals share
+describe the state, and features that vary among arrivals do not matter for it.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class TimedRun(NamedTuple):
 
 
 def print_learned(learned: TimedRun, output: str, notes: Sequence[str], following: Sequence[str], why: bool) -> None:
-    """Print the summary of a run, where more can be read, and the commands that may follow."""
+    """Print the summary of a run, how to see its details, and suggested next commands."""
     from suffice.models.summary import summary_rows, warning_rows
 
     model = learned.model

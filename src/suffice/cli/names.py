@@ -47,7 +47,7 @@ DomainName = Annotated[str, Parameter(completer=_domains)]
 
 
 def _name_in(table: Registry[Any], *others: str) -> Any:
-    """Return the type of a name in a table of implementations, other packages included, or one of some other words.
+    """Return the type of arguments that name an implementation, also of another package, or are one of `others`.
 
     Help and completion list the project's own names only, because searching other packages takes too long.
     """

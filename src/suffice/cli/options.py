@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -178,14 +179,14 @@ DEFAULT_CHOICE = DomainChoice()
 
 
 def names_domain(name: str) -> bool:
-    """Return whether a name means a domain rather than a model file."""
+    """Return whether a name is that of a domain rather than a model file."""
     from suffice.domains.registry import DOMAINS
 
     return name.lower().endswith(".pomdp") or (not Path(name).exists() and name in DOMAINS)
 
 
 def names_domain_or_model(name: str) -> bool:
-    """Return whether a name means a domain, where anything else is a model file; refuse a misspelt domain."""
+    """Return whether a name is that of a domain and not a model file; refuse a misspelt domain."""
     from suffice.domains.registry import DOMAINS
 
     found = names_domain(name)
@@ -318,7 +319,10 @@ def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
         done=options.done_column,
         propensity=options.propensity_column,
     ).over(Columns.parse(options.columns or ""))
-    bins = {name: parse_binning(how, name) for name, how in (pair(text, "--bin", "COLUMN=K") for text in options.bin)}
+    pairs = [pair(text, "--bin", "COLUMN=K") for text in options.bin]
+    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
+        raise SettingsError(f"--bin {twice[0]} is given twice. Leave one out.")
+    bins = {name: parse_binning(how, name) for name, how in pairs}
     if like is None:
         return EncoderRequest.of(named, bins)
     if others := [name for name in bins if name not in like.bins]:
@@ -344,7 +348,8 @@ def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
     path = Path(output)
     refuse_special_file(path)
     if not output or path.is_dir():
-        raise SettingsError(f"{option} {output!r} is not a file name. Name a file to write.")
+        problem = "this is a folder" if output else "the file name is empty"
+        raise SettingsError(f"{option} {shlex.quote(output)}: {problem}. Name a file to write.")
     if not path.parent.is_dir():
         raise SettingsError(f"{option} {output}: there is no folder {path.parent}. Create it first.")
     if not os.access(path.parent, os.W_OK):

@@ -91,7 +91,7 @@ def _listed(choices: Sequence[str]) -> str:
 
 
 def _usage(command: str, option: str = "") -> str:
-    """Return the usage of a command, or for an option that it does not show how to look it up."""
+    """Return the usage of a command or, for an option that the usage omits, the command that shows its help."""
     shown = USAGE.get(command, "")
     if option and SHORT_NAMES.get(option, option) not in shown.split():
         return f"See suffice {command} --help."

@@ -1,4 +1,4 @@
-"""The report on reading a log: how many rows and episodes, which columns, and what is worth a note."""
+"""The report on reading a log: numbers of rows and episodes, columns, and notes on what is unusual."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class MemoryBudget:
     elsewhere: ExternalReader | None = None  # reads instead: the workers of a cluster
 
     def holds(self, dataset: Dataset) -> bool:
-        """Return whether a log with little padding fits into memory; one no larger than the smallest pieces does."""
+        """Return whether a log with little padding fits into memory; a log of the smallest piece's size always does."""
         columns = BYTES_A_COLUMN * len(dataset.schema.names)
         return (BYTES_A_DECISION + 2 * BYTES_A_CELL + columns) * dataset.decisions <= self._free
 

@@ -54,7 +54,7 @@ class Measures(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DomainEvaluation:
-    """What a model's plan earns in a domain; `print(evaluation)` shows it as text.
+    """Evaluation of a model's plan in a domain; `print(evaluation)` shows it as text.
 
     Attributes
     ----------

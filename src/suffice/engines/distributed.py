@@ -50,7 +50,7 @@ class WorkerPool(Protocol):
 class DistributedLog(ExternalLog):
     """A log whose parts are held by workers; implements `ExternalLog`."""
 
-    crew: WorkerPool
+    pool: WorkerPool
     held: tuple[int, ...]  # episodes of each part
     agreed: tuple[Shared, ...]  # `PartPosition` of each part
     ascending: bool
@@ -81,8 +81,8 @@ class DistributedLog(ExternalLog):
             chosen = of_all
         parts = np.split(chosen, np.cumsum(self.held)[:-1])
         sizes = tuple(int(np.count_nonzero(part)) for part in parts)
-        some = _some(self.crew, sizes, [np.packbits(part) for part in parts])
-        number, n = self.crew.number(), sum(sizes)
+        some = _some(self.pool, sizes, [np.packbits(part) for part in parts])
+        number, n = self.pool.number(), sum(sizes)
         return replace(self, n=n, total=n, sizes=sizes, some=some, number=number, chosen=chosen)
 
     def watched(self, progress: Progress) -> Progress:
@@ -97,7 +97,7 @@ class DistributedLog(ExternalLog):
             at[2] = max(at[2], min(done / max(of, 1), 0.99))
             progress(at[0] + at[2], int(at[1]))
 
-        self.crew.watch = within
+        self.pool.watch = within
         return layers
 
     def gather(self, query: Query[T], run: int, taken: int, moves: tuple[Shared, ...]) -> T:
@@ -105,17 +105,17 @@ class DistributedLog(ExternalLog):
 
         Workers that have taken fewer steps, because they were restarted, are asked again with all steps.
         """
-        asked = self.crew.share(query)
+        asked = self.pool.share(query)
 
         def task(part: int, since: int) -> tuple[WorkerTask]:
             return (WorkerTask(self.agreed[part], self.some[part], self.number, asked, run, since, moves[since:]),)
 
         filled = [size > 0 for size in self.sizes]
         tasks = [task(part, taken) if full else None for part, full in enumerate(filled)]
-        answers = self.crew.each("answer", tasks)
+        answers = self.pool.each("answer", tasks)
         behind = [isinstance(answer, WorkerBehind) for answer in answers]
         if any(behind):
-            again = self.crew.each("answer", [task(part, 0) if late else None for part, late in enumerate(behind)])
+            again = self.pool.each("answer", [task(part, 0) if late else None for part, late in enumerate(behind)])
             answers = [new if late else old for old, new, late in zip(answers, again, behind, strict=True)]
         return query.combine([answer for answer, full in zip(answers, filled, strict=True) if full])
 
@@ -124,12 +124,12 @@ class _DistributedWalk:
     """Episodes on workers that move through an automaton; the steps are stored for workers that are restarted."""
 
     def __init__(self, log: DistributedLog) -> None:
-        self._log, self._run = log, log.crew.number()
+        self._log, self._run = log, log.pool.number()
         self._moves: tuple[Shared, ...] = ()
 
     def step(self, move: Move, query: Query[T]) -> T:
         """Let all episodes take a step, and run a query on them."""
-        self._moves = (*self._moves, self._log.crew.share(narrowed(move)))
+        self._moves = (*self._moves, self._log.pool.share(narrowed(move)))
         return self._log.gather(query, self._run, len(self._moves) - 1, self._moves)
 
     def run_query(self, query: Query[T]) -> T:
@@ -148,38 +148,38 @@ def cut_evenly(dataset: Dataset, workers: int) -> list[tuple[int, int]]:
 
 
 def read_distributed(
-    dataset: Dataset, how: ReadOptions, room: MemoryBudget, pieces: Pieces, crew: WorkerPool, parts: int
+    dataset: Dataset, how: ReadOptions, room: MemoryBudget, pieces: Pieces, pool: WorkerPool, parts: int
 ) -> tuple[DistributedLog, ReadReport]:
     """Read a log in parts, each by its own worker."""
-    crew.watch = room.progress
-    extents: list[Extent] = crew.each("extent", [(False,)] * parts)
+    pool.watch = room.progress
+    extents: list[Extent] = pool.each("extent", [(False,)] * parts)
     if not (Extent.in_order(extents) and all(extent.ascending for extent in extents)):
-        extents = crew.each("extent", [(True,)] * parts)
+        extents = pool.each("extent", [(True,)] * parts)
     extent = Extent.combine(extents, dataset.name)
     how = options_of_pieces(pieces, how, extent, room.memory)
     rows = padded(pieces, how, extent).rows
-    answers: list[tuple[PartSummary | None, PieceSummary]] = crew.each("read", [(how, rows)] * parts)
+    answers: list[tuple[PartSummary | None, PieceSummary]] = pool.each("read", [(how, rows)] * parts)
     found = reduce(PieceSummary.combine, [part for _, part in answers])
     first = found.first(extent.episodes)
     kept = [notes for notes, _ in answers if notes is not None]
     common = SharedLetters.of([notes.vocabulary for notes in kept])
     places = iter(common.places)
     agreed = tuple(
-        crew.share(None if notes is None else PartPosition(how, rows, notes.digest, common.vocabulary, next(places)))
+        pool.share(None if notes is None else PartPosition(how, rows, notes.digest, common.vocabulary, next(places)))
         for notes, _ in answers
     )
     held = tuple(0 if notes is None else notes.n for notes, _ in answers)
     log = DistributedLog(
         *common.vocabulary, kept[0].declared, how.horizon or 0, sum(held), sum(notes.total for notes in kept),
-        crew, held, agreed, extent.ascending, kept[0].weighted, held, _some(crew, held, None), crew.number(),
+        pool, held, agreed, extent.ascending, kept[0].weighted, held, _some(pool, held, None), pool.number(),
     )  # fmt: skip
     return log, report_on_all(first, found, log, pieces, how)
 
 
-def _some(crew: WorkerPool, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:
+def _some(pool: WorkerPool, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:
     """Share the selected episodes of each part with the workers."""
     first, found = 0, []
     for part, size in enumerate(sizes):
-        found.append(crew.share(EpisodeSubset(first, np.zeros(0, np.uint8) if bits is None else bits[part])))
+        found.append(pool.share(EpisodeSubset(first, np.zeros(0, np.uint8) if bits is None else bits[part])))
         first += size
     return tuple(found)

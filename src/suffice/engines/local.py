@@ -27,7 +27,7 @@ from suffice.kernels.array_types import Int64, UInt32
 T = TypeVar("T")
 
 SMALL_CELLS = 1 << 16  # largest table of letters by group that is stored, in cells
-FEW_GROUPS = 1 << 8  # most groups for which counting ahead is worth while
+FEW_GROUPS = 1 << 8  # largest number of groups for which counting ahead saves time
 SHARDS = 2  # shards per thread, where adding them costs nothing, so that the merging thread can take some
 LEAST_SHARD = 4096  # episodes; below this a second thread costs more than it saves
 

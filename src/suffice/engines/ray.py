@@ -66,8 +66,8 @@ class Ray:
 
     def __post_init__(self) -> None:
         for name, value in (("workers", self.workers), ("threads", self.threads)):
-            if value is not None and value < 1:
-                raise SettingsError(f"{parameter(name)} must be at least 1, not {value}.")
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise SettingsError(f"{parameter(name, value)} is not a number of {name}. Use 1 or more.")
 
     @classmethod
     def of(cls, options: EngineOptions) -> Ray:
@@ -122,7 +122,7 @@ class RayReader:
 
     def __init__(self, ray: Any, chosen: Ray) -> None:
         self._ray, self._chosen = ray, chosen
-        self.crew: RayWorkerPool | None = None
+        self.pool: RayWorkerPool | None = None
 
     def __call__(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[DistributedLog, ReadReport]:
         """Read a dataset on workers, one part each."""
@@ -146,13 +146,13 @@ class RayReader:
         """Read a dataset on workers, divided into parts of units begin..end−1."""
         pieces = Pieces.of(dataset, how, min(room.rows, PIECE_ROWS))
         self.dismiss()
-        self.crew = RayWorkerPool(self._ray, pieces, parts, self._chosen.threads)
-        return read_distributed(dataset, how, room, pieces, self.crew, len(parts))
+        self.pool = RayWorkerPool(self._ray, pieces, parts, self._chosen.threads)
+        return read_distributed(dataset, how, room, pieces, self.pool, len(parts))
 
     def dismiss(self) -> None:
         """End the workers if there are any."""
-        if self.crew is not None:
-            self.crew.dismiss()
+        if self.pool is not None:
+            self.pool.dismiss()
 
 
 class RayWorkerPool:

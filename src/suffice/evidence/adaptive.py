@@ -202,7 +202,7 @@ class AdaptivePlan(CountingPlan):
         """Return whether the distinct futures of a rung with words must still be counted."""
         return r not in self._known and not self._plans[r].family.is_simple
 
-    def know(self, r: int, futures: int) -> None:
+    def record_futures(self, r: int, futures: int) -> None:
         """Record the number of distinct futures of a rung; raise FamilyTooLargeError if they do not fit.
 
         The number does not depend on where the episodes are or how they are divided.

@@ -36,7 +36,7 @@ class Rungs(Protocol):
     def needs_futures(self, r: int) -> bool:
         """Return whether the distinct futures of a rung must still be counted."""
 
-    def know(self, r: int, futures: int) -> None:
+    def record_futures(self, r: int, futures: int) -> None:
         """Record the number of distinct futures; raise FamilyTooLargeError if they do not fit."""
 
 
@@ -205,7 +205,7 @@ class AdaptiveLayer:
         delta = self._delta * self._plan.share(r)
         try:
             if self._runner is not None and r and self._plan.needs_futures(r):
-                self._plan.know(r, len(self._runner.run_query(_DistinctFutures(self._plan, r, self._t))))
+                self._plan.record_futures(r, len(self._runner.run_query(_DistinctFutures(self._plan, r, self._t))))
             layer = plan.layer(self._t, self._count(r), self._sizes, delta)
         except FamilyTooLargeError:
             if r == 0:

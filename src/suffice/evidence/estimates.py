@@ -2,7 +2,8 @@
 
 The rounded sum of floats depends on their order, so a mean over parts of a log would depend on how the log is divided.
 Every float is an integer multiple of 2^−1074, and sums of integers do not depend on the order. `exact_sum` and
-`Moments` are therefore exact, and those of a log are the sums of those of its parts. Rounding happens once, at the end.
+`Moments` are therefore exact, and the result for a log is the sum of the results for its parts. Rounding happens once,
+at the end.
 """
 
 from __future__ import annotations

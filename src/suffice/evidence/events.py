@@ -7,7 +7,8 @@ An event holds codes of the alphabet (see `data.alphabet`), never text; `automat
     OutcomeAt  an event at one place, counted over the visits to that place
 
 Every type is encoded as a short JSON list that begins with its tag. Decoded events come from untrusted sources: field
-types bound every number, `refuse_strange` compares codes with an alphabet, and `files.json_text` limits size and depth.
+types bound every number, `refuse_invalid_witness` compares codes with an alphabet, and `files.json_text` limits size
+and depth.
 """
 
 from __future__ import annotations
@@ -241,7 +242,7 @@ class Witness(NamedTuple):
 # ---------------------------------------------------------------- events from untrusted sources
 
 
-def refuse_strange(witness: Witness | None, alphabet: Alphabet) -> None:
+def refuse_invalid_witness(witness: Witness | None, alphabet: Alphabet) -> None:
     """Raise ValueError if a witness has codes that are not in the alphabet, or impossible counts."""
     if witness is None:
         return

@@ -182,10 +182,10 @@ class Sketcher:
     def cells(self, nodes: NDArray[np.uint32], counts: Int64) -> Int64:
         """Return the sketches of all prefix lengths, [ℓ, d, w]."""
         cells = np.zeros((len(self.tree.word), self.shape.depth, self.shape.width), np.int64)
-        self.pour(cells, nodes, counts)
+        self.add_suffixes(cells, nodes, counts)
         return cells
 
-    def pour(self, cells: Int64, nodes: NDArray[np.uint32], counts: Int64) -> None:
+    def add_suffixes(self, cells: Int64, nodes: NDArray[np.uint32], counts: Int64) -> None:
         """Add suffixes, given by leaf and count, to sketches."""
         sketches = [CountMinSketch.over(table, self.shape.seed) for table in cells]
         for begin in range(0, len(nodes), _CHUNK_SUFFIXES):
@@ -295,7 +295,7 @@ class SketchLayer:
         nodes, cumulative, cells = self._states[q]
         more, counts = self._sketcher.tree.leaves(c)
         if len(cells):
-            self._sketcher.pour(cells, more, counts)
+            self._sketcher.add_suffixes(cells, more, counts)
             return
         merged, place = np.unique(np.concatenate([nodes, more]), return_inverse=True)
         total = np.zeros(len(merged), np.int64)

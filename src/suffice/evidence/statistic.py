@@ -128,7 +128,7 @@ class CountingPlan(Protocol):
         """Whether a part is a table of counts, [C, E]. Then rows of candidates can be added later."""
 
     def size(self, length: int, delta: float) -> int:
-        """Return |X| for suffixes of a length; δ matters only where it determines what is counted."""
+        """Return |X| for suffixes of a length; only sketches depend on δ, which determines their shape."""
 
     def prepared_bytes(self, episodes: int) -> int:
         """Return the memory of this number of prepared episodes, in bytes."""

@@ -205,7 +205,7 @@ def _compare_row(kind, row, n1, other, n2, first, floor, ceiling):
 
 @jit
 def _most_promising(kind, row, n1, other, n2):
-    """Return the event with the largest cheap bound; compared first, it spares most others their exact sums."""
+    """Return the event with the largest cheap bound; if it is compared first, few others need exact sums."""
     most, where = -1.0, 0
     for j in range(row.size if kind != DIFFERENCE else 0):
         k = row[j] + other[j]
@@ -220,8 +220,8 @@ def _most_promising(kind, row, n1, other, n2):
 def compare_rows(kind, row, n1, rows, sizes, low, high, best, event):
     """Find the largest evidence between one row and each of several, and the event that attains it.
 
-    It is exact where it matters for the nearest of the states below `low`: the search stops where evidence reaches
-    `high`, or that of a nearer state. It starts with the event on which the last candidate differed most.
+    The result is exact for the nearest of the states below `low`. For other states the search stops where the evidence
+    reaches `high` or that of a nearer state. It starts with the event on which the last candidate differed most.
     """
     least = math.inf
     for q in range(sizes.size):
@@ -290,7 +290,7 @@ def tarone(attainable, multiplicity, ln_delta):
 
 @jit
 def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity, ln_delta):
-    """Do `judging.judge` for rows in one call: (nearest state, distinct from all, distance, threshold, event)."""
+    """Apply `judging.judge` to rows in one call: (nearest state, distinct from all, distance, threshold, event)."""
     compare_rows(kind, row, n1, rows, sizes, low, high, best, event)
     q = nearest(best, low, high)
     if q == -2:
@@ -337,7 +337,7 @@ def _compare_tree(kind, row, n1, other, n2, end, floor, ceiling):
 
 @jit
 def compare_trees(kind, row, n1, other, n2, end, low, high, least):
-    """Do `compare_rows` for one state with the nodes of a prefix tree as events.
+    """Apply `compare_rows` to one state, with the nodes of a prefix tree as events.
 
     A preorder scan skips subtrees that cannot have more evidence. `least` is the evidence of the nearest state so far.
     """

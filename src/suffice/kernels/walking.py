@@ -16,7 +16,7 @@ def advance(candidate, join, candidate_of, letters, word):
 
 @jit
 def advance_and_meet(candidate, join, candidate_of, word, following, last, weight, tables):
-    """Do `advance`, and count how often each new candidate meets each letter next and last, [2, C, X]."""
+    """Call `advance`, and count how often each new candidate meets each letter next and last, [2, C, X]."""
     letters = tables.shape[2]
     weighted = weight.size > 0
     for e in range(candidate.size):
@@ -151,7 +151,7 @@ def meet(after, cell_of, label_of, candidate, word, weight, rows):
 
 @jit
 def meet_from(after, cell_of, labels, which, candidate, word, weight, rows):
-    """Do `meet` for the episodes of one candidate, from each of several labels, rows [L, D]."""
+    """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D]."""
     weighted = weight.size > 0
     for e in range(candidate.size):
         if candidate[e] == which:

@@ -60,7 +60,7 @@ class Stationarity(NamedTuple):
 
     @property
     def stationary(self) -> bool:
-        """Whether the stationary automaton is chosen, which it is unless layers are better by two standard errors."""
+        """Whether the stationary automaton is chosen: yes, unless layers are better by two standard errors."""
         return self.tied - self.layered <= CLEAR_STANDARD_ERRORS * self.error
 
     def summary(self) -> dict[str, float | bool | None]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.data.alphabet import Alphabet
 from suffice.evidence.bounds import Bound
-from suffice.evidence.events import Witness, refuse_strange
+from suffice.evidence.events import Witness, refuse_invalid_witness
 from suffice.evidence.statistic import CandidateLayer
 from suffice.files.archives import Shape
 from suffice.files.checkpoints import CheckpointStage, StepRecord
@@ -193,7 +193,7 @@ def decisions_of(
     if len(witnesses) != len(arrays["decision_n"]):
         raise ValueError("the number of witnesses is not that of decisions")
     for witness in witnesses:
-        refuse_strange(witness, alphabet)
+        refuse_invalid_witness(witness, alphabet)
     columns = {name: arrays[f"decision_{name}"].tolist() for name in (*_PLACES, *_PLACEMENT)} | {"witness": witnesses}
     decisions = []
     for i in range(len(witnesses)):

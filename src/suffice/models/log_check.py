@@ -1,7 +1,7 @@
 """The check of a log before learning: contents, problems, whether there is enough data, and what learning will cost.
 
-How much a log says cannot be computed beforehand, so a sample of its episodes is learned from, and parts of the sample.
-States that still appear as episodes are added, and merges that were close, show that there is more to find.
+How much a log shows cannot be computed beforehand, so the check learns from a sample of its episodes, and from parts of
+the sample. If states still appear as episodes are added, or merges were close, more episodes would show more.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class LogCheck:
     n_steps : int
         Number of distinct steps (action, observation, reward).
     weighted : bool
-        Whether a column says how many episodes each episode stands for.
+        Whether a column states how many episodes each logged episode represents.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def check_episodes(
 
 
 def _report_of(episodes: Episodes) -> ReadReport:
-    """Describe episodes that were not read from a log as if they were."""
+    """Make the report on episodes that were not read from a log."""
     alphabet, horizon, letters = episodes.alphabet, episodes.horizon, episodes.letters
     acts = letters[:, 0] > PAD
     lengths = acts[episodes.word[1:]].sum(axis=0)

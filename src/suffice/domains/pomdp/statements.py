@@ -103,7 +103,7 @@ def text_of(path: Path) -> str:
 
 
 def statements(path: str, text: str) -> Iterator[Statement]:
-    """Yield the statements of a file in order, each once the next has its colon; without one, it may be a name."""
+    """Yield the statements of a file in order; a statement is complete when the next one has its colon."""
     current: Statement | None = None
     complete: Statement | None = None
     for line, content in enumerate(text.split("\n"), start=1):
