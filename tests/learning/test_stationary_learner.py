@@ -56,7 +56,7 @@ def test_round_treats_weights_like_repeated_episodes_in_first_choice(seed: int) 
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_learn_stationary_ignores_copies_of_episodes_as_evidence(strict: bool) -> None:
-    """The log has no memory and few episodes of large weight: an episode on one side only must not count as evidence."""
+    """The log has no memory and few episodes of large weight: an episode on one side must not count as evidence."""
     n, horizon = 3000, 3
     for seed in range(6):
         rng = np.random.default_rng(seed)

@@ -178,7 +178,7 @@ def test_round_uses_labels_and_distinct_edges_of_last_round(case: Any) -> None:
 
 @pytest.mark.usefixtures("no_few")
 def test_round_cases_show_every_kind_of_decision() -> None:
-    """Decisions are first, joined, split, forced and distinct again; witnesses are of both kinds of labels, and choices."""
+    """Decisions are first, joined, split, forced and tested again; witnesses have both kinds of labels, and choices."""
     kinds: Counter[str] = Counter()
     for case in SOME:
         steps = PointerLog.of(log(case))

@@ -1,7 +1,7 @@
 """Unroll a stationary automaton to a layered one over its horizon.
 
-A layer holds the states that can be reached at its step. Counts are those of the states at all steps. The observation
-after the last action is o_⊥, as in the log, so outcomes of the last step differ only in their rewards.
+A layer holds the states that can be reached at its step. The counts of a state are those of all steps together. The
+observation after the last action is o_⊥, as in the log, so outcomes of the last step differ only in their rewards.
 Theory: docs/theory.md, section 8.
 """
 

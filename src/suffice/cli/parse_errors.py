@@ -20,7 +20,7 @@ SHORT_NAMES = {"--output": "-o"}  # options that the usage lines show by their s
 
 
 def message_of(error: CycloptsError) -> str:
-    """Return the line to print for a mistake in the words of the command line."""
+    """Return the line to print for a mistake in the arguments of the command line."""
     command = " ".join(error.command_chain or ())
     if isinstance(error, UnknownCommandError):
         return _unknown_command((error.unused_tokens or ["?"])[0])

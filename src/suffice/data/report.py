@@ -45,7 +45,7 @@ class ReadReport:
     rows
         Rows of the log, each a decision.
     episodes
-        Episodes that were kept, each counted once whatever its weight.
+        Episodes that were not dropped, each counted once regardless of its weight.
     horizon
         Decisions per episode.
     lengths

@@ -6,7 +6,7 @@ statistic provides them as rows of additive counts, so counts of shards of a log
     Statistic --plan--> CountingPlan --shard--> Shard --count--> part --combine--> part --layer--> CandidateLayer
 
 A `CountingPlan` holds what is fixed before counting, a `Shard` some of the episodes prepared for it, a `CandidateLayer`
-the candidates of one time step, ready to be compared, promoted and absorbed.
+the candidates of one layer, ready to be compared, promoted and merged.
 """
 
 from __future__ import annotations

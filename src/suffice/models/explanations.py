@@ -1,4 +1,4 @@
-"""Why a state is a state of its own: what distinguishes it from the most similar states.
+"""Events that distinguish a state from the most similar states.
 
 The learner has a witness against one state, the nearest one when the state was promoted. Witnesses against others are
 found here, in the counts. Two states differ *immediately* if an action is chosen, or leads to an observation and a

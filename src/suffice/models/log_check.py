@@ -1,7 +1,7 @@
 """The check of a log before learning: contents, problems, whether there is enough data, and what learning will cost.
 
 How much a log shows cannot be computed beforehand, so the check learns from a sample of its episodes, and from parts of
-the sample. If states still appear as episodes are added, or merges were close, more episodes would show more.
+the sample. If states still appear as episodes are added, or merges are undecided, more episodes would show more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_as
 from suffice.data.report import ReadReport
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, is_number, parameter
 from suffice.evidence.adaptive import AdaptiveLanguages
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import CONJUNCTIONS
@@ -367,7 +367,7 @@ def _report_of(episodes: Episodes) -> ReadReport:
 
 def try_sample(episodes: Episodes, progress: Progress = _silently, seconds: float | None = None) -> Trial:
     """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample."""
-    if seconds is not None and not seconds > 0:
+    if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
     settings = Settings()
     sample = _spread(episodes, CHECK_SAMPLE)

@@ -1,8 +1,8 @@
 """Predict the return of a plan with little optimism, even from the episodes it was made from.
 
 The plan's own value trusts every merge: rare histories that were merged with a good state for lack of evidence get its
-full value, and a plan seeks out exactly those. Here each *candidate* (a state with the symbol that leads on) is valued
-by what followed in its own episodes; the state it was merged with counts only as much as one more visit:
+full value, and a plan prefers exactly these histories. Here each *candidate* (a state with the symbol that leads on) is
+valued by what followed in its own episodes; the state it was merged with counts only as much as one more visit:
 
     U(c) = (Σ_x k_c(x) (r_x + U(q, y_x)) + m_q) / (n_c + 1),   m_q the same mean over all episodes of c's state q
 
@@ -176,7 +176,7 @@ class _Prediction:
         return self._following(met._replace(state=state, source=source), action)
 
     def _by_candidate(self, passed: _EdgeCounts, first: bool, others: Int64 | None = None) -> _FollowedCounts:
-        """Group counts by candidate, whatever the plan; `others` are further candidates, perhaps without counts."""
+        """Group counts by candidate, for any plan; `others` are further candidates, perhaps without counts."""
         rdp, n_letters = self._rdp, len(self._rdp.letters)
         of_key, letter = np.divmod(passed.key, n_letters)
         source = np.unique(of_key if others is None else np.concatenate([of_key, others]))
