@@ -72,7 +72,7 @@ def run(job: Job) -> Run:
 
 
 def large_jobs() -> Iterator[Job]:
-    """List jobs for the sizes of the goals, a third and a tenth of them, with and without refinement."""
+    """List jobs for full logs, a third and a tenth of them, with and without refinement."""
     for domain, options, episodes, _ in LARGE:
         for part in (1, 3, 10):
             for second_look in (True, False):
@@ -129,14 +129,14 @@ def main() -> None:
         "",
         "Exact values of the policies that `suffice learn` finds by default, from `python benchmarks/policies.py`.",
         "",
-        "## From the sizes of the goals, a third and a tenth of them",
+        "## Full logs, and a third and a tenth of them",
         "",
-        "The goal is 0.99 of V*, for Mini-hall and Cookie with all actions 0.95, at the largest size of each.",
+        "The goal for the largest log of a domain is 0.99 of V*; for Mini-hall and Cookie with all actions 0.95.",
         "*Predicted* is the model's prediction of the return; the lower bound is at 95 %.",
         "",
         *large_table(large),
         "",
-        "## From little data",
+        "## Small logs",
         "",
         "Gain over the behaviour policy in units of V* − V_behaviour, twenty seeds each; a loss is a gain below −0.01.",
         "*Bound held*: share of logs whose lower bound at 95 % was at most the true value.",

@@ -136,7 +136,7 @@ def table(name: str, heading: str) -> list[list[str]]:
 @pytest.mark.parametrize("domain", FIVE)
 def test_regorl_reproduces_benchmark_table_on_few_episodes(domain: str, n_sizes: int) -> None:
     """Equal row by row, to the last digit; `python benchmarks/policies.py` writes the table again."""
-    rows = [row for row in table("POLICIES.md", "## From little data") if row[0] == domain]
+    rows = [row for row in table("POLICIES.md", "## Small logs") if row[0] == domain]
     assert [row[1] for row in rows] == [f"{episodes:,}" for episodes in SIZES]
     for (_, _, *cells), episodes in list(zip(rows, SIZES, strict=True))[:n_sizes]:
         gain, runs = gains(domain, episodes), [reached(domain, episodes, seed) for seed in SMALL_SEEDS]
@@ -149,7 +149,7 @@ def assert_report_on_enough_data(domain: str, goal: int, most: int, most_without
     """Check shares of V*, predictions, lower bounds and shares without refinement, for the number of episodes of the
     goal, a third and a tenth of it, up to `most` episodes.
     """
-    rows = [row for row in table("POLICIES.md", "## From the sizes") if row[0] == domain]
+    rows = [row for row in table("POLICIES.md", "## Full logs") if row[0] == domain]
     sizes = [goal // part for part in (1, 3, 10)]
     assert [row[1] for row in rows] == [f"{episodes:,}" for episodes in sizes]
     for (_, _, *cells), episodes in zip(rows, sizes, strict=True):
