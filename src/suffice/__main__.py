@@ -6,7 +6,7 @@ from suffice.files.signals import exit_if_signalled, exiting_on_signals
 
 
 def main() -> NoReturn:
-    """Run the command line. Signals end it promptly, even during imports."""
+    """Run the command line so that signals end it promptly, even during imports."""
     with exiting_on_signals():
         from suffice.cli.main import main as run
 
