@@ -16,6 +16,7 @@ import difflib
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Integral, Real
 
 LONGEST_MESSAGE = 1500  # characters
 EXACT = 2**53  # up to which a float holds every whole number
@@ -80,6 +81,29 @@ def parameter(name: str, value: object = None) -> str:
     if isinstance(value, list | tuple):
         value = ",".join(map(str, value))
     return option if value is None else f"{option} {shlex.quote(str(value))}"
+
+
+def spelled(python: str, command: str) -> str:
+    """Return the one of two texts that suits the current user: in Python, or on the command line."""
+    return python if _interface == "python" else command
+
+
+def is_number(value: object) -> bool:
+    """Return whether a parameter is a number, of Python or NumPy."""
+    return isinstance(value, Real)
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a parameter is an integer, of Python or NumPy."""
+    return isinstance(value, Integral)
+
+
+def gigabytes(size: float) -> str:
+    """Return a number of bytes in GB, or in MB or kB if there are few."""
+    for unit, name in ((1e9, "GB"), (1e6, "MB")):
+        if size >= 0.1 * unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size / 1e3:.1f} kB"
 
 
 def alternatives(values: Iterable[str]) -> str:
@@ -170,7 +194,7 @@ class SettingsError(SufficeError, ValueError):
     >>> suffice.Family(0, 1, 1)
     Traceback (most recent call last):
         ...
-    suffice.errors.SettingsError: family 0,1,1: I, J and K must be at least 1. Try 1,1,1 or conjunctions.
+    suffice.errors.SettingsError: family='0,1,1': I, J and K are numbers from 1 on. Try '1,1,1' or 'conjunctions'.
     """
 
 

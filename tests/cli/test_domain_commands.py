@@ -159,7 +159,10 @@ def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
         ("exact t-maze --horizon 0", "--horizon 0 leaves no action. Use 1 or more."),
         ("exact t-maze --delta 2", "--delta 2 is not a probability between 0 and 1. Try 0.001."),
         ("exact t-maze --metric prefixes --family 1,1,1", "--family applies to --metric languages only"),
-        ("exact t-maze --family big", "'big' is not a language family. Choose I,J,K such as 1,1,1"),
+        (
+            "exact t-maze --family big",
+            "--family big is not a language family. Choose conjunctions or adaptive, or I,J,K such as 1,1,1.",
+        ),
         ("exact t-maze --set lenght=3", "Did you mean 'length'?"),
         ("exact corridor --set enemy=2", "enemy"),
         ("exact t-maze --behaviour nothing.csv", "nothing.csv: the table cannot be read (No such file or directory)"),

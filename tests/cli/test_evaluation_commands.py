@@ -42,24 +42,27 @@ MISTAKES = [
     ("learn log.parquet -o b --planner none --strength 1", "has no effect with --planner none. Leave one of them out."),
     (
         "learn log.parquet -o b --planner none --split",
-        "--split and --hold-out are for a plan. Leave out --planner none, or",
+        "--split is for a plan, and --planner none makes none. Leave one of them out.",
     ),
     (
         "learn log.parquet -o b --planner none --hold-out 0.2",
-        "--split and --hold-out are for a plan. Leave out --planner none, or",
+        "--hold-out 0.2 is for a plan, and --planner none makes none. Leave one of them out.",
     ),
-    ("learn log.parquet -o b --strength=-1", "--strength -1 is not a number from 0 on. Try 0.01."),
-    ("learn log.parquet -o b --strength inf", "--strength inf is not a number from 0 on. Try 0.01."),
+    ("learn log.parquet -o b --strength=-1", "--strength -1 is not a number of at least 0. Try 0.01."),
+    ("learn log.parquet -o b --strength inf", "--strength inf is not a number of at least 0. Try 0.01."),
     ("learn log.parquet -o b --strength much", "--strength much is not a number. Use a number such as 0.1."),
     (
         "learn log.parquet -o b --accuracy 0.1",
-        "--accuracy can be proved with --planner subsampled only. Add it, or leave out",
+        "--accuracy 0.1 can be proved with --split and --planner subsampled only. Add both, or leave out",
     ),
     (
         "learn log.parquet -o b --planner subsampled --accuracy 0.1",
-        "--accuracy and --max-states belong to --split. Add it, or leave",
+        "--accuracy 0.1 applies to --split only. Add it, or leave out --accuracy.",
     ),
-    ("learn log.parquet -o b --max-states 50", "--accuracy and --max-states belong to --split. Add it, or leave"),
+    (
+        "learn log.parquet -o b --max-states 50",
+        "--max-states 50 applies to --split only. Add it, or leave out --max-states.",
+    ),
     (
         "learn log.parquet -o b --split --planner subsampled --accuracy 0",
         "--accuracy 0 is not a number above 0. Give the",
@@ -68,7 +71,10 @@ MISTAKES = [
         "learn log.parquet -o b --split --planner subsampled --accuracy nan",
         "--accuracy nan is not a number above 0. Give the",
     ),
-    ("learn log.parquet -o b --split --max-states 0", "--max-states 0 is not a number from 1 on. Try 1000."),
+    (
+        "learn log.parquet -o b --split --max-states 0",
+        "--max-states 0 is not a number of states. Use 1 or more, such as 1000.",
+    ),
     ("learn log.parquet -o b --split --max-states 2.5", "--max-states 2.5 is not a whole number."),
     ("learn log.parquet -o b --split --delta 1", "--delta 1 is not a probability between 0 and 1. Try 0.05."),
     (
@@ -88,7 +94,7 @@ MISTAKES = [
     ("learn log.parquet -o b --propensity-column p", "there is no column 'p'"),
     (
         "learn log.parquet -o b --propensity-column reward",
-        "log.parquet: column 'reward' is used twice. Give it one role.",
+        "log.parquet: column 'reward' is used as reward and propensity. Give it one role.",
     ),
     ("evaluate a.model", "evaluate: exactly one of --domain and --log is needed. Add --domain NAME or --log LOG."),
     ("evaluate a.model --domain t-maze --log log.parquet", "exactly one of --domain and --log is needed."),
@@ -170,7 +176,7 @@ def test_evaluate_refuses_a_model_of_another_domain_and_names_both_alphabets(
     ran = suffice("evaluate", "a.model", "--domain", domain)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        f"suffice: a.model: the model was not learned from {domain}. {difference}"
+        f"suffice: a.model was not learned from {domain}. {difference}"
         "Name the domain it was learned from, with the same --set.\n"
     )
 

@@ -108,11 +108,11 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
         ("--stationary --metric prefixes", "Leave out --metric, --family and --bound"),
         ("--stationary --family 1,1,1", "Leave out --metric, --family and --bound"),
         ("--stationary --bound paper", "Leave out --metric, --family and --bound"),
-        ("--stationary --split", "Leave them out, or --stationary"),
-        ("--stationary --planner subsampled", "Leave them out, or --stationary"),
-        ("--stationary auto --split", "Leave them out, or --stationary"),
+        ("--stationary --split", "cannot be combined with --stationary. Leave one of them out."),
+        ("--stationary --planner subsampled", "cannot be combined with --stationary. Leave one of them out."),
+        ("--stationary auto --split", "cannot be combined with --stationary. Leave one of them out."),
         ("--stationary --second-look", "--second-look refines layers"),
-        ("--discount 0.9", "Add --stationary, or leave it out"),
+        ("--discount 0.9", "Add --stationary, or leave out --discount"),
         ("--stationary --discount 1", "from 0 to 0.999"),
         ("--stationary --discount -0.5", "from 0 to 0.999"),
         (
@@ -121,7 +121,7 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
         ),
         (
             "--stationary --horizon 1",
-            "--stationary needs episodes of at least two decisions, and these have 1. Leave it out.",
+            "a stationary automaton needs episodes of at least two decisions, and these have 1. Learn layers instead, ",
         ),
         ("--stationary --memory 1KB", "Raise --memory."),
         (

@@ -262,7 +262,7 @@ def test_load_refuses_an_unknown_kind_of_column_in_one_line(log: str) -> None:
     [
         ({"heat": "high", "mood": "calm"}, "heat: 'high' is not a number, but the model bins this column"),
         ((math.nan, "calm"), "heat: nan is not a finite number"),
-        ((1.0,), "1 features, but the model reads 2: heat, mood"),
+        ((1.0,), "it has 1 values, but the model reads 2. Pass one for each feature: heat, mood"),
     ],
 )
 def test_encode_observation_refuses_invalid_values(observation: Any, said: str) -> None:

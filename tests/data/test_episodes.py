@@ -51,7 +51,7 @@ def test_alphabet_always_contains_reward_zero() -> None:
 
 
 def test_alphabet_refuses_observations_of_another_length() -> None:
-    with pytest.raises(SufficeError, match="every observation needs 2 features: x, y"):
+    with pytest.raises(SufficeError, match="the features are x, y, but an observation has another number of values"):
         Alphabet((), ("x", "y"), ((1, 2), (3,)), ())
 
 

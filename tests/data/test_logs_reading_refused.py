@@ -81,7 +81,7 @@ NUMBER_STEPS = "Number the rows of each episode 0, 1, 2, …, or remove the colu
         ),
         (
             FIRST.replace("reward", "gain"),
-            ": there is no reward column. The columns are 'episode', 'step', 'o', 'action', 'gain'; name it with col",
+            ": there is no reward column. The columns are 'episode', 'step', 'o', 'action', 'gain'. Add it",
         ),
         (FIRST.replace(",", ";"), ": the cells are separated by ';'. Separate them by commas."),
         (FIRST.replace(",o,", ",step,"), ": there are two columns 'step'"),
@@ -91,7 +91,7 @@ NUMBER_STEPS = "Number the rows of each episode 0, 1, 2, …, or remove the colu
         (WEIGHTED.replace(",1,3", ",1,4"), ", row 3, column 'weight': the weight varies within episode 0"),
         (
             TRUNCATED.replace("false\n0", "true\n0"),
-            ", row 2, column 'truncated': true before the last row of the episode",
+            ", row 2, column 'truncated': it is true before the last row of the episode",
         ),
         (TRUNCATED.replace("true\n1", "maybe\n1"), ", row 3, column 'truncated': 'maybe' is neither true nor false"),
         ((FIRST + "0,1,\xe9,1,0\n").encode("latin1"), r", row 3, column 'o': b'\xe9' is not UTF-8 text"),
@@ -158,12 +158,12 @@ def test_read_log_advises_to_number_rows_where_steps_are_times(tmp_path: Path, s
 def test_read_log_names_all_missing_columns_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "user,occupation,age\n1,nurse,30\n")
     assert refusal(path) == (
-        "log.csv: there is no episode column and no action column and no reward column. The columns are 'user', "
-        "'occupation', 'age'; name them with columns='episode=NAME,action=NAME,reward=NAME'."
+        "log.csv: there is no episode, action or reward column. The columns are 'user', "
+        "'occupation', 'age'. Add them, or name them with columns='episode=NAME,action=NAME,reward=NAME'."
     )
     assert refusal(path, {"episode": "usr"}) == (
-        "log.csv: there is no column 'usr' (episode) and no action column and no reward column. The columns are "
-        "'user', 'occupation', 'age'; name them with columns='episode=user,action=NAME,reward=NAME'."
+        "log.csv: there is no column 'usr' (episode) and no action or reward column. The columns are "
+        "'user', 'occupation', 'age'. Add them, or name them with columns='episode=user,action=NAME,reward=NAME'."
     )
     with naming_options():
         assert refusal(path).endswith("name them with --columns episode=NAME,action=NAME,reward=NAME.")
@@ -177,7 +177,7 @@ def test_read_log_names_all_missing_columns_at_once(tmp_path: Path) -> None:
 def test_read_log_names_missing_columns_of_a_parquet_file_with_one_column(tmp_path: Path) -> None:
     pq.write_table(pa.table({"value": [1, 2]}), tmp_path / "log.parquet")
     message = refusal(tmp_path / "log.parquet")
-    assert message.startswith("log.parquet: there is no episode column and no action column and no reward column.")
+    assert message.startswith("log.parquet: there is no episode, action or reward column.")
     assert "commas" not in message
 
 
@@ -194,9 +194,7 @@ def test_read_log_names_the_suffix_that_a_compressed_file_needs(tmp_path: Path) 
 
 def test_read_log_refuses_pipes_and_dangling_links(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
-    assert refusal(tmp_path / "pipe.csv") == (
-        "pipe.csv: not a regular file, but a pipe or device. Save the data to a file first."
-    )
+    assert refusal(tmp_path / "pipe.csv") == ("pipe.csv: this is a pipe or a device. Save the data to a file first.")
     (tmp_path / "link.csv").symlink_to("gone.csv")
     assert refusal(tmp_path / "link.csv") == (
         "link.csv: this is a link to gone.csv, which does not exist. Correct the link."
@@ -209,10 +207,10 @@ def test_read_log_refuses_files_that_are_not_logs(tmp_path: Path) -> None:
     assert refusal(tmp_path / "log.csv") == "log.csv: there is no such file. Check the name and the folder."
     assert (
         refusal(write(tmp_path, FIRST, "log.txt"))
-        == "log.txt: this is not a log format. Use a Parquet, Arrow, CSV or JSON lines file, named .parquet, .pq, "
-        ".arrow, .feather, .ipc, .csv, .csv.gz, .jsonl, .jsonl.gz, .ndjson, .json."
+        == "log.txt: the file type is not known. Use a Parquet, Arrow, CSV or JSON lines file, whose name ends in "
+        ".parquet, .pq, .arrow, .feather, .ipc, .csv, .csv.gz, .jsonl, .jsonl.gz, .ndjson or .json."
     )
-    assert refusal(write(tmp_path, FIRST, "log.parquet")).startswith("log.parquet: not a Parquet file (")
+    assert refusal(write(tmp_path, FIRST, "log.parquet")).startswith("log.parquet: this is not a Parquet file (")
     (tmp_path / "folder.csv").mkdir()
     assert (
         refusal(tmp_path / "folder.csv")
@@ -272,13 +270,16 @@ def test_read_log_notes_many_actions_without_advising_bins_only() -> None:
             {"columns": Columns(observations=("color",))},
             "log.csv: there is no column 'color' (observations). Did you mean 'colour'?",
         ),
-        ({"observations": "colour, weight"}, "log.csv: there is no column 'weight' (observations). The columns are"),
+        ({"observations": "colour, weight"}, "log.csv: there is no column 'weight' (observations). Choose from"),
         ({"observations": [1]}, "observations=[1] is not a list of names. Give column names."),
         (
             {"observations": "size", "columns": "observations=size"},
             "observations and columns both name the observations",
         ),
-        ({"columns": Columns(observations=("size", "action"))}, "log.csv: column 'action' is used twice"),
+        (
+            {"columns": Columns(observations=("size", "action"))},
+            "log.csv: column 'action' is used as action and observation",
+        ),
         ({"columns": Columns(weight="mass")}, "log.csv: there is no column 'mass' (weight). The columns are"),
         ({"drop_truncated": True}, "log.csv: there is no truncated column. The columns are"),
         ({"horizon": 0}, "horizon=0 leaves no decision. Use 1 or more."),
@@ -288,7 +289,7 @@ def test_read_log_notes_many_actions_without_advising_bins_only() -> None:
             "bins: 'prize' is not an observation, action or reward column. Did you mean 'size'? Choose from action",
         ),
         ({"bins": {"size": 1}}, "log.csv: bins={'size': 1} is out of range. Use 2 to 1,000 bins."),
-        ({"bins": {"colour": 2}}, "log.csv, column 'colour': its type is text. Only numbers can be binned."),
+        ({"bins": {"colour": 2}}, "log.csv, column 'colour': its type is text, but only numbers can be binned."),
         ({"bins": {"size": 2}, "schema": SCHEMA}, "bins and schema cannot be combined"),
         (
             {"columns": Columns(observations=("size",)), "schema": SCHEMA},
@@ -300,15 +301,15 @@ def test_read_log_refuses_invalid_options(tmp_path: Path, options: dict[str, Any
     assert refusal(write(tmp_path, RAGGED), **options).startswith(complaint)
 
 
-CHANCE = "not a probability above 0 and at most 1, with which the logged action was chosen. Correct it."
+CHANCE = "is not a probability, above 0 and at most 1, of the logged action. Correct it, or remove the column."
 
 
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        ("0", f"row 3, column 'p': {CHANCE}"),
-        ("1.001", f"row 3, column 'p': {CHANCE}"),
-        ("-0.5", f"row 3, column 'p': {CHANCE}"),
+        ("0", f"row 3, column 'p': 0 {CHANCE}"),
+        ("1.001", f"row 3, column 'p': 1.001 {CHANCE}"),
+        ("-0.5", f"row 3, column 'p': -0.5 {CHANCE}"),
         ("inf", "row 3, column 'p': not a finite number. Replace it"),
         ("nan", f"row 3, column 'p': {missing('propensity')}"),
         ("", f"row 3, column 'p': {missing('propensity')}"),
@@ -320,7 +321,7 @@ def test_read_log_refuses_invalid_propensities(tmp_path: Path, value: str, compl
     said = refusal(path, Columns(propensity="p"))
     assert said.startswith(f"log.csv, {complaint}")
     if value == "half":
-        assert said.endswith(". A propensity is a number.")
+        assert said.endswith(", but a propensity is a number. Convert it.")
 
 
 @pytest.mark.parametrize(
@@ -331,9 +332,12 @@ def test_read_log_refuses_invalid_propensities(tmp_path: Path, value: str, compl
             Columns(propensity="colr"),
             "log.csv: there is no column 'colr' (propensity). Did you mean columns='propensity=colour'?",
         ),
-        (Columns(propensity="reward"), "log.csv: column 'reward' is used twice. Give it one role."),
-        (Columns(propensity="size", observations=("size",)), "log.csv: column 'size' is used twice"),
-        (Columns(propensity="colour"), "log.csv, column 'colour': its type is text. A propensity is a number."),
+        (Columns(propensity="reward"), "log.csv: column 'reward' is used as reward and propensity. Give it one role."),
+        (
+            Columns(propensity="size", observations=("size",)),
+            "log.csv: column 'size' is used as propensity and observation",
+        ),
+        (Columns(propensity="colour"), "log.csv, column 'colour': its type is text, but a propensity is a number."),
     ],
 )
 def test_read_log_refuses_propensity_columns_with_another_role(
@@ -344,7 +348,7 @@ def test_read_log_refuses_propensity_columns_with_another_role(
 
 def test_read_log_refuses_episodes_truncated_before_the_horizon(tmp_path: Path) -> None:
     assert refusal(write(tmp_path, TRUNCATED)) == (
-        "log.csv: 1 of 3 episodes are truncated before the horizon 2. Cut all with horizon=1, or leave them out with "
+        "log.csv: 1 of 3 episodes is truncated before the horizon 2. Cut all with horizon=1, or leave them out with "
         "drop_truncated=True."
     )
 
@@ -373,16 +377,20 @@ def test_read_log_refuses_combinations_that_the_schema_lacks(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("1, 2]", "1, null]", "Expected `bool | int | float | str`, got `null` - at `$.actions[1]`"),
-        ("0.5]}", "0.5]", "Input data was truncated"),
-        ("rewards", "reward", "Object contains unknown field `reward`"),
-        ("values", "value", "Object contains unknown field `value` - at `$.observations`"),
+        (
+            "1, 2]",
+            "1, null]",
+            "this is not a schema (Expected `bool | int | float | str`, got `null` - at `$.actions[1]`",
+        ),
+        ("0.5]}", "0.5]", "this is not a schema (Input data was truncated). Write one with suffice.write_schema."),
+        ("rewards", "reward", "this is not a schema (Object contains unknown field `reward`"),
+        ("values", "value", "this is not a schema (Object contains unknown field `value` - at `$.observations`"),
         ("1, 2]", "]", "`$.actions` is empty"),
         ("1, 2]", "1, '2']", "`$.actions` mixes numbers and text"),
         ("['b']", "['b', 'c']", "`$.observations.values[1]` has 2 values for 1 columns"),
         ("['b']", "[3]", "`$.observations.values[:][0]` mixes numbers and text"),
         ("['b']", "['']", "`$.observations.values[:][0]` has an empty text"),
-        ("['o']", "['o', 'o']", "`$.observations.columns` must name at least one column, and none twice"),
+        ("['o']", "['o', 'o']", "`$.observations.columns` is empty or has a name twice"),
     ],
 )
 def test_read_schema_names_the_place_of_an_error(tmp_path: Path, old: str, new: str, complaint: str) -> None:

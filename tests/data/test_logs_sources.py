@@ -445,7 +445,7 @@ def test_read_log_distinguishes_ends_from_truncation(
         if expected is None:
             continue
         if expected:
-            with pytest.raises(SufficeError, match="1 of 2 episodes are truncated before the horizon 3"):
+            with pytest.raises(SufficeError, match="1 of 2 episodes is truncated before the horizon 3"):
                 read_log(source)
             kept = read_log(source, drop_truncated=True)
             report = kept.report
@@ -461,12 +461,12 @@ def test_read_log_applies_a_flag_per_episode_to_its_last_step(tmp_path: Path) ->
         for source in (wholes, pa.Table.from_pylist(wholes), write(tmp_path, lines(wholes), "log.jsonl")):
             assert read_log(source).total == 9
     wholes[0]["terminated"] = wholes[1]["terminated"] = "false"
-    with pytest.raises(SufficeError, match="1 of 3 episodes are truncated before the horizon 3"):
+    with pytest.raises(SufficeError, match="1 of 3 episodes is truncated before the horizon 3"):
         read_log(wholes)
 
 
 def test_read_log_refuses_end_flags_before_the_last_row() -> None:
-    with pytest.raises(SufficeError, match="row 2, column 'done': true before the last row of the episode"):
+    with pytest.raises(SufficeError, match="row 2, column 'done': it is true before the last row of the episode"):
         read_log(ends_log(done=[0, 1, 0, 0, 1]) | {"episode": [0, 0, 0, 1, 1]})
 
 

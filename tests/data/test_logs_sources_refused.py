@@ -46,10 +46,10 @@ def rows(*changes: dict[str, Any] | str) -> str:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (rows({}, "", '{"episode":0,'), ", row 3: not a JSON object"),
-        (rows({}, "[1]"), ", row 2: not a JSON object"),
-        ('{"episode":0,', ", row 1: not a JSON object"),
-        ("5", ", row 1: not a JSON object"),
+        (rows({}, "", '{"episode":0,'), ", row 3: this is not a JSON object"),
+        (rows({}, "[1]"), ", row 2: this is not a JSON object"),
+        ('{"episode":0,', ", row 1: this is not a JSON object"),
+        ("5", ", row 1: this is not a JSON object"),
         (rows({}, "", {"step": 1, "o": "a"}), ", row 3, column 'o': text where the rows before have a numb"),
         (rows({"o": True}, {"step": 1}), ", row 2, column 'o': a number where the rows before have a boolean"),
         (
@@ -78,8 +78,8 @@ def test_read_log_names_the_line_of_invalid_json_lines(tmp_path: Path, text: str
     ("text", "complaint"),
     [
         ("[]", ": there are no columns."),
-        ("[{}", ": not an array of objects"),
-        ("[[1, 2, 3]]", ": not an array of objects"),
+        ("[{}", ": this is not an array of objects"),
+        ("[[1, 2, 3]]", ": this is not an array of objects"),
         (
             json.dumps([ROW, ROW | {"step": 1, "o": "a"}]),
             ", row 2, column 'o': text where the rows before have a numb",
@@ -196,12 +196,12 @@ def test_read_log_names_the_row_of_invalid_values(values: Any, complaint: str) -
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        (None, "the NoneType is not a log. Pass a file"),
-        (3, "the int is not a log"),
-        (b"abc", "the bytes is not a log"),
-        ((i for i in []), "the generator is not a log"),
-        ({1, 2}, "the set is not a log"),
-        (np.zeros((2, 3)), "the ndarray is not a log"),
+        (None, "an object of type NoneType is not a log. Pass a file"),
+        (3, "an object of type int is not a log"),
+        (b"abc", "an object of type bytes is not a log"),
+        ((i for i in []), "an object of type generator is not a log"),
+        ({1, 2}, "an object of type set is not a log"),
+        (np.zeros((2, 3)), "an object of type ndarray is not a log"),
         ([], "the list: there are no episodes"),
         ({}, "the dict: there are no arrays"),
         ({"o": np.array(3)}, "the dict: there are no arrays"),

@@ -291,7 +291,7 @@ def test_read_stored_names_the_same_file_and_row_as_reading_at_once(
     [
         ({"columns": f"{SEEN},truncated=timeout"}, "29 of 400 episodes are truncated"),
         ({"columns": f"{SEEN},reward=paid"}, "there is no column 'paid' (reward)"),
-        ({"columns": TWO, "bins": {"seen": 3}}, "Only numbers can be binned"),
+        ({"columns": TWO, "bins": {"seen": 3}}, "only numbers can be binned"),
         ({"columns": TWO, "bins": {"wind": 3}}, "bins: 'wind' is not an observation"),
     ],
 )

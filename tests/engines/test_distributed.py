@@ -197,7 +197,7 @@ def test_backward_automaton_fits_depending_on_the_number_of_futures_alone() -> N
         )
         automaton = BackwardAutomaton(plan.patterns.member, plan.words, memory)
         automaton.refuse_if_more(rows - 1)
-        with pytest.raises(suffice.SettingsError, match="GB"):
+        with pytest.raises(suffice.SettingsError, match=r"allowed\. Choose a smaller family"):
             automaton.refuse_if_more(rows)
     assert all(
         futures(part, 3 * 2 * FEWEST_ROWS * plan.words.columns - 1) == found

@@ -59,7 +59,7 @@ def test_engine_of_refuses_other_objects(engine: Any) -> None:
 
 
 def test_engine_of_refuses_an_empty_name() -> None:
-    with pytest.raises(SettingsError, match=r"'' is not an engine\. Choose 'local' or 'ray'\."):
+    with pytest.raises(SettingsError, match=r"engine='' is not an engine\. Choose 'local' or 'ray', or pass Ray"):
         engine_of("")
 
 
@@ -102,5 +102,5 @@ def test_running_prepares_episodes_at_once_only_if_they_fit() -> None:
 @pytest.mark.parametrize("memory", [0, -1])
 def test_settings_refuse_memory_that_is_not_a_number_of_bytes(memory: int) -> None:
     assert Settings().memory > 1 << 20
-    with pytest.raises(SettingsError, match=r"^memory=\S+ is not a number of bytes from 1 on\."):
+    with pytest.raises(SettingsError, match=r"^memory=\S+ is not a number of bytes\."):
         Settings(memory=memory)

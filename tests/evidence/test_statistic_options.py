@@ -42,13 +42,13 @@ def test_family_text_of_common_families_is_short() -> None:
     "text", ["", "conjunctions,", "1,1", "1,1,1,1", "conjunctions,1", "x,1,1,1", "1,1,one", "1,,1"]
 )
 def test_family_parse_refuses_other_text_with_the_choices(text: str) -> None:
-    message = r"is not a language family\..* Choose I,J,K such as 1,1,1, or 'conjunctions' or 'adaptive'\."
+    message = r"is not a language family\..* Choose 'conjunctions' or 'adaptive', or I,J,K such as 1,1,1\."
     with pytest.raises(SettingsError, match=message):
         Family.parse(text)
 
 
 def test_family_parse_refuses_the_name_of_several_families() -> None:
-    with pytest.raises(SettingsError, match="'adaptive' is several language families"):
+    with pytest.raises(SettingsError, match="family='adaptive' means several families"):
         Family.parse("adaptive")
 
 

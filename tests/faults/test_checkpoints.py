@@ -482,7 +482,7 @@ def test_learn_refuses_a_checkpoint_folder_that_cannot_be_opened(
 
     monkeypatch.setattr(os, "open", refuse)
     ran = here("learn", tmp_path / "none.parquet", "-o", tmp_path / "a.model", "--checkpoint", folder)
-    assert ran.refused and "the folder cannot be opened (Permission denied). Choose another." in ran.err, ran
+    assert ran.refused and "the folder cannot be opened (Permission denied). Choose another folder." in ran.err, ran
 
 
 def test_learn_in_python_continues_and_keeps_its_checkpoint(log: Path, tmp_path: Path) -> None:

@@ -16,7 +16,14 @@ from suffice.errors import ModelError, SufficeError
 from suffice.files import archives, json_text
 from suffice.files.archives import Kind, Shape, opened, write_archive
 
-KIND = Kind("heap", "a-heap", 1, ModelError, remake="heap it up again", make="heap one up with: heap")
+KIND = Kind(
+    "heap",
+    "a-heap",
+    1,
+    ModelError,
+    remake="heap it up again",
+    make=("pile it up: {path}", "heap one up with: heap {path}"),
+)
 MIB = 1 << 20
 
 

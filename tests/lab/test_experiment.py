@@ -208,7 +208,9 @@ def test_load_names_damaged_files(tmp_path: Path, damage: Callable[[bytes], byte
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
     assert file.read_bytes() != whole
-    with pytest.raises(SufficeError, match=f"^{re.escape(str(file))}: not a result of an experiment .*Delete it"):
+    with pytest.raises(
+        SufficeError, match=f"^{re.escape(str(file))}: this is not a result of an experiment .*Delete it"
+    ):
         store.load(tmp_path)
     file.unlink()
     bundle = tmp_path / "all.jsonl.gz"
@@ -217,11 +219,11 @@ def test_load_names_damaged_files(tmp_path: Path, damage: Callable[[bytes], byte
     lines = gzip.decompress(packed).splitlines()
     lines[1] = damage(lines[1])
     bundle.write_bytes(gzip.compress(b"\n".join(lines)))
-    with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}, line 2: not a result of an experiment"):
+    with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}, line 2: this is not a result of an experiment"):
         store.load(tmp_path)
     for broken in (packed[:40], packed[:-4], packed[:20] + b"\xff\xff" + packed[22:], b"plain"):
         bundle.write_bytes(broken)
-        with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}: not a file of results .*Delete it"):
+        with pytest.raises(SufficeError, match=f"^{re.escape(str(bundle))}: this is not a file of results .*Delete it"):
             store.load(tmp_path)
 
 
@@ -384,7 +386,7 @@ def test_find_gives_different_results_for_different_names() -> None:
         ("conjunctions/fischer", "'fischer' is not a bound. Choose paper"),
         ("conjunctions/fisher/closed", "'fisher/closed' is not a bound. Choose paper"),
         ("1,1/paper", "1,1"),
-        ("0,1,1/paper", "family 0,1,1: I, J and K must be at least 1"),
+        ("0,1,1/paper", "I, J and K are numbers from 1 on"),
         ("aalpy", "eps is not 'auto' or a number"),
         ("aalpy/", "eps is not 'auto' or a number"),
         ("aalpy/closed", "eps is not 'auto' or a number"),

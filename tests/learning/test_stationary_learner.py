@@ -224,7 +224,7 @@ def test_learn_stationary_rarely_splits_coins() -> None:
 
 def test_learn_stationary_refuses_horizon_of_one() -> None:
     with pytest.raises(
-        SufficeError, match=r"^stationary=True needs episodes of at least two decisions, and these have 1\."
+        SufficeError, match=r"^a stationary automaton needs episodes of at least two decisions, and these have 1\."
     ):
         learn_stationary(coins(np.random.default_rng(0), 1, 10))
     assert learn_stationary(coins(np.random.default_rng(0), 2, 10)).rdp.horizon == 2

@@ -234,9 +234,12 @@ def test_learn_command_adds_logs_to_an_earlier_model(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("old.parquet --like m --delta 0.1", "--like takes test, level and plan from the earlier model"),
-        ("old.parquet --like m --stationary", "--like takes test, level and plan from the earlier model"),
-        ("old.parquet --like m --planner greedy", "--like takes test, level and plan from the earlier model"),
+        ("old.parquet --like m --delta 0.1", "--like takes test, level, automaton and plan from the earlier model"),
+        ("old.parquet --like m --stationary", "--like takes test, level, automaton and plan from the earlier model"),
+        (
+            "old.parquet --like m --planner greedy",
+            "--like takes test, level, automaton and plan from the earlier model",
+        ),
         ("old.parquet --like m --bin row=2", "--bin row: the model has no bins of this column. Leave it out"),
         ("old.parquet --like old.parquet", "model file"),
         ("old.parquet new.parquet --hold-out 0.2", "--hold-out needs a single log"),

@@ -61,7 +61,10 @@ def test_learner_returns_parameters_as_given() -> None:
     assert clone is not learner and all(clone.get_params()[name] is value for name, value in parameters.items())
     assert repr(Learner()) == "Learner()" and repr(clone).startswith("Learner(settings=Settings(")
     assert learner.set_params(horizon=5, seed=2) is learner and (learner.horizon, learner.seed) == (5, 2)
-    with pytest.raises(SettingsError, match=r"'depth' is not a parameter of Learner\. Choose stationary, delta"):
+    with pytest.raises(
+        SettingsError,
+        match=r"'depth' is not a parameter of Learner\. Did you mean 'delta'\? Choose from stationary, delta",
+    ):
         learner.set_params(depth=3)
 
 

@@ -223,7 +223,7 @@ def test_load_refuses_inconsistent_arrays(tmp_path: Path, name: str, change: Cal
         (lambda h: h | {"format": "other"}, "its format is 'other', not 'suffice-rdp'"),
         (lambda h: h | {"layers": "1 2"}, "layers"),
         (lambda h: h | {"actions": [*h["actions"], None]}, "actions"),
-        (lambda h: h | {"observations": [[1, 2], *h["observations"]]}, "every observation needs"),
+        (lambda h: h | {"observations": [[1, 2], *h["observations"]]}, "an observation has another number of values"),
         (lambda h: {k: v for k, v in h.items() if k != "promise"}, "promise"),
         (lambda h: [h], "Expected `object`, got `array`"),
         pytest.param(lambda h: h | {"actions": []}, "", id="actions that the letters have"),
@@ -307,7 +307,7 @@ def test_load_refuses_files_that_are_not_models(tmp_path: Path, data: bytes) -> 
 
 
 def test_load_refuses_folders_and_missing_files(tmp_path: Path) -> None:
-    assert "the file cannot be read (Is a directory)" in refusal(tmp_path)
+    assert "this is a folder. Name a model file." in refusal(tmp_path)
     assert refusal(tmp_path / "b.model").startswith("there is no such file. Make one with: suffice learn LOG -o")
 
 
@@ -370,7 +370,7 @@ def test_save_refuses_a_missing_folder(tmp_path: Path) -> None:
 
 def test_save_does_not_overwrite_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.model").mkdir()
-    with pytest.raises(SufficeError, match=r"a\.model: the file cannot be written \(Is a directory\)"):
+    with pytest.raises(SufficeError, match=r"a\.model: this is a folder\. Name a file to write"):
         model().save(tmp_path / "a.model")
     assert os.listdir(tmp_path) == ["a.model"] and not os.listdir(tmp_path / "a.model")
 

@@ -96,7 +96,7 @@ def test_read_policy_table_refuses_binary_and_missing_files(tmp_path: Path) -> N
     alphabet = TMaze().model(3).alphabet
     (tmp_path / "noise.csv").write_bytes(b"\xff\xfe\x00\x01")
     for name in ("noise.csv", "missing.csv"):
-        with pytest.raises(SufficeError, match=f"{name}: (the table cannot be read|not a CSV file)"):
+        with pytest.raises(SufficeError, match=f"{name}: (the table cannot be read|this is not a CSV file)"):
             read_policy_table(tmp_path / name, alphabet, 3)
 
 

@@ -543,7 +543,7 @@ def test_evaluate_off_policy_accepts_rewards_within_the_model_range(small: tuple
 
 def test_evaluate_off_policy_refuses_unknown_actions(small: tuple[RDP, Plan]) -> None:
     message = refused(*small, one_decision((0, "a", 1.0), (1, "c", 0.0)))
-    assert message.startswith("the log has action 'c', which the model does not know. Its actions are a, b: rename ")
+    assert message.startswith("the log has action 'c', which the model does not know. Its actions are a, b. Rename ")
 
 
 def test_evaluate_off_policy_refuses_other_observation_columns(small: tuple[RDP, Plan]) -> None:

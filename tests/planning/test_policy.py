@@ -288,7 +288,7 @@ def test_policy_observe_refuses_unknown_actions() -> None:
     policy = Policy(SMALL, plan_of(SMALL))
     policy.reset()
     policy.act("x")
-    with pytest.raises(SufficeError, match=r"^action 'left' is not known to the model\. Its actions are 'l', 'r'\.$"):
+    with pytest.raises(SufficeError, match=r"^action 'left' is not known to the model\. Pass one of 'l', 'r'\.$"):
         policy.observe("left", "x")
     assert policy.state == 1 and policy.fallbacks == 0, "the refused call changes nothing"
     policy.observe("left", "x", strict=False)
@@ -305,7 +305,9 @@ def test_policy_act_flattens_vectors_within_observations() -> None:
         assert policy.state == rdp.run(((None, CUE),))
     for seen in ((0, np.array([1, 1, 0])), (np.array([0, 1]),)):
         policy.reset()
-        with pytest.raises(LogError, match="features, but the model reads 3: bit1, bit2, bit3"):
+        with pytest.raises(
+            LogError, match=r"values, but the model reads 3\. Pass one for each feature: bit1, bit2, bit3"
+        ):
             policy.act(seen)
 
 

@@ -77,12 +77,12 @@ def test_policy_observe_compares_numbers_by_value() -> None:
 @pytest.mark.parametrize(
     ("seen", "complaint"),
     [
-        ((0, 1), "2 features, but the model reads 3: bit1, bit2, bit3"),
-        ((0, 1, 1, 0), "4 features, but the model reads 3"),
-        (7, "1 features, but the model reads 3"),
-        ("011", "1 features, but the model reads 3"),
-        ((), "0 features, but the model reads 3"),
-        ({"bit1": 0, "bit3": 1}, "observation: 'bit2' is missing. The model reads bit1, bit2, bit3"),
+        ((0, 1), "2 values, but the model reads 3. Pass one for each feature: bit1, bit2, bit3"),
+        ((0, 1, 1, 0), "4 values, but the model reads 3"),
+        (7, "1 values, but the model reads 3"),
+        ("011", "1 values, but the model reads 3"),
+        ((), "0 values, but the model reads 3"),
+        ({"bit1": 0, "bit3": 1}, "observation: 'bit2' is missing. Pass a value for each feature: bit1, bit2, bit3"),
         ({}, "observation: 'bit1' is missing"),
     ],
 )

@@ -218,7 +218,7 @@ def test_regorl_with_split_never_refines() -> None:
         ({"accuracy": 0.0}, "accuracy=0.0 is not a number above 0."),
         ({"accuracy": -1.0}, "accuracy=-1.0 is not a number above 0."),
         ({"accuracy": math.nan}, "accuracy=nan is not a number above 0."),
-        ({"max_states": 0}, "max_states=0 is not a number from 1 on."),
+        ({"max_states": 0}, "max_states=0 is not a number of states."),
     ],
     ids=str,
 )
@@ -231,7 +231,10 @@ def test_split_refuses_invalid_settings(options: dict[str, Any], complaint: str)
 def test_regorl_refuses_to_split_one_episode() -> None:
     with pytest.raises(SufficeError) as caught:
         regorl(log("maze").columns(np.arange(1)), split=Split())
-    assert str(caught.value) == "a share of 0.5 of 1 episode leaves one part empty. Log more episodes."
+    assert (
+        str(caught.value)
+        == "a share of 0.5 of 1 episode leaves one part empty. Choose another share, or log more episodes."
+    )
 
 
 # Independent counts

@@ -118,26 +118,26 @@ class RDP:
     def _check_shapes(self) -> None:
         arrays = (self.letters, self.symbols, self.layers, self.tau, self.counts)
         if any(array.dtype.kind not in "iu" for array in arrays):
-            raise ModelError("letters, symbols, layers, transitions and counts of an RDP must be integers")
+            raise ModelError("letters, symbols, layers, transitions and counts of an RDP must be integers.")
         if self.layers.ndim != 1 or len(self.layers) < 1 or self.layers.min() < 1:
-            raise ModelError("an RDP needs layers with at least one state each")
+            raise ModelError("an RDP needs layers with at least one state each.")
         if self.stationary != (self.steps is not None) or (self.steps is not None and self.steps < 0):
-            raise ModelError("an RDP needs a layer for each step, or a single layer and steps of at least 0")
+            raise ModelError("an RDP needs a layer for each step, or a single layer and steps of at least 0.")
         if not self.stationary and (self.layers[0] != 1 or self.layers[-1] != 1):
-            raise ModelError("an RDP needs exactly one first and one final state")
+            raise ModelError("an RDP needs exactly one first and one final state.")
         if self.cut is not None and (self.cut.shape != self.counts.shape or self.cut.min(initial=0) < 0):
-            raise ModelError("cut of an RDP must have the shape of its counts, and none below 0")
+            raise ModelError("cut of an RDP must have the shape of its counts, and none below 0.")
         n = int(self.layers.sum())
         if self.tau.shape != (n, len(self.symbols)) or self.counts.shape != (n, len(self.letters)):
-            raise ModelError("an RDP needs one row of transitions and of counts for each state")
+            raise ModelError("an RDP needs one row of transitions and of counts for each state.")
 
     def _check_codes(self) -> None:
         alphabet = self.alphabet
         limits = np.array([alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards)])
         if self.letters.shape[1:] != (3,) or np.any((self.letters < 0) | (self.letters >= limits)):
-            raise ModelError("the letters of an RDP must be codes of its alphabet")
+            raise ModelError("the letters of an RDP must be codes of its alphabet.")
         if not np.array_equal(self.symbols, np.unique(self.letters[:, :2], axis=0)):
-            raise ModelError("the symbols of an RDP must be those of its letters, in order")
+            raise ModelError("the symbols of an RDP must be those of its letters, in order.")
 
     def _check_transitions(self) -> None:
         layer = self.layer_of()
@@ -146,11 +146,11 @@ class RDP:
         outside = bool(np.any((targets < 0) | (targets >= len(layer))))
         if outside or np.any(layer[targets] != layer[sources] + self.layer_at(1)):
             following = "one of its states" if self.stationary else "a state of the next layer"
-            raise ModelError(f"a transition of an RDP must lead to {following}")
+            raise ModelError(f"a transition of an RDP must lead to {following}.")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
-            raise ModelError("the counts of an RDP must not be below 0, and must be 0 where it has no transition")
+            raise ModelError("the counts of an RDP must not be below 0, and must be 0 where it has no transition.")
         if self.counts.sum(dtype=np.float64) > MOST_COUNTED:
-            raise ModelError("the counts of an RDP must add up to less than 2**62")
+            raise ModelError("the counts of an RDP must add up to less than 2**62.")
 
     def __repr__(self) -> str:
         layers = "one layer" if self.stationary else f"layers {' '.join(map(str, self.layers))}"

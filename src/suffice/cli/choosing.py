@@ -60,7 +60,8 @@ def choices_like(model: Model, options: LearnOptions, plan: PlanOptions) -> Choi
     chosen = options.metric != USUAL_METRIC or any(x is not None for x in tests) or bool(options.cut)
     if chosen or options.stationary != "no" or replace(plan, hold_out=None) != DEFAULT_PLAN:
         raise SettingsError(
-            "--like takes test, level and plan from the earlier model. Leave out the options that choose others."
+            "--like takes test, level, automaton and plan from the earlier model. Leave out the options that choose "
+            "others."
         )
     kept = ("hold_out", "seed", "threads", "memory")
     return LearnOptions(**{name: getattr(options, name) for name in kept}).choices(model)

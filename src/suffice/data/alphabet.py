@@ -18,6 +18,7 @@ Value = bool | int | float | str
 
 DUMMY, PAD = 0, 1  # action codes; the logged actions follow
 STOP = 0  # observation code of o_⊥; the logged observations follow
+PADDING = "pad"  # the action of PAD in texts and tables; no logged action has this name
 MAX_LETTERS = 1 << 20  # more distinct steps than this indicate a real-valued column
 
 
@@ -88,10 +89,13 @@ class Alphabet:
         whole = {tuple(plain(value) for value in o) for o in self.observations}
         observations = sorted(whole, key=lambda o: [_order_key(value) for value in o])
         object.__setattr__(self, "observations", tuple(observations))
-        if "pad" in self.actions:
-            raise LogError("an action cannot be called 'pad': the name is reserved for padding. Rename the action.")
+        if PADDING in self.actions:
+            raise LogError(f"actions: the name {PADDING!r} is reserved for padding. Rename the action.")
         if any(len(o) != len(self.features) for o in self.observations):
-            raise LogError(f"every observation needs {len(self.features)} features: {', '.join(self.features)}")
+            raise LogError(
+                f"observations: the features are {', '.join(self.features)}, but an observation has another number of "
+                "values. Give one value for each feature."
+            )
 
     @classmethod
     def union(cls, parts: Sequence[Alphabet]) -> Alphabet:
@@ -169,7 +173,7 @@ class Alphabet:
         Value or None
             The logged action; None for the dummy action, "pad" for padding.
         """
-        return None if code == DUMMY else "pad" if code == PAD else self.actions[code - 2]
+        return None if code == DUMMY else PADDING if code == PAD else self.actions[code - 2]
 
     def observation(self, code: int) -> tuple[Value, ...] | None:
         """Return the observation that a code stands for.

@@ -166,7 +166,7 @@ class Episodes:
             The N episodes, without a report.
         """
         if action.shape[1] == 0:
-            raise LogError("there are no episodes")
+            raise LogError("there are no episodes. Select at least one.")
         present, word = _number_steps(alphabet, action, observation, reward)
         if len(present) > MAX_LETTERS:
             raise LogError(
@@ -490,7 +490,9 @@ def share_of(share: float, total: int) -> int:
     size = round(share * total) if 0 < share < 1 else 0
     if not 0 < size < total:
         of = f"{total:,} episode{'s' if total != 1 else ''}"
-        raise SettingsError(f"a share of {share:g} of {of} leaves one part empty. Log more episodes.")
+        raise SettingsError(
+            f"a share of {share:g} of {of} leaves one part empty. Choose another share, or log more episodes."
+        )
     return size
 
 

@@ -83,7 +83,7 @@ def refuse_other_alphabet(ours: Alphabet, theirs: Alphabet, names: tuple[str, st
     for what, (model_has, domain_has) in parts.items():
         if set(model_has) - set(domain_has) or (what == "features" and model_has != domain_has):
             raise SufficeError(
-                f"{names[0]}: the model was not learned from {names[1]}. Its {what} are {_listed(model_has)}, those of "
+                f"{names[0]} was not learned from {names[1]}. Its {what} are {_listed(model_has)}, those of "
                 f"the domain {_listed(domain_has)}. Name the domain it was learned from, with the same "
                 f"{parameter('options')}."
             )

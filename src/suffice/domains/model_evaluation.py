@@ -197,7 +197,7 @@ def evaluate_in(
             if exact or behaviour is not None:
                 raise SettingsError(
                     f"{domain}: exact values and a behaviour policy need a finite model, which a Gymnasium environment "
-                    f"does not give. Leave out {parameter('exact', True)}."
+                    f"does not give. Leave out {parameter('exact', True) if exact else parameter('behaviour')}."
                 )
             return _play_in(model, domain, episodes, seed, options or {}, names)
         domain = make(domain, {name: _text(value) for name, value in (options or {}).items()})
@@ -239,6 +239,8 @@ def evaluate_in(
 
 def automaton_like(domain: Domain | FiniteModel | str, rdp: RDP) -> RDP:
     """Return the exact automaton of a domain, of the kind and horizon of a learned one."""
+    if isinstance(domain, str) and not names_domain(domain) and Path(domain).is_file():
+        raise SettingsError(f"{domain}: this is a file, not a domain. Load the model first: suffice.load({domain!r}).")
     domain = make(domain) if isinstance(domain, str) else domain
     finite = domain.model(rdp.horizon) if isinstance(domain, Domain) else domain
     return exact_rdp(finite, rdp.horizon, stationary=rdp.stationary)

@@ -28,7 +28,7 @@ from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.domains.tasks.two_keys import TwoKeys
-from suffice.errors import SettingsError, did_you_mean
+from suffice.errors import SettingsError, did_you_mean, spelled
 from suffice.registry import Registry
 
 __all__ = [
@@ -138,8 +138,8 @@ def _parsed(value: object, option: str, kind: Any) -> Any:
     try:
         return number(text)
     except (ValueError, ZeroDivisionError):
-        needed = "number. Use one such as 0.9 or 9/10." if kind is Fraction else "whole number."
-        raise SettingsError(f"{option}={value!r} is not a {needed}") from None
+        needed = "number. Use one such as 0.9 or 9/10." if kind is Fraction else "whole number. Use one such as 3."
+        raise SettingsError(f"{_given(option, value)} is not a {needed}") from None
 
 
 def _one_of(known: tuple[str, ...], given: str, option: str) -> str:
@@ -147,4 +147,9 @@ def _one_of(known: tuple[str, ...], given: str, option: str) -> str:
         return given
     hint = did_you_mean(given, known) or "."
     choices = f"{', '.join(known[:-1])} or {known[-1]}"
-    raise SettingsError(f"{option}={given!r} is not a known value{hint} Choose {choices}.")
+    raise SettingsError(f"{_given(option, given)} is not a known value{hint} Choose {choices}.")
+
+
+def _given(option: str, value: object) -> str:
+    """Return an option with its value, as the user wrote it."""
+    return spelled(f"{option}={value!r}", f"--set {option}={value}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from suffice.errors import SettingsError
 from suffice.kernels import rollout
 from suffice.kernels.array_types import Codes, Float
 from suffice.planning.controller import Controller
+from suffice.registry import Lazy
+
+if TYPE_CHECKING:
+    from suffice.domains.domain import Domain
 
 CHUNK_STEPS = 1 << 20  # steps simulated together; another value changes the episodes of a seed
 
@@ -21,20 +26,24 @@ Steps = tuple[Codes, Codes, Codes]  # action, observation and reward codes, each
 
 
 def simulate(
-    model: FiniteModel, n: int, horizon: int, rng: np.random.Generator, policy: Controller | None = None
+    model: FiniteModel | Domain | str,
+    n: int,
+    horizon: int | None = None,
+    rng: np.random.Generator | int = 0,
+    policy: Controller | None = None,
 ) -> Episodes:
-    """Simulate independent episodes of a finite model.
+    """Simulate independent episodes of a domain or finite model.
 
     Parameters
     ----------
     model
-        The model, for example `suffice.make("t-maze").model(5)`.
+        Name of a domain or `.POMDP` file, a domain of `make`, or a finite model such as `make("t-maze").model(5)`.
     n
         Number of episodes.
     horizon
-        Number of actions per episode. Episodes that end earlier are padded.
+        Number of actions per episode. Episodes that end earlier are padded. Default: that of the domain.
     rng
-        Random number generator. The same seed gives the same episodes.
+        Seed, or random number generator. The same seed gives the episodes of `suffice simulate --seed`.
     policy
         The policy that acts. Default: the behaviour policy of the model.
 
@@ -45,9 +54,22 @@ def simulate(
 
     Examples
     --------
-    >>> suffice.simulate(suffice.make("t-maze").model(5), 1000, 5, np.random.default_rng(0))
+    >>> suffice.simulate("t-maze", 1000)
     <Episodes: 1,000 of up to 5 decisions, 14 distinct steps>
+    >>> suffice.simulate(suffice.make("t-maze", length=2), 1000, horizon=4, rng=np.random.default_rng(1)).horizon
+    4
     """
+    if isinstance(model, str):
+        model = Lazy("suffice.domains.registry:make").load()(model)
+    if not isinstance(model, FiniteModel):
+        horizon = model.default_horizon if horizon is None else horizon
+        model = model.model(horizon)
+    if horizon is None:
+        raise SettingsError("a finite model has no default horizon. Pass horizon=, the number of actions per episode.")
+    if not isinstance(rng, np.random.Generator):
+        if rng < 0:
+            raise SettingsError(f"rng={rng} is not a seed. Use 0 or more, or a random number generator.")
+        rng = np.random.default_rng(rng)
     chunks = list(_Roller(model, policy or model.usual, horizon).chunks(n, rng))
     action, observation, reward = (np.concatenate(part, axis=1) for part in zip(*chunks, strict=True))
     return Episodes.from_steps(model.alphabet, action, observation, reward)

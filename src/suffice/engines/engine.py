@@ -15,7 +15,7 @@ from suffice.data.streaming import ExternalReader
 from suffice.engines.blocks import BlockEngine, BlockWalk
 from suffice.engines.local import LocalEngine
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
-from suffice.errors import SettingsError, alternatives, parameter
+from suffice.errors import SettingsError, alternatives, did_you_mean, parameter
 from suffice.kernels.array_types import Int64
 
 T = TypeVar("T")
@@ -96,12 +96,15 @@ class Local:
 
 def engine_of(chosen: EngineChoice | str | None) -> EngineChoice:
     """Return the engine of a name in `tables.ENGINES` or an engine object; None gives the default."""
-    if chosen is None or isinstance(chosen, str):
+    if chosen is None or (isinstance(chosen, str) and chosen in ENGINES):
         made: EngineChoice = ENGINES[USUAL_ENGINE if chosen is None else chosen](EngineOptions())
         return made
     if isinstance(chosen, type) or not isinstance(chosen, EngineChoice):
-        known = alternatives(ENGINES)
-        raise SettingsError(f"{parameter('engine', chosen)} is not an engine. Choose {known}, or pass Ray(workers=4).")
+        hint = did_you_mean(chosen, ENGINES) if isinstance(chosen, str) else ""
+        raise SettingsError(
+            f"{parameter('engine', chosen)} is not an engine{hint or '.'} Choose {alternatives(ENGINES)}, or pass "
+            "Ray(workers=4)."
+        )
     return chosen
 
 

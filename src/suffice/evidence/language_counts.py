@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, weights
 from suffice.data.queries import LetterCounts, added
-from suffice.errors import parameter
+from suffice.errors import gigabytes, parameter
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event, Last, Next, Within
 from suffice.evidence.languages import BEYOND, CONJUNCTIONS, Family, FamilyTooLargeError, Patterns, Words, patterns_of
@@ -132,10 +132,11 @@ class LanguagePlan(CountingPlan):
         hint, least = parameter("family", "1,1,1"), "" if asked == self.family or languages >= BEYOND else "at least "
         if fits:
             size = _brief(fits[0].size(self.patterns.formal, self.horizon))
-            hint = f"{parameter('family', str(fits[0]))} (|X| = {size})"
+            hint = f"{parameter('family', str(fits[0]))} ({size} languages)"
+        fix = "Raise" if asked == Family() else f"Try {hint}, or raise"
         raise FamilyTooLargeError(
-            f"{parameter('family', str(asked))}: |X| = {least}{_brief(languages)} languages on this log do not fit "
-            f"into {self.memory / 1e9:.1f} GB. Try {hint}, or raise {parameter('memory')}."
+            f"{parameter('family', str(asked))}: {least}{_brief(languages)} languages on this log do not fit into "
+            f"{gigabytes(self.memory)}. {fix} {parameter('memory')}."
         )
 
     def shard(self, episodes: Episodes) -> SimpleShard | WordShard:

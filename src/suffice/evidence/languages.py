@@ -75,7 +75,9 @@ class Family:
 
     def __post_init__(self) -> None:
         if min(self.i, self.j, self.k) < 1:
-            raise SettingsError(f"family {self}: I, J and K must be at least 1. Try 1,1,1 or conjunctions.")
+            raise SettingsError(
+                f"{parameter('family', str(self))}: I, J and K are numbers from 1 on. Try {alternatives(_EXAMPLES)}."
+            )
 
     @classmethod
     def parse(cls, text: str) -> Family:
@@ -95,12 +97,15 @@ class Family:
         if isinstance(found, Family):
             return found
         if found is not None:
-            raise SettingsError(f"{text!r} is several language families. Choose one, such as 1,1,1 or conjunctions.")
+            raise SettingsError(
+                f"{parameter('family', text)} means several families. Choose one, such as {alternatives(_EXAMPLES)}."
+            )
         if (numbers := _FAMILY.fullmatch(text)) is None:
             near = closest(text, FAMILIES)
             meant = "" if near is None else f" Did you mean {near!r}?"
             raise SettingsError(
-                f"'{text}' is not a language family.{meant} Choose I,J,K such as 1,1,1, or {alternatives(FAMILIES)}."
+                f"{parameter('family', text)} is not a language family.{meant} Choose "
+                f"{alternatives(FAMILIES)}, or I,J,K such as 1,1,1."
             )
         over, i, j, k = numbers.groups()
         return cls(int(i), int(j), int(k), conjunctions=over is not None)
@@ -142,6 +147,7 @@ class Family:
 
 CONJUNCTIONS = Family(conjunctions=True)
 _NUMBER = r"\s*([+-]?\d{1,9})\s*"
+_EXAMPLES = ("1,1,1", "conjunctions")  # for messages
 _FAMILY = re.compile(rf"(conjunctions,)?{_NUMBER},{_NUMBER},{_NUMBER}")
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, weights
 from suffice.data.queries import LetterCounts
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event, Prefix
 from suffice.evidence.judging import judge
@@ -90,8 +90,8 @@ def refuse_if_too_large(log: Outline, memory: int) -> None:
     needed = (4 * (log.horizon + 2) + BYTES_PER_LEAF) * log.n
     if needed > memory:
         raise SettingsError(
-            f"sorting the suffixes of {log.n:,} episodes needs {needed / 1e9:.1f} GB, more than the "
-            f"{memory / 1e9:.1f} GB allowed. Use {parameter('metric', 'languages')}, or raise {parameter('memory')}."
+            f"sorting the suffixes of {log.n:,} episodes needs {gigabytes(needed)}, more than the "
+            f"{gigabytes(memory)} allowed. Use {parameter('metric', 'languages')}, or raise {parameter('memory')}."
         )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, weights
 from suffice.data.queries import LetterCounts
-from suffice.errors import parameter
+from suffice.errors import gigabytes, parameter
 from suffice.evidence.events import BothOf, EitherOf, Event
 from suffice.evidence.languages import FamilyTooLargeError, Patterns, Words, first_of_each
 from suffice.evidence.rows import RowLayer
@@ -158,8 +158,8 @@ def refuse_if_over(memory: int, needed: int) -> None:
     """Raise FamilyTooLargeError if a need that shows only during counting exceeds the memory."""
     if needed > memory:
         raise FamilyTooLargeError(
-            f"{parameter('family')}: the family needs {needed / 1e9:.1f} GB on this log, more than the "
-            f"{memory / 1e9:.1f} GB allowed. Choose a smaller family, or raise {parameter('memory')}."
+            f"{parameter('family')}: the family needs {gigabytes(needed)} on this log, more than the "
+            f"{gigabytes(memory)} allowed. Choose a smaller family, or raise {parameter('memory')}."
         )
 
 

@@ -23,7 +23,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 import numpy as np
 
-from suffice.errors import SufficeError
+from suffice.errors import SufficeError, spelled
 from suffice.files import json_text
 from suffice.files.atomic import replacing, similar_name_hint
 from suffice.kernels.array_types import Array
@@ -51,7 +51,7 @@ class Kind:
     version: int  # version of the format; no other version is read
     error: type[SufficeError]
     remake: str  # how to fix a damaged file
-    make: str  # how to create a missing file; its path is added
+    make: tuple[str, str]  # how to create a missing file, in Python and on the command line; {path} is its path
     most_bytes: int = 1 << 33  # limit of the unpacked size
     renew: str = ""  # what to do with a file of an older format, if not the same as with a damaged one
 
@@ -178,10 +178,12 @@ class Archive:
 @contextlib.contextmanager
 def opened(path: Path, kind: Kind) -> Iterator[Archive]:
     """Open an archive; an error in the block about its contents becomes one line that names the file."""
-    if path.exists() and not path.is_file() and not path.is_dir():  # reading from a pipe could block
-        raise kind.refuse(path, "not a regular file")
+    if path.is_dir():
+        raise kind.refuse(path, "this is a folder", f"name a {kind.name}")
+    if path.exists() and not path.is_file():  # reading from a pipe could block
+        raise kind.refuse(path, "this is a pipe or a device", f"name a {kind.name}")
     try:
-        with _Sips(path) as raw, _archive(raw) as file:
+        with _SmallReads(path) as raw, _archive(raw) as file:
             try:
                 yield Archive(kind, _members(file, kind, raw.seek(0, io.SEEK_END)), file)
             except _OtherVersionError as error:
@@ -196,8 +198,9 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
         raise kind.refuse(path, f"this is not a {kind.name}, or it is damaged ({error})") from error
     except FileNotFoundError:
         problem, hint = f"{path}: there is no such file", similar_name_hint(path)
-        make = f" If not, {kind.make}" if hint else f". {kind.make[0].upper()}{kind.make[1:]}"
-        raise kind.error(f"{problem}{hint}{make} {path}") from None
+        make = spelled(*kind.make).format(path=str(path))
+        make = f" If not, {make}" if hint else f". {make[0].upper()}{make[1:]}"
+        raise kind.error(f"{problem}{hint}{make}") from None
     except (OSError, ValueError) as error:  # errors in the contents were converted above
         reason = str(getattr(error, "strerror", None) or error)
         raise kind.refuse(path, f"the file cannot be read ({reason})", "check the path and its permissions") from error
@@ -222,7 +225,7 @@ class _Stamp(msgspec.Struct):
     version: str = "?"
 
 
-class _Sips(io.FileIO):
+class _SmallReads(io.FileIO):
     """A file that is read only in small pieces, whatever sizes its table of contents states."""
 
     def read(self, size: int | None = -1) -> bytes:
@@ -233,7 +236,7 @@ class _Sips(io.FileIO):
         return data
 
 
-def _archive(raw: _Sips) -> zipfile.ZipFile:
+def _archive(raw: _SmallReads) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(raw)
     except (_NoArchiveError, OSError):

@@ -26,6 +26,8 @@ def replacing(path: Path) -> Iterator[Path]:
     if not path.parent.is_dir():
         raise SufficeError(f"{path}: there is no folder {path.parent}. Create it first.")
     refuse_special_file(path)
+    if path.is_dir():
+        raise SufficeError(f"{path}: this is a folder. Name a file to write.")
     temporary = path.with_name(f"{_beginning(path)}{os.getpid()}.tmp")
     try:
         with contextlib.suppress(OSError):  # failing to clean up must not prevent writing

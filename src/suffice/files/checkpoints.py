@@ -35,7 +35,7 @@ OF_RUN = Kind(
     FORMAT_VERSION,
     CheckpointError,
     remake="delete the folder, and run the command again",
-    make="run the command again to create",
+    make=("run the command again to create {path}.",) * 2,
 )
 OF_STEP = replace(OF_RUN, remake="delete this file, and run the same command again")
 
@@ -172,7 +172,9 @@ def _locked(folder: Path) -> Iterator[None]:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise CheckpointError(f"{folder}: the folder cannot be opened ({error.strerror}). Choose another.") from error
+        raise CheckpointError(
+            f"{folder}: the folder cannot be opened ({error.strerror}). Choose another folder."
+        ) from error
     try:
         with contextlib.suppress(OSError):  # file systems without locks
             _lock(handle, folder)
@@ -200,7 +202,10 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise CheckpointError(f"{folder}: the folder cannot be created ({error.strerror}). Choose another.") from error
+        raise CheckpointError(
+            f"{folder}: the folder cannot be created ({error.strerror}). Create {folder.parent} "
+            "first, or choose another folder."
+        ) from error
 
 
 def _begin(folder: Path, choices: dict[str, str]) -> None:

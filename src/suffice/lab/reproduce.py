@@ -30,7 +30,9 @@ def folder_of(name: str) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        raise SufficeError(f"{name}: the folder cannot be written to ({error.strerror}). Choose another.") from error
+        raise SufficeError(
+            f"{name}: the folder cannot be written to ({error.strerror}). Choose another folder."
+        ) from error
 
 
 def run_studies(

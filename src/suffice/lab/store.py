@@ -50,7 +50,7 @@ def load_bundle(file: Path) -> list[Result]:
         lines = gzip.decompress(file.read_bytes()).splitlines()
     except (OSError, EOFError, zlib.error) as error:
         raise SufficeError(
-            f"{file}: not a file of results ({error}). Delete it to run its experiments again."
+            f"{file}: this is not a file of results ({error}). Delete it to run its experiments again."
         ) from error
     return [_decoded(line, f"{file}, line {i}") for i, line in enumerate(lines, 1)]
 
@@ -59,4 +59,6 @@ def _decoded(text: bytes, where: str) -> Result:
     try:
         return msgspec.json.decode(text, type=Result)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise SufficeError(f"{where}: not a result of an experiment ({error}). Delete it to run it again.") from error
+        raise SufficeError(
+            f"{where}: this is not a result of an experiment ({error}). Delete it to run it again."
+        ) from error

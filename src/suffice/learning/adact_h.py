@@ -24,7 +24,7 @@ from suffice.data.episodes import Outline
 from suffice.data.log import Log
 from suffice.data.queries import EarlyQuery, NoQuery
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, alternatives, gigabytes, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.language_counts import LanguageCounts
@@ -86,7 +86,9 @@ class Settings:
                 f"suffice.BOUNDS[{self.bound!r}]."
             )
         if self.bound is not None and (lack := BOUNDS.lack(self.bound)):
-            raise SettingsError(f"{self.bound!r} is not a bound, because {lack}.")
+            raise SettingsError(
+                f"{parameter('bound', self.bound)} is not a bound, because {lack}. Choose {alternatives(BOUNDS)}."
+            )
         for name in ("delta", "confidence", "cut", "threads", "memory"):
             value = getattr(self, name)
             if not (isinstance(value, Real) or (value is None and name == "confidence")):
@@ -103,10 +105,10 @@ class Settings:
                 f"{parameter('cut', self.cut)} is not a share of the episodes, from 0 to less than 1. Try 0.001."
             )
         if self.threads < 1:
-            raise SettingsError(f"{parameter('threads', self.threads)} is not a number from 1 on.")
+            raise SettingsError(f"{parameter('threads', self.threads)} is not a number of threads. Use 1 or more.")
         if self.memory < 1:
             raise SettingsError(
-                f"{parameter('memory', self.memory)} is not a number of bytes from 1 on. Leave it out for half of the "
+                f"{parameter('memory', self.memory)} is not a number of bytes. Leave it out for half of the "
                 "machine's memory."
             )
 
@@ -323,7 +325,7 @@ class _LayerLearner:
         if 24 * n_states * letters > self._settings.memory:
             raise SettingsError(
                 f"the table of {n_states:,} states so far and {letters:,} distinct steps does not fit into "
-                f"{self._settings.memory / 1e9:.1f} GB. Bin the observations with {parameter('bins')}, use fewer "
+                f"{gigabytes(self._settings.memory)}. Bin the observations with {parameter('bins')}, use fewer "
                 f"columns with {parameter('observations')}, or raise {parameter('memory')}."
             )
 

@@ -32,7 +32,7 @@ from suffice.data.episodes import Outline, weights
 from suffice.data.log import Log
 from suffice.data.queries import EpisodesView, NoQuery
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import evidence as evidence_kernels
@@ -84,7 +84,7 @@ def refine(
     needed = 4 * episodes.n + tables
     if needed > memory:  # skipping it silently would make results depend on the machine
         raise SettingsError(
-            f"refinement of this automaton needs about {needed / 1e9:.1f} GB, more than the {memory / 1e9:.1f} GB that "
+            f"refinement of this automaton needs about {gigabytes(needed)}, more than the {gigabytes(memory)} that "
             f"it may take. Raise {parameter('memory')}, or use {parameter('second_look', False)}."
         )
     with running(episodes, min(learned.settings.threads, (memory - 4 * episodes.n) // tables)) as engine:
@@ -340,13 +340,13 @@ class _Refinement:
             rdp=RDP.of_layers(first.alphabet, first.letters, first.symbols, tau, counts),
             decisions=tuple(self._decisions),
             candidates=tuple(self._candidates),
-            forced_share=sum(d.n for d in self._decisions if d.placement.forced) / self._decided(),
+            forced_share=sum(d.n for d in self._decisions if d.placement.forced) / self._suffixes(),
             promise=replace(self._learned.promise, second_split=self._split, second_tests=self._tests),
             second_look=True,
         )
 
-    def _decided(self) -> int:
-        """Return the amount of data in layers where there is something to decide."""
+    def _suffixes(self) -> int:
+        """Return the number of suffixes in layers 1 to H, of which `forced_share` is a share."""
         return self._log.total * max(1, self._log.horizon)
 
     def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> LayerRecord:

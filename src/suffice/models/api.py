@@ -213,6 +213,14 @@ def learn(
         threads=threads,
         memory=memory,
     )
+    if like is not None and not isinstance(like, Model):
+        raise SettingsError(
+            f"like is of type {type(like).__name__}, not a model. Pass what suffice.load or suffice.learn returns."
+        )
+    if settings is not None and not isinstance(settings, Settings):
+        raise SettingsError(
+            f"settings is of type {type(settings).__name__}, not Settings. Pass suffice.Settings(), or leave it out."
+        )
     choices = options.choices(like)
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
@@ -249,7 +257,7 @@ def _engine(engine: EngineChoice | str | None, workers: int | None, threads: int
 def learn_model(
     read: Reading, choices: Choices, progress: Progress = _silently, checkpoint: Path | None = None
 ) -> tuple[Model, Stationarity | None]:
-    """Return a model of what was read and, where that was left to the log, how the kind of automaton was chosen."""
+    """Learn a model; also return the comparison that chose its kind of automaton, or None if it was given."""
     stages = nullcontext(NO_CHECKPOINT) if checkpoint is None else checkpoint_in(checkpoint, _describe(read, choices))
     with stages as stage:
         return _learn_model(read, choices, progress, stage)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from suffice.errors import SettingsError, alternatives, parameter
+from suffice.errors import SettingsError, alternatives, is_number, is_whole, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import Family
@@ -56,7 +56,7 @@ class Choices:
     hold_out
         Share of the episodes that is not learned from; None for none.
     seed
-        Seed of whatever is random: the trial of "auto" and the halves of a split.
+        Seed of everything that is random: the trial of "auto" and the halves of a split.
     """
 
     settings: Settings = field(default_factory=all_cores)
@@ -74,27 +74,31 @@ class Choices:
                 f"{parameter('stationary', self.stationary)} is not a choice. Choose True, False or 'auto'."
             )
         if self.stationary and (self.split is not None or (planning is not None and planning.subsample)):
+            other = parameter("split", True) if self.split is not None else parameter("planning", "subsampled")
             raise SettingsError(
-                f"{parameter('split')} and {parameter('planning', 'subsampled')} are proved for layers only. Leave "
-                f"them out, or {parameter('stationary')}."
+                f"{other} is proved for layers only, so it cannot be combined with {stationary}. Leave one of them out."
             )
         if self.stationary is True and (self.settings.statistic, self.settings.bound) != (LanguageCounts(), None):
             raise _with_own_test()
         if not self.stationary and planning is not None and planning.discount is not None:
             raise SettingsError(
-                f"{parameter('discount')} needs an automaton without layers. Add {stationary}, or leave it out."
+                f"{parameter('discount', planning.discount)} needs an automaton without layers. Add {stationary}, or "
+                f"leave out {parameter('discount')}."
             )
         if not self.stationary and self.settings.strict:
             raise SettingsError(
-                f"{parameter('strict')} applies to {stationary} only. For layers use {parameter('second_look', False)}."
+                f"{parameter('strict', True)} applies to {stationary} only. Add it, or use "
+                f"{parameter('second_look', False)} instead, which has the same effect on layers."
             )
         if self.split is not None and (planning is None or self.second_look):
             other = parameter("plan", False) if planning is None else parameter("second_look", True)
             raise SettingsError(f"{parameter('split')} cannot be combined with {other}. Leave one of them out.")
-        if self.hold_out is not None and not 0 < self.hold_out < 1:
+        if self.hold_out is not None and not (is_number(self.hold_out) and 0 < self.hold_out < 1):
             raise SettingsError(f"{parameter('hold_out', self.hold_out)} is not a share between 0 and 1. Try 0.2.")
         if planning is not None:
             planner_of(planning)  # refuses an unknown planner
+        if not is_whole(self.seed):
+            raise SettingsError(f"{parameter('seed', self.seed)} is not a whole number. Use 0 or more.")
         if self.seed < 0:
             raise SettingsError(f"{parameter('seed', self.seed)} is negative. Use 0 or more.")
 
@@ -277,13 +281,12 @@ class LearnOptions:
                 "of them out."
             )
         if planning is None and (self.split or self.hold_out is not None):
-            raise SettingsError(
-                f"{parameter('split')} and {parameter('hold_out')} are for a plan. Leave out {called}, or them."
-            )
+            other = parameter("split", True) if self.split else parameter("hold_out", self.hold_out)
+            raise SettingsError(f"{other} is for a plan, and {called} makes none. Leave one of them out.")
         if self.accuracy is not None and not (planning is not None and planning.subsample):
             raise SettingsError(
-                f"{parameter('accuracy')} can be proved with {parameter('planning', 'subsampled')} only. Add it, or "
-                f"leave out {parameter('accuracy')}."
+                f"{parameter('accuracy', self.accuracy)} can be proved with {parameter('split', True)} and "
+                f"{parameter('planning', 'subsampled')} only. Add both, or leave out {parameter('accuracy')}."
             )
         if self.discount is not None and (planning is None or planning.subsample):
             raise SettingsError(f"{parameter('discount')} has no effect with {called}. Leave one of them out.")
@@ -303,15 +306,16 @@ class LearnOptions:
         base = Split() if self.split else usual if self.split is None and planning is not None else None
         if base is None:
             if self.accuracy is not None or self.max_states is not None:
+                name = "max_states" if self.accuracy is None else "accuracy"
+                value = parameter(name, getattr(self, name))
                 raise SettingsError(
-                    f"{parameter('accuracy')} and {parameter('max_states')} belong to {parameter('split', True)}. Add "
-                    "it, or leave them out."
+                    f"{value} applies to {parameter('split', True)} only. Add it, or leave out {parameter(name)}."
                 )
             return None
         if self.confidence is not None:
             raise SettingsError(
-                f"{parameter('split', True)} divides δ as the paper does. Use {parameter('delta')} instead of "
-                f"{parameter('confidence')}."
+                f"{parameter('confidence', self.confidence)} cannot be combined with {parameter('split', True)}, "
+                f"which divides δ as the paper does. Use {parameter('delta')} instead."
             )
         return replace(base, **given)
 

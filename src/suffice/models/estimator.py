@@ -1,7 +1,7 @@
 """The `Learner`, which offers `suffice.learn` as a scikit-learn estimator.
 
-It takes whole episodes, not single rows: every row of a table belongs to an episode and a step. What to predict is the
-action of the plan, so that there is no `y`.
+It takes whole episodes, not single rows: every row of a table belongs to an episode and a step. `predict` returns the
+actions of the plan, so there is no `y`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, Reading, read_data
 from suffice.data.logs.reading import ReadOptions
-from suffice.errors import LogError, ModelError, SettingsError
+from suffice.errors import LogError, ModelError, SettingsError, did_you_mean
 from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import Family
 from suffice.learning.adact_h import Settings
@@ -158,7 +158,8 @@ class Learner:
         for name, value in parameters.items():
             if name not in signature(type(self)).parameters:
                 known = ", ".join(signature(type(self)).parameters)
-                raise SettingsError(f"{name!r} is not a parameter of Learner. Choose {known}.")
+                hint = did_you_mean(name, signature(type(self)).parameters) or "."
+                raise SettingsError(f"{name!r} is not a parameter of Learner{hint} Choose from {known}.")
             setattr(self, name, value)
         return self
 

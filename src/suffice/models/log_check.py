@@ -82,6 +82,11 @@ class Trial:
         return self.steady > 1 and not self.undecided and not self.blind
 
     @property
+    def memory_matters(self) -> bool | None:
+        """Return whether the last observation is not enough to act; None if there are too few episodes to tell."""
+        return None if self.blind else self.ambiguous > 0
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """Return sentences about the amount of data, the need of memory and the family of languages."""
         return (self._is_it_enough(), self._is_memory_needed(), self._which_family())
@@ -97,7 +102,7 @@ class Trial:
             "enough": self.enough,
             "undecided_merges": self.undecided,
             "episodes_wanted": None if self.wanted is None else round(self.wanted),
-            "memory_matters": self.ambiguous > 0,
+            "memory_matters": self.memory_matters,
             "family_needed": self.family,
         }
 
@@ -105,7 +110,10 @@ class Trial:
         grown = ", ".join(f"{states:,} from {episodes:,}" for episodes, states in self.growth)
         grown += f" of {self.episodes:,} episodes" if self.tried < self.episodes else " episodes"
         if self.blind:
-            return f"Too few episodes: most histories are too rare to distinguish (states: {grown}). Log more episodes."
+            return (
+                f"Too few episodes for layers: most histories are too rare to distinguish (states: {grown}). Log more "
+                f"episodes, or learn with {parameter('stationary', True)}, which needs fewer."
+            )
         if self.enough:
             return f"Probably enough: the number of states no longer changes ({grown}), and no merge was close."
         available = self.wanted is not None and self.wanted <= self.episodes  # though not within the sample
@@ -125,12 +133,14 @@ class Trial:
             return "Memory: unknown, because there are too few episodes."
         if self.ambiguous == 0:
             return (
-                "Memory: none needed, because step and last observation determine the state. If more episodes confirm "
-                "that, methods for Markov decision processes suffice."
+                "Memory: none found; step and last observation determine the state. If more episodes confirm that, "
+                "methods for Markov decision processes suffice."
             )
         return f"Memory matters: before {self.ambiguous:.0%} of the decisions the last observation is ambiguous."
 
     def _which_family(self) -> str:
+        if self.blind:
+            return "Languages: unknown, because there are too few episodes."
         if self.family in USUAL_FAMILIES:
             return "Languages: the default family suffices; larger ones distinguish no more states."
         return (

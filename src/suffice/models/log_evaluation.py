@@ -15,6 +15,7 @@ from suffice.automata.describe import brief
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data
 from suffice.data.logs.reading import read_as
+from suffice.errors import LogError
 from suffice.evidence.estimates import Estimate
 from suffice.models.held_out import HeldOut, find_held_out
 from suffice.models.log_options import LogOptions
@@ -222,5 +223,8 @@ def evaluate_log(model: Model, data: Data, options: LogOptions | None = None) ->
 
 def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("the model", "the log")) -> LogEvaluation:
     """Evaluate the plan of a model off-policy on held-out episodes."""
-    found = evaluate_off_policy(model.planned, model.required_plan(), held.episodes, held.propensities)
+    try:
+        found = evaluate_off_policy(model.planned, model.required_plan(), held.episodes, held.propensities)
+    except LogError as error:
+        raise LogError(str(error) if names[1] == "the log" else f"{names[1]}: {error}") from error
     return LogEvaluation(found, held.of_same_log, held.propensities is not None, model=model, names=names)

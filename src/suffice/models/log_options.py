@@ -39,6 +39,8 @@ class LogOptions:
             named = self.observations.split(",") if isinstance(self.observations, str) else self.observations
             columns = Columns(observations=tuple(named)).over(columns)
         bins: dict[str, Binning] | None = None
+        if self.bins is not None and not isinstance(self.bins, Mapping):
+            raise SettingsError(f"{parameter('bins', self.bins)} is not a dict. Use one such as bins={{'age': 8}}.")
         if self.bins is not None:
             bins = {name: parse_binning(how, name) if isinstance(how, str) else how for name, how in self.bins.items()}
         schema = read_schema(self.schema) if isinstance(self.schema, str | Path) else self.schema

@@ -57,7 +57,7 @@ MODEL_FILE = Kind(
     FORMAT_VERSION,
     ModelError,
     remake="learn or copy it again",
-    make="make one with: suffice learn LOG -o",
+    make=("make one with suffice.learn(log).save({path!r}).", "make one with: suffice learn LOG -o {path}"),
     renew="learn it again from its log",
 )
 
@@ -634,7 +634,7 @@ class Model:
                 raise ValueError("its header does not match its automaton")
             letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
             rdp = RDP(_alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
-            _refuse_strange(arrays, rdp)
+            _refuse_invalid_decisions(arrays, rdp)
             return cls(rdp, about, decisions_of(arrays, witnesses, rdp.alphabet), _plan_of(about, arrays, rdp))
 
 
@@ -697,7 +697,7 @@ def _alphabet_of(about: Header) -> Alphabet:
     return Alphabet(tuple(about.actions), Encoder.from_data(about.encoder).features, observations, tuple(about.rewards))
 
 
-def _refuse_strange(arrays: dict[str, Any], rdp: RDP) -> None:
+def _refuse_invalid_decisions(arrays: dict[str, Any], rdp: RDP) -> None:
     """Refuse decisions on layers, states and symbols that the automaton does not have."""
     names = ("layer", "state", "symbol", "n", "target", "nearest")
     layer, state, symbol, n, target, nearest = (arrays[f"decision_{name}"] for name in names)

@@ -56,18 +56,18 @@ class Controller:
         memories = len(self.chances)
         if self.first.shape != (observations,) or self.after.shape != (memories, actions, observations):
             raise SettingsError(
-                f"a controller needs tables first of shape ({observations},) and after of shape "
-                f"({memories}, {actions}, {observations}), not {self.first.shape} and {self.after.shape}."
+                f"first and after: their shapes are {self.first.shape} and {self.after.shape}. Use "
+                f"({observations},) and ({memories}, {actions}, {observations})."
             )
         for table in (self.first, self.after):
             if table.size and not 0 <= table.min() <= table.max() < memories:
-                raise SettingsError(f"a memory of a controller is a number from 0 to {memories - 1}, as in chances.")
+                raise SettingsError(f"first and after: a memory does not exist. Use numbers from 0 to {memories - 1}.")
             table.setflags(write=False)
         for row in self.chances:
             if len(row) != actions or min(row) < 0 or sum(row) != 1:
                 raise SettingsError(
-                    f"the chances of a controller's {actions} actions must be at least 0 and add up to 1, not "
-                    f"{', '.join(map(str, row))}."
+                    f"chances: {', '.join(map(str, row))} are not the probabilities of {actions} actions. Use "
+                    "numbers from 0 on that add up to 1."
                 )
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ class Controller:
         known = rdp.alphabet.actions
         if unknown := [a for a in known if a not in alphabet.actions]:
             raise SettingsError(
-                f"the model's action {unknown[0]!r} does not exist here. The actions are "
+                f"the model's action {unknown[0]!r} does not exist here. Use a model whose actions are among "
                 f"{', '.join(map(str, alphabet.actions))}."
             )
         memory, anything = StateTracker.of(rdp), uniform_over(alphabet, alphabet.actions)

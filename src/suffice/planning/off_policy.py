@@ -187,7 +187,7 @@ def _refuse_other_rewards(rdp: RDP, episodes: Episodes) -> None:
     if len(outside):
         raise LogError(
             f"the log has reward {outside[0]:g}, but the model was learned from rewards {low:g} to {high:g}. Check "
-            "that the log is of the same process, in the same units; if so, learn the model again from a log with "
+            "that the log is of the same process, in the same units. If so, learn the model again from a log with "
             "such rewards."
         )
 
@@ -289,7 +289,7 @@ def _known_actions(rdp: RDP, episodes: Episodes) -> Int64:
     if unknown := [a for a in theirs if a is not None and a != "pad" and a not in ours]:
         raise LogError(
             f"the log has action {unknown[0]!r}, which the model does not know. Its actions are "
-            f"{', '.join(map(str, rdp.alphabet.actions))}: rename those of the log, or learn the model again."
+            f"{', '.join(map(str, rdp.alphabet.actions))}. Rename those of the log, or learn the model again."
         )
     return np.array([ours.get(a, -1) if a is not None else -1 for a in theirs])
 

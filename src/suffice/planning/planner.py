@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from suffice.errors import SettingsError, alternatives, parameter
+from suffice.errors import SettingsError, alternatives, is_number, parameter
 from suffice.registry import Lazy, Registry
 
 if TYPE_CHECKING:  # the command line reads the table at every start, which must be fast
@@ -75,16 +75,16 @@ class Planning:
             )
         if not (self.strength >= 0 and math.isfinite(self.strength)):
             raise SettingsError(
-                f"{parameter('strength', self.strength)} is not a number from 0 on. Try {DEFAULT_STRENGTH}."
+                f"{parameter('strength', self.strength)} is not a number of at least 0. Try {DEFAULT_STRENGTH}."
             )
-        if self.discount is not None and not 0 <= self.discount <= MOST_PATIENT:
+        if self.discount is not None and not (is_number(self.discount) and 0 <= self.discount <= MOST_PATIENT):
             raise SettingsError(
                 f"{parameter('discount', self.discount)} is not a number from 0 to {MOST_PATIENT}. Try 0.99."
             )
         if not 0 < self.delta < 1:
             raise SettingsError(f"{parameter('delta', self.delta)} is not a probability between 0 and 1. Try 0.05.")
         if not isinstance(self.planner, str):
-            raise SettingsError(f"{parameter('planner', self.planner)} is not the name of a planner.")
+            raise SettingsError(f"{parameter('planner', self.planner)} is not the name of a planner. Give a text.")
         if self.planner in _OWN:
             raise SettingsError(
                 f"planner={self.planner!r} is for planners of other packages. Choose this one with "

@@ -205,8 +205,7 @@ class Policy:
         done = None if action is None else plain(unboxed(action))
         if strict and done is not None and done not in self.alphabet.actions:
             raise SettingsError(
-                f"action {done!r} is not known to the model. Its actions are "
-                f"{', '.join(map(repr, self.alphabet.actions))}."
+                f"action {done!r} is not known to the model. Pass one of {', '.join(map(repr, self.alphabet.actions))}."
             )
         seen = None if observation is None else self.encoder.encode_observation(observation)
         symbol = (done, seen)

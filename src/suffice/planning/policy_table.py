@@ -38,7 +38,7 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Con
         raise SufficeError(f"{path}: the table cannot be read ({error.strerror}){hint}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise SufficeError(
-            f"{path}: not a CSV file ({error}). A policy table is a CSV file in UTF-8 with action probabilities."
+            f"{path}: this is not a CSV file ({error}). Write action probabilities as CSV in UTF-8."
         ) from None
     table = _PolicyRows(path, lines, alphabet, horizon)
     choices = [table.chances(t, o) for t, o in product(table.steps, alphabet.observations)]

@@ -71,7 +71,9 @@ class Split:
                 "from the best return, such as 0.1."
             )
         if self.max_states < 1:
-            raise SettingsError(f"{parameter('max_states', self.max_states)} is not a number from 1 on. Try 1000.")
+            raise SettingsError(
+                f"{parameter('max_states', self.max_states)} is not a number of states. Use 1 or more, such as 1000."
+            )
 
     def per_test(self, episodes: Log) -> float:
         """Return the failure probability of each test of the learner, δ/(4AO·Q̄).

@@ -97,7 +97,7 @@ def draw_automaton(
     if plan is not None and len(plan.actions) != rdp.n_states:
         fix = "Use model.own_plan." if rdp.stationary else "Plan on this automaton."
         raise SettingsError(f"plan: it has {len(plan.actions)} states, but the automaton has {rdp.n_states}. {fix}")
-    if most is not None and not FEWEST_NODES <= most <= MOST_DRAWN_STATES:
+    if most is not None and not (isinstance(most, int) and FEWEST_NODES <= most <= MOST_DRAWN_STATES):
         raise SettingsError(
             f"{parameter('most', most)} is not a number of states from {FEWEST_NODES} to {MOST_DRAWN_STATES:,}. "
             f"Try {parameter('most', USUAL_NODES)}."

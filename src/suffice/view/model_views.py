@@ -93,6 +93,11 @@ def explore(
     if path is not None:
         refuse_as_page(path)
     logged = None if log is None else read_for(model, log)
+    if compare is not None and not hasattr(compare, "in_words"):
+        raise SettingsError(
+            f"compare is of type {type(compare).__name__}, not a model. Pass what suffice.load or "
+            "suffice.learn returns."
+        )
     other_title = compare_title if compare else ""
     with naming_options():  # pages show commands, wherever they are made
         page = page_of(model, other=compare, episodes=logged, title=title, other_title=other_title, most=episodes)
@@ -142,8 +147,8 @@ def export(model: Model, path: str | Path | None = None, format: str | None = No
         format = "" if path is None else Path(path).suffix.lower().removeprefix(".")
         if format not in EXPORTS:
             raise SettingsError(
-                f"{'the export' if path is None else path}: which format is not clear. Add "
-                f"{parameter('format', 'json')}, 'dot' or 'pomdp'."
+                f"{'the export' if path is None else path}: the format is not clear. Set {parameter('format')} to "
+                f"{alternatives(EXPORTS)}."
             )
     if format not in EXPORTS:
         raise SettingsError(f"{parameter('format', format)} is not a format. Choose {alternatives(EXPORTS)}.")

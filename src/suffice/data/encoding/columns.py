@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -84,7 +84,10 @@ class Columns:
 
     def __post_init__(self) -> None:
         if isinstance(self.observations, str):
-            raise SettingsError(f"observations={self.observations!r} is not a tuple of names. Split the text.")
+            raise SettingsError(
+                f"observations={self.observations!r} is not a tuple of names. Use observations="
+                f"{tuple(self.observations.split(','))}."
+            )
         if self.observations is not None:
             object.__setattr__(self, "observations", tuple(self.observations))
 
@@ -114,7 +117,7 @@ class Columns:
                 f"{parameter('observations')} and {parameter('columns')} both name the observations. Leave one out."
             )
         names = [name.strip() for name in observations.split(",")] if isinstance(observations, str) else observations
-        if not all(isinstance(name, str) for name in names):
+        if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
             raise SettingsError(f"{parameter('observations', observations)} is not a list of names. Give column names.")
         return replace(found, observations=tuple(names))
 
@@ -124,12 +127,19 @@ class Columns:
             return cls.parse(columns)
         if columns is None or isinstance(columns, Columns):
             return columns or cls()
+        if not isinstance(columns, Mapping):
+            raise SettingsError(
+                f"{parameter('columns', columns)} does not name columns. Use a dict such as {{'action': 'drug'}}."
+            )
         if unknown := [role for role in columns if role not in cls.__slots__]:
             hint = did_you_mean(str(unknown[0]), cls.__slots__)
             raise SettingsError(
                 f"{parameter('columns')}: {unknown[0]!r} is not a role of a column{hint or '.'} "
                 f"The roles are {', '.join(cls.__slots__)}."
             )
+        wrong = {role: name for role, name in columns.items() if role != "observations" and not _is_name(name)}
+        if wrong:
+            raise SettingsError(f"{parameter('columns', wrong)}: this is not the name of a column. Give a text.")
         return cls(**columns)
 
     @classmethod
@@ -151,10 +161,11 @@ class Columns:
             role, equals, name = map(str.strip, part.partition("="))
             if role not in cls.__slots__ or not equals or not name or role in named:
                 unknown = f"{role!r} is not a role of a column{did_you_mean(role, cls.__slots__) or '.'}"
-                form = "this is not ROLE=NAME, each role once."
+                twice = f"the role {role!r} is given twice. Leave one out."
+                form = twice if role in named else "this is not ROLE=NAME."
                 problem = unknown if equals and role not in cls.__slots__ else form
-                roles = f"The roles are {', '.join(cls.__slots__)}."
-                raise SettingsError(f"{parameter('columns', part)}: {problem} {roles}")
+                roles = "" if problem == twice else f" The roles are {', '.join(cls.__slots__)}."
+                raise SettingsError(f"{parameter('columns', part)}: {problem}{roles}")
             named[role] = name
         observations = named.pop("observations", None)
         return cls(**named, observations=tuple(observations.split("+")) if observations else None)
@@ -243,7 +254,7 @@ def find_columns(
             names = ", ".join(schema.features)
             table.refuse(f"the schema's observations are {names}. Leave {parameter('observations')} out.")
     if observations is not None:
-        observations = _components(table, observations)
+        observations = _components(table, observations, "observations" if schema is None else "schema")
     roles = _roles(table, columns, observations or (), drop_truncated)
     notes: list[str] = []
     if observations is None:
@@ -256,7 +267,8 @@ def find_columns(
         )
     named = [*roles.values(), *observations]
     if twice := [name for name, count in Counter(named).items() if count > 1]:
-        table.refuse(_two_roles(twice[0]))
+        uses = [role for role, name in roles.items() if name == twice[0]]
+        table.refuse(_two_roles(twice[0], [*uses, *["observation"] * observations.count(twice[0])]))
     if roles.get("done") == "done" and set(OWN_NAMES) <= set(table.names):
         notes.append("column 'done' marks ends, and was not read as an observation")
     if "step" not in roles:
@@ -267,8 +279,14 @@ def find_columns(
     return Columns(**roles, observations=observations), tuple(notes)
 
 
-def _two_roles(name: str) -> str:
-    return f"column {name!r} is used twice. Give it one role."
+def _two_roles(name: str, uses: Sequence[str]) -> str:
+    if len(set(uses)) == 1:
+        return f"column {name!r} is named twice as {uses[0]}. Name it once."
+    return f"column {name!r} is used as {' and '.join(dict.fromkeys(uses))}. Give it one role."
+
+
+def _is_name(value: object) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _roles(table: LogTable, columns: Columns, observations: Sequence[str], drop_truncated: bool) -> dict[str, str]:
@@ -285,7 +303,8 @@ def _roles(table: LogTable, columns: Columns, observations: Sequence[str], drop_
         elif (found := known_as(role, table.names)) and found in free and found not in roles.values():
             roles[role] = found
         elif role in ("action", "reward") and found:
-            table.refuse(_two_roles(found))
+            other = [name for name, column in roles.items() if column == found] or ["observation"]
+            table.refuse(_two_roles(found, [role, *other]))
         elif role in ("action", "reward"):
             missing[role] = None
     if not any(role in roles or role in missing for role in ENDS):
@@ -311,15 +330,18 @@ def _refuse_missing(table: LogTable, missing: Mapping[str, str | None]) -> None:
     if len(table.names) == 1 and (separator := re.search(r"[;\t|]", table.names[0])):
         table.refuse(f"the cells are separated by {separator[0]!r}. Separate them by commas.")
     near = {role: _similar(role, given, table.names) for role, given in missing.items()}
-    what = " and no ".join(
-        f"column {given!r} ({role})" if given else f"{role} column" for role, given in missing.items()
-    )
+    named = [f"column {given!r} ({role})" for role, given in missing.items() if given]
+    *some, last = [role for role, given in missing.items() if not given] or [""]
+    usual = [f"{', '.join(some)} or {last} column" if some else f"{last} column"] if last else []
+    what = " and no ".join([*named, *usual])
     fix = parameter("columns", ",".join(f"{role}={near[role] or 'NAME'}" for role in missing))
     if all(near.values()):
         table.refuse(f"there is no {what}. Did you mean {fix}?")
     others = ", ".join(map(repr, table.names[:20])) + (", …" if len(table.names) > 20 else "")
     which = "it" if len(missing) == 1 else "them"
-    table.refuse(f"there is no {what}. The columns are {others}; name {which} with {fix}.")
+    add = f"Add {which}, or name" if usual else "Name"
+    drop = f", or leave out {parameter('drop_truncated', True)}" if missing.get("truncated", "") is None else ""
+    table.refuse(f"there is no {what}. The columns are {others}. {add} {which} with {fix}{drop}.")
 
 
 def _similar(role: str, given: str | None, names: Sequence[str]) -> str | None:
@@ -330,8 +352,8 @@ def _similar(role: str, given: str | None, names: Sequence[str]) -> str | None:
     return words[0] if len(words) == 1 else closest(role, names, cutoff=0.8)
 
 
-def _components(table: LogTable, observations: Sequence[str]) -> tuple[str, ...]:
-    """Return the observation columns; one that is a vector or record is replaced by its parts."""
+def _components(table: LogTable, observations: Sequence[str], source: str) -> tuple[str, ...]:
+    """Return the observation columns that a parameter names, with vectors and records replaced by their parts."""
     found: list[str] = []
     missing = []
     for name in observations:
@@ -343,7 +365,7 @@ def _components(table: LogTable, observations: Sequence[str]) -> tuple[str, ...]
         hint = f" Did you mean {', '.join(map(repr, filter(None, near)))}?" if any(near) else ""
         others = ", ".join(map(repr, table.names[:20])) + (", …" if len(table.names) > 20 else "")
         what = " and no column ".join(map(repr, missing))
-        table.refuse(f"there is no column {what} ({parameter('observations')}).{hint or f' The columns are {others}.'}")
+        table.refuse(f"there is no column {what} ({parameter(source)}).{hint or f' Choose from {others}.'}")
     return tuple(found)
 
 

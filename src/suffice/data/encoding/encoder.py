@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from suffice.data.alphabet import MAX_LETTERS, Alphabet, Value
+from suffice.data.alphabet import MAX_LETTERS, PADDING, Alphabet, Value
 from suffice.data.encoding.binning import Binning, Bins, request_of
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
@@ -183,6 +183,12 @@ class EncoderRequest:
     ) -> EncoderRequest:
         """Build a request from parameters; without `bins`, columns are encoded as in the earlier log `like`."""
         named = Columns.of(columns, observations)
+        if bins is not None and not isinstance(bins, Mapping):
+            raise SettingsError(f"{parameter('bins', bins)} is not a dict. Use one such as bins={{'age': 8}}.")
+        if like is not None and not isinstance(like, Encoder | Columns):
+            raise SettingsError(
+                f"{parameter('like')} is of type {type(like).__name__}, not an Encoder. Pass model.encoder."
+            )
         kinds: Mapping[str, ColumnRequest] = {name: request_of(name, how) for name, how in (bins or {}).items()}
         if isinstance(like, Encoder):
             return cls(named, like.kinds if bins is None else kinds, like.columns)
@@ -222,6 +228,9 @@ def encode_table(
         column = LogColumn(table, name, max_values)
         fitted[name] = kinds.get(name, CATEGORY).fit(column)
         coded[name] = fitted[name].encode(column)
+    if PADDING in coded[action].values:
+        padding = coded[action].codes == coded[action].values.index(PADDING)
+        table.refuse_any(padding, action, f"the name {PADDING!r} is reserved for padding. Rename the action.")
     column = LogColumn(table, reward, max_values)
     fitted[reward] = kinds.get(reward, CATEGORY).fit(column).fit_rewards(column, counts)
     rewards = fitted[reward].encode_rewards(column)

@@ -25,7 +25,8 @@ def values_of(observation: Any, names: Sequence[str]) -> list[Any]:
     values = flat_values(observation)
     if len(values) != len(names):
         raise LogError(
-            f"observation: {len(values)} features, but the model reads {len(names)}: {', '.join(names)}. Pass these."
+            f"observation: it has {len(values)} values, but the model reads {len(names)}. Pass one for each feature: "
+            f"{', '.join(names)}."
         )
     return values
 
@@ -37,6 +38,8 @@ def flat_values(value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         return [leaf for part in value for leaf in flat_values(part)]
     if isinstance(value, np.generic) or not hasattr(value, "__array__"):
+        if isinstance(value, set | frozenset):
+            raise LogError("observation: a set has no order. Pass a list or a tuple.")
         return [unboxed(value)]
     return [unboxed(leaf) for leaf in np.ravel(value)]
 
@@ -49,12 +52,12 @@ def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
 
 def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
     if (value := _find(observation, name)) is None:
-        raise LogError(f"observation: {name!r} is missing. The model reads {', '.join(names)}; pass them all.")
+        raise LogError(f"observation: {name!r} is missing. Pass a value for each feature: {', '.join(names)}.")
     values = flat_values(value)
     if len(values) != 1:
         shown = " ".join(repr(value).split())[:60]
         raise LogError(
-            f"{name}: {shown} is not a single value. The model reads {', '.join(names)}; pass one value for each."
+            f"observation: {name!r} is {shown}, not a single value. Pass one for each feature: {', '.join(names)}."
         )
     return values[0]
 

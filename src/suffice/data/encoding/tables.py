@@ -121,11 +121,11 @@ class LogTable:
         pa.default_memory_pool().release_unused()  # frees the column, a quarter of the peak memory
         return result
 
-    def numbers(self, name: str, what: str = "Only numbers can be binned.") -> Float:
+    def numbers(self, name: str, what: str = "only numbers can be binned. Leave it unbinned, or convert it.") -> Float:
         """Return a column of finite numbers, unchanged."""
         column = self.complete(name)
         if not _is_numeric(column.type):
-            self.refuse_column(name, f"its type is {type_name(column.type)}. {what}")
+            self.refuse_column(name, f"its type is {type_name(column.type)}, but {what}")
         if pa.types.is_float16(column.type) or pa.types.is_float32(column.type):
             column = column.cast(pa.string())  # 0.1, not 0.10000000149011612
         numbers: Float = column.cast(pa.float64(), safe=False).to_numpy()
@@ -278,7 +278,7 @@ def number(value: Any) -> float:
     try:
         result = float(value)
     except (ValueError, OverflowError):
-        raise ValueError(f"{value!r} is not a number. Correct it, or remove the whole episode.") from None
+        raise ValueError(f"{value!r} is not a number. Replace it by a number, or remove the whole episode.") from None
     if not math.isfinite(result):
         raise ValueError(f"{value!r} is not a finite number. Replace it, or remove the whole episode.")
     return result
@@ -288,7 +288,7 @@ def integer(value: Any) -> int:
     """Convert a cell to an integer."""
     result = value if isinstance(value, int) else number(value)
     if result != int(result) or abs(result) >= EXACT:
-        raise ValueError(f"{value!r} is not an integer within ±2**53. Correct it, or remove the whole episode.")
+        raise ValueError(f"{value!r} is not an integer within ±2**53. Replace it, or remove the whole episode.")
     return int(result)
 
 

@@ -56,7 +56,7 @@ def open_arrow(path: Path) -> LogTable:
             refuse_rows(path, table.num_rows)
             table.validate(full=True)  # damaged offsets would otherwise read arbitrary memory
         except (*BROKEN, struct.error) as error:
-            raise LogError(f"{path}: not an Arrow file ({first_line(error)}). Export it again.") from error
+            raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}). Export it again.") from error
     return LogTable.of(table, str(path))
 
 

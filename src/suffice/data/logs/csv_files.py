@@ -49,7 +49,7 @@ CSV = Csv()
 def _open_csv(path: Path, text: Collection[str]) -> LogTable:
     _, header = next(_csv_records(path), (0, []))
     if not header:
-        raise LogError(f"{path}: the file is empty. A log has a header and one row per decision.")
+        raise LogError(f"{path}: the file is empty. Write a header and one row per decision.")
     if any("\0" in name or "\ufffd" in name for name in header):
         raise LogError(f"{path}, row 1: the header is not UTF-8 text. Save the file as UTF-8.")
     refuse_columns(path, len(header))
@@ -57,7 +57,7 @@ def _open_csv(path: Path, text: Collection[str]) -> LogTable:
         refuse_bomb(path)
         table = parse_csv(lambda: str(path), text)
     except BROKEN as error:
-        problem = _ragged_row(path, len(header)) or f": not a CSV file ({first_line(error)}). Export it again."
+        problem = _ragged_row(path, len(header)) or f": this is not a CSV file ({first_line(error)}). Export it again."
         raise LogError(f"{path}{problem}") from error
     return LogTable.of(table, str(path), lambda row: _csv_line(path, row))
 

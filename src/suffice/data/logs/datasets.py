@@ -200,7 +200,7 @@ class Dataset:
                 f"{file}: the file cannot be read ({first_line(error)}). Check the file and its permissions."
             ) from error
         except BROKEN as error:
-            raise LogError(f"{file}: not a Parquet file ({first_line(error)}). Export it again.") from error
+            raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}). Export it again.") from error
 
 
 def _in_pieces(file: Path) -> bool:

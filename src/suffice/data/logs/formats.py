@@ -71,7 +71,8 @@ def format_of(path: Path) -> LogFormat:
             if path.name.lower().endswith(FORMATS[name].suffixes):
                 return FORMATS[name]
     titles = either([log_format.title for log_format in FORMATS.values()])
-    raise LogError(f"{path}: this is not a log format. Use a {titles} file, named {', '.join(all_suffixes())}.")
+    endings = either(list(all_suffixes()))
+    raise LogError(f"{path}: the file type is not known. Use a {titles} file, whose name ends in {endings}.")
 
 
 def format_to_write(path: Path) -> LogFormat:

@@ -49,7 +49,9 @@ def open_json(path: Path) -> LogTable:
     except MALFORMED as error:
         if not first.startswith(b"["):
             raise LogError(f"{path}{_problem(path)}") from error
-        raise LogError(f"{path}: not an array of objects ({first_line(error)}). Write one object per row.") from error
+        raise LogError(
+            f"{path}: this is not an array of objects ({first_line(error)}). Write one object per row."
+        ) from error
     return LogTable.of(table_of_rows(found if isinstance(found, list) else [found], str(path)), str(path))
 
 
@@ -111,7 +113,7 @@ def _problem(path: Path) -> str | None:
         try:
             row = json_text.decode(line, dict[str, Any])
         except MALFORMED as error:
-            return f", row {number}: not a JSON object ({first_line(error)}). Write one object per line."
+            return f", row {number}: this is not a JSON object ({first_line(error)}). Write one object per line."
         for place, value in islice(_values(row, ()), MOST_COMPARED):
             if kinds.setdefault(place, kind_of(value)) != kind_of(value):
                 name = ".".join(place).removesuffix(".")

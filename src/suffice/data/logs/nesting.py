@@ -84,7 +84,7 @@ def _explode(table: LogTable, by: str, columns: Columns, bare: bool = False) -> 
     row = np.repeat(np.arange(table.rows), lengths)
     if not len(row):
         raise NoEpisodesLeftError(
-            f"{table.source}, column {by!r}: all lists are empty. An episode has at least one step."
+            f"{table.source}, column {by!r}: all lists are empty. Give each episode at least one step."
         )
     step = np.arange(len(row)) - (np.cumsum(lengths) - lengths)[row]
 

@@ -45,7 +45,7 @@ class Extent(NamedTuple):
         """Combine the parts of a log in order; refuse episodes whose rows are not contiguous."""
         parts = [part for part in parts if part.episodes]
         if not parts:
-            raise LogError(f"{name}: there are columns but no rows. A log has one row per decision.")
+            raise LogError(f"{name}: there are columns but no rows. Write one row per decision.")
         ascending = cls.in_order(parts) and all(part.ascending for part in parts)
         if not ascending:
             seen = np.concatenate([part.seen for part in parts]) if len(parts) > 1 else parts[0].seen
@@ -86,7 +86,7 @@ class Pieces:
             if len(head):
                 break
         else:
-            raise LogError(f"{dataset.name}: there are columns but no rows. A log has one row per decision.")
+            raise LogError(f"{dataset.name}: there are columns but no rows. Write one row per decision.")
         opened = LogTable.of(head, dataset.name, dataset.place)
         opened = replace(opened, episode_rows=_are_episodes(dataset, how))
         _, columns, _ = flat_table(opened, how)
@@ -208,7 +208,7 @@ class Pieces:
 
 
 def _are_episodes(dataset: Dataset, how: ReadOptions) -> bool:
-    """Return whether rewards are lists of which one has another length than 1, as the first rows may not show."""
+    """Return whether rows are episodes: some list of rewards has a length other than 1, perhaps not the first ones."""
     named = how.encoder.columns if how.encoder.like is None else how.encoder.columns.over(how.encoder.like)
     reward = named.reward or known_as("reward", dataset.schema.names)
     if reward is None or reward not in dataset.schema.names or not is_list(dataset.schema.field(reward).type):

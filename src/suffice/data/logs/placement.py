@@ -47,8 +47,9 @@ class TruncatedError(LogError):
         self.early, self.shortest, self._of = early, shortest, of
         self._same = source, horizon, mark
         why = f" ({mark!r} is not true on their last row)" if mark else ""
+        verb = "is" if early == 1 else "are"
         super().__init__(
-            f"{source}: {early:,} of {of:,} episodes are truncated before the horizon {horizon}{why}. Cut all with "
+            f"{source}: {early:,} of {of:,} episodes {verb} truncated before the horizon {horizon}{why}. Cut all with "
             f"{parameter('horizon', shortest)}, or leave them out with {parameter('drop_truncated', True)}."
         )
 
@@ -223,7 +224,7 @@ def _truncated(table: LogTable, columns: Columns, rows: RowPositions) -> Mask:
     last = rows.step + 1 == rows.length[rows.episode]
     marked = {name: _flags(table, name) for name in _ends(columns)}
     for name, flags in marked.items():
-        table.refuse_any(flags & ~last, name, "true before the last row of the episode. Mark the last row only.")
+        table.refuse_any(flags & ~last, name, "it is true before the last row of the episode. Mark the last row only.")
     truncated = np.zeros(len(rows.length), dtype=bool)
     if columns.terminated is not None:
         truncated[rows.episode[last & ~marked[columns.terminated]]] = True
@@ -264,9 +265,12 @@ def read_weights(table: LogTable, name: str, rows: RowPositions) -> Int64:
 
 def read_propensities(table: LogTable, name: str, layout: GridLayout) -> Float:
     """Return the [H+1, N] probability with which each logged action was chosen; 1 where none was."""
-    chances = table.numbers(name, "A propensity is a number.")
-    text = "not a probability above 0 and at most 1, with which the logged action was chosen. Correct it."
-    table.refuse_any(~((chances > 0) & (chances <= 1)), name, text)
+    chances = table.numbers(name, "a propensity is a number. Convert it.")
+    wrong = ~((chances > 0) & (chances <= 1))
+    if wrong.any():
+        value = chances[np.argmax(wrong)]
+        text = f"{value:g} is not a probability, above 0 and at most 1, of the logged action. Correct it, or remove the"
+        table.refuse_any(wrong, name, f"{text} column.")
     steps = np.ones((layout.horizon + 1, layout.n))
     steps[1:].reshape(-1)[layout.cell] = chances if layout.rows is None else chances[layout.rows]
     return steps
@@ -279,16 +283,21 @@ def _step_number(value: object) -> int:
     except MissingValueError:
         raise
     except ValueError:
-        raise ValueError(f"{value!r} is not a step number. {NUMBER_STEPS}") from None
+        raise ValueError(f"{_text(value)!r} is not a step number. {NUMBER_STEPS}") from None
 
 
 def _positive(value: object) -> int:
     with contextlib.suppress(ValueError):
         if (result := integer(value)) > 0:
             return result
-    raise ValueError(f"{value!r} is not a positive integer. {_not_a_weight()}")
+    raise ValueError(f"{_text(value)!r} is not a positive integer. {_not_a_weight()}")
+
+
+def _text(value: object) -> object:
+    """Return the text of a cell that was read as bytes, for messages."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _not_a_weight() -> str:
     observed = parameter("observations")
-    return f"A weight is the number of episodes that one stands for; if it is an observation, name it in {observed}."
+    return f"A weight is the number of episodes that one stands for. If it is an observation, name it in {observed}."

@@ -23,7 +23,7 @@ from suffice.data.logs.nesting import unnest
 from suffice.data.logs.placement import GridLayout, RowPositions, lay_out, place_rows, read_propensities, read_weights
 from suffice.data.logs.sources import open_table
 from suffice.data.report import CutReward, ReadReport
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, is_whole, parameter
 from suffice.kernels.array_types import Codes, Int64, Mask
 
 MANY_VALUES = 50  # distinct values of a numeric column above which bins are advised
@@ -43,8 +43,17 @@ class ReadOptions:
     room: int | None = None  # cells [H+1, N] that fit into memory
 
     def __post_init__(self) -> None:
+        for name, value in (("horizon", self.horizon), ("max_values", self.max_values)):
+            if value is not None and not is_whole(value):
+                raise SettingsError(f"{parameter(name, value)} is not a whole number. Use 1 or more.")
         if self.horizon is not None and self.horizon < 1:
             raise SettingsError(f"{parameter('horizon', self.horizon)} leaves no decision. Use 1 or more.")
+        if self.max_values is not None and self.max_values < 1:
+            raise SettingsError(f"{parameter('max_values', self.max_values)} allows no values. Use 1 or more.")
+        if self.schema is not None and not isinstance(self.schema, Alphabet):
+            raise SettingsError(
+                f"{parameter('schema', self.schema)} is not an alphabet. Pass what read_schema returns."
+            )
         if self.encoder.kinds and self.schema is not None:
             raise SettingsError(
                 f"{parameter('bins')} and {parameter('schema')} cannot be combined: bins depend on the log. Bin the "

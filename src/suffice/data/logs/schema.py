@@ -17,7 +17,7 @@ import msgspec
 from suffice.data.alphabet import Alphabet, Value
 from suffice.data.encoding.tables import plain
 from suffice.data.logs.formats import no_such_file
-from suffice.errors import LogError
+from suffice.errors import LogError, spelled
 from suffice.files import json_text
 from suffice.files.atomic import replacing
 
@@ -57,19 +57,23 @@ def read_schema(path: str | Path) -> Alphabet:
     except OSError as error:
         if not Path(path).exists():
             raise LogError(no_such_file(Path(path))) from error
-        raise LogError(f"{path}: the schema cannot be read ({error.strerror}). Check the file.") from error
-    except ValueError as error:
+        raise LogError(f"{path}: the schema cannot be read ({error.strerror}). Name another file.") from error
+    except msgspec.MsgspecError as error:
+        write = spelled("suffice.write_schema", "suffice check LOG --write-schema FILE")
+        reason = " ".join(str(error).split())
+        raise LogError(f"{path}: this is not a schema ({reason}). Write one with {write}.") from error
+    except (ValueError, LogError) as error:
         raise LogError(f"{path}: {error}") from error
 
 
 def _checked(schema: _Schema) -> Alphabet:
     columns, values = schema.observations.columns, schema.observations.values
     if not columns or len(set(columns)) < len(columns):
-        raise ValueError("`$.observations.columns` must name at least one column, and none twice.")
+        raise ValueError("`$.observations.columns` is empty or has a name twice. Name each column once.")
     for i, value in enumerate(values):
         if len(value) != len(columns):
             raise ValueError(
-                f"`$.observations.values[{i}]` has {len(value)} values for {len(columns)} columns. Give one each."
+                f"`$.observations.values[{i}]` has {len(value)} values for {len(columns)} columns. Give one for each."
             )
     by_column = [
         _of_one_kind(f"$.observations.values[:][{j}]", [value[j] for value in values]) for j in range(len(columns))

@@ -7,6 +7,7 @@ observations, actions and rewards; arrays are given by name, or as a list of epi
 
 from __future__ import annotations
 
+import re
 import stat
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,25 +41,30 @@ def open_table(source: object, text: Collection[str] = ()) -> LogTable:
     """Open a log; in a CSV, the columns `text` are text even if they look like numbers."""
     table = _open(source, text)
     if not table.types:
-        table.refuse("there are no columns. A log has episode, step, observations, action and reward.")
+        table.refuse("there are no columns. Add episode, step, observations, action and reward.")
     if table.rows == 0:
-        table.refuse("there are columns but no rows. A log has one row per decision.")
+        table.refuse("there are columns but no rows. Write one row per decision.")
     return table
 
 
 def _open(source: Any, text: Collection[str]) -> LogTable:
     if isinstance(source, str | Path):
+        if not str(source):
+            raise LogError("the name of the log is empty. Name a file.")
         if str(source).startswith(MINARI):
             return _of_dataset(_load_minari(str(source)[len(MINARI) :]), str(source))
         return open_file(Path(source), text)
     name = f"the {type(source).__name__}"
     if hasattr(source, "__arrow_c_stream__"):
+        names = list(map(str, source.columns)) if hasattr(source, "iloc") else []  # only pandas allows two of a name
+        if twice := [column for column in names if names.count(column) > 1]:
+            raise LogError(f"{name}: there are two columns {twice[0]!r}. Rename or remove one.")
         with _library_errors(name):
             return LogTable.of(pa.RecordBatchReader.from_stream(source).read_all(), name)
     if hasattr(source, "with_format"):
         return _of_hugging_face(source, name)
     if hasattr(source, "collect"):
-        raise LogError(f"{name}: a lazy table. Pass the result of its collect() method.")
+        raise LogError(f"{name}: this is a lazy table. Pass the result of its collect() method.")
     if hasattr(source, "iterate_episodes") or hasattr(source, "episodes"):
         return _of_dataset(source, name)
     if isinstance(source, Mapping):
@@ -66,8 +72,8 @@ def _open(source: Any, text: Collection[str]) -> LogTable:
     if isinstance(source, Sequence) and not isinstance(source, bytes | bytearray | memoryview):
         return _of_list(source, name)
     raise LogError(
-        f"{name} is not a log. Pass a file, a table of pandas, polars or pyarrow, a dataset, arrays by name, or a list "
-        "of episodes, each a list of (observation, action, reward)."
+        f"an object of type {type(source).__name__} is not a log. Pass a file, a table of pandas, polars or pyarrow, a "
+        "dataset, arrays by name, or a list of episodes, each a list of (observation, action, reward)."
     )
 
 
@@ -79,6 +85,11 @@ def _library_errors(name: str) -> Iterator[None]:
     except LogError:
         raise
     except Exception as error:
+        if column := re.search(r"Conversion failed for column (.*) with type", str(error)):
+            raise LogError(
+                f"{name}, column {column[1]!r}: its values are not of one type, or not booleans, numbers or text "
+                f"({first_line(error.args[0])}). Convert the column."
+            ) from error
         raise LogError(f"{name} cannot be read ({first_line(error)}). Convert it, or write it to a file.") from error
 
 
@@ -202,6 +213,11 @@ def _of_list(items: Sequence[Any], source: str) -> LogTable:
     """Open a list of rows or episodes by name, or of episodes that are lists of steps."""
     if not items:
         raise LogError(f"{source}: there are no episodes. Pass at least one.")
+    if files := [item for item in items if isinstance(item, str | Path)]:
+        raise LogError(
+            f"{source}: {str(files[0])!r} is not an episode. Pass one file by its name, or pass files to suffice.learn "
+            "as a list of names."
+        )
     if all(isinstance(item, Mapping) for item in items):
         return LogTable.of(table_of_rows(items, source), source)
     if all(any(hasattr(item, name) for name in STEP_KEYS["reward"]) for item in items):
@@ -230,9 +246,9 @@ def _refuse_bytes(path: Path) -> None:
     """Refuse pipes and devices, empty files, and files that are compressed although their name does not say so."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise LogError(f"{path}: not a regular file, but a pipe or device. Save the data to a file first.")
+        raise LogError(f"{path}: this is a pipe or a device. Save the data to a file first.")
     if found.st_size == 0:
-        raise LogError(f"{path}: the file is empty. A log has one row per decision.")
+        raise LogError(f"{path}: the file is empty. Write one row per decision.")
     with path.open("rb") as file:
         packed = file.read(len(GZIP)) == GZIP
     if packed and not is_packed(path):

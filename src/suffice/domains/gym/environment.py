@@ -76,7 +76,9 @@ class DomainEnv(gymnasium.Env[Any, np.int64]):
             Values by the names of the features.
         """
         if observation not in self.observation_space:
-            raise SettingsError(f"{observation!r} is not an observation of {self.observation_space}.")
+            raise SettingsError(
+                f"{observation!r} is not an observation of {self.observation_space}. Pass one of its members."
+            )
         columns = zip(self.alphabet.features, self._values, np.atleast_1d(observation), strict=True)
         return {feature: values[place] for feature, values, place in columns}
 

@@ -162,7 +162,8 @@ class _FunctionPlayer(_Player):
         action = self._chooser(observation)
         if action not in self._actions:
             raise SettingsError(
-                f"episode {episode}, step {t}: choose returned {action!r}, which is not an action of {self._actions}."
+                f"episode {episode}, step {t}: choose returned {action!r}, which is not an action of "
+                f"{self._actions}. Return one of its actions."
             )
         return action
 

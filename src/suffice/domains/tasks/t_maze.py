@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal
 
 from suffice.domains.domain import Domain, ending, uniformly
 from suffice.domains.finite import Observation, Outcome
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, parameter, spelled
 
 CUES: Final = {"N": (0, 1, 1), "S": (1, 1, 0)}  # by the side of the goal
 CORRIDOR, NOISY, JUNCTION = (1, 0, 1), (1, 1, 1), (0, 1, 0)
@@ -64,7 +64,8 @@ class TMaze(Domain):
 
     def for_horizon(self, horizon: int) -> TMaze:
         if self.length is None and horizon == 1:
-            raise SettingsError(f"{parameter('horizon', 1)} leaves no corridor. Use 2 or more, or set length.")
+            length = spelled("length=1", "--set length=1")
+            raise SettingsError(f"{parameter('horizon', 1)} leaves no corridor. Use 2 or more, or {length}.")
         return replace(self, length=horizon - 1) if self.length is None else self
 
     def start(self) -> list[Outcome]:

@@ -20,7 +20,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Episodes, weights
 from suffice.data.log import ITSELF, Log, run_query
 from suffice.data.queries import EpisodesView, added
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.guarantees import Promise
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
@@ -103,8 +103,8 @@ def learn_stationary(
     settings = settings or Settings()
     if episodes.horizon < 2:
         raise SettingsError(
-            f"{parameter('stationary', True)} needs episodes of at least two decisions, and these have "
-            f"{episodes.horizon}. Leave it out."
+            f"a stationary automaton needs episodes of at least two decisions, and these have {episodes.horizon}. "
+            f"Learn layers instead, without {parameter('stationary', True)}."
         )
     stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_LOG_STEPS))
     steps = -(-episodes.n // stride) * (episodes.horizon + 1)
@@ -112,8 +112,8 @@ def learn_stationary(
     needed = 16 * steps if in_memory else ITSELF + 28 * steps
     if needed > settings.memory:
         raise SettingsError(
-            f"learning a stationary automaton from this log needs about {needed / 1e9:.1f} GB, more than the "
-            f"{settings.memory / 1e9:.1f} GB that it may take. Raise {parameter('memory')}."
+            f"learning a stationary automaton from this log needs about {gigabytes(needed)}, more than the "
+            f"{gigabytes(settings.memory)} that it may take. Raise {parameter('memory')}."
         )
     chosen = _every(episodes, stride)
     stride = max(chosen.n // LABEL_SAMPLE, 1)
