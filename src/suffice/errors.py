@@ -17,6 +17,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
+from threading import Lock
 
 LONGEST_MESSAGE = 1500  # characters
 EXACT = 2**53  # up to which a float holds every whole number
@@ -26,7 +27,8 @@ _OPTIONS = {
     "options": "--set",
 }  # options whose names differ from the Python parameters
 _FLAGS = {("plan", False): "--planner none", ("second_look", False): "--no-second-look"}
-_interface = "python"  # or "command line": one per process, because messages are also made in worker threads
+_runs = 0  # of the command line in this process; not per thread, because worker threads make messages too
+_counting = Lock()
 
 
 def visible(text: str) -> str:
@@ -35,14 +37,21 @@ def visible(text: str) -> str:
 
 
 @contextmanager
-def naming_options() -> Iterator[None]:
-    """Make `parameter` name the options of the command line while the block runs."""
-    global _interface
-    before, _interface = _interface, "command line"
+def naming_options(on: bool = True) -> Iterator[None]:
+    """Make `parameter` name the options of the command line while the block runs, unless `on` is False."""
+    global _runs
+    with _counting:
+        _runs += on
     try:
         yield
     finally:
-        _interface = before
+        with _counting:
+            _runs -= on
+
+
+def names_options() -> bool:
+    """Return whether messages name options of the command line, for workers in other processes."""
+    return _runs > 0
 
 
 def parameter(name: str, value: object = None) -> str:
@@ -69,7 +78,7 @@ def parameter(name: str, value: object = None) -> str:
     ...     print(parameter("hold_out", 0.2), parameter("bins", {"my age": 8}), parameter("stationary", True))
     --hold-out 0.2 --bin 'my age=8' --stationary
     """
-    if _interface == "python":
+    if not names_options():
         return name if value is None else f"{name}={value!r}"
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
     if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
@@ -85,7 +94,7 @@ def parameter(name: str, value: object = None) -> str:
 
 def spelled(python: str, command: str) -> str:
     """Return the one of two texts that suits the current user: in Python, or on the command line."""
-    return python if _interface == "python" else command
+    return command if names_options() else python
 
 
 def is_number(value: object) -> bool:
@@ -115,7 +124,7 @@ def alternatives(values: Iterable[str]) -> str:
     >>> alternatives(["safe", "greedy", "subsampled"])
     "'safe', 'greedy' or 'subsampled'"
     """
-    *some, last = [repr(value) if _interface == "python" else value for value in values] or ["none"]
+    *some, last = [value if names_options() else repr(value) for value in values] or ["none"]
     return f"{', '.join(some)} or {last}" if some else last
 
 

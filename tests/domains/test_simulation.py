@@ -19,9 +19,10 @@ from suffice.domains.simulation import simulate, stream
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
 from suffice.domains.tasks.t_maze import TMaze
-from suffice.errors import SufficeError
+from suffice.errors import SettingsError, SufficeError
 from suffice.planning.controller import Controller
 from suffice.planning.planner import backward_induction
+from support.cli import ok
 
 
 def returns(episodes: Episodes) -> np.ndarray:
@@ -100,3 +101,17 @@ def test_simulate_refuses_invalid_arguments() -> None:
         simulate(model, 5, 0, rng)
     with pytest.raises(SufficeError, match="another alphabet"):
         simulate(model, 5, 5, rng, Controller.uniform(Cookie().model(5).alphabet))
+
+
+def test_simulate_takes_names_and_domains_with_their_default_horizon(tmp_path: Path) -> None:
+    by_name = simulate("t-maze", 300, rng=7)
+    assert by_name.horizon == TMaze().default_horizon
+    for other in (simulate(TMaze(), 300, rng=7), simulate(TMaze().model(5), 300, 5, np.random.default_rng(7))):
+        assert other.digest() == by_name.digest()
+    ok("simulate", "t-maze", "--episodes", "300", "--seed", "7", "-o", str(tmp_path / "log.parquet"))
+    write_log(by_name, tmp_path / "python.parquet")
+    assert (tmp_path / "python.parquet").read_bytes() == (tmp_path / "log.parquet").read_bytes()
+    with pytest.raises(SettingsError, match=r"a finite model has no default horizon\. Pass horizon="):
+        simulate(TMaze().model(5), 3)
+    with pytest.raises(SettingsError, match="rng=-1 is not a seed"):
+        simulate("t-maze", 3, rng=-1)

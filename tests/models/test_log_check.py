@@ -48,7 +48,7 @@ def test_try_sample_finds_memory_in_a_maze_and_none_in_a_corridor() -> None:
     """Both by the exact automaton and by a sample of a log."""
     corridor, maze = (make(name, {}) for name in ("corridor", "t-maze"))
     assert _ambiguous(minimal_rdp(corridor.model(5), 5).rdp()) == 0 < _ambiguous(minimal_rdp(maze.model(5), 5).rdp())
-    assert "Memory: none needed" in try_sample(simulated("corridor", 500)).sentences[1]
+    assert "Memory: none found" in try_sample(simulated("corridor", 500)).sentences[1]
     assert "Memory matters" in try_sample(simulated("t-maze", 5000)).sentences[1]
 
 

@@ -101,3 +101,17 @@ def test_evaluate_names_the_parameter_that_fixes_the_horizon(here: Path) -> None
         model.evaluate("log.parquet")
     with pytest.raises(suffice.SufficeError, match="cut to 2 decisions"):
         model.evaluate("log.parquet", horizon=2)
+
+
+def test_evaluate_refuses_a_log_with_values_that_the_model_has_not_seen() -> None:
+    rows = {"episode": [], "step": [], "cue": [], "action": [], "reward": []}  # type: ignore[var-annotated]
+    rng = np.random.default_rng(0)
+    for episode in range(200):
+        for step in range(3):
+            cue, action = int(rng.integers(2)), int(rng.integers(2))
+            for name, value in zip(rows, (episode, step, cue, action, int(cue == action)), strict=True):
+                rows[name].append(value)
+    model = suffice.learn(rows)
+    other = rows | {"cue": [cue + 7 for cue in rows["cue"]]}
+    with pytest.raises(suffice.LogError, match=r"100% of the decisions follow a history that .* has not seen\. Use"):
+        model.evaluate(other)

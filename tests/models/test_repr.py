@@ -58,7 +58,7 @@ def test_repr_begins_with_the_advice_and_has_memory_and_returns(stationary: bool
             assert part in text
         assert plan.behaviour_error is not None
         assert f"{rounded(plan.behaviour_value, plan.behaviour_error)} per episode on average" in text
-    assert len(shown.splitlines()) == 5
+    assert len(shown.splitlines()) == 6 and "\n  Careful: " in shown
     assert shown.startswith("<Model: Follow the plan: ") and html.startswith("<div><strong>Follow the plan: ")
     tags = _Tags(html).seen
     assert "script" not in tags
@@ -100,7 +100,7 @@ def test_repr_escapes_control_characters_in_names_of_the_log() -> None:
     model = suffice.learn(replace(episodes, alphabet=replace(episodes.alphabet, features=(bad,))))
     for text in (repr(model), model._repr_html_()):
         assert r"a\x1b[2J\nb" in text and "\x1b" not in text
-    assert len(repr(model).splitlines()) == 5
+    assert len(repr(model).splitlines()) == 6
 
 
 def test_repr_advises_to_keep_the_logged_behaviour_where_the_verdict_does() -> None:

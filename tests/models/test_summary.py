@@ -166,7 +166,7 @@ def test_warning_rows_name_options_of_the_command_line(model: Model) -> None:
     with naming_options():
         merges = [BorderlineMerge(1, ((), ()), None, episodes) for episodes in (1200.0, 3400.0)]
         texts = [text for _, text in warning_rows(weak, merges, notes=["a note"])]
-    assert texts[0] == "the guarantee is weak; for a stronger one use --confidence 0.95"
+    assert texts[0] == "the guarantee is weak; for a stronger one use --confidence 0.95 --second-look"
     assert any("--hold-out 0.2" in text for text in texts) and texts[-1] == "a note"
     assert "2 merges are undecided; if the difference is real, about 3,400 episodes show it" in texts
     assert warning_rows(weak)[0][0] == "Careful" and not warning_rows(weak)[1][0]

@@ -276,12 +276,14 @@ def check(
         Print JSON and nothing else.
     """
     from suffice.data.logs.schema import write_schema as save_schema
-    from suffice.models.log_check import NO_PROBLEMS, check_episodes
+    from suffice.models.log_check import check_episodes
 
     if write_schema:
         refuse_output(write_schema, log, option="--write-schema")
         if options.bin:
-            raise SettingsError("--write-schema cannot be combined with --bin, because a schema has no bins. Omit one.")
+            raise SettingsError(
+                "--write-schema cannot be combined with --bin, because a schema has no bins. Leave one out."
+            )
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
     if write_schema:
@@ -294,6 +296,6 @@ def check(
     print_table(found.contents)
     for note in found.notes:
         say(f"Note: {note}.")
-    for sentence in (*found.sentences, NO_PROBLEMS):
+    for sentence in (*found.sentences, found.conclusion):
         say(sentence)
     say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))

@@ -66,7 +66,7 @@ def simulate(
         model = model.model(horizon)
     if horizon is None:
         raise SettingsError("a finite model has no default horizon. Pass horizon=, the number of actions per episode.")
-    if not isinstance(rng, np.random.Generator):
+    if isinstance(rng, int | np.integer):
         if rng < 0:
             raise SettingsError(f"rng={rng} is not a seed. Use 0 or more, or a random number generator.")
         rng = np.random.default_rng(rng)

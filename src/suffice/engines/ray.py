@@ -30,7 +30,15 @@ from suffice.data.streaming import MemoryBudget
 from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
 from suffice.engines.engine import EngineOptions
 from suffice.engines.worker import Shared, Worker
-from suffice.errors import EngineError, MissingError, SettingsError, SufficeError, parameter
+from suffice.errors import (
+    EngineError,
+    MissingError,
+    SettingsError,
+    SufficeError,
+    names_options,
+    naming_options,
+    parameter,
+)
 from suffice.version import __version__
 
 AGAIN = 3  # times that a call is repeated after its worker died
@@ -170,7 +178,7 @@ class RayWorkerPool:
         )(_Actor)
         # An actor without a number of CPUs can be placed on any machine, busy or not. So after a machine was lost, the
         # remaining ones take over its parts.
-        self.actors = [actor.remote(__version__, pieces, begin, end, threads) for begin, end in parts]
+        self.actors = [actor.remote(__version__, pieces, begin, end, threads, names_options()) for begin, end in parts]
 
     def share(self, thing: Any) -> Shared:
         """Make an object available to all workers."""
@@ -254,13 +262,17 @@ class _Refusal:
 class _Actor:
     """A worker as a Ray actor."""
 
-    def __init__(self, version: str, pieces: Pieces, begin: int, end: int, threads: int) -> None:
+    def __init__(
+        self, version: str, pieces: Pieces, begin: int, end: int, threads: int, options_named: bool = False
+    ) -> None:
+        self._options_named = options_named  # in messages, as in the process that started the worker
         self._worker = Worker(pieces, begin, end, threads, _fetched)
         self._version, self._files = version, pieces.dataset.files
 
     def do(self, call: str, *arguments: Any) -> _Packed:
         """Call a method of the worker, and pack its answer."""
-        return _packed(self._answer(call, *arguments))
+        with naming_options(self._options_named):
+            return _packed(self._answer(call, *arguments))
 
     def _answer(self, call: str, *arguments: Any) -> Any:
         """Return the answer of the worker, or its error as a `_Refusal`."""

@@ -211,9 +211,9 @@ class LogCheck:
         return self.trial.enough
 
     @property
-    def memory_matters(self) -> bool:
-        """Return whether step and last observation leave the state open in some decisions."""
-        return self.trial.ambiguous > 0
+    def memory_matters(self) -> bool | None:
+        """Return whether the last observation is not enough to act; None if there are too few episodes to tell."""
+        return self.trial.memory_matters
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -275,10 +275,12 @@ class LogCheck:
         contents = {name: text for name, text in self.contents.items() if text}
         width = max(map(len, contents))
         lines = [f"  {name:<{width}} {text}" for name, text in contents.items()]
-        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes), *self.sentences, NO_PROBLEMS])
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes), *self.sentences, self.conclusion])
 
-
-NO_PROBLEMS = "No problems found."
+    @property
+    def conclusion(self) -> str:
+        """Return the last line of the check, which refers to the notes if there are any."""
+        return "No errors found, but read the notes above before learning." if self.notes else "No problems found."
 
 
 def check(

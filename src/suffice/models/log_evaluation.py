@@ -29,6 +29,7 @@ ESTIMATORS = {
     "importance": "policy, importance",
     "doubly_robust": "policy, doubly robust",
 }
+MOST_UNSEEN = 0.95  # share of decisions after unseen histories, above which the log is of another process
 SHORT_NAMES = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # JSON keys of the doubly robust estimate
 
 
@@ -171,7 +172,9 @@ class LogEvaluation:
         """Return what the estimates rely on, in sentences."""
         judged = self.off_policy
         source = "logged in a column" if self.logged else "estimated in each state"
+        unseen = f"{percent(judged.unseen)} of these decisions followed a history that the model has not seen."
         found = [
+            *([unseen] if judged.unseen else []),
             f"Probabilities of the logged actions: {source}.",
             f"Coverage: {percent(judged.matched)} of these episodes take only actions that the policy might take "
             f"(effective sample size {judged.effective:,.0f}). {self._rare_decisions()}",
@@ -180,8 +183,6 @@ class LogEvaluation:
             found.append(
                 "These are too few to estimate the return reliably; the model-based estimate relies on the automaton."
             )
-        if judged.unseen:
-            found.append(f"{percent(judged.unseen)} of their decisions followed a history that the model has not seen.")
         return found
 
     def _rare_decisions(self) -> str:
@@ -227,4 +228,9 @@ def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("th
         found = evaluate_off_policy(model.planned, model.required_plan(), held.episodes, held.propensities)
     except LogError as error:
         raise LogError(str(error) if names[1] == "the log" else f"{names[1]}: {error}") from error
+    if found.unseen > MOST_UNSEEN:
+        raise LogError(
+            f"{names[1]}: {percent(found.unseen)} of the decisions follow a history that {names[0]} has not seen. Use "
+            "a log with the columns and values of the log that it was learned from."
+        )
     return LogEvaluation(found, held.of_same_log, held.propensities is not None, model=model, names=names)

@@ -93,7 +93,9 @@ def state_table(model: Model) -> Any:
         import pandas
     except ImportError:
         return rows
-    return pandas.DataFrame(rows).set_index("state")
+    table = pandas.DataFrame(rows)
+    table["action"] = pandas.Series([row["action"] for row in rows], dtype=object)  # integers would become floats
+    return table.set_index("state")
 
 
 def to_networkx(model: Model) -> Any:

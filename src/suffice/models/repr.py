@@ -9,7 +9,7 @@ import numpy as np
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.errors import visible
 from suffice.models.header import Header
-from suffice.models.summary import summary_rows
+from suffice.models.summary import summary_rows, warning_rows
 
 MOST_PICTURED = 100  # states; with more, dots would overlap
 WIDE, HIGH, DOT = 46, 18, 5  # pixels between layers, between states, and the radius of a state
@@ -26,7 +26,7 @@ def headline(rdp: RDP, about: Header) -> str:
 
 def text(rdp: RDP, about: Header) -> str:
     """Return the summary of the model as text for a console, the advice first."""
-    (advice, returns), *rows = summary_rows(rdp, about, DETAILS)
+    (advice, returns), *rows = (*summary_rows(rdp, about, DETAILS), *warning_rows(about))
     lines = [
         f"<Model: {advice}: {returns}",
         *(visible(f"  {label}: {fact}" if label else f"    {fact}") for label, fact in rows),
@@ -37,7 +37,7 @@ def text(rdp: RDP, about: Header) -> str:
 def html(rdp: RDP, about: Header) -> str:
     """Return the model as HTML for a notebook, without scripts or files and in the notebook's own colours."""
     left = 'style="text-align:left"'
-    (advice, returns), *rows = summary_rows(rdp, about, DETAILS)
+    (advice, returns), *rows = (*summary_rows(rdp, about, DETAILS), *warning_rows(about))
     cells = "".join(
         f"<tr><th {left}>{escape(label)}</th><td {left}>{escape(visible(fact))}</td></tr>"
         for label, fact in (*rows, ("Actions", _listed(about)))

@@ -131,7 +131,9 @@ def _memory_text(rdp: RDP, about: Header) -> str:
     count = f"{rdp.n_states:,} state{'s' if rdp.n_states > 1 else ''}"
     source = f"from {about.episodes:,} episodes of up to {rdp.horizon} step{'s' if rdp.horizon > 1 else ''}"
     if memory_of(rdp) == "none":
-        return f"none needed: one state {'for all steps' if rdp.stationary else 'per step'} suffices, {source}"
+        few = about.promise.detectable is None or about.promise.detectable > 1
+        why = "too few episodes to tell" if few and not rdp.stationary else "no history changes what follows"
+        return f"none found ({why}): one state {'for all steps' if rdp.stationary else 'per step'}, {source}"
     if rdp.stationary:
         return f"{count}, the same at every step, {source}"
     return f"{count} in layers {layer_sizes(about.layers)} (one per step), {source}"
@@ -161,8 +163,11 @@ def _columns_text(about: Header) -> str:
     listed = [_column_text(about, name) for name in observed[:MOST_COLUMNS]]
     if (more := len(observed) - MOST_COLUMNS) > 0:
         listed.append(f"and {more} more")
-    others = [_column_text(about, name) for name in about.encoder.kinds if name not in observed]
-    return ", ".join(listed) + (f"; action or reward: {', '.join(others)}" if others else "")
+    role_of = {about.encoder.roles.get(role, role): role for role in ("action", "reward")}
+    for name in about.encoder.kinds:
+        if name not in observed:
+            listed.append(f"{role_of.get(name, 'column')} {_column_text(about, name)}")
+    return ", ".join(listed)
 
 
 def _column_text(about: Header, name: str) -> str:
@@ -205,7 +210,10 @@ def _proof_texts(about: Header, details: str) -> Iterator[str]:
 def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[str]:
     promise, plan, forecast = about.promise, about.plan, forecast_of(about)
     if WEAK > 1 - promise.split - promise.second_split > 0:
-        yield f"the guarantee is weak; for a stronger one use {parameter('confidence', 0.95)}"
+        refine = f" {parameter('second_look', True)}" if about.second_look else ""
+        yield f"the guarantee is weak; for a stronger one use {parameter('confidence', 0.95)}{refine}"
+    if not (promise.stationary or about.second_look or plan is None or plan.split):
+        yield f"not refined, because a test or level was chosen; {parameter('second_look', True)} refines the automaton"
     if promise.detectable is not None and promise.detectable > 1:
         yield "most merges rest on too few episodes to notice any difference; collect more episodes"
     if forecast is not None and forecast.beyond_log:
