@@ -75,7 +75,8 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     print_witnesses(loaded, decisions)
     print_undecided(loaded, decisions)
     exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
-    tried = [command("evaluate", model, "--domain", "DOMAIN")] if loaded.plan else []
+    held_out = ("--log", "LOG") if loaded.about.held_out else ("--domain", "DOMAIN")
+    tried = [command("evaluate", model, *held_out)] if loaded.plan else []
     say_next(exported if states else command("info", model, "--states"), *tried)
 
 
@@ -89,6 +90,10 @@ def _settings(about: dict[str, Any]) -> dict[str, Any]:
     """Return the settings and sizes of a model that its summary does not show."""
     found = {name: value for name, value in about.items() if name not in SUMMARISED}
     cut = found.pop("cut")
+    if found["stationary"]:  # one set of states for all steps, without languages
+        found = {name: value for name, value in found.items() if name not in ("layers", "languages", "family")}
+    if found["bytes"] is not None:
+        found["bytes"] = f"{found['bytes'] / 1e6:,.0f} MB"
     return found | ({"share too rare for a state": cut} if cut else {})
 
 

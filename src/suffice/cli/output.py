@@ -108,7 +108,7 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 LABELS = {  # of JSON keys that do not explain themselves
-    "bytes": "peak memory, bytes",
+    "bytes": "peak memory",
     "cut": "episodes cut",
     "dropped": "episodes dropped",
     "forced_share": "share merged by --cut",

@@ -86,8 +86,9 @@ def learn(
 ) -> Model:
     """Learn the automaton behind logged episodes, and plan a policy on it.
 
-    Every option of `suffice learn` is a parameter of the same name, with the same default; the two give the same model
-    to the byte. A model does not store its episodes: to add data, pass the old and the new log together.
+    Every option of `suffice learn` is a parameter with the same default; names are the same too, except `planning`
+    (`--planner`), `bins` (`--bin`) and `columns` (`--columns` and `--…-column`). Both give the same model
+    file. A model does not store its episodes: to add data, pass the old and the new log together.
 
     Parameters
     ----------
