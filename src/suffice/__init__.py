@@ -235,7 +235,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _RENAMED:
-        warnings.warn(f"suffice.{name} is now suffice.{_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"suffice.{name} is deprecated. Use suffice.{_RENAMED[name]}.", DeprecationWarning, stacklevel=2)
         name = _RENAMED[name]
     if name in _SUBMODULES:
         return import_module(f"suffice.{name}")

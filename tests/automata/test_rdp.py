@@ -325,7 +325,7 @@ def test_compare_reports_different_horizons() -> None:
 
 def test_alphabet_refuses_an_action_called_pad() -> None:
     """It could not be distinguished from padding."""
-    with pytest.raises(SufficeError, match="an action cannot be called 'pad'"):
+    with pytest.raises(SufficeError, match="the name 'pad' is reserved for padding"):
         Alphabet(("go", "pad"), ("o",), (("a",),), (0.0, 1.0))
 
 

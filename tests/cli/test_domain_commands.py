@@ -165,7 +165,7 @@ def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
         ),
         ("exact t-maze --set lenght=3", "Did you mean 'length'?"),
         ("exact corridor --set enemy=2", "enemy"),
-        ("exact t-maze --behaviour nothing.csv", "nothing.csv: the table cannot be read (No such file or directory)"),
+        ("exact t-maze --behaviour nothing.csv", "nothing.csv: there is no such file. Check its name."),
         ("exact t-maze --behaviour nothing.model", "nothing.model: there is no such file"),
         ("exact t-maze --epsilon 0.3", "--epsilon needs a model as --behaviour"),
         ("exact t-maze --set length=2 --set length=3", "--set length is given twice"),

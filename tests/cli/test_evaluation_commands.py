@@ -83,12 +83,15 @@ MISTAKES = [
     ),
     (
         "learn log.parquet -o b --split --confidence 0.9",
-        "--split divides δ as the paper does. Use --delta instead of --confidence.",
+        "--confidence 0.9 cannot be combined with --split, which divides δ as the paper does. Use --delta instead.",
     ),
     ("learn log.parquet -o b --hold-out 0", "--hold-out 0 is not a share between 0 and 1. Try 0.2."),
     ("learn log.parquet -o b --hold-out 1", "--hold-out 1 is not a share between 0 and 1."),
     ("learn log.parquet -o b --hold-out 3", "--hold-out 3 is not a share between 0 and 1. Try 0.2."),
-    ("learn log.parquet -o b --hold-out 0.00001", "a share of 1e-05 of 9,000 episodes leaves one part empty. Log more"),
+    (
+        "learn log.parquet -o b --hold-out 0.00001",
+        "a share of 1e-05 of 9,000 episodes leaves one part empty. Choose another share, or log more",
+    ),
     ("learn log.parquet -o b --hold-out nan", "--hold-out nan is not a share between 0 and 1."),
     ("learn log.parquet -o b --second-look --no-second-look", "is given twice. Leave one out."),
     ("learn log.parquet -o b --propensity-column p", "there is no column 'p'"),
@@ -140,7 +143,10 @@ MISTAKES = [
         "a.model was learned from all of log.parquet, so that an evaluation on it would be biased",
     ),
     ("evaluate a.model --log other.parquet --propensity-column p", "there is no column 'p'"),
-    ("evaluate a.model --log other.parquet --propensity-column bit1", "column 'bit1': not a probability above 0"),
+    (
+        "evaluate a.model --log other.parquet --propensity-column bit1",
+        "column 'bit1': 0 is not a probability, above 0 and at most 1",
+    ),
 ]
 
 

@@ -414,7 +414,7 @@ def test_write_log_refuses_mixed_values_and_reserved_names(tmp_path: Path) -> No
     with pytest.raises(SufficeError, match="column 'action': its values have no common type"):
         write_log(replace(steps, alphabet=mixed), tmp_path / "log.parquet")
     clash = Alphabet((1,), ("action",), ((1,),), (0,))
-    with pytest.raises(SufficeError, match="an observation cannot be called 'action' in a log"):
+    with pytest.raises(SufficeError, match="column 'action': an observation cannot have this name in a log"):
         write_log(replace(steps, alphabet=clash), tmp_path / "log.parquet")
 
 

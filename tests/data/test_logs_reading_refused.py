@@ -74,7 +74,7 @@ NUMBER_STEPS = "Number the rows of each episode 0, 1, 2, …, or remove the colu
             FIRST.replace("0,0", "0,2"),
             ", row 2, column 'step': the first step of the log is 2, not 0 or 1. Number the rows of each",
         ),
-        (FIRST + "0.5,0,1,1,0\n", ", row 3, column 'episode': an episode id is an integer or text"),
+        (FIRST + "0.5,0,1,1,0\n", ", row 3, column 'episode': 0.5 is not an episode id, which is an integer or text"),
         (
             FIRST.replace("action", "Actio"),
             ": there is no action column. Did you mean columns='action=Actio'?",
@@ -256,11 +256,11 @@ def test_read_log_notes_many_actions_without_advising_bins_only() -> None:
     log = {"episode": range(n), "step": [0] * n, "o": [1] * n, "action": [i % 60 for i in range(n)], "reward": [0] * n}
     report = read_log({name: list(values) for name, values in log.items()}).report
     assert report is not None and report.notes == (
-        "column 'action' has 60 distinct actions; group them into fewer, or use bins={'action': 8} if they are amounts",
+        "column 'action' has 60 distinct actions. Group them into fewer, or use bins={'action': 8} if they are amounts",
     )
     items = {name: list(values) for name, values in log.items()} | {"action": [f"item {i % 60}" for i in range(n)]}
     report = read_log(items).report
-    assert report is not None and report.notes == ("column 'action' has 60 distinct actions; group them into fewer",)
+    assert report is not None and report.notes == ("column 'action' has 60 distinct actions. Group them into fewer",)
 
 
 @pytest.mark.parametrize(

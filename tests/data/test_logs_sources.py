@@ -480,7 +480,7 @@ def test_columns_parse_reads_roles_and_refuses_errors() -> None:
     for wrong, complaint in {
         "actoin=x": "Did you mean 'action'",
         "action": "ROLE=NAME",
-        "step=a,step=b": "each role once",
+        "step=a,step=b": "the role 'step' is given twice",
     }.items():
         with pytest.raises(SufficeError, match=complaint):
             Columns.parse(wrong)

@@ -271,7 +271,7 @@ def test_opened_converts_errors_about_contents_to_one_line(tmp_path: Path) -> No
         raise ValueError("too few")
     with pytest.raises(ModelError, match="cannot be read"):
         read(tmp_path / "a\0b")
-    with pytest.raises(ModelError, match=r"no such file\. Heap one up with: heap"):
+    with pytest.raises(ModelError, match=r"no such file\. Pile it up: "):
         read(tmp_path / "nothing")
 
 

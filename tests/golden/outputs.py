@@ -167,7 +167,7 @@ def normalised(text: str, folder: Path) -> str:
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(r"(\(learned in )[\d.]+ s\b", r"\1SECONDS s", text)  # learn
     text = re.sub(r"(learning takes +about )[\d.]+ \w+\b", r"\1SECONDS", text)  # check
-    text = re.sub(r"(?m)^(  seconds +|  peak memory, bytes +)[\d.,]+$", r"\1NUMBER", text)  # info
+    text = re.sub(r"(?m)^(  seconds +|  peak memory +)[\d.,]+( MB)?$", r"\1NUMBER", text)  # info
     text = re.sub(r'"(seconds|bytes|learning_seconds)": [\d.e+-]+', r'"\1": "NUMBER"', text)  # --json
     before = r'suffice |suffice</td><td>|"suffice": "|"version": "|  version +'
     return re.sub(rf"({before}){re.escape(__version__)}\b", r"\1VERSION", text)

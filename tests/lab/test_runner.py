@@ -176,7 +176,7 @@ def test_run_all_stores_refusals_as_results(tmp_path: Path) -> None:
         an_experiment(
             domain="cookie", learner="3,3,3/paper"
         ): "refused: family='3,3,3': .* languages on this log do not fit",
-        an_experiment(domain="cheese", learner="stationary", horizon=1): "refused: stationary=True needs episodes",
+        an_experiment(domain="cheese", learner="stationary", horizon=1): "refused: a stationary automaton needs",
         an_experiment(learner="best"): "refused: learner 'best': '' is not a bound",
         an_experiment(options=(("colour", "red"),)): "refused: colour is not an option of t-maze",
     }

@@ -308,7 +308,7 @@ def test_load_refuses_files_that_are_not_models(tmp_path: Path, data: bytes) -> 
 
 def test_load_refuses_folders_and_missing_files(tmp_path: Path) -> None:
     assert "this is a folder. Name a model file." in refusal(tmp_path)
-    assert refusal(tmp_path / "b.model").startswith("there is no such file. Make one with: suffice learn LOG -o")
+    assert refusal(tmp_path / "b.model").startswith("there is no such file. Make one with suffice.learn(log).save(")
 
 
 class Trap:

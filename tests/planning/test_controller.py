@@ -68,9 +68,9 @@ def test_read_policy_table_scales_rounded_probabilities_to_one(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "policy.csv, row 1: there is no column for action E. The actions are E, N, S, W."),
+        ("", "policy.csv, row 1: there is no column for action E. Add one for each of E, N, S, W."),
         ("E,N,S\n", "row 1: there is no column for action W"),
-        ("E,N,S,W,bits\n", "row 1: column 'bits' is neither a feature nor an action. Known are bit1, bit2, bit3, step"),
+        ("E,N,S,W,bits\n", "row 1: column 'bits' is neither a feature nor an action. Use bit1, bit2, bit3, step"),
         ("E,N,S,W,E\n", "row 1: column 'E' occurs twice"),
         ("E,N,S,W\n", "no row follows the header"),
         ("E,N,S,W\n1,0,0\n", "row 2: 3 cells under 4 columns"),
@@ -78,10 +78,10 @@ def test_read_policy_table_scales_rounded_probabilities_to_one(tmp_path: Path) -
         ("E,N,S,W\n1.5,-0.5,0,0\n", "row 2: column 'E': '1.5' is not a probability"),
         ("E,N,S,W\n1/0,0,0,0\n", "row 2: column 'E': '1/0' is not a probability"),
         ("E,N,S,W\n0.5,0,0,0\n", "row 2: the probabilities add up to 0.5. Make them add up to 1."),
-        ("bit2,E,N,S,W\n2,1,0,0,0\n", "row 2: column 'bit2': '2' never occurs. Known are 0, 1."),
+        ("bit2,E,N,S,W\n2,1,0,0,0\n", "row 2: column 'bit2': '2' never occurs. Use 0, 1."),
         (
             "step,E,N,S,W\nfirst,1,0,0,0\n",
-            "row 2: column 'step': 'first' never occurs. Known are 0, 1, 2, 3, 4.",
+            "row 2: column 'step': 'first' never occurs. Use 0, 1, 2, 3, 4.",
         ),
         ("bit2,E,N,S,W\n1,1,0,0,0\n", "no row matches bit1 = 1, bit2 = 0, bit3 = 1. Add one, or a last row with"),
     ],
@@ -96,7 +96,9 @@ def test_read_policy_table_refuses_binary_and_missing_files(tmp_path: Path) -> N
     alphabet = TMaze().model(3).alphabet
     (tmp_path / "noise.csv").write_bytes(b"\xff\xfe\x00\x01")
     for name in ("noise.csv", "missing.csv"):
-        with pytest.raises(SufficeError, match=f"{name}: (the table cannot be read|this is not a CSV file)"):
+        with pytest.raises(
+            SufficeError, match=f"{name}: (there is no such file|the table cannot be read|this is not a CSV file)"
+        ):
             read_policy_table(tmp_path / name, alphabet, 3)
 
 
@@ -136,7 +138,9 @@ def test_controller_on_automaton_keeps_behaviour_on_unseen_histories_and_recover
 
 def test_controller_on_automaton_refuses_missing_actions() -> None:
     rdp = minimal_rdp(TMaze().model(3), 3).rdp()
-    with pytest.raises(SufficeError, match=r"the model's action 'E' does not exist here\. The actions are"):
+    with pytest.raises(
+        SufficeError, match=r"the model's action 'E' does not exist here\. Use a model whose actions are among"
+    ):
         Controller.on_automaton(rdp, Cookie().model(3).alphabet, backward_induction(rdp).actions, F(0))
 
 
@@ -146,7 +150,7 @@ def test_controller_refuses_inconsistent_tables() -> None:
     half = tuple(p / 2 for p in uniform_over(alphabet, "EN"))
     with pytest.raises(SufficeError, match="add up to 1"):
         Controller(alphabet, good.first, good.after, (half,))
-    with pytest.raises(SufficeError, match="a number from 0 to 0, as in chances"):
+    with pytest.raises(SufficeError, match=r"a memory does not exist\. Use numbers from 0 to 0"):
         Controller(alphabet, good.first + 1, good.after, good.chances)
     with pytest.raises(SufficeError, match="a controller needs tables first of shape"):
         Controller(alphabet, good.first[1:], good.after, good.chances)

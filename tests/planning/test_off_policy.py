@@ -550,7 +550,7 @@ def test_evaluate_off_policy_refuses_other_observation_columns(small: tuple[RDP,
     two = from_values([[(None, (0, 1), 0.0), ("a", None, 1.0)]])
     message = refused(*small, two)
     assert message.startswith(
-        "the log's observations are f0, f1, the model's f0. Choose these columns with observations"
+        "the log's observations are f0, f1, the model's f0. Choose these columns with read_log(log, observations=...)"
     )
     with naming_options():
         assert "with --observations, or rename those of the log" in refused(*small, two)
@@ -559,7 +559,8 @@ def test_evaluate_off_policy_refuses_other_observation_columns(small: tuple[RDP,
 def test_evaluate_off_policy_refuses_longer_episodes(small: tuple[RDP, Plan]) -> None:
     longer = from_values([[(None, (0,), 0.0), ("a", (1,), 1.0), ("b", None, 5.0)]])
     assert refused(*small, longer) == (
-        "the log's episodes have up to 2 decisions, but the model plans only 1. Cut the episodes with horizon=1."
+        "the log's episodes have up to 2 decisions, but the model plans only 1. Cut the episodes with "
+        "read_log(log, horizon=1)."
     )
 
 

@@ -526,7 +526,7 @@ def test_rdp_tally_counts_episodes_of_other_lengths_up_to_horizon(horizon: int) 
 
 @pytest.mark.parametrize("strength", [-0.1, math.nan, math.inf, -math.inf])
 def test_planning_refuses_invalid_strength(strength: float) -> None:
-    with pytest.raises(SufficeError, match=r"^strength=\S+ is not a number from 0 on\. Try 0\.01\.$") as caught:
+    with pytest.raises(SufficeError, match=r"^strength=\S+ is not a number of at least 0\. Try 0\.01\.$") as caught:
         Planning(strength=strength)
     assert "\n" not in str(caught.value)
 

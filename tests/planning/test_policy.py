@@ -322,7 +322,7 @@ def test_values_of_finds_features_with_and_without_singleton_levels() -> None:
 @pytest.mark.parametrize("seen", [[1, 2], (1, [2, 3]), np.zeros((9, 9)), {"a": 1, "b": 2}, []], ids=repr)
 def test_values_of_refuses_features_with_several_values(seen: Any) -> None:
     assert not has_features({"seen": seen}, ("seen",))
-    with pytest.raises(LogError, match=r"^seen: .* is not a single value") as caught:
+    with pytest.raises(LogError, match=r"^observation: 'seen' is .*, not a single value") as caught:
         values_of({"seen": seen}, ("seen",))
     assert "\n" not in str(caught.value)
 

@@ -126,7 +126,7 @@ def test_view_refuses_unknown_names() -> None:
 
 @pytest.mark.parametrize("old", RENAMED)
 def test_renamed_names_warn_and_return_the_new_name(old: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"suffice.{old} is now suffice.{RENAMED[old]}"):
+    with pytest.warns(DeprecationWarning, match=f"suffice.{old} is deprecated. Use suffice.{RENAMED[old]}"):
         found = getattr(suffice, old)
     assert found is getattr(suffice, RENAMED[old])
     assert old not in dir(suffice)

@@ -294,7 +294,7 @@ def test_draw_reports_mistakes_in_one_line(
 def test_draw_writes_dot_without_matplotlib(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     ran = suffice("draw", model, "-o", str(tmp_path / "a.svg"))
-    assert ran.code == 2 and "pip install 'suffice[plots]'" in ran.err and f"or write {tmp_path / 'a.dot'}" in ran.err
+    assert ran.code == 2 and "pip install 'suffice[plots]'" in ran.err and f"Or write {tmp_path / 'a.dot'}" in ran.err
     ok("draw", model, "-o", str(tmp_path / "a.dot"))
     with pytest.raises(MissingError):
         draw_automaton(cycle("maze"))

@@ -115,7 +115,7 @@ def test_export_refuses_unknown_formats(model: Model) -> None:
     with pytest.raises(suffice.SettingsError, match="Choose 'json', 'dot' or 'pomdp'"):
         model.export("a.xml", format="xml")  # type: ignore[arg-type]
     for path in (None, "a.xml"):
-        with pytest.raises(suffice.SettingsError, match="Add format='json', 'dot' or 'pomdp'"):
+        with pytest.raises(suffice.SettingsError, match="Set format to 'json', 'dot' or 'pomdp'"):
             model.export(path)
 
 

@@ -103,7 +103,7 @@ def reproduce(
     say_next(f"read {files[0]}")
     if died:
         first = next(run for run in runs if run.failed)
-        complain(f"{died} runs failed and are left out (first: {first.experiment.id} {first.stopped})")
+        complain(f"{died} runs failed and are left out (first: {first.experiment.id} {first.stopped}).")
         sys.exit(1)
 
 

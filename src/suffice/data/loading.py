@@ -37,6 +37,8 @@ class Reading(NamedTuple):
     notes: tuple[str, ...] = ()
     propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if the log has them
     ids: Any = None  # [N] of the episodes, an Arrow array
+    cut: int | None = None  # episodes that the horizon cuts; None if that is not known
+    logs: tuple[str, ...] = ()  # digest of each log if there are several, in their common alphabet and horizon
 
     @property
     def here(self) -> Episodes:
@@ -67,7 +69,7 @@ def read_data(
             return _as_given(source, request, horizon)
         return read_source(source, replace(other_options, encoder=request, horizon=horizon), room_for(sources, room))
 
-    sources = list(data) if _are_several(data) else [data]
+    sources = sources_of(data)
     return read_together(sources, read, request, horizon)
 
 
@@ -97,7 +99,7 @@ def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None
         with suppress(GridTooLargeError):
             return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
     episodes, report = (room.elsewhere or read_stored)(dataset, how, room)
-    return Reading(episodes, report.encoder, report.notes)
+    return Reading(episodes, report.encoder, report.notes, cut=report.cut)
 
 
 def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget | None:
@@ -111,7 +113,7 @@ def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget 
 
 def of_report(episodes: Episodes, report: ReadReport) -> Reading:
     """Combine episodes with the report on reading them."""
-    return Reading(episodes, report.encoder, report.notes, report.propensities, report.ids)
+    return Reading(episodes, report.encoder, report.notes, report.propensities, report.ids, report.cut)
 
 
 def read_together(
@@ -142,7 +144,17 @@ def read_together(
     notes = tuple(dict.fromkeys([*(note for reading in found for note in reading.notes), *_repeated(found)]))
     kinds = next((reading.encoder.kinds for reading in found if reading.encoder.kinds), {})
     together = Episodes.joined([r.episodes for r in found if isinstance(r.episodes, Episodes)])
-    return Reading(together, replace(first.encoder, kinds=kinds), notes, _propensities(found))
+    cuts = [reading.cut for reading in found if reading.cut is not None]
+    cut = sum(cuts) if len(cuts) == len(found) else None
+    encoder = replace(first.encoder, kinds=kinds)
+    return Reading(together, encoder, notes, _propensities(found), cut=cut, logs=_digests(together, found))
+
+
+def _digests(together: Episodes, found: Sequence[Reading]) -> tuple[str, ...]:
+    """Return the digest of the episodes of each log, by which a model recognises it."""
+    ends = np.cumsum([reading.episodes.n for reading in found]).tolist()
+    starts = [0, *ends[:-1]]
+    return tuple(together.columns(slice(*part)).digest() for part in zip(starts, ends, strict=True))
 
 
 def _repeated(found: Sequence[Reading]) -> Iterator[str]:
@@ -176,22 +188,28 @@ def _as_given(episodes: Episodes, request: EncoderRequest, horizon: int | None) 
             f"{parameter('bins')}: Episodes are binned when they are read, so {asked[0]!r} cannot be binned now. Pass "
             "bins to read_log, or pass the log itself."
         )
+    cut = None
     if horizon is not None and horizon != episodes.horizon:
+        cut = int(np.count_nonzero(episodes.lengths() > horizon))
         episodes = episodes.cut(horizon) if horizon < episodes.horizon else episodes.padded(horizon)
     if episodes.report is None:
-        return Reading(episodes, Encoder.of_features(episodes.alphabet.features, kinds))
+        return Reading(episodes, Encoder.of_features(episodes.alphabet.features, kinds), cut=cut or None)
     reading = of_report(episodes, episodes.report)
-    _refuse_other_kinds(reading.encoder, kinds)
+    _refuse_other_kinds(reading.encoder, kinds, all_columns=request.fixed)
     return reading
 
 
-def _refuse_other_kinds(encoder: Encoder, kinds: Mapping[str, ColumnEncoder]) -> None:
-    """Refuse episodes whose columns were not encoded by the given kinds: those of a caller, a model or another log."""
+def _refuse_other_kinds(encoder: Encoder, kinds: Mapping[str, ColumnEncoder], *, all_columns: bool) -> None:
+    """Refuse episodes whose columns were not encoded by the given kinds: those of a caller, a model or another log.
+
+    With `all_columns`, a column without a given kind must be a plain category.
+    """
     names = [*encoder.features, encoder.columns.action, encoder.columns.reward]
-    if other := [name for name in names if name and name in kinds and kinds[name] != encoder.kinds.get(name)]:
+    compared = [name for name in names if name and (all_columns or name in kinds)]
+    if other := [name for name in compared if kinds.get(name) != encoder.kinds.get(name)]:
         raise SettingsError(
             f"column {other[0]!r}: these Episodes were read with other bins than the model or the first log. Read them "
-            "with like= the encoder of that model or report, or pass the log itself."
+            "with read_log(log, like=model.encoder), or pass the log itself."
         )
 
 
@@ -199,12 +217,13 @@ def _refuse_different_kinds(sources: Sequence[Any], found: Sequence[Reading]) ->
     """Refuse logs that were encoded differently, as far as it is known."""
     known = [r for source, r in zip(sources, found, strict=True) if getattr(source, "report", r) is not None]
     for reading in known[1:]:
-        _refuse_other_kinds(known[0].encoder, reading.encoder.kinds)
+        _refuse_other_kinds(reading.encoder, known[0].encoder.kinds, all_columns=True)
 
 
-def _are_several(data: Data) -> bool:
-    """Return whether data are a list of sources, rather than a list of steps."""
-    return isinstance(data, list | tuple) and all(map(_is_source, data))
+def sources_of(data: Data) -> list[Any]:
+    """Return the sources of a list, or a single source; a list of steps is a single source."""
+    several = isinstance(data, list | tuple) and all(map(_is_source, data))
+    return list(data) if several else [data]
 
 
 def _is_source(item: object) -> bool:

@@ -73,6 +73,14 @@ class ExternalLog(Outline):
 Log = Episodes | ExternalLog
 
 
+def require_log(episodes: object) -> None:
+    """Refuse anything but a log that was read, such as the name of one."""
+    if not isinstance(episodes, Log):
+        raise SettingsError(
+            f"episodes is of type {type(episodes).__name__}, not Episodes. Read the log first: suffice.read_log(log)."
+        )
+
+
 class Blocks(Protocol):
     """Episodes that can be read block by block."""
 
@@ -149,4 +157,5 @@ class _DigestQuery(NamedTuple):
 
 def digest(log: Log, ordered: bool = False, threads: int = 1) -> str:
     """Return a hash of the content of a log; `ordered` makes the order of its episodes matter."""
-    return log.outline.digest(run_query(log, _DigestQuery(ordered), threads))
+    used = log.compact() if isinstance(log, Episodes) else log
+    return used.outline.digest(run_query(used, _DigestQuery(ordered), threads))

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.automata.rdp import RDP
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, alternatives
 from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.statistic import Statistic, StatisticOptions
 from suffice.evidence.tables import STATISTICS
@@ -40,7 +40,7 @@ def adact_h_settings(name: str, delta: float) -> Settings:
     """Return the settings of AdaCT-H for a name, which is statistic/bound."""
     futures, _, bound = name.partition("/")
     if bound not in BOUNDS:
-        raise SettingsError(f"learner {name!r}: {bound!r} is not a bound. Choose {', '.join(BOUNDS)}.")
+        raise SettingsError(f"learner {name!r}: {bound!r} is not a bound. Choose {alternatives(BOUNDS)}.")
     return Settings(_statistic(futures), BOUNDS[bound], delta)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Outline
-from suffice.data.log import Log
+from suffice.data.log import Log, require_log
 from suffice.data.queries import EarlyQuery, NoQuery
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError, alternatives, gigabytes, parameter
@@ -80,6 +80,10 @@ class Settings:
     strict: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.statistic, str):
+            raise SettingsError(
+                f"statistic={self.statistic!r} is only a name. Give Settings an object such as suffice.PrefixCounts()."
+            )
         if isinstance(self.bound, str):
             raise SettingsError(
                 f"{parameter('bound', self.bound)} is only a name. Give Settings the bound: "
@@ -236,6 +240,7 @@ def adact_h(
     >>> suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)).rdp
     <RDP: 8 states in layers 1 1 2 1 1 1 1>
     """
+    require_log(episodes)
     settings = settings or Settings()
     outline = episodes.outline
     plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.episodes import Episodes
-from suffice.data.log import Log, run_query
+from suffice.data.log import Log, require_log, run_query
 from suffice.data.queries import EpisodesView
 from suffice.evidence.estimates import Moments
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
@@ -135,6 +135,7 @@ def is_stationary(
     >>> print(suffice.is_stationary(episodes).sentence.partition(".")[0])
     Stationary automaton: layers do not predict held-out episodes clearly better
     """
+    require_log(episodes)
     settings = settings or Settings()
     if episodes.horizon < 2 or episodes.total < FEWEST_EPISODES:
         return Stationarity(0.0, math.inf, 0.0, (0, 0))

@@ -158,7 +158,7 @@ class Decision(NamedTuple):
     @property
     def verdict(self) -> Placement:
         """Deprecated alias of the attribute `placement`."""
-        warnings.warn("Decision.verdict is now Decision.placement", DeprecationWarning, stacklevel=2)
+        warnings.warn("Decision.verdict is deprecated. Use Decision.placement.", DeprecationWarning, stacklevel=2)
         return self.placement
 
 

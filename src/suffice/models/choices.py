@@ -76,7 +76,8 @@ class Choices:
         if self.stationary and (self.split is not None or (planning is not None and planning.subsample)):
             other = parameter("split", True) if self.split is not None else parameter("planning", "subsampled")
             raise SettingsError(
-                f"{other} is proved for layers only, so it cannot be combined with {stationary}. Leave one of them out."
+                f"{other} is proved for layers only, so it cannot be combined with "
+                f"{parameter('stationary', self.stationary)}. Leave one of them out."
             )
         if self.stationary is True and (self.settings.statistic, self.settings.bound) != (LanguageCounts(), None):
             raise _with_own_test()

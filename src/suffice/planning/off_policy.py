@@ -29,7 +29,7 @@ from suffice.automata.state_tracker import StateTracker
 from suffice.automata.tally import Tally
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
-from suffice.errors import LogError, parameter
+from suffice.errors import LogError, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.backward_induction import action_values, worth
@@ -175,7 +175,7 @@ def refuse_other_features(rdp: RDP, episodes: Episodes) -> None:
     if ours != theirs:
         raise LogError(
             f"the log's observations are {theirs}, the model's {ours}. Choose these columns with "
-            f"{parameter('observations')}, or rename those of the log."
+            f"{spelled('read_log(log, observations=...)', '--observations')}, or rename those of the log."
         )
 
 
@@ -199,9 +199,10 @@ class _HeldOutWalk:
         self._rdp, self._plan, self._weight = rdp, plan, episodes.weight
         memory = StateTracker.of(rdp)
         if episodes.horizon > rdp.horizon:
+            cut = spelled(f"read_log(log, horizon={rdp.horizon})", f"--horizon {rdp.horizon}")
             raise LogError(
                 f"the log's episodes have up to {episodes.horizon} decisions, but the model plans only {rdp.horizon}. "
-                f"Cut the episodes with {parameter('horizon', rdp.horizon)}."
+                f"Cut the episodes with {cut}."
             )
         actions = _known_actions(rdp, episodes)
         self._place = memory.along(episodes)[:-1]  # [H, N] before each decision

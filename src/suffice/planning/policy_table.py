@@ -34,8 +34,9 @@ def read_policy_table(path: str | Path, alphabet: Alphabet, horizon: int) -> Con
         with path.open(newline="", encoding="utf-8-sig") as file:  # some programs write a byte-order mark
             lines = list(csv.reader(file))
     except OSError as error:
-        hint = similar_name_hint(path) or ". Check its name."
-        raise SufficeError(f"{path}: the table cannot be read ({error.strerror}){hint}") from None
+        missing = isinstance(error, FileNotFoundError)
+        problem = "there is no such file" if missing else f"the table cannot be read ({error.strerror})"
+        raise SufficeError(f"{path}: {problem}{similar_name_hint(path) or '. Check its name.'}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise SufficeError(
             f"{path}: this is not a CSV file ({error}). Write action probabilities as CSV in UTF-8."
@@ -68,10 +69,10 @@ class _PolicyRows:
         header = [name.strip() for name in lines[0]] if lines else []
         actions = [str(a) for a in alphabet.actions]
         if missing := [a for a in actions if a not in header]:
-            self._refuse(1, f"there is no column for action {missing[0]}. The actions are {', '.join(actions)}.")
+            self._refuse(1, f"there is no column for action {missing[0]}. Add one for each of {', '.join(actions)}.")
         if unknown := [name for name in header if name not in (*actions, *alphabet.features, STEP_COLUMN)]:
             known = ", ".join((*alphabet.features, STEP_COLUMN, *actions))
-            self._refuse(1, f"column {unknown[0]!r} is neither a feature nor an action. Known are {known}.")
+            self._refuse(1, f"column {unknown[0]!r} is neither a feature nor an action. Use {known}.")
         if twice := [name for name in header if header.count(name) > 1]:
             self._refuse(1, f"column {twice[0]!r} occurs twice. Remove one.")
         self.by_step = STEP_COLUMN in header and STEP_COLUMN not in alphabet.features
@@ -96,7 +97,7 @@ class _PolicyRows:
         for name, cell in wanted.items():
             if cell not in self._known[name]:
                 known = self._known[name] if len(self._known[name]) < 20 else [*self._known[name][:19], "…"]
-                self._refuse(number, f"column {name!r}: {cell!r} never occurs. Known are {', '.join(known)}.")
+                self._refuse(number, f"column {name!r}: {cell!r} never occurs. Use {', '.join(known)}.")
         return wanted, tuple(p / sum(chances) for p in chances)
 
     def _probability(self, number: int, name: str, text: str) -> Fraction:

@@ -14,7 +14,7 @@ from msgspec import to_builtins
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data
 from suffice.domains.pomdp.writing import to_pomdp
-from suffice.errors import MissingError, SettingsError, alternatives, naming_options, parameter
+from suffice.errors import LogError, MissingError, SettingsError, alternatives, naming_options, parameter
 from suffice.files.atomic import replacing
 from suffice.models.export import to_dot, to_json
 from suffice.models.log_evaluation import evaluate_log
@@ -70,7 +70,7 @@ def _figure(model: Model, path: str | Path | None, **how: Any) -> Figure:
         refuse_without_matplotlib()
     except MissingError as error:
         dot = "a .dot file" if path is None else Path(path).with_suffix(".dot")
-        raise MissingError(f"{str(error).rstrip('.')}; or write {dot}, which needs no further package") from error
+        raise MissingError(f"{str(error).rstrip('.')}. Or write {dot}, which needs no further package.") from error
     return draw_automaton(model.in_words.rdp, model.own_plan, **how)
 
 
@@ -108,7 +108,10 @@ def read_for(model: Model, log: Data) -> Episodes:
     """Read a log with the encoder of a model, and refuse one with other observations."""
     how = LogOptions().read_options(model.encoder)
     episodes = read_data(log, how.encoder, None, None, how).here
-    refuse_other_features(model.rdp, episodes)
+    try:
+        refuse_other_features(model.rdp, episodes)
+    except LogError as error:
+        raise LogError(f"{log}: {error}" if isinstance(log, str | Path) else str(error)) from error
     return episodes
 
 

@@ -55,7 +55,8 @@ def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> A
         raise LogError(f"observation: {name!r} is missing. Pass a value for each feature: {', '.join(names)}.")
     values = flat_values(value)
     if len(values) != 1:
-        shown = " ".join(repr(value).split())[:60]
+        shown = " ".join(repr(value).split())
+        shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
         raise LogError(
             f"observation: {name!r} is {shown}, not a single value. Pass one for each feature: {', '.join(names)}."
         )

@@ -149,9 +149,13 @@ def _number_episodes(table: LogTable, name: str) -> tuple[Codes, pa.Array]:
     if pa.types.is_floating(ids.type) or pa.types.is_decimal(ids.type):
         floats = ids.cast(pa.float64()).to_numpy(zero_copy_only=False)
         exact = (floats == np.floor(floats)) & (np.abs(floats) < EXACT)
-        table.refuse_any(
-            ~exact[raw], name, "an episode id is an integer or text. Write long or fractional ids as text."
-        )
+        if not exact.all():
+            value = floats[np.argmin(exact)]
+            table.refuse_any(
+                raw == np.argmin(exact),
+                name,
+                f"{value:g} is not an episode id, which is an integer or text. Write long or fractional ids as text.",
+            )
         ids = ids.cast(pa.int64())
     elif not pa.types.is_integer(ids.type):
         try:

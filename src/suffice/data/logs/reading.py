@@ -179,23 +179,23 @@ def notes_on_values(values: Mapping[str, Collection[Value]], rows: int, action: 
         alike: dict[str, str] = {}
         if twice := next((w for w in words if alike.setdefault(w.strip().lower(), w) != w), None):
             first = alike[twice.strip().lower()]
-            yield f"column {name!r} has {first!r} and {twice!r}, which are two values; write them alike if they are one"
+            yield f"column {name!r} has {first!r} and {twice!r}, which are two values. Write them alike if they are one"
         if len(column) <= MANY_VALUES:
             continue
         bins = parameter("bins", {name: 8})
         if name == action:
             if len(column) > rows // 2:
-                yield f"column {name!r} hardly ever repeats an action; group actions into fewer"
+                yield f"column {name!r} hardly ever repeats an action. Group actions into fewer"
             else:
                 amounts = "" if words else f", or use {bins} if they are amounts"
-                yield f"column {name!r} has {len(column)} distinct actions; group them into fewer{amounts}"
+                yield f"column {name!r} has {len(column)} distinct actions. Group them into fewer{amounts}"
         elif len(column) > rows // 2:
             yield (
-                f"column {name!r} hardly ever repeats a value; leave it out by naming the others with "
+                f"column {name!r} hardly ever repeats a value. Leave it out by naming the others with "
                 f"{parameter('observations')}"
             )
         elif not words:
-            yield f"column {name!r} has {len(column)} distinct numbers, each a separate symbol; try {bins}"
+            yield f"column {name!r} has {len(column)} distinct numbers, each a separate symbol. Try {bins}"
 
 
 def _cut_reward(rows: RowPositions, layout: GridLayout, encoded: Encoded) -> CutReward:
@@ -233,6 +233,7 @@ def _report(
         notes=notes,
         ids=rows.ids.filter(pa.array(layout.episodes)),
         first_step=rows.first_step,
+        row_counts=rows.length[layout.episodes],
     )
 
 

@@ -56,7 +56,9 @@ def _open(source: Any, text: Collection[str]) -> LogTable:
         return open_file(Path(source), text)
     name = f"the {type(source).__name__}"
     if hasattr(source, "__arrow_c_stream__"):
-        names = list(map(str, source.columns)) if hasattr(source, "iloc") else []  # only pandas allows two of a name
+        names = (
+            list(map(str, source.columns)) if hasattr(source, "iterrows") else []
+        )  # only pandas allows two of a name
         if twice := [column for column in names if names.count(column) > 1]:
             raise LogError(f"{name}: there are two columns {twice[0]!r}. Rename or remove one.")
         with _library_errors(name):

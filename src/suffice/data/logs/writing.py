@@ -63,11 +63,16 @@ def _tables(parts: Iterable[Episodes], log_format: LogFormat) -> Iterator[pa.Tab
             _as_column(name, parts[name].drop_null().unique().to_pylist(), log_format)
         yield parts
         return
+    given = f"an object of type {type(parts).__name__} is not a log"
+    other = f"write_log: {given}. Pass Episodes, or the table that suffice.record returns."
+    if not isinstance(parts, Iterable):
+        raise LogError(other)
     episodes: Any  # checked, because users may pass other iterables
     for episodes in parts:
         if not isinstance(episodes, Episodes):
-            given = f"an object of type {type(parts).__name__} is not a log"
-            raise LogError(f"write_log: {given}. Pass Episodes, or the table that suffice.record returns.")
+            raise LogError(other)
+        if not episodes.n:
+            raise LogError("write_log: there are no episodes. Select at least one.")
         lengths, columns = _lengths(episodes), _value_columns(episodes, log_format)
         block = max(1, BLOCK_ROWS // episodes.horizon)
         for start in range(0, episodes.n, block):
@@ -90,7 +95,7 @@ def _value_columns(episodes: Episodes, log_format: LogFormat) -> dict[str, pa.Ar
     """Return the value of each letter in each column; values of special symbols are never written."""
     alphabet, (action, observation, reward) = episodes.alphabet, episodes.letters.T.astype(np.int64)
     if clash := [name for name in alphabet.features if name in ROLES]:
-        raise LogError(f"an observation cannot be called {clash[0]!r} in a log. Rename it.")
+        raise LogError(f"column {clash[0]!r}: an observation cannot have this name in a log. Rename it.")
     columns = {}
     for j, name in enumerate(alphabet.features):
         values = _as_column(name, [features[j] for features in alphabet.observations], log_format)

@@ -70,7 +70,7 @@ def record(
     11
     """
     require_environment(env, "Record each sub-environment separately.")
-    require_counts(episodes, horizon)
+    require_counts(episodes, horizon, seed)
     if not 0 <= epsilon <= 1:
         raise SettingsError(f"epsilon={epsilon!r} is not a probability. Use a number from 0 to 1, such as 0.2.")
     refuse_continuous(env.action_space)

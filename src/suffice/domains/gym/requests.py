@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from suffice.data.alphabet import unboxed
-from suffice.errors import LogError, SettingsError, parameter
+from suffice.errors import LogError, SettingsError, is_whole, parameter
 from suffice.models.model import Model
 from suffice.planning.policy import Policy
 
@@ -23,7 +23,8 @@ def require_environment(env: Any, instead: str) -> None:
     """Refuse anything but a single environment; `instead` says what to do with a vector environment."""
     _refuse_name(env)
     if not isinstance(env, gymnasium.Env):
-        raise SettingsError(f"env is of type {type(env).__name__}, not a single environment. {instead}")
+        fix = instead if isinstance(env, VectorEnv) else "Make one with gymnasium.make."
+        raise SettingsError(f"env is of type {type(env).__name__}, not a single environment. {fix}")
 
 
 def require_environments(envs: Any) -> None:
@@ -53,8 +54,10 @@ def require_model(model: Any) -> None:
         raise SettingsError(f"model is of type {type(model).__name__}, not a model. Pass what {source} returns.")
 
 
-def require_counts(episodes: Any, horizon: Any) -> None:
-    """Refuse numbers of episodes and horizons that cannot be played."""
+def require_counts(episodes: Any, horizon: Any, seed: Any = None) -> None:
+    """Refuse numbers of episodes, horizons and seeds that cannot be used."""
+    if seed is not None and not (is_whole(seed) and seed >= 0):
+        raise SettingsError(f"{parameter('seed', seed)} is not a whole number of at least 0. Use one such as 1.")
     for name, value in (("episodes", episodes), ("horizon", horizon)):
         try:
             index(0 if value is None and name == "horizon" else value)

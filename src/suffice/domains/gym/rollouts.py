@@ -117,7 +117,7 @@ def play(env: Env, policy: Policy, episodes: int, seed: int | None = None, horiz
     <Played: 100 episodes, mean return 5>
     """
     require_environment(env, "Use play_vector for a vector environment.")
-    limit = _limit(policy, episodes, horizon)
+    limit = _limit(policy, episodes, horizon, seed)
     words = words_of(env, policy.alphabet)
     player = _copies(policy, 1, seed)[0]
     seeds = chain([seed], repeat(None, episodes - 1))
@@ -139,10 +139,10 @@ def _episode(env: Env, player: Policy, words: Words, limit: int | None, n: int, 
     return rewards
 
 
-def _limit(policy: Policy, episodes: int, horizon: int | None) -> int | None:
+def _limit(policy: Policy, episodes: int, horizon: int | None, seed: int | None) -> int | None:
     """Return the largest number of steps per episode; None if only the environment ends episodes."""
     require_policy(policy)
-    require_counts(episodes, horizon)
+    require_counts(episodes, horizon, seed)
     return policy.rdp.limit if horizon is None else horizon
 
 
@@ -297,7 +297,7 @@ def play_vector(
     >>> suffice.play_vector(envs, model.policy(), episodes=100, seed=1)
     <Played: 100 episodes, mean return 5>
     """
-    limit = _limit(policy, episodes, horizon)
+    limit = _limit(policy, episodes, horizon, seed)
     players = VectorPolicy(envs, policy, seed)
     n = envs.num_envs
     quota = [episodes // n + (i < episodes % n) for i in range(n)]

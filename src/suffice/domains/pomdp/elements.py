@@ -30,7 +30,7 @@ class Elements:
     def _refuse_count(self, statement: Statement, count: int) -> None:
         if not 1 <= count <= MAX_ELEMENTS:
             limits = f"between 1 and {MAX_ELEMENTS:,}"
-            raise statement.error(f"the number of {self.one}s is not {limits}. Use a smaller model.", 0)
+            raise statement.error(f"the number of {self.one}s is not {limits}. Change it.", 0)
 
     def _check_names(self, statement: Statement) -> None:
         known: set[str] = set()
@@ -61,6 +61,6 @@ class Elements:
         if number < n:
             return range(number, number + 1)
         if is_count(word):
-            raise statement.error(f"there is no {self.one} {shown(word)}. They are numbered from 0 to {n - 1}.", at)
-        hint = did_you_mean(word, self._number) or f". The first is {shown(str(self.values[0]))}."
+            raise statement.error(f"there is no {self.one} {shown(word)}. Use a number from 0 to {n - 1}.", at)
+        hint = did_you_mean(word, self._number) or f". Use one of those declared, such as {shown(str(self.values[0]))}."
         raise statement.error(f"unknown {self.one} {shown(word)}{hint}", at)

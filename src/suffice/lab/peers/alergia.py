@@ -70,7 +70,9 @@ def _eps(text: str, name: str) -> float | str:
     except ValueError:
         eps = math.nan
     if not 0 < eps <= MOST_EPS:
-        raise SettingsError(f"learner {name!r}: eps is not 'auto' or a number above 0 and up to {MOST_EPS:g}.")
+        raise SettingsError(
+            f"learner {name!r}: {text!r} is not an eps. Use 'auto' or a number above 0 and up to {MOST_EPS:g}."
+        )
     return eps
 
 

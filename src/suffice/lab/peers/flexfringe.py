@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
-from suffice.errors import MissingError, SettingsError, parameter
+from suffice.errors import MissingError, SettingsError, alternatives, parameter
 from suffice.kernels.array_types import Int64
 from suffice.lab.learner import LearnerKind, LearnerResult, Task
 from suffice.lab.peers.machines import Machine, as_found, closed_setting, traces
@@ -118,7 +118,9 @@ def read_flexfringe(text: str, n_letters: int) -> Int64:
 def _learn(task: Task) -> LearnerResult:
     setting, closed = closed_setting(task.setting)
     if setting not in HEURISTICS:
-        raise SettingsError(f"learner {task.name!r}: {setting!r} is not a heuristic. Choose {', '.join(HEURISTICS)}.")
+        raise SettingsError(
+            f"learner {task.name!r}: {setting!r} is not a heuristic. Choose {alternatives(HEURISTICS)}."
+        )
     if task.flexfringe is None:
         raise MissingError(ABSENT)
     return as_found(flexfringe(task.episodes, task.flexfringe, HEURISTICS[setting], closed), task.episodes)

@@ -18,7 +18,7 @@ import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Episodes, weights
-from suffice.data.log import ITSELF, Log, run_query
+from suffice.data.log import ITSELF, Log, require_log, run_query
 from suffice.data.queries import EpisodesView, added
 from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.guarantees import Promise
@@ -100,6 +100,7 @@ def learn_stationary(
     >>> suffice.learn_stationary(episodes).rdp
     <RDP: 8 states in one layer>
     """
+    require_log(episodes)
     settings = settings or Settings()
     if episodes.horizon < 2:
         raise SettingsError(
