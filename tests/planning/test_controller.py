@@ -152,6 +152,6 @@ def test_controller_refuses_inconsistent_tables() -> None:
         Controller(alphabet, good.first, good.after, (half,))
     with pytest.raises(SufficeError, match=r"a memory does not exist\. Use numbers from 0 to 0"):
         Controller(alphabet, good.first + 1, good.after, good.chances)
-    with pytest.raises(SufficeError, match="a controller needs tables first of shape"):
+    with pytest.raises(SufficeError, match="first and after: their shapes are"):
         Controller(alphabet, good.first[1:], good.after, good.chances)
     assert np.allclose(good.table, 0.25)

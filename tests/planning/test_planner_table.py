@@ -132,7 +132,7 @@ def test_planning_refuses_the_name_of_one_of_our_planners(name: str) -> None:
 
 
 def test_planning_refuses_a_planner_that_is_not_a_name() -> None:
-    with pytest.raises(suffice.SettingsError, match=r"^planner=3 is not the name of a planner\.$"):
+    with pytest.raises(suffice.SettingsError, match=r"^planner=3 is not the name of a planner\. Give a text\.$"):
         Planning(planner=3)  # type: ignore[arg-type]
 
 

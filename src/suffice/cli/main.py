@@ -70,7 +70,7 @@ def main() -> NoReturn:
             _fail(f"{error.filename}: the file cannot be used ({error.strerror}). Name another file.", 2)
         _fail(f"stdout: the result cannot be written ({error.strerror}). Free some space, or write elsewhere.", 1)
     except MemoryError:
-        _fail("out of memory. Limit it with --memory, or use a smaller --family, --horizon or log.", 1)
+        _fail("out of memory. Use a smaller log, horizon or family. With suffice learn, add --memory.", 1)
     sys.exit(0)
 
 

@@ -204,7 +204,7 @@ def evaluate_in(
     elif options:
         raise SettingsError(f"{parameter('options')} belong to a domain that is given by name. Leave them out.")
     horizon = model.rdp.horizon
-    finite = domain.model(horizon) if isinstance(domain, Domain) else domain
+    finite = _finite_model(domain, horizon)
     names = names or ("the model", "the domain")
     plan = model.required_plan()
     refuse_other_alphabet(model.rdp.alphabet, finite.alphabet, names)
@@ -242,8 +242,19 @@ def automaton_like(domain: Domain | FiniteModel | str, rdp: RDP) -> RDP:
     if isinstance(domain, str) and not names_domain(domain) and Path(domain).is_file():
         raise SettingsError(f"{domain}: this is a file, not a domain. Load the model first: suffice.load({domain!r}).")
     domain = make(domain) if isinstance(domain, str) else domain
-    finite = domain.model(rdp.horizon) if isinstance(domain, Domain) else domain
+    finite = _finite_model(domain, rdp.horizon)
     return exact_rdp(finite, rdp.horizon, stationary=rdp.stationary)
+
+
+def _finite_model(domain: Domain | FiniteModel, horizon: int) -> FiniteModel:
+    if isinstance(domain, Domain):
+        return domain.model(horizon)
+    if not isinstance(domain, FiniteModel):
+        raise SettingsError(
+            f"an object of type {type(domain).__name__} is not a domain. Pass a name or what suffice.make returns. "
+            "For a Gymnasium environment use suffice.play."
+        )
+    return domain
 
 
 def names_domain(name: str) -> bool:

@@ -6,6 +6,9 @@ The commands of the same names call these functions too, so that both write the 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +17,7 @@ from msgspec import to_builtins
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data
 from suffice.domains.pomdp.writing import to_pomdp
-from suffice.errors import LogError, MissingError, SettingsError, alternatives, naming_options, parameter
+from suffice.errors import LogError, MissingError, SettingsError, alternatives, naming_options, parameter, spelled
 from suffice.files.atomic import replacing
 from suffice.models.export import to_dot, to_json
 from suffice.models.log_evaluation import evaluate_log
@@ -104,10 +107,26 @@ def explore(
     return page if path is None else write_page(path, page)
 
 
+@contextmanager
+def _advising_read_log() -> Iterator[None]:
+    """Complete errors that advise a parameter of reading, because views do not have these parameters."""
+    try:
+        yield
+    except LogError as error:
+        advised = re.search(
+            r"(columns|bins|horizon|drop_truncated)=|raise max_values|(with|in) observations", str(error)
+        )
+        advice = spelled(" Pass this to suffice.read_log, and its result as log.", "")
+        if advised and advice and "read_log" not in str(error):
+            raise LogError(f"{error}{advice}") from error
+        raise
+
+
 def read_for(model: Model, log: Data) -> Episodes:
     """Read a log with the encoder of a model, and refuse one with other observations."""
     how = LogOptions().read_options(model.encoder)
-    episodes = read_data(log, how.encoder, None, None, how).here
+    with _advising_read_log():
+        episodes = read_data(log, how.encoder, None, None, how).here
     try:
         refuse_other_features(model.rdp, episodes)
     except LogError as error:
@@ -132,7 +151,8 @@ def report(
     if path is not None and format == "html":
         refuse_as_page(path)
     if log is not None:
-        evaluation = evaluate_log(model, log).off_policy
+        with _advising_read_log():
+            evaluation = evaluate_log(model, log).off_policy
     with naming_options():  # pages show commands, wherever they are made
         if format == "html":
             text = report_of(model, evaluation=evaluation, title=title)
