@@ -198,6 +198,55 @@ def test_report_of_shows_verdict_of_the_plan(verdict: str) -> None:
     assert str(forecast.verdict) in Parsed(report_of(found)).text
 
 
+@pytest.mark.parametrize("verdict", ["follow", "keep"])
+def test_report_of_heading_of_changes_fits_the_verdict(verdict: str) -> None:
+    found = model()
+    assert found.about.plan is not None
+    plan = msgspec.structs.replace(found.about.plan, verdict=verdict)
+    about = msgspec.structs.replace(found.about, plan=plan)
+    page = report_of(Model(found.rdp, about, found.decisions, found.plan))
+    follow = verdict == "follow"
+    assert ('<h2 id="policy">What to do</h2>' in page) == follow
+    assert ('<h2 id="policy">What the plan would do</h2>' in page) != follow
+    assert ("The advice is to keep the logged behaviour. The plan would differ" in page) != follow
+
+
+def test_report_of_calls_the_lower_bound_an_interval_only_after_a_split() -> None:
+    """Without a split, plan and prediction share the episodes, so that no confidence level holds."""
+    found = model()
+    plan = found.about.plan
+    assert plan is not None and not plan.split
+    low, high = (
+        figure(plan.predicted - 1.96 * plan.predicted_error),
+        figure(plan.predicted + 1.96 * plan.predicted_error),
+    )
+    shared = Parsed(report_of(found)).text
+    assert f"lower bound {figure(plan.lower_bound)}, if the automaton is right" in shared
+    assert f"{low} to {high}" not in shared
+    about = msgspec.structs.replace(found.about, plan=msgspec.structs.replace(plan, split=True))
+    split = Parsed(report_of(Model(found.rdp, about, found.decisions, found.plan))).text
+    assert f"95 % interval {low} to {high}" in split
+
+
+def test_report_of_labels_values_by_first_observation() -> None:
+    found = model()
+    assert found.about.plan is not None and len(content_of(found, None, "").starts) > 1
+    page = Parsed(report_of(found)).text
+    assert "Value on the automaton by first observation, before the correction for merged histories" in page
+    assert f"predicted mean return of the plan, {figure(found.about.plan.predicted)}, is corrected" in page
+
+
+def test_report_of_writes_all_percentages_alike() -> None:
+    page = Parsed(re.sub("<style>.*?</style>", "", report_of(by_hand()), flags=re.S)).text
+    assert "a: 75 %, b: 25 %" in page and not re.search(r"\d%", page)
+
+
+def test_content_of_settings_have_the_former_name_of_the_refinement() -> None:
+    settings = content_of(model(), None, "").settings
+    assert settings["second look"] == settings["refinement"] == "yes"
+    assert "second look" not in Parsed(report_of(model())).text
+
+
 def test_report_of_keeps_the_logged_behaviour_when_histories_are_too_rare() -> None:
     """The verdict is that of the plan, even if the lower bound alone is above the logged return."""
     found = model()
@@ -478,9 +527,17 @@ def test_report_with_log_shows_estimates_of_evaluate(here: Path) -> None:
     right = json.loads(ok("evaluate", "held.model", "--log", "log.parquet", "--json"))
     names = ("log", "doubly_robust", "model_based", "importance")
     assert [row["value"] for row in printed["worth"][2:]] == [right[f"{name}_value"] for name in names]
-    assert "new episodes: plan" in (
-        ok("report", "held.model", "--log", "log.parquet") and Path("held-report.html").read_text()
-    )
+    assert [row["name"] for row in printed["worth"]] == [
+        "The log",
+        "The plan, predicted",
+        "New episodes: the log",
+        "New episodes: the plan, doubly robust",
+        "New episodes: the plan, by the model",
+        "New episodes: the plan, reweighted",
+    ]
+    ok("report", "held.model", "--log", "log.parquet")
+    page = Parsed(Path("held-report.html").read_text("utf-8")).text
+    assert "held-out episodes: plan, doubly robust" in page and "New episodes" not in page
 
 
 def test_report_reports_mistakes_in_one_line(here: Path) -> None:

@@ -6,7 +6,7 @@ from suffice.errors import parameter
 from suffice.view.html import Html, join, table, tag
 from suffice.view.report.pictures import intervals_svg
 from suffice.view.report.structure import Content, MeanReturn
-from suffice.view.report.texts import figure
+from suffice.view.report.texts import figure, percent
 
 
 def advice(content: Content) -> Html:
@@ -20,7 +20,7 @@ def advice(content: Content) -> Html:
     log, plan = content.worth[:2]
     parts = [f"Predicted mean return of the plan: {_value(plan)} per episode"]
     if content.lower_bound is not None and content.sure is not None:
-        parts.append(f" (lower bound {figure(content.lower_bound)}, if the states are correct)")
+        parts.append(f" (lower bound {figure(content.lower_bound)}, if the automaton is right)")
     parts.append(f". Mean return of the log: {_value(log)}.")
     if content.evaluation:
         parts.append(_held_out(*content.worth[2:4]))
@@ -43,7 +43,7 @@ def figures(content: Content) -> Html:
     """Return the tiles with the most important numbers."""
     automaton = content.automaton
     kind = "the same at every step" if automaton.stationary else f"in {len(automaton.layers)} layers, one per step"
-    found = [(f"Mean return, {row.name}", _value(row), f"per episode; {_interval(row)}") for row in content.worth[:2]]
+    found = [(f"Mean return, {row.label}", _value(row), f"per episode; {_interval(row)}") for row in content.worth[:2]]
     found.append(("States to remember", f"{automaton.states:,}", kind))
     if content.advice is not None:
         changes = len(content.advice) + content.advice_left_out
@@ -53,10 +53,14 @@ def figures(content: Content) -> Html:
 
 
 def _interval(row: MeanReturn) -> str:
+    if row.lower_bound is not None:
+        return f"lower bound {figure(row.lower_bound)}, if the automaton is right"
     return f"95 % interval {_range(row)}" if _range(row) else "interval unknown"
 
 
 def _range(row: MeanReturn) -> str:
+    if row.lower_bound is not None:
+        return f"lower bound {figure(row.lower_bound)}"
     return "" if row.low is None or row.high is None else f"{figure(row.low)} to {figure(row.high)}"
 
 
@@ -66,8 +70,10 @@ def _value(row: MeanReturn) -> str:
 
 def returns(content: Content) -> list[str]:
     """Compare the expected return of the plan with that of the log, in total and by first observation."""
-    rows = [(row.name, _value(row), _range(row)) for row in content.worth]
+    rows = [(row.label, _value(row), _range(row)) for row in content.worth]
     caption = "Mean return per episode. Dots are estimates, lines are 95 % intervals."
+    if any(row.lower_bound is not None for row in content.worth):
+        caption += " The line of the predicted plan begins at its lower bound, which has no confidence level."
     parts = [
         tag("p", "The return of an episode is the sum of its rewards. Mean returns over many episodes are compared."),
         tag("figure", intervals_svg(content.worth), tag("figcaption", caption)),
@@ -83,7 +89,7 @@ def _lengths(content: Content) -> list[str]:
         return []
     text = (
         f"Episodes last {figure(lasts.plan, 3)} decisions on average under the plan and {figure(lasts.log, 3)} in the "
-        f"log. {lasts.plan_whole:.0%} and {lasts.log_whole:.0%} of them reach the last decision, number "
+        f"log. {percent(lasts.plan_whole)} and {percent(lasts.log_whole)} of them reach the last decision, number "
         f"{lasts.most:,}."
     )
     return [tag("h3", "Length of episodes"), tag("p", text)]
@@ -98,7 +104,7 @@ def _starts(content: Content) -> list[str]:
             join([row.common or "Nothing in common", tag("br"), tag("small", row.varies)])
             if row.varies
             else row.common,
-            f"{row.share:.1%}",
+            percent(row.share, 1),
             figure(row.log),
             figure(row.plan),
         )
@@ -106,5 +112,16 @@ def _starts(content: Content) -> list[str]:
     ]
     head = ("State", "First observation", "Share of episodes", "Log", "Plan")
     left_out = f"; {content.starts_left_out:,} more are omitted" if content.starts_left_out else ""
-    caption = f"Expected return by first observation, with observed frequencies as probabilities{left_out}"
-    return [tag("h3", "By first observation"), table(caption, head, rows, numbers=(2, 3, 4), wide=(1,))]
+    caption = f"Value on the automaton by first observation, before the correction for merged histories{left_out}"
+    whole = table(caption, head, rows, numbers=(2, 3, 4), wide=(1,))
+    return [tag("h3", "By first observation"), whole, tag("p", _correction(content), class_="note")]
+
+
+def _correction(content: Content) -> str:
+    """Explain why the values of a plan differ from its predicted mean return."""
+    return (
+        "Values on the automaton use observed frequencies as probabilities and assume that all histories in a state "
+        f"have the same future. The predicted mean return of the plan, {_value(content.worth[1])}, is corrected for "
+        "merged histories: it uses the outcomes of each history's own episodes. It therefore differs from the mean of "
+        "the plan's values."
+    )

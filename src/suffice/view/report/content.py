@@ -38,6 +38,7 @@ from suffice.view.report.texts import (
     command_of,
     detection_limit,
     guarantees,
+    percent,
     values_of,
     warnings,
 )
@@ -159,29 +160,43 @@ def _worth(plan: Planned | None) -> list[MeanReturn]:
         return []
     error = math.inf if plan.behaviour_error is None else plan.behaviour_error
     log, prediction = Estimate(plan.behaviour_value, error), Estimate(plan.predicted, plan.predicted_error)
-    return [_mean_return("log", log), _mean_return("plan (predicted)", prediction, policy=True)]
+    predicted = _mean_return("The plan, predicted", "plan (predicted)", prediction, policy=True)
+    if not plan.split:
+        predicted = msgspec.structs.replace(predicted, lower_bound=plan.lower_bound)
+    return [_mean_return("The log", "log", log), predicted]
 
 
 def _judged_worth(judged: OffPolicyEvaluation | None) -> list[MeanReturn]:
     if judged is None:
         return []
     return [
-        _mean_return("new episodes: log", judged.log),
-        _mean_return("new episodes: plan, doubly robust", judged.doubly_robust, policy=True),
-        _mean_return("new episodes: plan, model-based", judged.model_based, policy=True),
+        _mean_return("New episodes: the log", "held-out episodes: log", judged.log),
+        _mean_return(
+            "New episodes: the plan, doubly robust",
+            "held-out episodes: plan, doubly robust",
+            judged.doubly_robust,
+            policy=True,
+        ),
+        _mean_return(
+            "New episodes: the plan, by the model",
+            "held-out episodes: plan, model-based",
+            judged.model_based,
+            policy=True,
+        ),
         _reweighted(judged.importance),
     ]
 
 
 def _reweighted(estimate: Estimate) -> MeanReturn:
     """Return the estimate by importance sampling; without a value if too few episodes agree with the plan."""
-    found = _mean_return("new episodes: plan, importance sampling", estimate, policy=True)
+    label = "held-out episodes: plan, importance sampling"
+    found = _mean_return("New episodes: the plan, reweighted", label, estimate, policy=True)
     return found if found.low is not None else msgspec.structs.replace(found, value=None)
 
 
-def _mean_return(name: str, estimate: Estimate, policy: bool = False) -> MeanReturn:
+def _mean_return(name: str, label: str, estimate: Estimate, policy: bool = False) -> MeanReturn:
     low, high = estimate.interval() if math.isfinite(estimate.error) else (None, None)
-    return MeanReturn(name, estimate.value, low, high, policy)
+    return MeanReturn(name, estimate.value, low, high, policy, label)
 
 
 def _evaluated(judged: OffPolicyEvaluation | None) -> list[str]:
@@ -193,17 +208,19 @@ def _evaluated(judged: OffPolicyEvaluation | None) -> list[str]:
         "model-based, with the automaton's frequencies in these episodes; by importance sampling, with the episodes "
         "that agree with the plan, weighted by how unlikely that is; and doubly robust, which corrects the first "
         "estimate by the second and is right if either is.",
-        f"In {judged.matched:.2%} of these episodes every action is one that the plan could take. Weighted, they count "
-        f"as {judged.effective:,.0f} episodes.",
+        f"In {percent(judged.matched, 2)} of these episodes every action is one that the plan could take. Weighted, "
+        f"they count as {judged.effective:,.0f} episodes.",
     ]
     if not judged.matched:
         texts.append("No episode agrees with the plan: only the model-based estimate is informative, if it is right.")
     elif not math.isfinite(judged.importance.error):
         texts.append("That is too few for an interval: only the model-based estimate is informative, if it is right.")
     if judged.rare:
-        texts.append(f"{judged.rare:.1%} of the plan's decisions have fewer than ten examples in the log.")
+        texts.append(f"{percent(judged.rare, 1)} of the plan's decisions have fewer than ten examples in the log.")
     if judged.unseen:
-        texts.append(f"{judged.unseen:.2%} of the decisions in these episodes follow a history that was not learned.")
+        texts.append(
+            f"{percent(judged.unseen, 2)} of the decisions in these episodes follow a history that was not learned."
+        )
     return texts
 
 
@@ -217,6 +234,7 @@ def _settings(about: Header) -> dict[str, str]:
         "test": about.bound,
         "chance of a false split per test" if about.confidence is None else "confidence": level,
         "refinement": "yes" if about.second_look else "no",
+        "second look": "yes" if about.second_look else "no",  # former name of the refinement, for scripts
     }
     if about.cut:
         found["smallest share for a state"] = f"{about.cut:g}"

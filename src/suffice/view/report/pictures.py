@@ -15,7 +15,7 @@ from suffice.view.report.structure import MeanReturn
 from suffice.view.report.texts import figure
 from suffice.view.style import drawing
 
-FIGURE_WIDTH, ROW, LEFT, RIGHT = 760, 34, 285, 110  # pixels of the interval figure; names are left, numbers right
+FIGURE_WIDTH, ROW, LEFT, RIGHT = 800, 34, 325, 110  # pixels of the interval figure; names are left, numbers right
 SMALLEST_SCALE = 0.7  # share of its natural size to which the automaton shrinks; wider drawings are scrolled
 
 
@@ -41,8 +41,8 @@ def automaton_svg(model: Model) -> Html | str:
 
 def intervals_svg(worth: Sequence[MeanReturn]) -> Html:
     """Draw each mean return as a dot and its interval as a line."""
-    ends = [end for row in worth for end in (row.value, row.low, row.high) if end is not None]
-    low, high = min(ends), max(ends)
+    drawn = [end for row in worth for end in (row.value, *(reach(row) or ())) if end is not None]
+    low, high = min(drawn), max(drawn)
     room = 0.06 * (high - low) or max(abs(high), 1.0)
     low, high = low - room, high + room
 
@@ -56,17 +56,24 @@ def intervals_svg(worth: Sequence[MeanReturn]) -> Html:
         parts.append(tag("text", figure(tick), x=x(tick), y=str(bottom + 16), class_="tick"))
     for i, row in enumerate(worth):
         y, kind = ROW * i + ROW // 2 + 4, "plan" if row.policy else "log"
-        parts.append(tag("text", row.name, x="0", y=str(y + 4)))
+        parts.append(tag("text", row.label, x="0", y=str(y + 4)))
         if row.value is None:
             parts.append(
                 tag("text", "not available: too few episodes agree with the plan", x=str(LEFT + 8), y=str(y + 4))
             )
             continue
-        if row.low is not None and row.high is not None:
-            parts.append(tag("line", x1=x(row.low), x2=x(row.high), y1=str(y), y2=str(y), class_=f"reach {kind}"))
+        if ends := reach(row):
+            parts.append(tag("line", x1=x(ends[0]), x2=x(ends[1]), y1=str(y), y2=str(y), class_=f"reach {kind}"))
         parts.append(tag("circle", cx=x(row.value), cy=str(y), r="5", class_=kind))
         parts.append(tag("text", figure(row.value), x=str(FIGURE_WIDTH - RIGHT + 24), y=str(y + 4), class_="figure"))
     return tag("svg", join(parts), role="img", viewBox=f"0 0 {FIGURE_WIDTH} {bottom + 24}", class_="intervals")
+
+
+def reach(row: MeanReturn) -> tuple[float, float] | None:
+    """Return the ends of an estimate's line: its interval or, if that has no level, lower bound and estimate."""
+    if row.lower_bound is not None and row.value is not None:
+        return row.lower_bound, row.value
+    return None if row.low is None or row.high is None else (row.low, row.high)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -79,6 +86,6 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _spoken(row: MeanReturn) -> str:
     if row.value is None:
-        return f"{row.name} not available"
-    interval = "" if row.low is None or row.high is None else f", {figure(row.low)} to {figure(row.high)}"
-    return f"{row.name} {figure(row.value)}{interval}"
+        return f"{row.label} not available"
+    ends = reach(row)
+    return f"{row.label} {figure(row.value)}" + ("" if ends is None else f", {figure(ends[0])} to {figure(ends[1])}")

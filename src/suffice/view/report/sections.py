@@ -8,10 +8,12 @@ from suffice.view.html import Html, join, page, table, tag, text
 from suffice.view.report.advice import advice, figures, returns
 from suffice.view.report.structure import Automaton, Content, PolicyChange, State, Untried
 from suffice.view.report.style import PAGE_CSS
-from suffice.view.report.texts import figure
+from suffice.view.report.texts import figure, percent
 
 MOST_ACTIONS = 4  # logged actions listed for a state
 LONGEST_CELL = 40  # characters; shorter texts are not wrapped
+POLICY = {True: "What to do", False: "What the plan would do"}  # heading, by whether the advice is to follow the plan
+SETTINGS = {"confidence of the lower bound": "nominal level of the lower bound"}  # names on the page
 NEXT = {
     "follow": "Try the plan on a small scale and compare its mean return with the prediction. More episodes would help "
     "most in the following cases.",
@@ -24,7 +26,7 @@ def page_of(content: Content, picture: Html | str) -> str:
     planned: dict[str, tuple[str, list[str]]] = {}
     if content.advice is not None:
         planned = {
-            "policy": ("What to do", _policy(content, content.advice)),
+            "policy": (POLICY[content.verdict_code == "follow"], _policy(content, content.advice)),
             "value": ("Expected return", returns(content)),
         }
     sections = planned | {
@@ -75,10 +77,16 @@ def _policy(content: Content, changes: list[PolicyChange]) -> list[str]:
         ]
         for row in changes
     ]
-    text = (
+    differs = (
         "The plan differs from the log in these states, the most important first. In all other states it does what the "
-        "log did. The gain is the increase in expected return of each such decision over the logged behaviour in that "
-        "state, if the plan is followed afterwards."
+        "log did."
+        if content.verdict_code == "follow"
+        else "The advice is to keep the logged behaviour. The plan would differ from it in these states, the most "
+        "important first, but the log does not show well enough that this is better."
+    )
+    text = (
+        f"{differs} The gain is the increase in expected return of each such decision over the logged behaviour in "
+        "that state, if the plan is followed afterwards."
     )
     caption = "Changed decisions, and how often an episode that follows the plan reaches each state"
     numbers = (len(head), len(head) + 1)
@@ -90,7 +98,7 @@ def _policy(content: Content, changes: list[PolicyChange]) -> list[str]:
 
 def _logged(row: PolicyChange) -> Html:
     """List the most frequent logged actions with their shares."""
-    did = [_unbroken(f"{action} {share:.0%}") for action, share in row.logged.items()]
+    did = [_unbroken(f"{action}: {percent(share)}") for action, share in row.logged.items()]
     shown = did if len(did) <= MOST_ACTIONS else [*did[: MOST_ACTIONS - 1], _unbroken(f"{len(did) - 3} more")]
     return join(shown, ", ")
 
@@ -144,13 +152,13 @@ def _automaton(content: Content, picture: Html | str) -> list[str]:
 def _largest(automaton: Automaton) -> Html:
     share = "Share of steps" if automaton.stationary else "Share of episodes"
     head, numbers = ["State", share, "Observed on arrival"], [1]
-    rows: list[list[str]] = [[state.name, f"{state.share:.1%}", _seen(state)] for state in automaton.largest]
+    rows: list[list[str]] = [[state.name, percent(state.share, 1), _seen(state)] for state in automaton.largest]
     if any(state.value is not None for state in automaton.largest):
         head, numbers = [*head, "Plan", "Value"], [1, 4]
         for row, state in zip(rows, automaton.largest, strict=True):
             row += [_unbroken(state.action or ""), "" if state.value is None else figure(state.value)]
     shown = "All states" if len(rows) == automaton.states else f"The {len(rows)} most frequent states"
-    worth = " Value: expected return from this state on, under the plan." if len(head) > 3 else ""
+    worth = " Value: expected return from this state on under the plan, on the automaton." if len(head) > 3 else ""
     seen = " Observed on arrival: first what all arrivals share, then what varies among them."
     return table(f"{shown}.{seen}{worth}", head, rows, numbers, wide=(2,))
 
@@ -159,7 +167,7 @@ def _data(content: Content) -> list[str]:
     data = content.data
     text = f"The model was learned from {data.episodes:,} episodes of up to {data.decisions} decisions."
     if data.held_out:
-        text += f" {data.held_out:.0%} of the log's episodes were held out for evaluation."
+        text += f" {percent(data.held_out)} of the log's episodes were held out for evaluation."
     rows = [(column.name, column.role, column.values) for column in data.columns]
     return [
         tag("p", text),
@@ -247,8 +255,9 @@ def _left_out(rows: int) -> str:
 
 def _made(content: Content) -> list[str]:
     text = "This command learns the same model (LOG is the log; add the options that name its columns, if needed):"
+    shown = [(SETTINGS.get(name, name), value) for name, value in content.settings.items() if name != "second look"]
     return [
-        table("Settings", ("Setting", "Value"), content.settings.items()),
+        table("Settings", ("Setting", "Value"), shown),
         tag("p", text),
         tag("pre", tag("code", content.command)),
     ]

@@ -63,11 +63,13 @@ class PolicyChange(msgspec.Struct, frozen=True):
 class MeanReturn(msgspec.Struct, frozen=True):
     """An estimate of a mean return per episode."""
 
-    name: str
+    name: str  # identifies the estimate for scripts and never changes
     value: float | None  # None: not available
     low: float | None  # of the 95 % interval
     high: float | None
     policy: bool  # True for the plan, False for the log
+    label: str  # name on the page
+    lower_bound: float | None = None  # on the page instead of the interval, if that has no confidence level
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -77,8 +79,8 @@ class Start(msgspec.Struct, frozen=True):
     share: float
     common: str
     varies: str
-    plan: float  # expected return under the plan
-    log: float  # expected return under the behaviour policy
+    plan: float  # value of the plan on the automaton, not corrected for merged histories
+    log: float  # value of the behaviour policy on the automaton
 
 
 class Undecided(msgspec.Struct, frozen=True):

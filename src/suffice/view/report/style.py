@@ -37,7 +37,7 @@ dl.figures dd{margin:0;font-size:1.5rem;font-weight:600;font-variant-numeric:tab
 dl.figures dd small{display:block;font-size:.85rem;font-weight:400;color:var(--note)}
 .wide{overflow-x:auto;margin:.9rem 0}
 table{border-collapse:collapse;width:100%;font-size:.92rem}
-caption{text-align:left;padding:0 0 .4rem}
+caption{text-align:left;padding:0 0 .4rem;position:sticky;left:0;max-width:min(100%,calc(100vw - 4rem))}
 th{text-align:left;font-weight:600;border-bottom:2px solid var(--line);padding:.35rem .7rem .35rem 0;
 vertical-align:bottom}
 td{border-bottom:1px solid var(--line);padding:.4rem .7rem .4rem 0;vertical-align:top;overflow-wrap:break-word}

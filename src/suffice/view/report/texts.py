@@ -49,6 +49,11 @@ def figure(value: float, digits: int = 4) -> str:
     return (f"{short:,.0f}" if whole else f"{short:,}").replace("-", "\N{MINUS SIGN}")
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    """Format a share in percent, as all pages do."""
+    return f"{100 * share:.{decimals}f} %"
+
+
 def values_of(values: Sequence[Value], legend: Sequence[str] = ()) -> str:
     """List the values of a column; with a legend, each symbol and its meaning."""
     if legend:
@@ -67,8 +72,8 @@ def guarantees(about: Header) -> list[str]:
     if promise.split < 1:
         sure = min(1 - promise.split, 0.999)
         texts.append(
-            f"States are distinguished only on evidence: with a probability of at least {sure:.1%} no state was split "
-            f"off by chance ({promise.tests:,} comparisons)."
+            f"States are distinguished only on evidence: with a probability of at least {percent(sure, 1)} no state "
+            f"was split off by chance ({promise.tests:,} comparisons)."
         )
     else:
         texts.append(
@@ -79,8 +84,8 @@ def guarantees(about: Header) -> list[str]:
         sure = max(0.0, 1 - promise.second_split)
         texts.append(
             f"The refinement compared merged histories again ({promise.second_tests:,} comparisons). With a "
-            f"probability of at least {sure:.1%} it split off no state by chance, if the future depends on the state "
-            "alone."
+            f"probability of at least {percent(sure, 1)} it split off no state by chance, if the future depends on the "
+            "state alone."
         )
     if about.steps is not None:
         texts.append("This holds if the process follows the same rules at every step of an episode.")
@@ -121,7 +126,7 @@ def warnings(about: Header) -> list[str]:
     if forecast is not None and usual is not None and usual > LARGE_DIFFERENCE:
         texts.append(
             "The log is small for what it records. " + detection_limit(about) + " If different states were merged, "
-            "the prediction is off by more than its interval."
+            "the plan may return less than its lower bound."
         )
     if forecast is not None and forecast.beyond_log:
         texts.append("The predicted mean return is higher than the return of every logged episode.")
@@ -142,8 +147,8 @@ def assumptions(model: Model) -> list[str]:
         texts.append("Within an episode, the rules are assumed to be the same at every step.")
     if about.forced_share:
         texts.append(
-            f"{about.forced_share:.1%} of the data were merged into a state that they differ from, because they were "
-            f"too rare for a state of their own ({parameter('cut', about.cut)})."
+            f"{percent(about.forced_share, 1)} of the data were merged into a state that they differ from, because "
+            f"they were too rare for a state of their own ({parameter('cut', about.cut)})."
         )
     if about.plan is not None and not about.plan.split:
         texts.append(
@@ -152,7 +157,7 @@ def assumptions(model: Model) -> list[str]:
         )
     if about.plan is not None:
         texts.append(
-            "The prediction assumes that the automaton is correct. Its interval does not include errors due to "
+            "Prediction and lower bound assume that the automaton is correct. They do not include errors due to "
             "histories that were merged for lack of evidence."
         )
     if about.plan is not None and about.plan.discount is not None:
