@@ -286,6 +286,8 @@ def test_page_replays_an_episode(opened: Any) -> None:
     steps = [state for _, state in shown]
     assert steps[0] == -1 and [model.rdp.layer_of()[q] for q in steps[1:]] == [1, 2, 3, 4, 5, 6]
     assert len({text for text, _ in shown}) == 7 and "Return so far: 4." in shown[-1][0]
+    counts = ["Start", *(f"Decision {i} of 5" for i in range(6))]  # the list of episodes gives the same number
+    assert all(text.startswith(count) for (text, _), count in zip(shown, counts, strict=True))
     assert page.title() == "State 6.0" and page.is_disabled("#on") and len(page.look("trail")) == 6
     page.keyboard.press(",")
     assert page.look("here") == steps[5] and page.input_value("#step") == "5"
@@ -293,9 +295,38 @@ def test_page_replays_an_episode(opened: Any) -> None:
     page.select_option("#episode", str(logged))
     assert "From the log" in page.inner_text(".source") and page.look("here") == 0
     page.click("#play")
-    page.wait_for_selector("#now:has-text('Step 1')", timeout=5000)
+    page.wait_for_selector("#now:has-text('Decision 0 of 5')", timeout=5000)
     page.click("#play")
     assert page.evaluate("explorer.replay.timer") == 0
+
+
+def test_page_labels_simulated_and_logged_episodes(opened: Any) -> None:
+    page = opened("maze")
+    kinds = page.evaluate("explorer.replay.replays.map(({ kind }) => kind)")
+    options = page.locator("#episode option").all_inner_texts()
+    assert {"planned", "logged"} <= set(kinds) and len(options) == len(kinds)
+    for kind, option in zip(kinds, options, strict=True):
+        assert re.fullmatch(
+            f"{'Logged' if kind == 'logged' else 'Simulated'} [0-9,]+: return [−0-9.]+, 5 decisions", option
+        )
+    assert "drawn with the model's frequencies" in page.get_attribute(".source", "title")
+
+
+@pytest.mark.parametrize("height", [650, 760, 900])
+def test_page_shows_controls_and_chart_of_the_replay_without_scrolling(opened: Any, height: int) -> None:
+    page = opened("maze", viewport={"width": 1280, "height": height})
+    sizes = page.evaluate(
+        "(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>"
+        " [scrollWidth, clientWidth, scrollHeight, clientHeight])(document.querySelector('.controls'))"
+    )
+    assert sizes[0] <= sizes[1] and sizes[2] <= sizes[3]
+    assert page.locator(".chart svg").bounding_box()["height"] >= 30
+
+
+def test_page_distinguishes_values_from_the_predicted_return(opened: Any) -> None:
+    page = opened("maze")
+    assert "predicted return of the plan is corrected for merged histories" in page.inner_text("#page-state")
+    assert "Value on the automaton: " in page.inner_text("#now") and "Expected return" not in page.inner_text("#now")
 
 
 def test_page_lists_events_of_the_replayed_episode(opened: Any) -> None:
@@ -321,7 +352,7 @@ def test_page_continues_episode_by_hand(opened: Any) -> None:
     assert "Simulated" in page.inner_text(".source")
     for _ in range(3):
         page.click(".chip >> nth=0")
-    assert page.inner_text(".source") == "Your own episode." and "Step 3 of 3" in page.inner_text("#now")
+    assert page.inner_text(".source") == "Your own episode." and page.inner_text(".count") == "Decision 2 of 2"
     path = page.evaluate("explorer.replay.paths[0]")
     symbols = page.evaluate("explorer.replay.replay.symbols[0]")
     assert path == [0, *(rdp.run(tuple(map(rdp.symbol, symbols[: i + 1]))) for i in range(3))]

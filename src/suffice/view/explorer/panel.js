@@ -50,16 +50,19 @@ function whereabouts(model, q) {
   return `${step}${step ? frequency : frequency[0].toUpperCase() + frequency.slice(1)}.${over}`;
 }
 
+// Why the values of states differ from the predicted return of the plan.
+const ON_AUTOMATON = "Values on the automaton assume that all histories in a state have the same future. The predicted return of the plan is corrected for merged histories, so that it differs.";
+
 function facts(model, q) {
-  const list = make("dl", { class: "facts" });
+  const list = make("dl", { class: "facts", title: model.hasPlan ? ON_AUTOMATON : null });
   const fact = (term, value, note, look) => list.append(make("div", {}, make("dt", {}, term), make("dd", { class: look }, value, note ? make("small", {}, note) : null)));
   if (model.over.has(q)) return list;
   if (model.hasPlan) {
     const value = shortNumber(model.states.value[q]);
     const lower = shortNumber(model.states.lower[q]);
-    fact("expected return, plan", value, lower === value ? "" : `lower estimate ${lower}`);
+    fact("value on the automaton, plan", value, lower === value ? "" : `lower estimate ${lower}`);
   }
-  fact("expected return, as logged", shortNumber(model.states.behaviour[q]));
+  fact("value on the automaton, as logged", shortNumber(model.states.behaviour[q]));
   if (model.hasPlan && q > 0) {
     const planned = model.plannedIn(q);
     fact("planned action", planned === BEHAVE ? "as logged" : model.actions[planned], "", "word");
@@ -93,7 +96,7 @@ function whatNext(model, q) {
     const special = group.action <= PAD;
     const planned = !special && group.action === model.plannedIn(q);
     const action = special ? (group.action === DUMMY ? "First observation" : "Ended") : model.actions[group.action];
-    const worth = special || group.worth === undefined ? "" : `expected return ${shortNumber(group.worth)}`;
+    const worth = special || group.worth === undefined ? "" : `value ${shortNumber(group.worth)}`;
     return make("div", { class: planned ? "choice planned" : "choice" },
       make("h4", {}, make("span", { class: "act" }, action),
         planned ? make("span", { class: "badge" }, "planned") : null,
@@ -144,6 +147,7 @@ function aboutModel(model) {
   return [
     make("h2", {}, model.title),
     model.advice ? make("p", {}, model.advice) : "",
+    model.advice ? make("p", { class: "note" }, ON_AUTOMATON) : "",
     make("p", {}, `${plural(model.n, "state")} ${steps}, learned from ${plural(model.episodes, "episode")} of up to ${plural(model.horizon, "decision")}.`),
     make("p", {}, "Each circle is a state: what must be remembered of a history to predict its future. Each arrow is a possible next step: ",
       make("b", {}, arrows.replace(/^arrows: /, "")), `; ${rest.join("; ")}. `, "Click a state for details, or press ? for help."),

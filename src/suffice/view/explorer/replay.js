@@ -1,4 +1,4 @@
-// Replay of episodes: current state, events so far, expected return, and continuation by hand.
+// Replay of episodes: current state, events so far, values, and continuation by hand.
 
 const OFFERED = 6; // next events to choose from
 const PACE = 1000; // milliseconds per step
@@ -8,6 +8,12 @@ const LOST = -1; // replaces a state: no logged history continues like this
 const KINDS = {
   planned: "Simulated: follows the plan", behaved: "Simulated: logged behaviour",
   logged: "From the log", own: "Your own episode",
+};
+
+const DRAWN = "An invented episode, drawn with the model's frequencies as probabilities";
+const SOURCES = {
+  planned: `${DRAWN}; actions are those of the plan.`, behaved: `${DRAWN}; actions are as frequent as in the log.`,
+  logged: "An episode of the log, with its number there.", own: "An episode that you continued by hand.",
 };
 
 class Replay {
@@ -40,11 +46,12 @@ class Replay {
 
   list() {
     const groups = new Map();
+    let simulated = 0;
     this.replays.forEach((replay, i) => {
-      const steps = replay.action.length - 1;
+      const decisions = Math.max(0, replay.action.length - 1);
       const sum = replay.reward.reduce((total, reward) => total + reward, 0);
-      const number = replay.kind === "logged" ? `no. ${fullNumber(replay.number)}, ` : replay.kind === "own" ? "" : `${groups.get(replay.kind)?.length + 1 || 1}: `;
-      const option = make("option", { value: i }, `${number}${plural(steps, "step")}, return ${shortNumber(sum)}`);
+      const name = { logged: `Logged ${fullNumber(replay.number)}`, own: "Own" }[replay.kind] ?? `Simulated ${++simulated}`;
+      const option = make("option", { value: i }, `${name}: return ${shortNumber(sum)}, ${plural(decisions, "decision")}`);
       groups.set(replay.kind, [...(groups.get(replay.kind) ?? []), option]);
     });
     this.select.replaceChildren(...[...groups].map(([kind, options]) => make("optgroup", { label: KINDS[kind] }, options)));
@@ -54,6 +61,8 @@ class Replay {
     this.replay = this.replays[i];
     this.select.value = String(i);
     this.source.textContent = `${KINDS[this.replay.kind]}.`;
+    this.source.title = SOURCES[this.replay.kind];
+    this.select.title = SOURCES[this.replay.kind];
     this.paths = this.models.map((model, m) => pathOf(model, this.replay.symbols[m], this.replay.observation));
     this.slider.max = String(this.replay.action.length);
     if (begin) this.go(0);
@@ -89,12 +98,13 @@ class Replay {
     const collected = reward.slice(0, step).reduce((total, value) => total + value, 0);
     const seen = step && (observation[step - 1] ?? "the end");
     const event = step === 0 ? "Before the first observation." : action[step - 1] === null ? `First observation: ${seen}.` : `${action[step - 1]} → ${seen}, reward ${shortNumber(reward[step - 1])}.`;
+    const count = step === 0 ? "Start" : `Decision ${step - 1} of ${action.length - 1}`;
     this.now.replaceChildren(
-      make("span", { class: "count" }, `Step ${step} of ${action.length}`), make("strong", {}, event), " ",
-      ...this.models.map((model, m) => make("span", {}, `${whereNow(model, this.paths[m][step], step)} `)),
+      make("span", { class: "count" }, count), make("strong", {}, event), " ",
+      ...this.models.map((model, m) => make("span", { title: model.hasPlan ? ON_AUTOMATON : null }, `${whereNow(model, this.paths[m][step], step)} `)),
       step ? make("span", {}, `Return so far: ${shortNumber(collected)}.`) : "");
     this.slider.value = String(step);
-    this.slider.setAttribute("aria-valuetext", `${step} of ${action.length}: ${event}`);
+    this.slider.setAttribute("aria-valuetext", `${count}: ${event}`);
     byId("back").disabled = byId("first").disabled = step === 0;
     byId("on").disabled = step === action.length;
     this.showPast();
@@ -176,10 +186,10 @@ function whereNow(model, q, step) {
   if (model.over.has(q)) return `State ${model.name(q)}${of}: the episode has ended.`;
   const { value, behaviour } = model.at(step, q);
   const plan = value === undefined ? "" : `${shortNumber(value)} under the plan, `;
-  return `State ${model.name(q)}${of}. Expected return: ${plan}${shortNumber(behaviour)} as logged.`;
+  return `State ${model.name(q)}${of}. Value on the automaton: ${plan}${shortNumber(behaviour)} as logged.`;
 }
 
-// Chart of the expected return at each step; later steps are faded.
+// Chart of the value on the automaton at each step; later steps are faded.
 function chartOf(models, paths, step) {
   const [width, height, left, top] = [300, 124, 42, 12];
   const expected = (m, which) => paths[m].map((q, t) => (q === CUT ? 0 : q < 0 ? null : models[m].at(t, q)[which] ?? null));
@@ -212,6 +222,6 @@ function chartOf(models, paths, step) {
   }
   parts.push(make("svg:text", { x: (left + width) / 2, y: height - 3, "text-anchor": "middle" }, "step"));
   const legend = lines.filter(({ values }) => values.some((value) => value !== null)).map(({ name, class: look }) => make("span", { class: look }, name));
-  return make("figure", {}, make("figcaption", {}, models.length > 1 ? "Expected return, plan of " : "Expected return ", legend),
-    make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Expected return at each step; the text beside the chart has the numbers." }, parts));
+  return make("figure", {}, make("figcaption", {}, models.length > 1 ? "Value on the automaton, plan of " : "Value ", legend),
+    make("svg:svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Value on the automaton at each step; the text beside the chart has the numbers." }, parts));
 }

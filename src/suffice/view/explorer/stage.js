@@ -276,7 +276,7 @@ function legendOf(model) {
   const [low, high] = model.range.map(shortNumber);
   const sign = (look) => make("i", { class: look });
   return make("div", { class: "legend" },
-    make("span", {}, sign(""), low === high ? `expected return ${low}` : `expected return ${low} to ${high}`),
+    make("span", {}, sign(""), low === high ? `value ${low}` : `value ${low} to ${high}`),
     model.hasPlan ? make("span", {}, sign("arrow"), "planned") : null,
     make("span", {}, sign("arrow thick"), "frequent"),
     model.over.size ? make("span", {}, sign("pale"), "ended") : null);
@@ -288,5 +288,5 @@ function summary(model, q) {
   const lines = [make("b", {}, `State ${model.name(q)}`), make("div", {}, model.common(q)), make("div", {}, model.frequency(q))];
   if (model.over.has(q)) return [...lines, make("div", {}, "the episode has ended")];
   const does = !model.hasPlan || q === 0 ? "" : planned === BEHAVE ? ", plan: as logged" : `, plan: ${model.actions[planned]}`;
-  return [...lines, make("div", {}, `expected return ${shortNumber(model.values[q])}${does}`)];
+  return [...lines, make("div", {}, `value ${shortNumber(model.values[q])}${does}`)];
 }

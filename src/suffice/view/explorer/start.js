@@ -13,7 +13,7 @@ stages.forEach((stage) => {
   stage.resize();
   stage.change({ alone: alone(stage.model) });
 });
-byId("summary").textContent = models.map((model) => `${plural(model.n, "state")} · ${plural(model.horizon, "step")} · ${plural(model.episodes, "episode")}`).join("   /   ");
+byId("summary").textContent = models.map((model) => `${plural(model.n, "state")} · ${plural(model.horizon, "decision")} · ${plural(model.episodes, "episode")}`).join("   /   ");
 
 const panel = new Panel(models);
 const search = new Search(models, panel);
