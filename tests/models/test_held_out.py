@@ -92,3 +92,67 @@ def test_is_log_of_reads_the_notes_beside_the_model(tmp_path: Path) -> None:
     note_run(path, 1.0, 1, [str(one), str(two)])
     with pytest.raises(suffice.SufficeError, match="among others"):
         is_log_of(path, str(two))
+
+
+def test_evaluate_refuses_episodes_that_were_cut(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    suffice.write_log(log(1), path)
+    model, episodes = suffice.learn(path, hold_out=0.25), suffice.read_log(path)
+    for cut in (episodes.cut(3), suffice.read_log(path, horizon=3), [episodes.cut(3)]):
+        with pytest.raises(suffice.SufficeError, match=r"cut to 3 decisions, .* the model plans 4\. Leave out horizon"):
+            model.evaluate(cut)
+    with pytest.raises(suffice.SufficeError, match="cut to 3 decisions"):
+        model.evaluate(episodes, horizon=3)
+    with pytest.raises(suffice.SettingsError, match="what followed is not known"):
+        episodes.cut(3).padded(4)
+
+
+def test_evaluate_recognises_the_rows_of_a_slice(tmp_path: Path) -> None:
+    """The digest is that of the letters and episodes used, whatever the rest of the log contains."""
+    path = tmp_path / "log.csv"
+    suffice.write_log(log(1), path)
+    rare = suffice.read_log(path)
+    some = rare[:8]
+    assert len(some.compact().letters) < len(rare.letters)
+    suffice.write_log(some, tmp_path / "some.csv")
+    model = suffice.learn(some, hold_out=0.25)
+    assert model.evaluate(tmp_path / "some.csv").held_out
+    with pytest.raises(suffice.SufficeError, match="learned from all of"):
+        suffice.learn(some).evaluate(tmp_path / "some.csv")
+
+
+def test_evaluate_refuses_the_same_episodes_in_another_order() -> None:
+    episodes = log(1)
+    model = suffice.learn(episodes, hold_out=0.25)
+    with pytest.raises(suffice.SufficeError, match="in another order"):
+        model.evaluate(episodes[::-1])
+
+
+def test_evaluate_refuses_each_of_several_logs(tmp_path: Path) -> None:
+    for name, seed in (("one.csv", 1), ("two.csv", 2), ("three.csv", 3)):
+        suffice.write_log(log(seed), tmp_path / name)
+    one, two, three = (tmp_path / name for name in ("one.csv", "two.csv", "three.csv"))
+    model = suffice.learn([one, two])
+    model.save(tmp_path / "a.model")
+    learner = suffice.Learner().fit(one).partial_fit(two)
+    for known in (model, suffice.load(tmp_path / "a.model"), learner.model_):
+        for path in (one, two):
+            with pytest.raises(suffice.SufficeError, match=r"was learned from .* among others"):
+                known.evaluate(path)
+        assert not known.evaluate(three).held_out
+    with pytest.raises(suffice.SettingsError, match="episodes that the model was learned from"):
+        learner.score(two)
+    with pytest.raises(suffice.SettingsError, match=r"hold_out=0\.2 needs a single log"):
+        suffice.learn([one, two], hold_out=0.2)
+
+
+def test_evaluation_says_that_another_log_is_assumed_to_be_new() -> None:
+    assert repr(suffice.learn(log(1)).evaluate(log(2))).endswith("by 400 episodes assumed to be new>")
+
+
+def test_evaluate_reads_a_list_of_one_log_like_the_log(tmp_path: Path) -> None:
+    early = suffice.make("t-maze", {"length": "2"}).simulate(400, 3, np.random.default_rng(2))
+    path = tmp_path / "early.csv"
+    suffice.write_log(early, path)
+    model = suffice.learn(log(1))
+    assert model.evaluate([path]).to_dict() == model.evaluate(path).to_dict()

@@ -17,13 +17,12 @@ from suffice.errors import LogError, SettingsError, closest
 from suffice.files.atomic import refuse_special_file
 
 if TYPE_CHECKING:
-    from suffice.data.encoding.encoder import EncoderRequest
     from suffice.data.episodes import Episodes
     from suffice.data.loading import Reading
-    from suffice.data.logs.reading import ReadOptions
     from suffice.data.report import ReadReport
     from suffice.data.streaming import MemoryBudget
     from suffice.domains.finite import FiniteModel
+    from suffice.models.log_options import LogOptions as ReadingOptions
     from suffice.models.model import Model
     from suffice.planning.controller import Controller
 
@@ -276,23 +275,20 @@ def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Epis
     """Read a log as the options say, and otherwise with the columns and bins of a model."""
     from suffice.data.logs.reading import read_as
 
-    return read_as(log, _how(options, _request(options, like), options.horizon))
+    return read_as(log, reading_options(options).read_options(None if like is None else like.encoder))
 
 
 def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: MemoryBudget) -> Reading:
     """Read several logs as one, as the options say, and otherwise with the encoder and horizon of a model."""
-    from suffice.data.loading import read_source, read_together, room_for
+    from suffice.data.loading import read_data
     from suffice.data.logs.datasets import Dataset
 
-    request, horizon = _request(options, like), options.horizon
+    how = reading_options(options).read_options(None if like is None else like.encoder)
+    horizon = options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
-
-    def one(log: str, request: EncoderRequest, horizon: int | None) -> Reading:
-        return read_source(log, _how(options, request, horizon), room_for(logs, room))
-
     try:
-        return read_together(logs, one, request, horizon)
+        return read_data(list(logs), how.encoder, horizon, room, how)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
             raise LogError(
@@ -301,18 +297,16 @@ def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room
         raise
 
 
-def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
-    """Return the columns and bins that the options ask for, and otherwise those of a model."""
-    from suffice.data.encoding.binning import parse_binning
+def reading_options(options: LogOptions) -> ReadingOptions:
+    """Return the options under the names of the Python parameters, which `models.log_options` turns into a request."""
     from suffice.data.encoding.columns import Columns
-    from suffice.data.encoding.encoder import EncoderRequest
+    from suffice.models.log_options import LogOptions as ReadingOptions
 
     named = Columns(
         episode=options.episode_column,
         step=options.step_column,
         action=options.action_column,
         reward=options.reward_column,
-        observations=None if options.observations is None else tuple(options.observations.split(",")),
         weight=options.weight_column,
         terminated=options.terminated_column,
         truncated=options.truncated_column,
@@ -322,24 +316,14 @@ def _request(options: LogOptions, like: Model | None) -> EncoderRequest:
     pairs = [pair(text, "--bin", "COLUMN=K") for text in options.bin]
     if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
         raise SettingsError(f"--bin {twice[0]} is given twice. Leave one out.")
-    bins = {name: parse_binning(how, name) for name, how in pairs}
-    if like is None:
-        return EncoderRequest.of(named, bins)
-    if others := [name for name in bins if name not in like.bins]:
-        raise SettingsError(f"--bin {others[0]}: the model has no bins of this column. Leave it out, or learn again.")
-    return EncoderRequest.of(named, None, like.encoder)
-
-
-def _how(options: LogOptions, request: EncoderRequest, horizon: int | None) -> ReadOptions:
-    from suffice.data.logs.reading import ReadOptions
-    from suffice.data.logs.schema import read_schema
-
-    return ReadOptions(
-        request,
-        horizon=horizon,
-        schema=None if options.schema is None else read_schema(options.schema),
+    return ReadingOptions(
+        columns=named,
+        observations=options.observations,
+        horizon=options.horizon,
+        bins=dict(pairs) or None,
         drop_truncated=options.drop_truncated,
         max_values=options.max_values,
+        schema=options.schema,
     )
 
 

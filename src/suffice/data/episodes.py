@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.alphabet import MAX_LETTERS, PAD, STOP, Alphabet, Value, smallest_uint
-from suffice.errors import LogError, SettingsError, parameter
+from suffice.errors import LogError, SettingsError, is_whole, parameter
 from suffice.kernels import sums
 from suffice.kernels.array_types import Codes, Int64, Mask
 
@@ -256,8 +256,8 @@ class Episodes:
         part = _selection(index, self.n)
         if isinstance(part, int):
             return self._decode(part)
-        report = None if self.report is None else self.report.select(part)
-        return replace(self.columns(part), report=report)
+        chosen = self.columns(part)
+        return chosen if self.report is None else replace(chosen, report=self.report.select(part, chosen))
 
     def _decode(self, i: int) -> list[Step]:
         """Return the steps of one episode in the values of the log, without padding."""
@@ -307,6 +307,33 @@ class Episodes:
         """
         return self.outline.symbols()
 
+    def lengths(self) -> Int64:
+        """Return the number of decisions of each episode, [N].
+
+        Returns
+        -------
+        array
+            Decisions up to the end of the episode or the horizon.
+        """
+        acts = self.letters[:, 0] > PAD
+        return np.asarray(acts[self.word[1:]].sum(axis=0, dtype=np.int64))
+
+    def compact(self) -> Episodes:
+        """Leave out the letters that do not occur, such as those of the other episodes of a log.
+
+        Returns
+        -------
+        Episodes
+            The same episodes; this object if all letters occur.
+        """
+        used = np.zeros(len(self.letters), dtype=bool)
+        for row in self.word:
+            used[row] = True
+        if used.all():
+            return self
+        code = (np.cumsum(used) - 1).astype(smallest_uint(int(used.sum())))
+        return replace(self, letters=self.letters[used], word=code[self.word], follows=self.follows[used])
+
     def columns(self, part: slice | Int64, since: int = 0) -> Episodes:
         """Return some of the episodes with the same letters, without a report.
 
@@ -338,8 +365,11 @@ class Episodes:
         Episodes
             The same episodes of at most `horizon` decisions.
         """
-        if horizon < 1:
-            raise SettingsError(f"{parameter('horizon', horizon)} leaves no decision. Use 1 or more.")
+        if not is_whole(horizon) or not 1 <= horizon <= self.horizon:
+            raise SettingsError(
+                f"{parameter('horizon', horizon)}: episodes of {self.horizon} decisions cannot be cut to it. Use a "
+                f"whole number from 1 to {self.horizon}."
+            )
         action, observation, reward = (column[self.word[: horizon + 1]] for column in self.letters.T)
         observation[-1] = STOP
         return self._with_steps(action, observation, reward)
@@ -357,6 +387,16 @@ class Episodes:
         Episodes
             The same episodes with `horizon` decisions, padding included.
         """
+        if not is_whole(horizon) or horizon < self.horizon:
+            raise SettingsError(
+                f"{parameter('horizon', horizon)}: episodes of {self.horizon} decisions cannot be padded to it. Use a "
+                f"whole number from {self.horizon} on."
+            )
+        if horizon > self.horizon and self.report is not None and self.report.cut:
+            raise SettingsError(
+                f"{self.report.cut:,} episodes are cut to {self.horizon} decisions, and what followed is not known. "
+                f"Read the log without {parameter('horizon')} instead of padding them."
+            )
         missing = ((0, horizon - self.horizon), (0, 0))
         nothing = PAD, STOP, self.alphabet.rewards.index(0.0)
         action, observation, reward = (
@@ -368,7 +408,7 @@ class Episodes:
     def _with_steps(self, action: Codes, observation: Codes, reward: Codes) -> Episodes:
         """Return the same episodes at another horizon, with their report."""
         made = Episodes.from_steps(self.alphabet, action, observation, reward, self.weight, self.declared)
-        return made if self.report is None else replace(made, report=self.report.resize(made.horizon))
+        return made if self.report is None else replace(made, report=self.report.resize(made.horizon, self))
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes, Int64]:
         """Divide the episodes at random into two parts.
@@ -446,7 +486,8 @@ class Episodes:
         str
             32 hexadecimal digits.
         """
-        return self.outline.digest(self.mixed(ordered=ordered))
+        used = self.compact()
+        return used.outline.digest(used.mixed(ordered=ordered))
 
 
 class Step(NamedTuple):
@@ -461,6 +502,8 @@ def _selection(index: Any, n: int) -> int | slice | Int64:
     """Return a checked index of n episodes: an integer from 0, a slice, or an array of integers."""
     if isinstance(index, slice):
         return index
+    if isinstance(index, range) or (hasattr(index, "__array__") and getattr(index, "ndim", 1) == 1):
+        index = np.asarray(index)  # also a mask of pandas or polars
     if not isinstance(index, list | tuple | np.ndarray):
         if isinstance(index, bool | np.bool_) or not hasattr(index, "__index__"):
             raise TypeError(

@@ -38,7 +38,7 @@ class Reading(NamedTuple):
     propensities: NDArray[np.float64] | None = None  # [H+1, N] of the logged actions, if the log has them
     ids: Any = None  # [N] of the episodes, an Arrow array
     cut: int | None = None  # episodes that the horizon cuts; None if that is not known
-    logs: tuple[str, ...] = ()  # digest of each log if there are several, in their common alphabet and horizon
+    sizes: tuple[int, ...] = ()  # stored episodes of each log, if there are several
 
     @property
     def here(self) -> Episodes:
@@ -49,6 +49,13 @@ class Reading(NamedTuple):
                 f"or raise {parameter('memory')}."
             )
         return self.episodes
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest of each log if there are several, in their common alphabet and horizon; else none."""
+        ends = np.cumsum(self.sizes, dtype=np.int64).tolist()
+        parts = zip([0, *ends], ends, strict=False)
+        return [self.here.columns(slice(*part)).digest() for part in parts]
 
 
 def read_data(
@@ -147,14 +154,7 @@ def read_together(
     cuts = [reading.cut for reading in found if reading.cut is not None]
     cut = sum(cuts) if len(cuts) == len(found) else None
     encoder = replace(first.encoder, kinds=kinds)
-    return Reading(together, encoder, notes, _propensities(found), cut=cut, logs=_digests(together, found))
-
-
-def _digests(together: Episodes, found: Sequence[Reading]) -> tuple[str, ...]:
-    """Return the digest of the episodes of each log, by which a model recognises it."""
-    ends = np.cumsum([reading.episodes.n for reading in found]).tolist()
-    starts = [0, *ends[:-1]]
-    return tuple(together.columns(slice(*part)).digest() for part in zip(starts, ends, strict=True))
+    return Reading(together, encoder, notes, _propensities(found), cut=cut, sizes=tuple(r.episodes.n for r in found))
 
 
 def _repeated(found: Sequence[Reading]) -> Iterator[str]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from suffice.data.alphabet import PAD, STOP
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.kernels.array_types import Float, Int64
+
+if TYPE_CHECKING:
+    from suffice.data.episodes import Episodes
 
 
 class CutReward(NamedTuple):
@@ -70,6 +74,8 @@ class ReadReport:
         0 or 1, if the log numbers its steps.
     lost
         Reward that the horizon cuts off.
+    row_counts
+        [N] rows of each episode in the log, before it is cut. None for logs that are read in parts.
 
     Examples
     --------
@@ -96,6 +102,7 @@ class ReadReport:
     propensities: Float | None = None
     first_step: int | None = None
     lost: CutReward = NO_CUT
+    row_counts: Int64 | None = None
 
     @property
     def columns(self) -> Columns:
@@ -107,39 +114,80 @@ class ReadReport:
         """The bins of each binned column."""
         return self.encoder.bins
 
-    def select(self, part: slice | Int64) -> ReadReport:
-        """Restrict `ids` and `propensities` to some of the episodes; the rest describes the whole log.
+    def select(self, part: slice | Int64, chosen: Episodes) -> ReadReport:
+        """Restrict the report to some of the episodes; only `dropped` and notes on values describe the whole log.
 
         Parameters
         ----------
         part
             Episodes to select: a slice, or their numbers.
+        chosen
+            These episodes.
 
         Returns
         -------
         ReadReport
-            The report with the ids and probabilities of the selected episodes.
+            The report on the selected episodes.
         """
-        ids, chances = self.ids, self.propensities
+        ids, chances, counts = self.ids, self.propensities, self.row_counts
         if ids is not None:
             ids = ids.take(pa.array(np.arange(len(ids))[part]))
-        return replace(self, ids=ids, propensities=None if chances is None else chances[:, part])
+        rows = chosen.lengths() if counts is None else counts[part]
+        cut = int(np.count_nonzero(rows > self.horizon))
+        report = replace(
+            self,
+            rows=int(rows.sum()),
+            episodes=chosen.n,
+            lengths=(int(rows.min()), float(np.median(rows)), int(rows.max())) if len(rows) else (0, 0.0, 0),
+            cut=cut,
+            padded=int(np.count_nonzero(rows < self.horizon)),
+            ids=ids,
+            propensities=None if chances is None else chances[:, part],
+            row_counts=None if counts is None else rows,
+            **self._distinct(chosen),
+        )
+        return report._with_lost(self.lost._replace(episodes=cut))
 
-    def resize(self, horizon: int) -> ReadReport:
-        """Cut or pad `propensities` to a horizon; the rest describes the log as it was read.
+    def resize(self, horizon: int, episodes: Episodes) -> ReadReport:
+        """Change the horizon of the report.
 
         Parameters
         ----------
         horizon
             Decisions per episode.
+        episodes
+            The episodes before they are cut or padded.
 
         Returns
         -------
         ReadReport
-            The report with probabilities for this horizon; 1 at steps that were added.
+            The report for this horizon; propensities are 1 at steps that were added.
         """
-        if self.propensities is None:
-            return self
-        chances = self.propensities[: horizon + 1]
-        missing = ((0, horizon + 1 - len(chances)), (0, 0))
-        return replace(self, propensities=np.pad(chances, missing, constant_values=1.0))
+        chances, rows = self.propensities, episodes.lengths() if self.row_counts is None else self.row_counts
+        if chances is not None:
+            chances = chances[: horizon + 1]
+            chances = np.pad(chances, ((0, horizon + 1 - len(chances)), (0, 0)), constant_values=1.0)
+        rewards = np.abs(np.array(episodes.alphabet.rewards))[episodes.letters[:, 2]]
+        lost = float(rewards[episodes.word[horizon + 1 :]].sum())
+        cut = int(np.count_nonzero(rows > horizon))
+        padded = int(np.count_nonzero(rows < horizon))
+        report = replace(self, horizon=horizon, cut=cut, padded=padded, propensities=chances)
+        return report._with_lost(CutReward(cut, self.lost.lost + lost, self.lost.total), self.horizon)
+
+    def _with_lost(self, lost: CutReward, before: int | None = None) -> ReadReport:
+        """Replace the reward that is cut off, also in the notes; `before` is the horizon of the notes so far."""
+        outdated = set(self.lost.notes(self.horizon if before is None else before))
+        notes = [note for note in self.notes if note not in outdated]
+        return replace(self, lost=lost, notes=(*notes, *lost.notes(self.horizon)))
+
+    def _distinct(self, episodes: Episodes) -> dict[str, Any]:
+        """Count the distinct values of each column, and the distinct observations."""
+        alphabet, letters = episodes.alphabet, episodes.compact().letters
+        acts = letters[:, 0] > PAD
+        codes = [code for code in np.unique(letters[:, 1]).tolist() if code > STOP]
+        seen = [alphabet.observations[code - STOP - 1] for code in codes]
+        values = {name: len({features[i] for features in seen}) for i, name in enumerate(alphabet.features)}
+        values[self.columns.action or "action"] = len(np.unique(letters[acts, 0]))
+        values[self.columns.reward or "reward"] = len(np.unique(letters[acts, 2]))
+        by_column = {name: values.get(name, count) for name, count in self.values.items()}
+        return {"values": by_column, "observations": len(seen)}

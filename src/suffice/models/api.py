@@ -20,7 +20,7 @@ import numpy as np
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
-from suffice.data.loading import Data, Reading, read_data
+from suffice.data.loading import Data, Reading, read_data, sources_of
 from suffice.data.log import ExternalLog, Log, digest
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.engine import EngineChoice, EngineOptions, engine_of
@@ -235,10 +235,18 @@ def learn(
         schema=schema,
     )
     log.refuse_for_episodes(data)
+    sources = sources_of(data)
+    if hold_out is not None and len(sources) > 1:
+        raise SettingsError(
+            f"{parameter('hold_out', hold_out)} needs a single log, in which model.evaluate finds the episodes. Pass "
+            "one log."
+        )
     how = log.read_options(None if like is None else like.encoder)
     if checkpoint is not None:
         refuse_other_choices(Path(checkpoint), describe_choices(choices))
-    with _engine(engine, workers, threads).reading() as elsewhere:
+    chosen = _engine(engine, workers, threads)
+    chosen.refuse(*sources)
+    with chosen.reading() as elsewhere:
         room = MemoryBudget(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
         read = read_data(data, how.encoder, horizon, room, how)
         return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
@@ -285,7 +293,7 @@ def _learn_model(
     result = _learned(
         used, choices, stationary, lambda done, of: progress(before * of + done, (before + 1) * of), stage
     )
-    model = Model.of(result, read.episodes, encoder=read.encoder, held_out=share or 0.0)
+    model = Model.of(result, read.episodes, encoder=read.encoder, held_out=share or 0.0, logs=read.digests)
     return model, trial
 
 

@@ -26,8 +26,9 @@ from suffice.errors import LogError, ModelError, SettingsError, did_you_mean
 from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import Family
 from suffice.learning.adact_h import Settings
-from suffice.models.api import learn
-from suffice.models.choices import Stationary
+from suffice.models.api import learn_model
+from suffice.models.choices import LearnOptions, Stationary
+from suffice.models.held_out import is_learned_from
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.model import Model
 from suffice.planning.off_policy import evaluate_off_policy, refuse_other_features
@@ -120,6 +121,7 @@ class Learner:
         self.memory = memory
         self._model: Model | None = None
         self._episodes: Episodes | None = None
+        self._sizes: tuple[int, ...] = ()  # stored episodes of each log, if there are several
 
     def __repr__(self) -> str:
         usual = signature(type(self)).parameters
@@ -179,6 +181,7 @@ class Learner:
             This object.
         """
         before = None if self._model is None else self._model.columns
+        LogOptions(**{name: getattr(self, name) for name in READING}).refuse_for_episodes(data)
         how = self._read_options()
         request = EncoderRequest(how.encoder.columns, how.encoder.kinds, before)
         return self._learn(read_data(data, request, self.horizon, None, how))
@@ -211,7 +214,8 @@ class Learner:
             )
         if more.here.horizon < before and not isinstance(data, Episodes):
             more = read_data(data, alike, before, None, how)
-        return self._learn(more._replace(episodes=Episodes.joined([self._episodes, more.here])))
+        sizes = (*(self._sizes or (self._episodes.n,)), *(more.sizes or (more.here.n,)))
+        return self._learn(more._replace(episodes=Episodes.joined([self._episodes, more.here]), sizes=sizes))
 
     @property
     def model_(self) -> Model:
@@ -272,7 +276,7 @@ class Learner:
         """
         model = self.model_
         read = self._read(data, model.rdp.horizon)
-        if read.here.digest() == model.about.log_hash:
+        if is_learned_from(model, read.here):
             raise SettingsError(
                 "these are the episodes that the model was learned from, so that the score would be biased. Hold some "
                 "out before fit, and score on those."
@@ -295,5 +299,6 @@ class Learner:
 
     def _learn(self, read: Reading) -> Learner:
         how = {name: value for name, value in self.get_params().items() if name not in READING}
-        self._model, self._episodes = learn(read.here, bins=read.encoder.kinds, **how), read.here
+        self._model = learn_model(read, LearnOptions(**how).choices())[0]
+        self._episodes, self._sizes = read.here, read.sizes
         return self

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from suffice.data.alphabet import Value
 from suffice.data.encoding.encoder import Encoder, EncoderData
@@ -98,6 +99,8 @@ class Header(msgspec.Struct, frozen=True):
     steps: int | None = None  # H of a stationary automaton
     needed: NeededLanguages | None = None  # of the adaptive family, or stationary
     strict: bool = False  # of a stationary automaton: only tests whose level is proved
+    log_content: str | UnsetType = UNSET  # hash of the log in any order; only if episodes are held out
+    log_hashes: list[str] | UnsetType = UNSET  # hash of each log; only if there are several
 
 
 def header_of(
@@ -106,6 +109,7 @@ def header_of(
     solution: Solution | None,
     encoder: Encoder,
     held_out: float,
+    logs: Sequence[str] = (),
 ) -> Header:
     """Make the header of a learned automaton, of the plan on it if there is one, and of their log."""
     settings, alphabet = learned.settings, learned.rdp.alphabet
@@ -139,6 +143,8 @@ def header_of(
         steps=learned.rdp.steps,
         needed=None if learned.needed is None else _needed(learned.needed),
         strict=learned.promise.strict,
+        log_content=digest(episodes, threads=settings.threads) if held_out > 0 else UNSET,
+        log_hashes=list(logs) or UNSET,
     )
 
 

@@ -128,7 +128,16 @@ def _find_held_out(
     model: Model, episodes: Episodes, propensities: Float | None, same_log: bool, names: tuple[str, str]
 ) -> HeldOut:
     about, (name, log) = model.about, names
+    if not same_log and _is_one_of_several(model, episodes):
+        raise SufficeError(
+            f"{name} was learned from {log} among others, so that an evaluation on it would be biased. Use another log."
+        )
     if not (same_log or _is_same_content(model, episodes)):
+        if about.log_content and _has_content(model, episodes, [about.log_content]):
+            raise SufficeError(
+                f"{log}: these are the episodes that {name} was learned from, in another order, in which the held-out "
+                "ones cannot be found. Pass the log as it was, or use another log."
+            )
         return HeldOut(episodes, propensities, False)
     if not about.held_out:
         raise SufficeError(
@@ -146,15 +155,32 @@ def _find_held_out(
     return HeldOut(held, None if propensities is None else propensities[:, chosen], True)
 
 
+def is_learned_from(model: Model, episodes: Episodes) -> bool:
+    """Return whether episodes are the log of a model, or one of its logs."""
+    return _is_same_content(model, episodes) or _is_one_of_several(model, episodes)
+
+
+def _is_one_of_several(model: Model, episodes: Episodes) -> bool:
+    """Return whether a model was learned from these episodes together with other logs."""
+    horizon = model.rdp.horizon
+    if not model.about.log_hashes or episodes.horizon > horizon:
+        return False
+    padded = replace(episodes, report=None).padded(horizon)
+    return _has_content(model, padded, model.about.log_hashes)
+
+
 def _is_same_content(model: Model, episodes: Episodes) -> bool:
     """Return whether a model was learned from these episodes, even if their alphabets declare other unused symbols."""
-    ordered, expected = model.about.held_out > 0, model.about.log_hash
-    if episodes.digest(ordered) == expected:
+    return _has_content(model, episodes, [model.about.log_hash], ordered=model.about.held_out > 0)
+
+
+def _has_content(model: Model, episodes: Episodes, expected: Sequence[str], ordered: bool = False) -> bool:
+    if episodes.digest(ordered) in expected:
         return True
-    recoded = _in_alphabet(episodes, model.rdp.alphabet)
+    recoded = _in_alphabet(episodes.compact(), model.rdp.alphabet)
     if recoded is None:
         return False
-    return any(replace(recoded, declared=declared).digest(ordered) == expected for declared in (False, True))
+    return any(replace(recoded, declared=declared).digest(ordered) in expected for declared in (False, True))
 
 
 def _in_alphabet(episodes: Episodes, alphabet: Alphabet) -> Episodes | None:

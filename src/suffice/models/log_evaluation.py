@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from suffice.automata.describe import brief
-from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data
-from suffice.data.logs.reading import read_as
 from suffice.errors import LogError
 from suffice.evidence.estimates import Estimate
 from suffice.models.held_out import HeldOut, find_held_out
@@ -138,7 +136,7 @@ class LogEvaluation:
     def __repr__(self) -> str:
         low, high = self.interval()
         known = f"{self.doubly_robust.value:.4g} ({low:.4g} to {high:.4g})" if self.enough else "not known"
-        return f"<LogEvaluation: plan {known}, log {self.log.value:.4g}, by {self.n_episodes:,} episodes>"
+        return f"<LogEvaluation: plan {known}, log {self.log.value:.4g}, by {self.n_episodes:,} episodes {self._which}>"
 
     def __str__(self) -> str:
         return "\n".join([self.title, *self.table, *self.sentences, *self.gaps])
@@ -147,8 +145,11 @@ class LogEvaluation:
     def title(self) -> str:
         """Return the model and the episodes in one line."""
         name, log = self.names
-        which = "held out" if self.held_out else "assumed to be new"
-        return f"{name} by {self.n_episodes:,} episodes of {log}, {which}:"
+        return f"{name} by {self.n_episodes:,} episodes of {log}, {self._which}:"
+
+    @property
+    def _which(self) -> str:
+        return "held out" if self.held_out else "assumed to be new"
 
     @property
     def table(self) -> list[str]:
@@ -208,18 +209,10 @@ def evaluate_log(model: Model, data: Data, options: LogOptions | None = None) ->
     model.required_plan()
     options.refuse_for_episodes(data)
     how = options.read_options(model.encoder)
-    cut: bool | None = None
-    if isinstance(data, Episodes | list | tuple):
-        read = read_data(data, how.encoder, how.horizon, None, how)
-        episodes, propensities = read.here, read.propensities
-        report = getattr(data, "report", None)  # what `read_log` stored with the episodes
-        if report is not None and how.horizon is None:
-            cut, propensities = report.cut > 0, report.propensities
-    else:
-        episodes, report = read_as(data, how)
-        cut, propensities = report.cut > 0, report.propensities
+    read = read_data(data, how.encoder, how.horizon, None, how)
+    cut = None if read.cut is None else read.cut > 0
     names = ("the model", str(data) if isinstance(data, str | Path) else "the log")
-    return evaluate_held_out(model, find_held_out(model, episodes, propensities, cut=cut, names=names), names)
+    return evaluate_held_out(model, find_held_out(model, read.here, read.propensities, cut=cut, names=names), names)
 
 
 def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("the model", "the log")) -> LogEvaluation:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from suffice.data.alphabet import Alphabet
-from suffice.data.encoding.binning import Binning, parse_binning
+from suffice.data.encoding.binning import Binning, parse_binning, request_of
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder, EncoderRequest
+from suffice.data.encoding.kinds import ColumnEncoder
 from suffice.data.episodes import Episodes
-from suffice.data.loading import Data
+from suffice.data.loading import Data, sources_of
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.logs.schema import read_schema
-from suffice.errors import SettingsError, parameter
+from suffice.errors import LogError, SettingsError, did_you_mean, parameter
 
 MAX_VALUES = ReadOptions().max_values
 
@@ -34,32 +35,73 @@ class LogOptions:
 
     def read_options(self, like: Encoder | None = None) -> ReadOptions:
         """Turn the parameters into options for the reader; with `like`, as a log was read before."""
-        columns = Columns.of(self.columns)
-        if self.observations is not None:
-            named = self.observations.split(",") if isinstance(self.observations, str) else self.observations
-            columns = Columns(observations=tuple(named)).over(columns)
-        bins: dict[str, Binning] | None = None
-        if self.bins is not None and not isinstance(self.bins, Mapping):
-            raise SettingsError(f"{parameter('bins', self.bins)} is not a dict. Use one such as bins={{'age': 8}}.")
-        if self.bins is not None:
-            bins = {name: parse_binning(how, name) if isinstance(how, str) else how for name, how in self.bins.items()}
+        bins = self._bins()
+        if like is not None and bins is not None:
+            _refuse_other_bins(bins, like)
+            bins = None
         schema = read_schema(self.schema) if isinstance(self.schema, str | Path) else self.schema
         return ReadOptions(
-            EncoderRequest.of(columns, bins, like),
+            EncoderRequest.of(self._columns(), bins, like),
             horizon=self.horizon,
             schema=schema,
             drop_truncated=self.drop_truncated,
             max_values=self.max_values,
         )
 
+    def _columns(self) -> Columns:
+        columns = Columns.of(self.columns)
+        if self.observations is None:
+            return columns
+        return Columns.of(None, self.observations).over(columns)
+
+    def _bins(self) -> dict[str, Binning] | None:
+        if self.bins is not None and not isinstance(self.bins, Mapping):
+            raise SettingsError(f"{parameter('bins', self.bins)} is not a dict. Use one such as bins={{'age': 8}}.")
+        if self.bins is None:
+            return None
+        return {name: parse_binning(how, name) if isinstance(how, str) else how for name, how in self.bins.items()}
+
     def refuse_for_episodes(self, data: Data) -> None:
-        """Refuse options that take effect only while a log is read, where `data` is Episodes."""
-        if not isinstance(data, Episodes):
+        """Refuse options that take effect only while a log is read, where all data are Episodes."""
+        sources = sources_of(data)
+        if not sources or not all(isinstance(source, Episodes) for source in sources):
             return
+        if not all(len(episodes) for episodes in sources):
+            raise LogError("there are no episodes. Select at least one.")
         usual = LogOptions()
-        for name in ("observations", "drop_truncated", "max_values", "schema"):
+        for name in ("columns", "observations", "drop_truncated", "max_values", "schema"):
             if getattr(self, name) != getattr(usual, name):
                 raise SettingsError(
                     f"{parameter(name)} takes effect when a log is read, and Episodes are read already. Pass it to "
                     "read_log."
                 )
+        for name, how in (self._bins() or {}).items():
+            known = {column for episodes in sources for column in _columns_of(episodes)}
+            if not isinstance(how, ColumnEncoder):
+                raise SettingsError(
+                    f"{parameter('bins')}: Episodes are binned when they are read, so {name!r} cannot be binned now. "
+                    "Pass bins to read_log, or pass the log itself."
+                )
+            if name not in known:
+                raise SettingsError(
+                    f"{parameter('bins')}: {name!r} is not a column of the Episodes{did_you_mean(name, known) or '.'} "
+                    "Leave it out."
+                )
+
+
+def _columns_of(episodes: Episodes) -> tuple[str, ...]:
+    """Return the columns of Episodes that may have bins."""
+    columns = Columns() if episodes.report is None else episodes.report.columns
+    return (*episodes.alphabet.features, columns.action or "action", columns.reward or "reward")
+
+
+def _refuse_other_bins(bins: Mapping[str, Binning], like: Encoder) -> None:
+    """Refuse bins that differ from those of a model."""
+    for name, how in bins.items():
+        theirs = like.kinds.get(name)
+        if theirs is None or request_of(name, how) != theirs:
+            problem = "does not bin this column" if theirs is None else "has its own bins of this column"
+            raise SettingsError(
+                f"{parameter('bins', {name: how})}: the earlier model {problem}, and its bins are used. Leave it out, "
+                "or learn without an earlier model."
+            )

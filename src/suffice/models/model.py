@@ -221,6 +221,7 @@ class Model:
         *,
         encoder: Encoder | None = None,
         held_out: float = 0.0,
+        logs: Sequence[str] = (),
         bins: Mapping[str, Bins] | None = None,
         columns: Columns | None = None,
     ) -> Model:
@@ -237,6 +238,8 @@ class Model:
             they are.
         held_out
             Share of the episodes that was not learned from.
+        logs
+            Digest of each log if there are several, by which `evaluate` recognises them.
         bins, columns
             Deprecated: parts of the encoder.
 
@@ -251,7 +254,7 @@ class Model:
         if isinstance(episodes, Episodes) and episodes.report is not None and bins is None and columns is None:
             encoder = encoder or episodes.report.encoder
         encoder = Encoder.given(encoder, episodes.alphabet.features, bins, columns)
-        about = header_of(learned, episodes, solution, encoder, held_out)
+        about = header_of(learned, episodes, solution, encoder, held_out, logs)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     # ------------------------------------------------------------ acting and evaluating
@@ -302,7 +305,8 @@ class Model:
         """Evaluate the plan off-policy by a log, as `suffice evaluate MODEL --log LOG` does.
 
         If the model was learned from this log with `hold_out`, its held-out episodes are found again and used. All
-        episodes of another log are used.
+        episodes of another log are used. Only the same log as a whole is recognised: a part of it, or a log that
+        shares episodes with it, is assumed to be new, and the result would be biased.
 
         Parameters
         ----------
@@ -327,7 +331,7 @@ class Model:
         >>> suffice.learn("log.parquet", hold_out=0.2).evaluate("log.parquet").n_episodes
         60
         >>> model.evaluate("more.parquet")
-        <LogEvaluation: plan 5 (4.673 to 5.327), log 2.633, by 300 episodes>
+        <LogEvaluation: plan 5 (4.673 to 5.327), log 2.633, by 300 episodes assumed to be new>
         """
         options = _load("models.log_options:LogOptions")(
             columns=columns,

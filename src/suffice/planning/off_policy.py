@@ -148,6 +148,7 @@ def evaluate_off_policy(
     (4.67, 5.33)
     """
     refuse_other_features(rdp, episodes)
+    episodes = episodes.compact()  # a part of a log has only its own actions and rewards
     _refuse_other_rewards(rdp, episodes)
     if episodes.horizon < rdp.horizon:  # all episodes ended before the automaton's horizon
         missing = rdp.horizon - episodes.horizon

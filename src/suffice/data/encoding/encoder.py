@@ -172,6 +172,7 @@ class EncoderRequest:
     columns: Columns = field(default_factory=Columns)  # named by the caller
     kinds: Mapping[str, ColumnRequest] = field(default_factory=dict)  # by column, or the vector or record it is part of
     like: Columns | None = None  # columns of an earlier log, used where this log has them
+    fixed: bool = False  # `kinds` are all of an earlier encoder: columns that are not among them are not binned
 
     @classmethod
     def of(
@@ -191,7 +192,7 @@ class EncoderRequest:
             )
         kinds: Mapping[str, ColumnRequest] = {name: request_of(name, how) for name, how in (bins or {}).items()}
         if isinstance(like, Encoder):
-            return cls(named, like.kinds if bins is None else kinds, like.columns)
+            return cls(named, like.kinds if bins is None else kinds, like.columns, fixed=bins is None)
         return cls(named, kinds, like)
 
     def by_column(self, columns: Columns) -> dict[str, ColumnRequest]:
