@@ -187,8 +187,9 @@ def test_compare_prints_the_same_as_text_and_json(here: Path) -> None:
     difference = compare(Model.load("a.model").rdp, Model.load("b.model").rdp)
     assert difference is not None and found["equal"] is False
     assert found["difference"]["reason"] == difference.reason
-    said = f"Different. After {found['difference']['history']}: {found['difference']['reason']}. Next:"
-    assert unwrapped(ok("compare", "a.model", "b.model")).startswith(said)
+    said = f"Different. After {found['difference']['history']}: {found['difference']['reason']}."
+    following = "Next: suffice info a.model --decisions 5"
+    assert unwrapped(ok("compare", "a.model", "b.model")) == f"{said} {following}"
     assert json.loads(ok("compare", "a.model", "a.model", "--json")) == {"equal": True, "difference": None}
 
 

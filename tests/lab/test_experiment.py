@@ -381,11 +381,17 @@ def test_find_gives_different_results_for_different_names() -> None:
     [
         ("", "'' is not a bound. Choose 'paper', 'two-sample', 'likelihood-ratio' or 'fisher'"),
         ("layer", "'' is not a bound. Choose 'paper'"),
-        ("layers/fisher", "layers"),
+        (
+            "layers/fisher",
+            "family='layers' is not a language family. Choose 'conjunctions' or 'adaptive', or I,J,K such as 1,1,1.",
+        ),
         ("conjunctions", "'' is not a bound. Choose 'paper'"),
         ("conjunctions/fischer", "'fischer' is not a bound. Choose 'paper'"),
         ("conjunctions/fisher/closed", "'fisher/closed' is not a bound. Choose 'paper'"),
-        ("1,1/paper", "1,1"),
+        (
+            "1,1/paper",
+            "family='1,1' is not a language family. Choose 'conjunctions' or 'adaptive', or I,J,K such as 1,1,1.",
+        ),
         ("0,1,1/paper", "I, J and K are numbers from 1 on"),
         ("aalpy", "is not an eps. Use 'auto' or a number"),
         ("aalpy/", "is not an eps. Use 'auto' or a number"),

@@ -126,10 +126,13 @@ def test_analyse_shows_numbers_of_the_paper_and_exact_values() -> None:
     text = analyse(by_id(result("layers", 11, states=20))).text
     assert line(text, "*the paper's* CMS")[1:6:4] == ["104", "10.1"] and line(text, "*the paper's* X")[2] == "r = 4"
     assert "Q_min = 20 states, the minimal stationary one 12. Mean returns: V* = 4, behaviour policy -3.35." in text
+    assert text.count("| > 1800 |") == 1  # the paper's CMS on the mini-hall
 
 
 def test_summary_shows_exact_values_and_the_main_methods() -> None:
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in summary({}).splitlines()]
+    assert rows[0] == ["100,000 episodes", "Corridor", "T-maze", "Cookie", "Cheese", "Mini-hall"]
+    assert "the paper's" not in summary({}) and len(rows) == 7
     assert rows[2] == [
         "minimal automaton · optimal return", "11 · 5", "20 · 4", "65 · 1", "67 · 1.09", "261 · 2.07",
     ]  # fmt: skip

@@ -533,7 +533,10 @@ def refused(rdp: RDP, plan: Plan, episodes: Episodes) -> str:
 @pytest.mark.parametrize("reward", [5.5, -0.5])
 def test_evaluate_off_policy_refuses_rewards_outside_the_model_range(small: tuple[RDP, Plan], reward: float) -> None:
     message = refused(*small, one_decision((0, "a", 1.0), (1, "b", reward)))
-    assert message.startswith(f"the log has reward {reward:g}, but the model was learned from rewards 0 to 5. Check ")
+    assert message == (
+        f"the log has reward {reward:g}, but the model was learned from rewards 0 to 5. Check that the log is of the "
+        "same process, in the same units. If so, learn the model again from a log with such rewards."
+    )
 
 
 def test_evaluate_off_policy_accepts_rewards_within_the_model_range(small: tuple[RDP, Plan]) -> None:
@@ -543,17 +546,19 @@ def test_evaluate_off_policy_accepts_rewards_within_the_model_range(small: tuple
 
 def test_evaluate_off_policy_refuses_unknown_actions(small: tuple[RDP, Plan]) -> None:
     message = refused(*small, one_decision((0, "a", 1.0), (1, "c", 0.0)))
-    assert message.startswith("the log has action 'c', which the model does not know. Its actions are a, b. Rename ")
+    assert message == (
+        "the log has action 'c', which the model does not know. Its actions are a, b. Rename those of the log, or "
+        "learn the model again."
+    )
 
 
 def test_evaluate_off_policy_refuses_other_observation_columns(small: tuple[RDP, Plan]) -> None:
     two = from_values([[(None, (0, 1), 0.0), ("a", None, 1.0)]])
     message = refused(*small, two)
-    assert message.startswith(
-        "the log's observations are f0, f1, the model's f0. Choose these columns with read_log(log, observations=...)"
-    )
+    problem = "the log's observations are f0, f1, the model's f0. Choose these columns with "
+    assert message == f"{problem}read_log(log, observations=...), or rename those of the log."
     with naming_options():
-        assert "with --observations, or rename those of the log" in refused(*small, two)
+        assert refused(*small, two) == f"{problem}--observations, or rename those of the log."
 
 
 def test_evaluate_off_policy_refuses_longer_episodes(small: tuple[RDP, Plan]) -> None:

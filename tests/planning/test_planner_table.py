@@ -76,8 +76,9 @@ def test_learn_refuses_an_unknown_planner(episodes: Episodes) -> None:
     with pytest.raises(suffice.SettingsError) as caught:
         suffice.learn(episodes, planning="gredy")
     assert str(caught.value) == UNKNOWN
-    with pytest.raises(suffice.SettingsError, match="'bold'"):
+    with pytest.raises(suffice.SettingsError) as caught:
         suffice.learn(episodes, planning=Planning(planner="bold"))
+    assert str(caught.value) == UNKNOWN.replace("planning='gredy'", "planner='bold'")
 
 
 def test_plan_on_accepts_the_name_of_a_planner_and_refuses_an_unknown_one(episodes: Episodes) -> None:
@@ -86,10 +87,12 @@ def test_plan_on_accepts_the_name_of_a_planner_and_refuses_an_unknown_one(episod
     with pytest.raises(suffice.SettingsError) as caught:
         plan_on(rdp, "gredy")
     assert str(caught.value) == UNKNOWN
-    with pytest.raises(suffice.SettingsError, match=r"^planner='bold' is not a planner\. Choose 'safe', "):
+    with pytest.raises(suffice.SettingsError) as caught:
         plan_on(rdp, Planning(planner="bold"))
-    with pytest.raises(suffice.SettingsError, match=r"^planning=3 is not a planner\. Choose 'safe', "):
+    assert str(caught.value) == UNKNOWN.replace("planning='gredy'", "planner='bold'")
+    with pytest.raises(suffice.SettingsError) as caught:
         plan_on(rdp, 3)  # type: ignore[arg-type]
+    assert str(caught.value) == UNKNOWN.replace("'gredy'", "3")
 
 
 def test_planning_with_names_the_option_on_the_command_line() -> None:
