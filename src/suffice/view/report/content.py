@@ -20,6 +20,7 @@ from suffice.models.sentences import forecast_of, sentences
 from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.off_policy import OffPolicyEvaluation
 from suffice.view.report.structure import (
+    FORMER_KEY,
     Automaton,
     Column,
     Content,
@@ -234,7 +235,7 @@ def _settings(about: Header) -> dict[str, str]:
         "test": about.bound,
         "chance of a false split per test" if about.confidence is None else "confidence": level,
         "refinement": "yes" if about.second_look else "no",
-        "second look": "yes" if about.second_look else "no",  # former name of the refinement, for scripts
+        FORMER_KEY: "yes" if about.second_look else "no",
     }
     if about.cut:
         found["smallest share for a state"] = f"{about.cut:g}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from suffice.view.html import Html, join, page, table, tag, text
 from suffice.view.report.advice import advice, figures, returns
-from suffice.view.report.structure import Automaton, Content, PolicyChange, State, Untried
+from suffice.view.report.structure import FORMER_KEY, Automaton, Content, PolicyChange, State, Untried
 from suffice.view.report.style import PAGE_CSS
 from suffice.view.report.texts import figure, percent
 
@@ -255,7 +255,7 @@ def _left_out(rows: int) -> str:
 
 def _made(content: Content) -> list[str]:
     text = "This command learns the same model (LOG is the log; add the options that name its columns, if needed):"
-    shown = [(SETTINGS.get(name, name), value) for name, value in content.settings.items() if name != "second look"]
+    shown = [(SETTINGS.get(name, name), value) for name, value in content.settings.items() if name != FORMER_KEY]
     return [
         table("Settings", ("Setting", "Value"), shown),
         tag("p", text),

@@ -6,6 +6,8 @@ import msgspec
 
 from suffice.view.report.survey import EpisodeLengths
 
+FORMER_KEY = "second_look".replace("_", " ")  # key of the refinement in earlier versions, kept for scripts
+
 
 class Column(msgspec.Struct, frozen=True):
     """A column of the log."""
