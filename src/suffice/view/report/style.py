@@ -54,7 +54,7 @@ figure{margin:1rem 0}
 figcaption{color:var(--note);font-size:.9rem;margin-top:.4rem}
 .paper{background:#fff;border:1px solid var(--line);border-radius:.6rem;padding:.6rem;overflow-x:auto}
 .paper svg{display:block;width:100%;height:auto;margin:0 auto}
-svg.intervals{display:block;width:100%;max-width:760px;height:auto;font-size:14px}
+svg.intervals{display:block;width:100%;max-width:800px;height:auto;font-size:14px}
 svg.intervals text{fill:var(--ink)}
 svg.intervals .tick{fill:var(--note);font-size:12px;text-anchor:middle}
 svg.intervals .figure{font-weight:600}
