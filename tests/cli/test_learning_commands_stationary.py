@@ -105,9 +105,9 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--stationary --metric prefixes", "Leave out --metric, --family and --bound"),
-        ("--stationary --family 1,1,1", "Leave out --metric, --family and --bound"),
-        ("--stationary --bound paper", "Leave out --metric, --family and --bound"),
+        ("--stationary --metric prefixes", "compares states by e-values. Leave out --metric.\n"),
+        ("--stationary --family 1,1,1", "compares states by e-values. Leave out --family.\n"),
+        ("--stationary --bound paper", "compares states by e-values. Leave out --bound.\n"),
         ("--stationary --split", "is proved for layers only, so it cannot be combined with --stationary"),
         ("--stationary --planner subsampled", "is proved for layers only, so it cannot be combined with --stationary"),
         ("--stationary auto --split", "is proved for layers only, so it cannot be combined with --stationary"),

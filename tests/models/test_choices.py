@@ -88,18 +88,21 @@ def test_learn_refuses_what_the_learn_command_refuses(
     [
         (
             {"planning": "gredy"},
-            "planning='gredy' is not a planner. Choose 'safe', 'greedy', 'pessimistic' or 'subsampled'.",
+            "planning='gredy' is not a planner. Did you mean 'greedy'[?] Choose 'safe', .* or 'none'.",
         ),
         (
             {"planning": suffice.Planning(planner="bold"), "strength": 1.0},
             "planner='bold' is not a planner. Choose 'safe', 'greedy', 'pessimistic' or 'subsampled'.",
         ),
         ({"planning": 3}, "planning=3 is not a planner. Choose 'safe'"),
-        ({"metric": "language"}, "metric='language' is not a metric. Choose 'languages', 'prefixes' or 'sketch'."),
+        (
+            {"metric": "language"},
+            "metric='language' is not a metric. Did you mean 'languages'[?] Choose 'languages', 'prefixes' or",
+        ),
         ({"metric": PrefixCounts()}, "is not a metric. Choose 'languages'"),
         (
             {"bound": "papr"},
-            "bound='papr' is not a bound. Choose 'paper', 'two-sample', 'likelihood-ratio' or 'fisher'.",
+            "bound='papr' is not a bound. Did you mean 'paper'[?] Choose 'paper', 'two-sample', .* or 'fisher'.",
         ),
         (
             {"bound": 3},
@@ -191,7 +194,88 @@ def test_learn_options_override_an_earlier_model() -> None:
 def test_memory_bytes_reads_units() -> None:
     sizes = {"4GB": 4 * 10**9, "500 mb": 5 * 10**8, "1.5MiB": 1572864, "2000000": 2_000_000, "1T": 10**12}
     assert {text: memory_bytes(text) for text in sizes} == sizes
-    assert memory_bytes(12345) == 12345
+    assert memory_bytes(12_345_678) == 12_345_678
     for text in ("", "4 GB please", "-1GB", "GB"):
         with pytest.raises(SettingsError, match="is not a size"):
             memory_bytes(text)
+
+
+def test_settings_with_like_keep_the_test_and_level_of_the_earlier_model() -> None:
+    """Fields of `settings` with the default value are those of the earlier model."""
+    earlier = suffice.learn(corridor(100), bound="paper", delta=0.02)
+    found = LearnOptions(settings=Settings(cut=0.1)).choices(earlier).settings
+    assert (found.chosen_bound.name, found.delta, found.cut) == ("paper", 0.02, 0.1)
+    sure = suffice.learn(corridor(100), confidence=0.9)
+    assert LearnOptions(settings=Settings(cut=0.1)).choices(sure).settings.confidence == 0.9
+    changed = LearnOptions(settings=Settings(delta=0.1)).choices(sure).settings
+    assert (changed.delta, changed.confidence) == (0.1, None)
+
+
+def test_split_with_like_keeps_the_split_of_the_earlier_model() -> None:
+    earlier = suffice.learn(corridor(100), split=Split(delta=0.2, max_states=30))
+    assert LearnOptions(split=True).choices(earlier).split == Split(delta=0.2, max_states=30)
+
+
+@pytest.mark.parametrize("settings", [Settings(delta=0.1), Settings(confidence=0.9)])
+@pytest.mark.parametrize("split", [True, Split()])
+def test_level_in_settings_is_refused_with_a_split(settings: Settings, split: bool | Split) -> None:
+    with pytest.raises(SettingsError, match=r"in settings cannot be combined with split=True, .* Use delta or Split"):
+        LearnOptions(settings=settings, split=split).choices()
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"seed": None}, "seed is not a whole number"),
+    ({"seed": "1"}, "seed='1' is not a whole number"),
+    ({"seed": 1.5}, "seed=1.5 is not a whole number"),
+    ({"hold_out": "0.2"}, "hold_out='0.2' is not a share"),
+    ({"horizon": "3"}, "horizon='3' is not a whole number"),
+    ({"stationary": []}, "stationary=[] is not a choice"),
+    ({"memory": 4}, "memory=4 is 4 bytes, which is too little"),
+    ({"memory": True}, "memory=True is not a number of bytes"),
+    ({"memory": 4.5}, "memory=4.5 is not a number of bytes"),
+    ({"columns": ["a"]}, "columns"),
+    ({"like": 5}, "like is of type int, not a model"),
+    ({"settings": 5}, "settings is of type int, not Settings"),
+    ({"family": 5}, "family=5 is not a language family"),
+    ({"bound": "fischer"}, "bound='fischer' is not a bound. Did you mean 'fisher'? Choose "),
+    ({"metric": "language"}, "metric='language' is not a metric. Did you mean 'languages'? Choose "),
+    ({"planning": "gredy"}, "planning='gredy' is not a planner. Did you mean 'greedy'? Choose "),
+    ({"planning": "gredy"}, "or 'none'."),
+    ({"planning": 5}, "planning=5 is not a planner. Choose "),
+]
+
+
+@pytest.mark.parametrize(("chosen", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_learn_refuses_values_of_other_types_in_one_line(chosen: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        suffice.learn(corridor(20), **chosen)
+    assert message in str(caught.value)
+
+
+def test_learn_accepts_a_family_as_three_numbers() -> None:
+    assert LearnOptions(family=(1, 2, 1)).choices().settings == LearnOptions(family="1,2,1").choices().settings
+
+
+def test_learn_says_which_choices_come_from_the_earlier_model() -> None:
+    earlier = suffice.learn(corridor(100), bound="paper")
+    with pytest.raises(
+        SettingsError, match=r"another statistic or bound.* is taken from the earlier model, like"
+    ) as caught:
+        suffice.learn(corridor(50), like=earlier, stationary=True)
+    assert "metric" not in str(caught.value)
+
+
+def test_learn_takes_the_file_of_an_earlier_model(tmp_path: Path) -> None:
+    suffice.learn(corridor(100), delta=0.02).save(tmp_path / "a.model")
+    assert suffice.learn(corridor(50), like=tmp_path / "a.model").about.delta == 0.02
+
+
+def test_learn_refuses_data_before_a_cluster_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from suffice.engines.ray import Ray
+
+    def start(self: Ray) -> None:
+        raise AssertionError("the cluster is started")
+
+    monkeypatch.setattr(Ray, "reading", start)
+    with pytest.raises(SettingsError, match="workers read only Parquet files"):
+        suffice.learn([[("a", "go", 1.0)]] * 10, engine="ray")

@@ -111,3 +111,22 @@ def test_learner_keeps_the_names_of_columns() -> None:
     log = table().rename(columns={"action": "drug", "reward": "outcome"})
     learner = suffice.Learner(columns={"action": "drug", "reward": "outcome"}).fit(log)
     assert (learner.model_.columns.action, learner.model_.columns.reward) == ("drug", "outcome")
+
+
+def test_read_log_takes_what_learn_takes(tmp_path: Path) -> None:
+    plain, binned = suffice.read_log(table()), suffice.read_log(table(), bins={"x": "2"})
+    assert binned.report is not None and list(binned.report.bins) == ["x"]
+    suffice.write_schema(plain.alphabet, tmp_path / "s.json")
+    assert suffice.read_log(table(), schema=str(tmp_path / "s.json")).declared
+    model = suffice.learn(binned)
+    for like in (model, binned.report, model.encoder):
+        again = suffice.read_log(table(seed=1), like=like).report
+        assert again is not None and again.bins == model.bins
+
+
+def test_episodes_are_selected_by_ranges_and_masks_of_pandas() -> None:
+    episodes = suffice.read_log(table())
+    assert list(episodes[range(3)]) == list(episodes[:3])
+    assert len(episodes[pd.Series([True] * 5 + [False] * 55)]) == 5
+    with pytest.raises(suffice.SettingsError, match="horizon=2: episodes of 3 decisions cannot be padded to it"):
+        episodes.padded(2)

@@ -138,3 +138,36 @@ def test_report_of_a_split_names_options_from_python_too(tmp_path: Path, monkeyp
     suffice.load("a.model").report("python.html", title="a")
     assert Path("python.html").read_bytes() == Path("command.html").read_bytes()
     assert "--planner subsampled" in Path("python.html").read_text(encoding="utf-8")
+
+
+def test_views_and_files_never_replace_an_input_or_a_file_of_another_kind(tmp_path: Path) -> None:
+    episodes = suffice.simulate(suffice.make("corridor").model(5), 100, 5, np.random.default_rng(0))
+    more = suffice.simulate(suffice.make("corridor").model(5), 100, 5, np.random.default_rng(1))
+    model, log, page = suffice.learn(episodes), tmp_path / "mine.csv", tmp_path / "page.html"
+    suffice.write_log(more, log)
+    model.report(page)
+    model.save(tmp_path / "a.model")
+    calls = (
+        lambda: model.report(log, log=log, format="json"),
+        lambda: model.report(page, format="json"),
+        lambda: model.export(log, format="json"),
+        lambda: model.export(tmp_path / "a.model", format="dot"),
+        lambda: model.save(log),
+    )
+    before = [path.read_bytes() for path in (log, page, tmp_path / "a.model")]
+    for call in calls:
+        with pytest.raises(suffice.SettingsError, match="Choose another name"):
+            call()
+    assert [path.read_bytes() for path in (log, page, tmp_path / "a.model")] == before
+
+
+def test_explore_takes_the_file_of_another_model(tmp_path: Path) -> None:
+    model = suffice.learn(suffice.simulate(suffice.make("corridor").model(5), 100, 5, np.random.default_rng(0)))
+    model.save(tmp_path / "a.model")
+    assert model.explore(compare=tmp_path / "a.model") == model.explore(compare=model)
+    with pytest.raises(suffice.SettingsError, match="compare is of type int, not a model"):
+        model.explore(compare=5)  # type: ignore[arg-type]
+    with pytest.raises(suffice.SettingsError, match="type int is not a domain"):
+        model.compare(5)  # type: ignore[arg-type]
+    with pytest.raises(suffice.SettingsError, match="type int is not a path"):
+        suffice.load(3)  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ def learn(
     data: Data,
     *,
     stationary: Stationary | None = None,
-    like: Model | None = None,
+    like: Model | str | Path | None = None,
     hold_out: float | None = None,
     plan: bool = True,
     planning: Planning | str | None = None,
@@ -61,7 +61,7 @@ def learn(
     accuracy: float | None = None,
     max_states: int | None = None,
     metric: str | None = None,
-    family: Family | str | None = None,
+    family: Family | str | Sequence[int] | None = None,
     bound: Bound | str | None = None,
     delta: float | None = None,
     confidence: float | None = None,
@@ -99,7 +99,8 @@ def learn(
         True learns one automaton for every step, which needs far fewer episodes if the process does not change over
         time; "auto" tries both on held-out episodes and takes the better one. Default: layers, one per step.
     like
-        Earlier model: its test, level, kind of plan, horizon, columns and bins are used unless given here.
+        Earlier model or its file: its test, level, kind of plan, horizon and columns are used unless given here, and
+        its bins always.
     hold_out
         Share of the episodes to leave out, such as 0.2; `model.evaluate(data)` finds them again.
     plan
@@ -214,17 +215,14 @@ def learn(
         threads=threads,
         memory=memory,
     )
-    if like is not None and not isinstance(like, Model):
+    earlier = Model.load(like) if isinstance(like, str | Path) else like
+    if earlier is not None and not isinstance(earlier, Model):
         raise SettingsError(
             f"like is of type {type(like).__name__}, not a model. Pass what suffice.load or suffice.learn returns."
         )
-    if settings is not None and not isinstance(settings, Settings):
-        raise SettingsError(
-            f"settings is of type {type(settings).__name__}, not Settings. Pass suffice.Settings(), or leave it out."
-        )
-    choices = options.choices(like)
-    if like is not None and horizon is None:
-        horizon = like.rdp.horizon
+    choices = options.choices(earlier)
+    if earlier is not None and horizon is None:
+        horizon = earlier.rdp.horizon
     log = LogOptions(
         columns=columns,
         observations=observations,
@@ -241,7 +239,7 @@ def learn(
             f"{parameter('hold_out', hold_out)} needs a single log, in which model.evaluate finds the episodes. Pass "
             "one log."
         )
-    how = log.read_options(None if like is None else like.encoder)
+    how = log.read_options(None if earlier is None else earlier.encoder)
     if checkpoint is not None:
         refuse_other_choices(Path(checkpoint), describe_choices(choices))
     chosen = _engine(engine, workers, threads)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from suffice.errors import SettingsError, alternatives, is_number, is_whole, parameter
+from suffice.errors import SettingsError, alternatives, did_you_mean, is_number, is_whole, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import Family
@@ -22,7 +22,7 @@ from suffice.evidence.tables import STATISTICS
 from suffice.learning.adact_h import Settings
 from suffice.models.header import Header, Planned
 from suffice.models.model import Model
-from suffice.planning.planner import Planning, as_planning, planner_of, planning_with
+from suffice.planning.planner import PLANNERS, Planning, as_planning, planner_of, planning_with
 from suffice.planning.regorl import Split
 from suffice.version import __version__
 
@@ -80,7 +80,10 @@ class Choices:
                 f"{parameter('stationary', self.stationary)}. Leave one of them out."
             )
         if self.stationary is True and (self.settings.statistic, self.settings.bound) != (LanguageCounts(), None):
-            raise _with_own_test()
+            raise SettingsError(
+                f"{stationary} compares states by e-values, so it cannot be combined with another statistic or bound. "
+                "Leave one of them out."
+            )
         if not self.stationary and planning is not None and planning.discount is not None:
             raise SettingsError(
                 f"{parameter('discount', planning.discount)} needs an automaton without layers. Add {stationary}, or "
@@ -147,7 +150,7 @@ class LearnOptions:
 
     settings: Settings | None = None
     metric: str | None = None
-    family: Family | str | None = None
+    family: Family | str | Sequence[int] | None = None
     bound: Bound | str | None = None
     delta: float | None = None
     confidence: float | None = None
@@ -169,6 +172,22 @@ class LearnOptions:
 
     def choices(self, like: Model | None = None) -> Choices:
         """Turn the options into choices; what is not given is taken from an earlier model, or is the default."""
+        if self.settings is not None and not isinstance(self.settings, Settings):
+            raise SettingsError(
+                f"settings is of type {type(self.settings).__name__}, not Settings. Pass suffice.Settings(), or leave "
+                "it out."
+            )
+        if like is None:
+            return self._choices(None)
+        try:
+            return self._choices(like)
+        except SettingsError as error:
+            self._choices(None)  # raises the same error if the earlier model does not matter
+            raise SettingsError(
+                f"{error} What is not given here is taken from the earlier model, {parameter('like')}."
+            ) from error
+
+    def _choices(self, like: Model | None) -> Choices:
         usual = Choices() if like is None else Choices.of(like)
         stationary = usual.stationary if self.stationary is None else _stationary(self.stationary)
         if stationary is True:
@@ -200,7 +219,7 @@ class LearnOptions:
             "memory": None if self.memory is None else memory_bytes(self.memory),
         }
         given = {name: value for name, value in given.items() if value is not None}
-        base = usual if self.settings is None else self.settings
+        base = usual if self.settings is None else _completed(self.settings, usual)
         if (statistic := self._statistic(base.statistic)) is not base.statistic:
             given["statistic"] = statistic
         if self.settings is not None:
@@ -211,11 +230,11 @@ class LearnOptions:
 
     def _statistic(self, usual: Statistic) -> Statistic:
         if self.metric is not None and (not isinstance(self.metric, str) or self.metric not in STATISTICS):
-            raise _unknown("metric", self.metric, "metric", STATISTICS)
+            raise _unknown("metric", self.metric, STATISTICS)
         metric = usual.options.metric if self.metric is None else self.metric
         if self.family is None and metric == usual.options.metric:
             return usual
-        family = None if self.family is None else str(self.family)
+        family = None if self.family is None else _family(self.family)
         return StatisticOptions(metric, family, seed=self.seed).make()
 
     def _refuse_conflicts(self, given: dict[str, Any]) -> None:
@@ -249,6 +268,8 @@ class LearnOptions:
     def _planning(self, usual: Planning | None) -> Planning | None:
         no_plan = not self.plan or self.planning == NO_PLAN
         chosen = None if self.planning == NO_PLAN else self.planning
+        if chosen is not None and not isinstance(chosen, Planning) and chosen not in list(PLANNERS):
+            raise _unknown("planning", chosen, [*PLANNERS, NO_PLAN], kind="planner")
         planning = usual if chosen is None else as_planning(chosen)
         if planning is not None:
             planner_of(planning)  # refuses an unknown planner
@@ -293,6 +314,27 @@ class LearnOptions:
             raise SettingsError(f"{parameter('discount')} has no effect with {called}. Leave one of them out.")
 
     def _split(self, usual: Split | None, planning: Planning | None) -> Split | None:
+        split = self._own_split(usual, planning)
+        if split is None:
+            return None
+        if self.confidence is not None:
+            raise SettingsError(
+                f"{parameter('confidence', self.confidence)} cannot be combined with {parameter('split', True)}, "
+                f"which divides δ as the paper does. Use {parameter('delta')} instead."
+            )
+        standard, level = Settings(), None
+        if self.settings is not None and self.settings.confidence is not None:
+            level = f"confidence={self.settings.confidence!r}"
+        elif self.settings is not None and self.settings.delta != standard.delta:
+            level = f"delta={self.settings.delta!r}"
+        if level is not None:
+            raise SettingsError(
+                f"{level} in settings cannot be combined with {parameter('split', True)}, which divides δ as the paper "
+                f"does. Use {parameter('delta')} or Split(delta=…) instead."
+            )
+        return split
+
+    def _own_split(self, usual: Split | None, planning: Planning | None) -> Split | None:
         given: dict[str, Any] = {"delta": self.delta, "accuracy": self.accuracy, "max_states": self.max_states}
         given = {name: value for name, value in given.items() if value is not None}
         if isinstance(self.split, Split):
@@ -304,7 +346,7 @@ class LearnOptions:
             return self.split
         if not isinstance(self.split, bool | None):
             raise SettingsError(f"{parameter('split', self.split)} is not a split. Use True, False or a Split.")
-        base = Split() if self.split else usual if self.split is None and planning is not None else None
+        base = (usual or Split()) if self.split else usual if self.split is None and planning is not None else None
         if base is None:
             if self.accuracy is not None or self.max_states is not None:
                 name = "max_states" if self.accuracy is None else "accuracy"
@@ -313,19 +355,17 @@ class LearnOptions:
                     f"{value} applies to {parameter('split', True)} only. Add it, or leave out {parameter(name)}."
                 )
             return None
-        if self.confidence is not None:
-            raise SettingsError(
-                f"{parameter('confidence', self.confidence)} cannot be combined with {parameter('split', True)}, "
-                f"which divides δ as the paper does. Use {parameter('delta')} instead."
-            )
         return replace(base, **given)
 
     # ------------------------------------------------------------ stationary automata
 
     def _refuse_with_stationary(self) -> None:
         usual = LanguageCounts().options.metric
-        if self.metric not in (None, usual) or self.family is not None or self.bound is not None:
-            raise _with_own_test()
+        chosen = {"metric": self.metric not in (None, usual), "family": self.family, "bound": self.bound}
+        if given := [parameter(name) for name, value in chosen.items() if value not in (None, False)]:
+            raise SettingsError(
+                f"{parameter('stationary', True)} compares states by e-values. Leave out {' and '.join(given)}."
+            )
         if self.second_look:
             raise SettingsError(
                 f"{parameter('second_look', True)} refines layers, which {parameter('stationary', True)} does not "
@@ -333,10 +373,25 @@ class LearnOptions:
             )
 
 
-def _with_own_test() -> SettingsError:
-    return SettingsError(
-        f"{parameter('stationary', True)} compares states by e-values. Leave out {parameter('metric')}, "
-        f"{parameter('family')} and {parameter('bound')}."
+def _completed(settings: Settings, usual: Settings) -> Settings:
+    """Return settings whose fields with the default value are those of an earlier model."""
+    standard, names = Settings(), ("statistic", "bound", "delta", "confidence", "cut", "strict")
+    taken = {name: getattr(usual, name) for name in names if getattr(settings, name) == getattr(standard, name)}
+    if settings.delta != standard.delta:  # a confidence would take precedence
+        taken["confidence"] = settings.confidence
+    if settings.statistic != standard.statistic:  # a bound belongs to a statistic
+        taken["bound"] = settings.bound
+    return replace(settings, **taken)
+
+
+def _family(chosen: Family | str | Sequence[int]) -> str:
+    """Return a family as text; three numbers may be a sequence."""
+    if isinstance(chosen, Family | str):
+        return str(chosen)
+    if isinstance(chosen, list | tuple) and len(chosen) == 3 and all(map(is_whole, chosen)):
+        return ",".join(map(str, chosen))
+    raise SettingsError(
+        f"{parameter('family', chosen)} is not a language family. Use a name, text such as '1,1,1', or a Family."
     )
 
 
@@ -344,7 +399,7 @@ def _stationary(chosen: Stationary) -> bool | Literal["auto"]:
     words: dict[object, bool | Literal["auto"]] = {"yes": True, "no": False, "auto": "auto"}
     if isinstance(chosen, bool):
         return chosen
-    if chosen not in words:
+    if chosen not in list(words):
         raise SettingsError(f"{parameter('stationary', chosen)} is not a choice. Choose True, False or 'auto'.")
     return words[chosen]
 
@@ -353,12 +408,14 @@ def _bound(chosen: Bound | str) -> Bound:
     if not isinstance(chosen, str):
         return chosen  # checked by Settings
     if chosen not in BOUNDS:
-        raise _unknown("bound", chosen, "bound", BOUNDS)
+        raise _unknown("bound", chosen, BOUNDS)
     return BOUNDS[chosen]
 
 
-def _unknown(name: str, value: object, kind: str, known: Iterable[str]) -> SettingsError:
-    return SettingsError(f"{parameter(name, value)} is not a {kind}. Choose {alternatives(known)}.")
+def _unknown(name: str, value: object, known: Iterable[str], kind: str | None = None) -> SettingsError:
+    names = list(known)
+    hint = did_you_mean(value, names) if isinstance(value, str) else ""
+    return SettingsError(f"{parameter(name, value)} is not a {kind or name}{hint or '.'} Choose {alternatives(names)}.")
 
 
 def memory_bytes(size: int | str) -> int:
@@ -381,7 +438,15 @@ def memory_bytes(size: int | str) -> int:
     (4000000000, 1572864)
     """
     if not isinstance(size, str):
-        return size
+        if isinstance(size, bool) or not is_whole(size) or size < 1:
+            raise SettingsError(
+                f"{parameter('memory', size)} is not a number of bytes. Write it like '500MB' or '4GB'."
+            )
+        if size < LEAST_MEMORY:
+            raise SettingsError(
+                f"{parameter('memory', size)} is {size:,} bytes, which is too little. Write it like '500MB' or '4GB'."
+            )
+        return int(size)
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", size.strip().upper())
     if not found:
         raise SettingsError(f"{parameter('memory', size)} is not a size. Write it like 500MB or 4GB.")

@@ -78,7 +78,7 @@ class Learner:
         max_states: int | None = None,
         second_look: bool | None = None,
         metric: str | None = None,
-        family: Family | str | None = None,
+        family: Family | str | Sequence[int] | None = None,
         bound: Bound | str | None = None,
         cut: float | None = None,
         strict: bool | None = None,

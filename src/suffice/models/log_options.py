@@ -68,6 +68,7 @@ class LogOptions:
             return
         if not all(len(episodes) for episodes in sources):
             raise LogError("there are no episodes. Select at least one.")
+        ReadOptions(horizon=self.horizon)  # refuses an invalid horizon
         usual = LogOptions()
         for name in ("columns", "observations", "drop_truncated", "max_values", "schema"):
             if getattr(self, name) != getattr(usual, name):

@@ -25,6 +25,7 @@ from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
+from suffice.data.logs.formats import all_suffixes
 from suffice.errors import ModelError, SettingsError, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.events import Witness
@@ -509,7 +510,7 @@ class Model:
         path: str | Path | None = None,
         *,
         log: Data | None = None,
-        compare: Model | None = None,
+        compare: Model | str | Path | None = None,
         episodes: int = 20,
         title: str = "",
         compare_title: str = "",
@@ -523,7 +524,7 @@ class Model:
         log
             Data of which episodes can be replayed. Default: episodes drawn from the model's counts.
         compare
-            Another model to show beside this one.
+            Another model, or its file, to show beside this one.
         episodes
             Number of episodes that can be replayed, at most.
         title, compare_title
@@ -612,8 +613,9 @@ class Model:
         Parameters
         ----------
         path
-            File to write.
+            File to write. An existing log is not replaced.
         """
+        _refuse_log_file(Path(path))
         arrays = _arrays_of(self.rdp) | columns_of(self.decisions) | _arrays_of_plan(self.plan)
         write_archive(Path(path), self.about, {"witnesses": [d.placement.witness for d in self.decisions]}, arrays)
 
@@ -631,6 +633,8 @@ class Model:
         Model
             The model.
         """
+        if not isinstance(path, str | Path):
+            raise SettingsError(f"an object of type {type(path).__name__} is not a path. Name a model file.")
         with opened(Path(path), MODEL_FILE) as archive:
             about = archive.header(Header)
             witnesses = archive.text("witnesses", list[Witness | None])
@@ -667,6 +671,12 @@ def load(path: str | Path) -> Model:
     '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
     """
     return Model.load(path)
+
+
+def _refuse_log_file(path: Path) -> None:
+    """Refuse to replace an existing log, which a model must never overwrite."""
+    if path.name.lower().endswith(all_suffixes()) and path.is_file() and path.stat().st_size:
+        raise SettingsError(f"{path}: the existing file is a log. Choose another name, such as {path.stem}.model.")
 
 
 def _load(reference: str) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import to_builtins
 
 from suffice.data.episodes import Episodes
-from suffice.data.loading import Data, read_data
+from suffice.data.loading import Data, read_data, sources_of
 from suffice.domains.pomdp.writing import to_pomdp
 from suffice.errors import LogError, MissingError, SettingsError, alternatives, naming_options, parameter, spelled
 from suffice.files.atomic import replacing
@@ -25,7 +25,7 @@ from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 from suffice.planning.off_policy import OffPolicyEvaluation, refuse_other_features
 from suffice.view.explorer.page import REPLAYED_EPISODES, page_of
-from suffice.view.pages import refuse_as_page, write_page
+from suffice.view.pages import PAGES, refuse_as_page, write_page
 from suffice.view.report.content import content_of
 from suffice.view.report.report import report_of
 
@@ -82,7 +82,7 @@ def explore(
     path: str | Path | None = None,
     *,
     log: Data | None = None,
-    compare: Model | None = None,
+    compare: Model | str | Path | None = None,
     episodes: int = REPLAYED_EPISODES,
     title: str = "",
     compare_title: str = "",
@@ -93,17 +93,19 @@ def explore(
             f"{parameter('episodes', episodes)}: the number of episodes to replay is from 1 to {MOST_REPLAYED:,}. Try "
             f"{REPLAYED_EPISODES}."
         )
+    other = Model.load(compare) if isinstance(compare, str | Path) else compare
     if path is not None:
         refuse_as_page(path)
+        _refuse_input(path, log, compare)
     logged = None if log is None else read_for(model, log)
-    if compare is not None and not hasattr(compare, "in_words"):
+    if other is not None and not isinstance(other, Model):
         raise SettingsError(
             f"compare is of type {type(compare).__name__}, not a model. Pass what suffice.load or "
             "suffice.learn returns."
         )
-    other_title = compare_title if compare else ""
+    other_title = compare_title if other else ""
     with naming_options():  # pages show commands, wherever they are made
-        page = page_of(model, other=compare, episodes=logged, title=title, other_title=other_title, most=episodes)
+        page = page_of(model, other=other, episodes=logged, title=title, other_title=other_title, most=episodes)
     return page if path is None else write_page(path, page)
 
 
@@ -150,6 +152,9 @@ def report(
         )
     if path is not None and format == "html":
         refuse_as_page(path)
+    if path is not None:
+        _refuse_input(path, log)
+        _refuse_other_kind(path, format)
     if log is not None:
         with _advising_read_log():
             evaluation = evaluate_log(model, log).off_policy
@@ -175,8 +180,28 @@ def export(model: Model, path: str | Path | None = None, format: str | None = No
             )
     if format not in EXPORTS:
         raise SettingsError(f"{parameter('format', format)} is not a format. Choose {alternatives(EXPORTS)}.")
+    if path is not None:
+        _refuse_other_kind(path, format)
     text = EXPORTS[format](model)
     return text if path is None else _write(text, path)
+
+
+def _refuse_input(path: str | Path, *inputs: Data) -> None:
+    """Refuse an output file that is one of the inputs."""
+    files = [Path(source) for data in inputs for source in sources_of(data) if isinstance(source, str | Path)]
+    if any(Path(path).exists() and file.exists() and file.samefile(path) for file in files):
+        raise SettingsError(f"{path}: this would overwrite an input file. Choose another name.")
+
+
+def _refuse_other_kind(path: str | Path, format: str) -> None:
+    """Refuse an existing file whose name says that it is of another kind, such as a log, a page or a model."""
+    path = Path(path)
+    suffixes = PAGES if format == "html" else (f".{format}",)
+    if path.is_file() and path.stat().st_size and path.suffix and path.suffix.lower() not in suffixes:
+        raise SettingsError(
+            f"{path}: the existing file is probably not {format.upper()}. Choose another name to keep that file, such "
+            f"as {path.with_suffix(suffixes[0])}."
+        )
 
 
 def _write(text: str, path: str | Path | None) -> Path:

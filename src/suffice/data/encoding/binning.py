@@ -247,8 +247,10 @@ def are_edges(edges: object) -> bool:
     return bool(numbers.ndim == 1 and numbers.size and np.isfinite(numbers).all() and (np.diff(numbers) > 0).all())
 
 
-def request_of(name: str, binning: Binning) -> ColumnRequest:
+def request_of(name: str, binning: Binning | str) -> ColumnRequest:
     """Convert what a user passes for a column to a request."""
+    if isinstance(binning, str):
+        binning = parse_binning(binning, name)
     if isinstance(binning, ColumnRequest):
         return binning
     if isinstance(binning, int | np.integer):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -165,6 +165,14 @@ def _labelled(symbol: Value, legend: Sequence[str]) -> Value:
     return Labelled(int(symbol), legend[int(symbol)]) if known else symbol
 
 
+class HasEncoder(Protocol):
+    """A model or a report, which has the encoder of its log."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder."""
+
+
 @dataclass(frozen=True, slots=True)
 class EncoderRequest:
     """What the caller specifies of an encoder before a log is read."""
@@ -178,14 +186,15 @@ class EncoderRequest:
     def of(
         cls,
         columns: Columns | Mapping[str, Any] | str | None = None,
-        bins: Mapping[str, Binning] | None = None,
-        like: Encoder | Columns | None = None,
+        bins: Mapping[str, Binning | str] | None = None,
+        like: Encoder | Columns | HasEncoder | None = None,
         observations: Sequence[str] | str | None = None,
     ) -> EncoderRequest:
         """Build a request from parameters; without `bins`, columns are encoded as in the earlier log `like`."""
         named = Columns.of(columns, observations)
         if bins is not None and not isinstance(bins, Mapping):
             raise SettingsError(f"{parameter('bins', bins)} is not a dict. Use one such as bins={{'age': 8}}.")
+        like = getattr(like, "encoder", like)  # of a model or report
         if like is not None and not isinstance(like, Encoder | Columns):
             raise SettingsError(
                 f"{parameter('like')} is of type {type(like).__name__}, not an Encoder. Pass model.encoder."

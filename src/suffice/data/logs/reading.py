@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,11 +17,12 @@ import pyarrow as pa
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, Value, smallest_uint
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, roles_of, text_columns
-from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest
+from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest, HasEncoder
 from suffice.data.encoding.tables import Coded, LogTable, V
 from suffice.data.episodes import Episodes
 from suffice.data.logs.nesting import unnest
 from suffice.data.logs.placement import GridLayout, RowPositions, lay_out, place_rows, read_propensities, read_weights
+from suffice.data.logs.schema import read_schema
 from suffice.data.logs.sources import open_table
 from suffice.data.report import CutReward, ReadReport
 from suffice.errors import SettingsError, is_whole, parameter
@@ -66,12 +68,12 @@ def read_log(
     columns: Columns | Mapping[str, Any] | str | None = None,
     *,
     observations: Sequence[str] | str | None = None,
-    like: Encoder | Columns | None = None,
+    like: Encoder | Columns | HasEncoder | None = None,
     horizon: int | None = None,
-    schema: Alphabet | None = None,
+    schema: Alphabet | str | Path | None = None,
     drop_truncated: bool = False,
     max_values: int = 1000,
-    bins: Mapping[str, Binning] | None = None,
+    bins: Mapping[str, Binning | str] | None = None,
 ) -> Episodes:
     """Read a log into Episodes.
 
@@ -88,12 +90,13 @@ def read_log(
     observations
         Names of the observation columns, as a sequence or as text separated by commas. Default: all other columns.
     like
-        Encoder of an earlier report or model: its columns are used where this log has them, and its bins unless `bins`
-        are given.
+        Earlier model or report, or its encoder: its columns are used where this log has them, and its bins unless
+        `bins` are given.
     horizon
         Number of decisions to which longer episodes are cut. Default: the longest episode.
     schema
-        Declared alphabet; values that it lacks are refused. Default: the values of the log.
+        Declared alphabet, or the JSON file that declares it; values that it lacks are refused. Default: the values of
+        the log.
     drop_truncated
         Whether to leave out episodes that were cut off before the horizon. Default: they are refused.
     max_values
@@ -123,6 +126,7 @@ def read_log(
     [Step(observation='green', action='go', reward=1.0), Step(observation='red', action='stop', reward=0.5)]
     """
     request = EncoderRequest.of(columns, bins, like, observations)
+    schema = read_schema(schema) if isinstance(schema, str | Path) else schema
     episodes, report = read_as(source, ReadOptions(request, horizon, schema, drop_truncated, max_values))
     return replace(episodes, report=report)
 
