@@ -75,7 +75,10 @@ def test_learn_accepts_the_name_of_a_planner(episodes: Episodes) -> None:
 def test_learn_refuses_an_unknown_planner(episodes: Episodes) -> None:
     with pytest.raises(suffice.SettingsError) as caught:
         suffice.learn(episodes, planning="gredy")
-    assert str(caught.value) == UNKNOWN
+    assert str(caught.value) == (
+        "planning='gredy' is not a planner. Did you mean 'greedy'? Choose 'safe', 'greedy', 'pessimistic', "
+        "'subsampled' or 'none'."
+    )
     with pytest.raises(suffice.SettingsError) as caught:
         suffice.learn(episodes, planning=Planning(planner="bold"))
     assert str(caught.value) == UNKNOWN.replace("planning='gredy'", "planner='bold'")
