@@ -59,11 +59,10 @@ def simulate(
     >>> suffice.simulate(suffice.make("t-maze", length=2), 1000, horizon=4, rng=np.random.default_rng(1)).horizon
     4
     """
-    if isinstance(model, str):
-        model = Lazy("suffice.domains.registry:make").load()(model)
     if not isinstance(model, FiniteModel):
-        horizon = model.default_horizon if horizon is None else horizon
-        model = model.model(horizon)
+        domain: Domain = Lazy("suffice.domains.registry:make").load()(model) if isinstance(model, str) else model
+        horizon = domain.default_horizon if horizon is None else horizon
+        model = domain.model(horizon)
     if horizon is None:
         raise SettingsError("a finite model has no default horizon. Pass horizon=, the number of actions per episode.")
     if isinstance(rng, int | np.integer):
