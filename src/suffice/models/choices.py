@@ -177,6 +177,12 @@ class LearnOptions:
                 f"settings is of type {type(self.settings).__name__}, not Settings. Pass suffice.Settings(), or leave "
                 "it out."
             )
+        for name in ("threads", "max_states"):
+            value = getattr(self, name)
+            if value is not None and not is_whole(value):
+                raise SettingsError(f"{parameter(name, value)} is not a whole number. Use 1 or more.")
+        if self.accuracy is not None and not is_number(self.accuracy):
+            raise SettingsError(f"{parameter('accuracy', self.accuracy)} is not a number. Try 0.1.")
         if like is None:
             return self._choices(None)
         try:

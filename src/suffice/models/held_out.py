@@ -18,7 +18,7 @@ from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import files_of
-from suffice.errors import SufficeError, parameter
+from suffice.errors import SufficeError, parameter, spelled
 from suffice.files.atomic import fingerprint
 from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
 from suffice.kernels.array_types import Float
@@ -115,7 +115,7 @@ def find_held_out(
         if cut:
             raise SufficeError(
                 f"{log}: episodes are cut to {horizon} decisions, and {name} plans {model.rdp.horizon}. Leave out "
-                f"{parameter('horizon')}."
+                f"{spelled('horizon, and do not cut the episodes', '--horizon')}."
             )
         raise SufficeError(
             f"{log}: episodes have at most {horizon} decisions, and {name} plans {model.rdp.horizon}. Read the log "

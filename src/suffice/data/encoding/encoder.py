@@ -170,7 +170,7 @@ class HasEncoder(Protocol):
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder."""
+        """The encoder with which the log was read."""
 
 
 @dataclass(frozen=True, slots=True)
