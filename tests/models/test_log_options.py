@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import suffice
+from support.cli import suffice as run
 
 
 def table(n: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -130,3 +131,22 @@ def test_episodes_are_selected_by_ranges_and_masks_of_pandas() -> None:
     assert len(episodes[pd.Series([True] * 5 + [False] * 55)]) == 5
     with pytest.raises(suffice.SettingsError, match="horizon=2: episodes of 3 decisions cannot be padded to it"):
         episodes.padded(2)
+
+
+def test_learn_command_refuses_bins_other_than_those_of_the_earlier_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table().to_csv("log.csv", index=False)
+    suffice.learn("log.csv", bins={"x": 2}).save("a.model")
+    ran = run("learn", "log.csv", "-o", "b.model", "--like", "a.model", "--bin", "x=3")
+    assert ran.code == 2 and "--bin x=3: the earlier model has its own bins of this column" in ran.err
+
+
+def test_evaluate_looks_only_at_the_actions_and_rewards_of_the_selected_episodes() -> None:
+    log = table(seed=1)
+    log.loc[log.episode == 59, ["action", "reward"]] = [7, 100.0]
+    model, episodes = suffice.learn(table()), suffice.read_log(log)
+    assert model.evaluate(episodes[:50]).n_episodes == 50
+    with pytest.raises(suffice.LogError, match="the log has reward 100"):
+        model.evaluate(episodes)
