@@ -13,7 +13,7 @@ from cyclopts import CoercionError, Group, Parameter, Token
 
 from suffice.cli.names import FileName, PlannerName
 from suffice.errors import LogError, SettingsError, closest
-from suffice.files.atomic import refuse_special_file
+from suffice.files.atomic import link_target, refuse_special_file
 
 if TYPE_CHECKING:
     from suffice.data.encoding.encoder import EncoderRequest
@@ -345,6 +345,7 @@ def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
     refuse_special_file(path)
     if not output or path.is_dir():
         raise SettingsError(f"{option} {output!r} is not a file name. Name a file to write.")
+    path = link_target(path)
     if not path.parent.is_dir():
         raise SettingsError(f"{option} {output}: there is no folder {path.parent}. Create it first.")
     if not os.access(path.parent, os.W_OK):
