@@ -341,11 +341,10 @@ def _how(options: LogOptions, request: EncoderRequest, horizon: int | None) -> R
 
 def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
     """Refuse an output file that cannot be written or is an input, before any work is done."""
-    path = Path(output)
+    path = link_target(Path(output))
     refuse_special_file(path)
     if not output or path.is_dir():
         raise SettingsError(f"{option} {output!r} is not a file name. Name a file to write.")
-    path = link_target(path)
     if not path.parent.is_dir():
         raise SettingsError(f"{option} {output}: there is no folder {path.parent}. Create it first.")
     if not os.access(path.parent, os.W_OK):

@@ -29,10 +29,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     if "\0" in path.name:
         raise SufficeError(f"{path}: a file name cannot contain a null character. Choose another name.")
-    refuse_special_file(path)
     path = link_target(path)
     if not path.parent.is_dir():
         raise SufficeError(f"{path}: there is no folder {path.parent}. Create it first.")
+    refuse_special_file(path)
     temporary = path.with_name(f"{_beginning(path)}{os.getpid()}.tmp")
     try:
         with contextlib.suppress(OSError):  # failing to clean up must not prevent writing
@@ -52,10 +52,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def refuse_special_file(path: Path) -> None:
-    """Raise SufficeError if `path` is a device, pipe or socket, or in a folder of the system, or cannot be a file.
-
-    Links are followed one by one: `/dev/stdout` leads to an ordinary file if the output is redirected to one.
-    """
+    """Raise SufficeError if `path` is a device, pipe or socket, or in a folder of the system, or cannot be a file."""
     try:
         kind = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):  # reported with more detail elsewhere
@@ -66,24 +63,25 @@ def refuse_special_file(path: Path) -> None:
         raise SufficeError(
             f"{path}: this is a device, a pipe or a socket, which must not be replaced. Choose another name."
         )
-    for name in _links(path):
-        folder = Path(os.path.realpath(name.parent))
-        roots = [root for root in SYSTEM_FOLDERS if folder.is_relative_to(root)]
-        if roots and not folder.is_relative_to(SHARED_MEMORY):
-            raise SufficeError(f"{path}: no file can be written in {roots[0]}. Choose another folder.")
+    link_target(path)
 
 
 def link_target(path: Path) -> Path:
-    """Return the file that a symbolic link leads to, which need not exist; any other path is returned as it is."""
-    return _links(path)[-1]
+    """Return the file that a symbolic link leads to, which need not exist; any other path is returned as it is.
 
-
-def _links(path: Path) -> list[Path]:
-    """Return the path and, while it is a symbolic link, the path that it leads to, and so on."""
-    found = [path]
-    while len(found) <= MOST_LINKS and found[-1].is_symlink():
-        found.append(found[-1].parent / os.readlink(found[-1]))
-    return found
+    Raise SufficeError if the path or a link on the way is in a folder of the system: `/dev/stdout` leads to an ordinary
+    file if the output is redirected to one.
+    """
+    target = path
+    for _ in range(MOST_LINKS):
+        folder = Path(os.path.realpath(target.parent))
+        roots = [root for root in SYSTEM_FOLDERS if folder.is_relative_to(root)]
+        if roots and not folder.is_relative_to(SHARED_MEMORY):
+            raise SufficeError(f"{path}: no file can be written in {roots[0]}. Choose another folder.")
+        if not os.path.islink(target):  # False where the name is not valid
+            break
+        target = target.parent / os.readlink(target)
+    return target
 
 
 def _beginning(path: Path) -> str:
