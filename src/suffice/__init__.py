@@ -16,7 +16,6 @@ and `more.parquet` has 300 more episodes:
 Names are imported when they are first used, so that the command line starts fast.
 """
 
-import sys
 import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -248,5 +247,4 @@ def __dir__() -> list[str]:
     return [*__all__, *_SUBMODULES]
 
 
-if "gymnasium" in sys.modules:  # importing it takes time, so that is left to programs that use it
-    import_module("suffice.domains.gym.registration").register()
+import_module("suffice.domains.gym.registration").register_on_import()

@@ -51,6 +51,15 @@ def test_shares_count_episodes_in_layers_and_steps_if_stationary(both: dict[str,
     assert cyclic.shares().sum() == pytest.approx(1)
 
 
+def test_shares_of_a_cycle_count_the_state_of_every_step_with_the_last_decision() -> None:
+    episodes = suffice.make("t-maze", length=4).simulate(2000, 5, np.random.default_rng(1))
+    rdp = suffice.learn_stationary(episodes).rdp
+    states = rdp.run_all(episodes)[: episodes.horizon + 1]
+    visits = np.bincount(states[states >= 0].ravel(), minlength=rdp.n_states)
+    assert rdp.shares() == pytest.approx(visits / visits.sum())
+    assert rdp.shares().min() > 0  # also of the last state, in which episodes make only their last decision
+
+
 def test_unroll_of_layers_is_the_automaton_itself(both: dict[str, RDP]) -> None:
     layered, cyclic = both["layered"], both["stationary"]
     found, stands = layered.unroll()

@@ -209,6 +209,42 @@ def test_minimal_rdp_does_not_report_uninformative_rewards(pays: str) -> None:
     assert_states(both)
 
 
+@dataclass(frozen=True)
+class RevealedCoin(Domain):
+    """A coin that rarely turns, shown by an unreliable observation and revealed by the reward."""
+
+    features: tuple[str, ...] = ("f",)
+    all_actions: tuple[str, ...] = ("wait",)
+
+    def start(self) -> list[Outcome]:
+        return [Outcome(HALF, side, ("begin",)) for side in (0, 1)]
+
+    def step(self, state: Any, action: Any) -> list[Outcome]:
+        shares = {True: Fraction(4, 5), False: Fraction(1, 5)}
+        return [
+            Outcome(shares[side == state] * shares[shown == side], side, (str(shown),), Fraction(state))
+            for side in (0, 1)
+            for shown in (0, 1)
+        ]
+
+    def choices(self, observation: Any) -> tuple[str, ...]:
+        return self.all_actions
+
+
+def test_minimal_rdp_uses_doubles_if_only_the_search_without_rewards_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    exact = minimal_rdp(FiniteModel.of(RevealedCoin()), 6)
+    monkeypatch.setattr(minimal_module._Rational, "limit", 30)
+    seen = minimal_module._Search(
+        FiniteModel.of(RevealedCoin()), FiniteModel.of(RevealedCoin()).usual, minimal_module._Rational(), True
+    )
+    assert seen.run(6).rational  # the search with rewards fits
+    doubles = minimal_rdp(FiniteModel.of(RevealedCoin()), 6)
+    assert doubles.reward_dependence == exact.reward_dependence is not None
+    assert_same_numbers(exact, doubles)
+
+
 def test_observing_reward_removes_reward_dependence_and_raises_the_value() -> None:
     model = FiniteModel.of(Shell("truly")).observing_reward()
     known = truth_of(model, 3)

@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import gymnasium
+import pyarrow as pa
 import pytest
 from gymnasium.spaces import Dict, Discrete, MultiDiscrete
 from gymnasium.utils.env_checker import check_env
@@ -15,8 +16,11 @@ from suffice.automata.rdp import UNSEEN
 from suffice.domains.domain import Domain
 from suffice.domains.gym.automaton_state import AutomatonState
 from suffice.domains.gym.environment import DomainEnv
+from suffice.domains.gym.recording import record
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.t_maze import TMaze
+from suffice.models.api import learn
 from suffice.models.model import Model
 from suffice.planning.regorl import regorl
 from support.gym_models import (
@@ -79,6 +83,18 @@ def test_automaton_state_equals_the_state_of_the_policy(hasty: Model) -> None:
                 policy.observe(inner.alphabet.actions[action], inner.features_of(shown["observation"]))
                 assert shown["state"] == policy.state
     assert env.fallbacks >= policy.fallbacks > 0
+
+
+def test_automaton_state_converts_numbers_that_were_logged_as_text() -> None:
+    inner = DomainEnv(MemoryLength(length=2), 4)
+    table = record(inner, 200, seed=1)
+    text = table.column("observation").cast(pa.string())
+    model = learn(table.set_column(table.column_names.index("observation"), "observation", text))
+    assert model.rdp.alphabet.observations == (("0",), ("1",), ("2",))
+    env = AutomatonState(inner, model)
+    for seed in range(20):
+        wander(env, seed)
+    assert env.fallbacks == 0
 
 
 def test_automaton_state_counts_steps_of_unseen_histories(hasty: Model) -> None:

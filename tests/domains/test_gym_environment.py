@@ -229,6 +229,10 @@ def test_register_again_has_no_effect() -> None:
         "import gymnasium, suffice",
         "import suffice.domains.registry, gymnasium; from suffice.domains.gym.registration import register; register()",
         "import gymnasium; gymnasium.make('suffice:suffice/TMaze-v0')",
+        "import gymnasium, suffice; gymnasium.make('suffice:suffice/TMaze-v0')",
+        "import suffice, gymnasium; gymnasium.make('suffice:suffice/TMaze-v0')",
+        "import suffice, importlib.util as u; u.find_spec('gymnasium'); import gymnasium",
+        "import suffice.playing, gymnasium",
     ],
 )
 def test_register_makes_ids_known_after_imports(imports: str) -> None:

@@ -17,9 +17,11 @@ import suffice
 from suffice.data.logs.steps import table_of_steps
 from suffice.domains.gym import requests
 from suffice.domains.gym.automaton_state import AutomatonState
+from suffice.domains.gym.environment import DomainEnv
 from suffice.domains.gym.recording import record
 from suffice.domains.gym.rollouts import play, play_vector
 from suffice.domains.gym.spaces import action_of, word_of
+from suffice.domains.registry import DOMAINS
 from suffice.errors import LogError, SettingsError, SufficeError
 from suffice.planning.policy import Policy
 
@@ -273,6 +275,49 @@ def test_play_after_record_works_with_joint_actions(space: Space[Any]) -> None:
 
 
 # Refusals
+
+
+# Domains of this package
+
+
+@pytest.mark.parametrize("name", DOMAINS.own)
+def test_play_after_record_and_learn_works_in_every_domain(name: str) -> None:
+    env = DomainEnv(suffice.make(name), horizon=3)
+    table = record(env, 40, seed=1)
+    model = suffice.learn(table, stationary=False)
+    known = model.rdp.alphabet.actions
+    assert known == tuple(range(len(env.alphabet.actions)))  # the numbers of the action space
+    played = play(env, model.policy(), 5, seed=2)
+    beside = play_vector(SyncVectorEnv([lambda: env]), model.policy(), 5, seed=2)
+    assert len(played.returns) == len(beside.returns) == 5
+    again = play(env, model.policy(), 40, seed=1)
+    assert again.fallbacks < again.steps.sum() / 2  # observations of the environment are those of the log
+
+
+def test_play_after_record_and_learn_works_with_numbered_actions_of_a_pomdp_file(tmp_path: Path) -> None:
+    text = Path("examples/pomdp/tiger.POMDP").read_text(encoding="utf-8")
+    for place, action in enumerate(("listen", "open-left", "open-right")):
+        text = text.replace(action, str(place))
+    text = text.replace("actions: 0 1 2", "actions: 3")
+    (tmp_path / "tiger.POMDP").write_text(text, encoding="utf-8")
+    env = DomainEnv(suffice.make(str(tmp_path / "tiger.POMDP")), horizon=3)
+    assert env.alphabet.features == ("observation",)  # the name of the recorded column as well
+    model = suffice.learn(record(env, 200, seed=1), stationary=False)
+    assert play(env, model.policy(), 50, seed=2).fallbacks == 0
+
+
+def test_play_finds_the_columns_that_a_model_reads_of_a_recorded_vector() -> None:
+    env = DomainEnv(suffice.make("corridor"), horizon=3)
+    model = suffice.learn(record(env, 200, seed=1), observations=["observation.2", "observation.0"], stationary=False)
+    assert set(model.rdp.alphabet.features) == {"observation.0", "observation.2"}
+    assert play(env, model.policy(), 50, seed=2).fallbacks == 0
+
+
+def test_play_refuses_a_model_of_another_domain_with_numbered_actions() -> None:
+    finite = suffice.make("rotating-mab").model(3)
+    model = suffice.learn(suffice.simulate(finite, n=50, horizon=3, rng=np.random.default_rng(1)))
+    with pytest.raises(SufficeError, match="the model does not fit the environment"):
+        play(DomainEnv(suffice.make("cheese"), horizon=3), model.policy(), 5)
 
 
 def refused(attempt: Callable[[], Any], kind: type[SufficeError]) -> str:

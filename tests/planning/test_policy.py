@@ -36,6 +36,8 @@ from suffice.planning.regorl import regorl
 from support.log_files import decode
 from support.small_automata import CUE, LOST, SMALL, of_maze, plan_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*The policy falls back:UserWarning")
+
 # Acting
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
 import zipfile
+from base64 import b64encode
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
@@ -30,7 +32,7 @@ from suffice.planning.backward_induction import action_values, behaviour_values
 from suffice.planning.off_policy import evaluate_off_policy
 from suffice.planning.regorl import regorl
 from suffice.planning.verdict import PlanVerdict
-from suffice.view.html import Html, tag, text
+from suffice.view.html import Html, page, tag, text
 from suffice.view.report import pictures
 from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
 from suffice.view.report.report import report_of
@@ -441,6 +443,29 @@ def test_report_of_has_no_scripts_and_no_external_resources(kind: str) -> None:
     assert "@import" not in source and not re.search(r"url\((?!#)", source)
     targets = [str(a["href"])[1:] for name, a in page.elements if name == "a"]
     assert targets and set(targets) <= {str(a.get("id")) for _, a in page.elements}
+
+
+@every_kind
+def test_report_of_security_policy_allows_only_its_style_sheet(kind: str) -> None:
+    source = report_of(model(kind))
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', source)
+    assert policy and source.index("<style") > policy.end()
+    assert "default-src 'none'" in policy[1] and "unsafe" not in policy[1] and "script-src" not in policy[1]
+    sheets = re.findall(r"<style[^>]*>(.*?)</style>", source, re.DOTALL)
+    assert len(sheets) == 1
+    digest = b64encode(hashlib.sha256(sheets[0].encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in policy[1]
+    page = Parsed(source)
+    assert not any("style" in attributes for _, attributes in page.elements)  # the policy would ignore them
+    drawn = {a["class"] for _, a in page.elements if (a.get("class") or "").startswith("drawn-")}
+    assert drawn and all(f".{name}{{" in sheets[0] for name in drawn)
+
+
+def test_page_moves_only_styles_of_tags_into_its_style_sheet() -> None:
+    spoof = 'a <b style="color: red"> style="color: red"'
+    made = page("", "", text(spoof), Html('<g\nstyle="fill: red" id="a"/><g style="fill: red"/><i style="x: &lt;/">'))
+    assert spoof in Parsed(made.replace("<i ", "<br ")).text and made.count('class="drawn-0"') == 2
+    assert "<style>.drawn-0{fill: red}\n</style>" in made
 
 
 @every_kind

@@ -265,6 +265,8 @@ class RDP:
             The share of the episodes that visit the state or, for a stationary automaton, of all steps.
         """
         visits = self.counts.sum(axis=1)
+        if self.cut is not None:  # the last decision is counted separately
+            visits = visits + self.cut.sum(axis=1)
         return np.asarray(visits / (visits.sum() if self.stationary else visits[0]))
 
     @property

@@ -14,7 +14,7 @@ from cyclopts import CoercionError, Group, Parameter, Token
 
 from suffice.cli.names import FileName, PlannerName
 from suffice.errors import LogError, SettingsError, closest
-from suffice.files.atomic import refuse_special_file
+from suffice.files.atomic import link_target, refuse_special_file
 
 if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
@@ -329,7 +329,7 @@ def reading_options(options: LogOptions) -> ReadingOptions:
 
 def refuse_output(output: str, *inputs: str, option: str = "-o") -> None:
     """Refuse an output file that cannot be written or is an input, before any work is done."""
-    path = Path(output)
+    path = link_target(Path(output))
     refuse_special_file(path)
     if not output or path.is_dir():
         problem = "this is a folder" if output else "the file name is empty"

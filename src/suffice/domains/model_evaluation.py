@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -298,7 +299,8 @@ def _play_in(
         given_options = parameter("options", dict(options)) if options else "its default options"
         reason = f"the environment cannot be created with {given_options} ({str(error).rstrip('.')})"
         raise SufficeError(f"{name}: {reason}. Change the options or the environment.") from error
-    played = play_vector(envs, policy, episodes, seed=seed)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # the result has the share of fallbacks
+        played = play_vector(envs, policy, episodes, seed=seed)
     envs.close()
     _refuse_rewards(model, name, played.rewards)
     unseen = played.fallbacks / max(float(played.steps.sum()), 1.0)

@@ -16,13 +16,20 @@ from suffice.files.signals import note_written
 
 PIECE = 1 << 20  # bytes
 FULL = (errno.ENOSPC, errno.EDQUOT)
+SYSTEM_FOLDERS = ("/dev", "/proc", "/sys")  # names of devices, processes and settings of the kernel
+MOST_LINKS = 40  # in a row, as on Linux
+SHARED_MEMORY = "/dev/shm"  # ordinary files
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that replaces `path` when the block ends, so that no reader sees a partial file."""
+    """Yield a temporary file that replaces `path` when the block ends, so that no reader sees a partial file.
+
+    If `path` is a symbolic link, the file that it leads to is replaced, and the link stays.
+    """
     if "\0" in path.name:
         raise SufficeError(f"{path}: a file name cannot contain a null character. Choose another name.")
+    path = link_target(path)
     if not path.parent.is_dir():
         raise SufficeError(f"{path}: there is no folder {path.parent}. Create it first.")
     refuse_special_file(path)
@@ -47,15 +54,36 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def refuse_special_file(path: Path) -> None:
-    """Raise SufficeError if `path` is a device or a pipe, which other programs may need, or cannot be a file."""
+    """Raise SufficeError if `path` is a device, pipe or socket, or in a folder of the system, or cannot be a file."""
     try:
         kind = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):  # reported with more detail elsewhere
-        return
+        kind = stat.S_IFREG
     except OSError as error:
         raise SufficeError(f"{path}: no file can be written here ({error.strerror}). Choose another name.") from error
     if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
-        raise SufficeError(f"{path}: this is a device or a pipe, which must not be replaced. Choose another name.")
+        raise SufficeError(
+            f"{path}: this is a device, a pipe or a socket, which must not be replaced. Choose another name."
+        )
+    link_target(path)
+
+
+def link_target(path: Path) -> Path:
+    """Return the file that a symbolic link leads to, which need not exist; any other path is returned as it is.
+
+    Raise SufficeError if the path or a link on the way is in a folder of the system: `/dev/stdout` leads to an ordinary
+    file if the output is redirected to one.
+    """
+    target = path
+    for _ in range(MOST_LINKS):
+        folder = Path(os.path.realpath(target.parent))
+        roots = [root for root in SYSTEM_FOLDERS if folder.is_relative_to(root)]
+        if roots and not folder.is_relative_to(SHARED_MEMORY):
+            raise SufficeError(f"{path}: no file can be written in {roots[0]}. Choose another folder.")
+        if not os.path.islink(target):  # False where the name is not valid
+            break
+        target = target.parent / os.readlink(target)
+    return target
 
 
 def _beginning(path: Path) -> str:

@@ -260,7 +260,9 @@ class Model:
 
     # ------------------------------------------------------------ acting and evaluating
 
-    def policy(self, rng: np.random.Generator | None = None, *, deterministic: bool = False) -> Policy:
+    def policy(
+        self, rng: np.random.Generator | None = None, *, deterministic: bool = False, strict: bool = False
+    ) -> Policy:
         """Return the plan as a policy that acts step by step.
 
         Parameters
@@ -269,6 +271,8 @@ class Model:
             Draws actions where the plan keeps the logged behaviour. Default: a generator with a fixed seed.
         deterministic
             Take the most frequent logged action there instead of drawing one.
+        strict
+            Refuse observations that the model does not know. Default: the policy falls back, and warns once.
 
         Returns
         -------
@@ -278,7 +282,15 @@ class Model:
         plan, rdp = self.required_plan(), self.planned
         if self.about.plan is not None and self.about.plan.discount is not None:
             plan, rdp = fold_plan(self.rdp, plan), self.rdp
-        return Policy(rdp, plan, rng, deterministic=deterministic, encoder=self.encoder, states=self.rdp.n_states)
+        return Policy(
+            rdp,
+            plan,
+            rng,
+            deterministic=deterministic,
+            encoder=self.encoder,
+            states=self.rdp.n_states,
+            strict=strict,
+        )
 
     def required_plan(self) -> Plan:
         """Return the plan; a model without one is refused.

@@ -5,11 +5,13 @@
     action = policy.act(observation)                     # take the action, pass the next observation, and so on
     policy.observe(action_taken, observation); policy.act()  # if someone else chose the last action
 
-A policy does not fail on a history that is not in the log (see `StateTracker`); it counts such steps in `fallbacks`.
+A policy does not fail on a history that is not in the log (see `StateTracker`); it counts such steps in `fallbacks`. It
+warns once about an observation that the model does not know, or refuses it if `strict`.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -22,7 +24,8 @@ from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import Alphabet, Value, plain, unboxed
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.encoder import Encoder
-from suffice.errors import SettingsError, SufficeError
+from suffice.data.encoding.known_values import KnownValues
+from suffice.errors import LogError, SettingsError, SufficeError
 from suffice.planning.plan import Plan
 
 NOT_BEGUN = -1
@@ -59,6 +62,9 @@ class Policy:
         Encoder of observations and bins, as the log was read with. Default: observations are values of the alphabet.
     states
         Number of states of the model, where `rdp` is unrolled; for `repr` only.
+    strict
+        Refuse observations that the model does not know. Default: fall back, and warn about the first one. Text that
+        stands for a known number, and the reverse, is converted in either case.
     bins
         Deprecated: part of the encoder.
 
@@ -83,6 +89,7 @@ class Policy:
         deterministic: bool = False,
         encoder: Encoder | None = None,
         states: int | None = None,  # of the model, where `rdp` is unrolled
+        strict: bool = False,
         bins: Mapping[str, Bins | Sequence[float]] | None = None,  # deprecated: part of the encoder
     ) -> None:
         self.rdp, self.plan = rdp, plan
@@ -91,6 +98,9 @@ class Policy:
         self.steps = 0  # all steps since then
         self.memory = StateTracker.of(rdp)
         self.encoder = Encoder.given(encoder, rdp.alphabet.features, bins)
+        self.strict = strict
+        self._known: list[KnownValues] = []  # made when first needed; shared by copies
+        self._warned: list[str] = []  # about unknown observations; shared by copies
         choices = self.memory.choices(plan.actions).astype(float)
         choices[~choices.any(axis=1)] = 1.0
         if deterministic:
@@ -208,10 +218,29 @@ class Policy:
                 f"action {done!r} is not known to the model. Pass one of {', '.join(map(repr, self.alphabet.actions))}."
             )
         seen = None if observation is None else self.encoder.encode_observation(observation)
+        if seen is not None and (done, seen) not in self.memory.known:
+            seen = self._recognised(seen)
         symbol = (done, seen)
         self.steps += 1
         self.fallbacks += not self.memory.was_seen(self._place, symbol)
         self._place, self._action = self.memory.after(self._place, symbol), None
+
+    def _recognised(self, seen: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Convert values to the types of the log; refuse an observation that the model does not know, or warn once."""
+        if not self._known:
+            self._known.append(KnownValues(self.alphabet, self.encoder.kinds))
+        seen = self._known[0].convert(seen)
+        problem = self._known[0].problem(seen)
+        if problem is not None and self.strict:
+            raise LogError(f"{problem} Pass observations as they were logged, or make the policy with strict=False.")
+        if problem is not None and not self._warned:
+            self._warned.append(problem)
+            warnings.warn(
+                f"{problem} The policy falls back, here and at later unknown observations; policy.fallbacks counts "
+                "them. Pass observations as they were logged, or make the policy with strict=True to refuse others.",
+                stacklevel=3,
+            )
+        return seen
 
     def table(self) -> list[dict[str, Any]]:
         """Return the plan as rows.

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -141,11 +141,16 @@ class LogTable:
                 name, too_many_values(self.roles.get(name), name, size, limit, _is_numeric(distinct.type))
             )
         codes: dict[V, int] = {}
+        exact: dict[V, int | Decimal] = {}
         wrong: dict[int, str] = {}
         renumber = np.zeros(len(distinct), dtype=smallest_uint(len(distinct)))
         for i, value in enumerate(_python_values(distinct)):
             try:
-                renumber[i] = codes.setdefault(parse(value), len(codes))
+                parsed = parse(value)
+                renumber[i] = codes.setdefault(parsed, len(codes))
+                amount = exact_number(value) if isinstance(parsed, float) else None
+                if amount is not None and (other := exact.setdefault(parsed, amount)) != amount:
+                    wrong[i] = f"{amount} and {other} are the same floating-point number. {WRITE_EXACTLY}"
             except MissingValueError:
                 wrong[i] = self.missing(name)
             except ValueError as error:
@@ -191,6 +196,24 @@ def type_name(kind: pa.DataType) -> str:
     return "text" if kind in text else "time" if pa.types.is_temporal(kind) else f"{kind!s:.60}"
 
 
+def has_large(column: pa.ChunkedArray) -> bool:
+    """Return whether a column of floats has numbers that may stand for several integers."""
+    largest = pc.max(pc.abs(column.filter(pc.is_finite(column)))).as_py()
+    return largest is not None and largest >= EXACT
+
+
+def exact_number(value: Any) -> int | Decimal | None:
+    """Return the number in a cell that is an integer, a decimal or text; None for floats and for other text."""
+    if isinstance(value, int | Decimal):
+        return value
+    try:
+        return (
+            Decimal(value.decode() if isinstance(value, bytes) else value) if isinstance(value, str | bytes) else None
+        )
+    except (InvalidOperation, UnicodeDecodeError):
+        return None
+
+
 def _is_numeric(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
@@ -231,6 +254,8 @@ def _python_values(values: pa.Array) -> list[Any]:
 
 
 EXACT = 2**53  # larger integers are not exact as floats
+LARGEST_INTEGER = 2**63
+WRITE_EXACTLY = "Write such values as text, or rewards with fewer digits."
 FLAGS = {"true": True, "false": False, "1": True, "0": False}  # a CSV column with one bad cell is all text
 NOT_A_CELL = "a cell holds one boolean, number or text. Split or convert the column."
 CELLS = {"episode": "episode id", "step": "step number", **dict.fromkeys(("terminated", "truncated", "done"), "flag")}
@@ -268,6 +293,8 @@ def plain(value: Any) -> Value:
         raise ValueError(f"this is a {type(value).__name__}, but {NOT_A_CELL}")
     if not math.isfinite(value):
         raise ValueError(f"{value} is not a finite number. Replace it, or remove the whole episode.")
+    if isinstance(value, Decimal) and value == value.to_integral_value() and abs(value) < LARGEST_INTEGER:
+        return int(value)
     result = float(value)
     return int(result) if result.is_integer() and abs(result) < EXACT else result
 

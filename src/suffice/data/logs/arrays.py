@@ -65,15 +65,26 @@ def column_of(name: str, values: Any, source: str) -> pa.Array | None:
             values = np.asarray(values)
         if isinstance(values, np.ndarray):
             return None if values.ndim == 0 else _of_array(values)
-        return pa.array([opened(value) for value in values])
+        return _of_values(values)
     except NOT_A_COLUMN as error:
         raise LogError(f"{source}, {_misfit(name, values) or f'column {name!r}: {_problem(error)}'}") from error
+
+
+def _of_values(values: Iterable[Any]) -> pa.Array:
+    """Convert Python values; Arrow infers signed integers only."""
+    cells = [opened(value) for value in values]
+    try:
+        return pa.array(cells)
+    except OverflowError:
+        if not all(cell is None or isinstance(cell, int) for cell in cells):
+            raise
+        return pa.array(cells, pa.uint64())
 
 
 def _of_array(array: Any) -> pa.Array:
     """Convert an array of numbers or text; further dimensions become lists."""
     if array.dtype == object:
-        return pa.array([opened(value) for value in array.tolist()])
+        return _of_values(array.tolist())
     column = pa.array(array.reshape(-1))
     for width in reversed(array.shape[1:]):
         column = pa.FixedSizeListArray.from_arrays(column, width)
@@ -102,7 +113,7 @@ def _misfit(name: str, values: Sequence[Any]) -> str | None:
     kinds: dict[str, int] = {}
     for row, value in enumerate(values, 1):
         try:
-            pa.array([opened(value)])
+            _of_values([value])
         except NOT_A_COLUMN as error:
             return f"row {row}, column {name!r}: {_problem(error)}"
         if value is not None and kinds.setdefault(kind_of(value), row) == row and len(kinds) > 1:

@@ -1,4 +1,8 @@
-"""CSV files, whose types are inferred; columns that look like dates or times stay text."""
+"""CSV files, whose types are inferred; columns that look like dates or times stay text.
+
+Arrow reads integers from 2⁶³ on, and integers beside fractions, as floats, of which different integers may be one. Such
+columns are read again as text.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from csv import Error as CsvError
 from csv import reader as csv_reader
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from suffice.data.encoding.tables import LogTable, refuse_columns
+from suffice.data.encoding.tables import EXACT, LogTable, exact_number, has_large, refuse_columns
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, lines, opened, refuse_bomb
@@ -63,7 +69,7 @@ def _open_csv(path: Path, text: Collection[str]) -> LogTable:
 
 
 def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table:
-    """Parse a CSV; columns that look like dates or times stay text."""
+    """Parse a CSV; columns that look like dates or times, and numbers that are not exact as floats, stay text."""
 
     def parse(text: Collection[str]) -> pa.Table:
         types = {name: pa.binary() for name in text}  # not string, because `plain` names the row that is not UTF-8
@@ -72,7 +78,29 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
 
     table = parse(text)
     dates = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
-    return parse([*text, *dates]) if dates else table
+    numbers = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+    large = [name for name in numbers if table.column_names.count(name) == 1 and has_large(table.column(name))]
+    if not dates and not large:
+        return table
+    again = parse([*text, *dates, *large])
+    for name in large:
+        exact = _exact_column(table.column(name), again.column(name))
+        again = again.set_column(again.column_names.index(name), name, exact)
+    return again
+
+
+def _exact_column(floats: pa.ChunkedArray, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return integers if all cells are integers of 64 bits, text if different numbers are one float, else floats."""
+    texts = pc.utf8_trim_whitespace(cells.cast(pa.string()))
+    texts = pc.if_else(pc.is_null(floats), pa.scalar(None, pa.string()), texts)
+    with suppress(pa.ArrowInvalid):
+        return texts.cast(pa.uint64())
+    large = pc.fill_null(pc.and_(pc.greater_equal(pc.abs(floats), float(EXACT)), pc.is_finite(floats)), False)
+    known: dict[float, int | Decimal | None] = {}
+    for text in pc.unique(texts.filter(large)).to_pylist():
+        if known.setdefault(float(text), exact_number(text)) != exact_number(text):
+            return texts
+    return floats
 
 
 def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:

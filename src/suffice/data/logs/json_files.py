@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pajson
 
-from suffice.data.encoding.tables import LogTable
+from suffice.data.encoding.tables import EXACT, WRITE_EXACTLY, LogTable, has_large
 from suffice.data.logs.arrays import DEEPEST_VALUE, ONE_KIND, first_line, kind_of, table_of_rows
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, LONGEST_LINE, is_packed, lines, opened
@@ -22,6 +24,8 @@ MARK = b"\xef\xbb\xbf"  # byte order mark, which some editors write
 NO_OPENING = bytes(set(range(256)) - set(b"[{\n"))
 MALFORMED = (ValueError, RecursionError)  # includes the errors of msgspec and of UTF-8
 MOST_COMPARED = 1 << 20  # values of a line that are compared for an error message
+
+Place = tuple[str, ...]  # names on the path to a value; "" for the entries of a list
 
 
 class Json(LogFormat):
@@ -61,6 +65,8 @@ def _open_lines(path: Path) -> LogTable:
         table = _parse(path)
         if (schema := _untimed(table.schema)) != table.schema:
             table = _parse(path, schema)
+        if large := [place for field in schema for place in _large_places(table.column(field.name), (field.name,))]:
+            table = _parse(path, _with_integers(schema, _only_integers(path, large)))
         table.validate(full=True)  # refuses text that is not UTF-8
     except BROKEN as error:
         unknown = (
@@ -86,6 +92,62 @@ def _untimed(schema: pa.Schema) -> pa.Schema:
         return pa.string() if pa.types.is_temporal(kind) else kind
 
     return pa.schema([(field.name, untimed(field.type)) for field in schema])
+
+
+# ---------------------------------------------------------------- integers that are not exact as floats
+
+
+def _large_places(column: pa.ChunkedArray | pa.Array, place: Place) -> Iterator[Place]:
+    """Yield the places of floats that may stand for several integers: Arrow reads integers from 2⁶³ on as floats."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        if has_large(column):
+            yield place
+    elif pa.types.is_list(kind):
+        yield from _large_places(pc.list_flatten(column), (*place, ""))
+    elif pa.types.is_struct(kind):
+        for i, field in enumerate(kind):
+            yield from _large_places(pc.struct_field(column, [i]), (*place, field.name))
+
+
+def _only_integers(path: Path, places: Collection[Place]) -> set[Place]:
+    """Return the places that have only integers of 64 bits; refuse others that have different integers of one float."""
+    known: dict[Place, dict[float, int | float]] = {place: {} for place in places}
+    problems: dict[Place, str] = {}
+    mixed: set[Place] = set()
+    for number, line in _lines(path):
+        for place, value in _values(json_text.decode(line, dict[str, Any]), ()):
+            if place not in known or not isinstance(value, int | float):
+                continue
+            if not isinstance(value, int) or not 0 <= value < 2**64:
+                mixed.add(place)
+            if abs(value) >= EXACT and (other := known[place].setdefault(_float(value), value)) != value:
+                problem = f"{value} and {other} are the same floating-point number. {WRITE_EXACTLY}"
+                name = ".".join(place).removesuffix(".")
+                problems.setdefault(place, f"{path}, row {number}, column {name!r}: {problem}")
+    if unsolved := [problem for place, problem in problems.items() if place in mixed]:
+        raise LogError(unsolved[0])
+    return set(places) - mixed
+
+
+def _float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # of an integer
+        return math.inf
+
+
+def _with_integers(schema: pa.Schema, places: Collection[Place]) -> pa.Schema:
+    """Return the schema with unsigned integers in some places."""
+
+    def typed(kind: pa.DataType, place: Place) -> pa.DataType:
+        if pa.types.is_list(kind):
+            return pa.list_(typed(kind.value_type, (*place, "")))
+        if pa.types.is_struct(kind):
+            return pa.struct([(field.name, typed(field.type, (*place, field.name))) for field in kind])
+        return pa.uint64() if place in places else kind
+
+    return pa.schema([(field.name, typed(field.type, (field.name,))) for field in schema])
 
 
 # ---------------------------------------------------------------- errors

@@ -238,15 +238,18 @@ def minimal_rdp(model: FiniteModel, horizon: int, policy: Controller | None = No
     policy = policy or model.usual
     if policy.alphabet != model.alphabet:
         raise SettingsError("the policy has another alphabet than the model. Construct it with model.alphabet.")
-    try:
-        arithmetic: type[_Rational] | type[_Double] = _Rational
-        found = _Search(model, policy, arithmetic(), rewards_seen=True).run(horizon)
-    except _NotRationalError:
-        arithmetic = _Double
-        found = _Search(model, policy, arithmetic(), rewards_seen=True).run(horizon)
+    found = _minimal(model, policy, horizon, rewards_seen=True)
     if dependence := _first_dependence(found):
-        found = _Search(model, policy, arithmetic(), rewards_seen=False).run(horizon)
+        found = _minimal(model, policy, horizon, rewards_seen=False)
     return replace(found, reward_dependence=dependence)
+
+
+def _minimal(model: FiniteModel, policy: Controller, horizon: int, rewards_seen: bool) -> Minimal:
+    """Search in rational arithmetic, or with floating-point numbers if there are too many beliefs for it."""
+    try:
+        return _Search(model, policy, _Rational(), rewards_seen).run(horizon)
+    except _NotRationalError:
+        return _Search(model, policy, _Double(), rewards_seen).run(horizon)
 
 
 class _NotRationalError(Exception):

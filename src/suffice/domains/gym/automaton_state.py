@@ -12,6 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 from suffice.automata.histories import Symbol
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import Value, plain
+from suffice.data.encoding.known_values import KnownValues
 from suffice.domains.gym.requests import require_environment, require_model
 from suffice.domains.gym.translation import Env, words_of
 from suffice.models.model import Model
@@ -58,6 +59,7 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
         self._horizon = model.rdp.limit
         self._memory = model.memory if isinstance(model, Policy) else StateTracker.of(model.rdp)
         self._encoder = model.encoder
+        self._known = KnownValues(self._memory.rdp.alphabet, model.encoder.kinds)
         self.fallbacks = 0
         self._place = self._steps = 0
         states = Discrete(len(self._memory.astray))
@@ -113,4 +115,4 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
 
     def _read(self, observation: Any) -> tuple[Value, ...]:
         """Return an observation as the features of the model."""
-        return self._encoder.encode_observation(self._words.features(observation))
+        return self._known.convert(self._encoder.encode_observation(self._words.features(observation)))

@@ -1,8 +1,9 @@
 """Translation between the actions and observations of an environment and the values in a model.
 
-The spaces of a `DomainEnv`, and of any environment with an `alphabet` whose spaces number it, are indices of values.
-Any other environment is assumed to use the logged values: actions as `spaces` writes them; of a Dict observation the
-entries named like the features of the model; of any other observation all values, in order.
+The spaces of a `DomainEnv`, and of any environment with an `alphabet` whose spaces number it, are indices of values,
+unless the model was learned from a log of `record`, which has these indices. Any other environment is assumed to use
+the logged values: actions as `spaces` writes them; of a Dict observation the entries named like the features of the
+model; of any other observation all values, in order, or those that the model reads of the columns of `record`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
 from suffice.data.alphabet import Alphabet, Value, in_order
 from suffice.data.encoding.observations import flat_values, has_features, values_of
+from suffice.data.logs.steps import STEP_PARTS
 from suffice.domains.gym.spaces import action_of, refuse_varying, word_of
 from suffice.errors import ModelError
 
+OBSERVATION = STEP_PARTS[0]  # prefix of the columns that `record` makes of vectors
 Env = gymnasium.Env[Any, Any]
 Envs = VectorEnv[Any, Any, Any]
 
@@ -33,6 +36,10 @@ class _Numbered:
         values = {feature: (place, in_order(column)) for place, (feature, column) in enumerate(columns)}
         self.fits = set(known.actions) <= set(alphabet.actions) and set(known.features) <= set(values)
         self._values = [values[feature] for feature in known.features] if self.fits else []
+        columns = zip(*known.observations, strict=True)
+        self.same_values = self.fits and all(
+            set(column) <= set(own) for (_, own), column in zip(self._values, columns, strict=True)
+        )
 
     def action(self, word: Value) -> Any:
         return self._actions.index(word)
@@ -52,10 +59,11 @@ class _Logged:
         self._names, self._actions, self._by_name = known.features, actions, isinstance(observations, Dict)
         refuse_varying(actions, observations)
         sample = deepcopy(observations).sample()  # of a copy, because sampling changes the generator of the space
+        self._chosen = False  # whether the model reads some of the columns that `record` makes of a vector
         if self._by_name:  # entries are matched by name, not by number
             readable = has_features(sample, known.features)
-        else:
-            readable = len(flat_values(sample)) == len(known.features)
+        elif not (readable := len(flat_values(sample)) == len(known.features)):
+            readable = self._chosen = _has_recorded_names(observations, known)
         self.fits = readable and all(map(self._does, known.actions))
 
     def _does(self, word: Value) -> bool:
@@ -72,7 +80,15 @@ class _Logged:
         return word_of(self._actions, action)
 
     def features(self, observation: Any) -> tuple[Value, ...]:
-        return tuple(values_of(observation, self._names) if self._by_name else flat_values(observation))
+        if self._chosen:
+            observation = {OBSERVATION: observation}
+        named = self._by_name or self._chosen
+        return tuple(values_of(observation, self._names) if named else flat_values(observation))
+
+
+def _has_recorded_names(observations: Space[Any], known: Alphabet) -> bool:
+    """Return whether all features of a model are named as `record` names the parts of an observation."""
+    return has_features({OBSERVATION: deepcopy(observations).sample()}, known.features)
 
 
 Words = _Numbered | _Logged
@@ -82,6 +98,9 @@ def _words(actions: Space[Any], observations: Space[Any], alphabet: Any, known: 
     """Return the translator between a model and the spaces of an environment, which may number an alphabet."""
     numbered = isinstance(alphabet, Alphabet) and _spaces(alphabet) == (actions, observations)
     words: Words = _Numbered(alphabet, known) if numbered else _Logged(actions, observations, known)
+    if isinstance(words, _Numbered) and not words.same_values and _has_recorded_names(observations, known):
+        recorded = _Logged(actions, observations, known)  # `record` writes the numbers of the spaces
+        words = recorded if recorded.fits else words
     if not words.fits:
         theirs = _summary(alphabet) if numbered else f"actions {actions} and observations {observations}"
         differs = f"it has {_summary(known)}, the environment has {theirs}"

@@ -6,10 +6,8 @@ text only, and the page's security policy allows only the program whose hash it 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from base64 import b64encode
 from dataclasses import replace
 from importlib.resources import files
 from string import Template
@@ -20,7 +18,7 @@ from suffice.models.model import Model
 from suffice.view.explorer.comparison import comparison_data
 from suffice.view.explorer.data import model_data
 from suffice.view.explorer.replays import replay_data
-from suffice.view.html import text
+from suffice.view.html import content_hash, text
 
 REPLAYED_EPISODES = 20
 PROGRAM = ("page", "model", "geometry", "drawing", "stage", "panel", "search", "replay", "compare", "start")  # in order
@@ -81,9 +79,9 @@ def page_of(
     return Template(_part("page.html")).substitute(
         title=text(" and ".join(names[: len(models)]) if title else "An automaton"),
         style=style,
-        style_hash=_hash(style),
+        style_hash=content_hash(style),
         program=program,
-        program_hash=_hash(program),
+        program_hash=content_hash(program),
         data=as_json(data),
     )
 
@@ -96,7 +94,3 @@ def as_json(data: Any) -> str:
 
 def _part(name: str) -> str:
     return (files("suffice.view.explorer") / name).read_text(encoding="utf-8")
-
-
-def _hash(part: str) -> str:
-    return "sha256-" + b64encode(hashlib.sha256(part.encode()).digest()).decode()

@@ -109,13 +109,13 @@ def _data(model: Model) -> Data:
 
 def _automaton(model: Model, names: StateNames) -> Automaton:
     rdp, plan = model.rdp, model.own_plan
-    visits, shares = rdp.counts.sum(axis=1), rdp.shares()
+    shares = rdp.shares().tolist()
     inner = [q for q in range(1, rdp.n_states) if q not in ended_states(rdp)]
     largest = []
-    for q in sorted(inner, key=lambda q: (-int(visits[q]), q))[:MOST_STATES]:
+    for q in sorted(inner, key=lambda q: (-shares[q], q))[:MOST_STATES]:
         action, value = (None, None) if plan is None else (int(plan.actions[q]), float(plan.values[q]))
         planned = None if action is None else "as logged" if action == BEHAVE else str(rdp.alphabet.actions[action])
-        arrival, share = names.arrival(q), float(shares[q])
+        arrival, share = names.arrival(q), shares[q]
         largest.append(State(names.state(q), share, arrival.common, arrival.varies, names.typical(q), planned, value))
     return Automaton(rdp.n_states, rdp.layers.tolist(), rdp.stationary, largest)
 
