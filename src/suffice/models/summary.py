@@ -14,7 +14,7 @@ import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP
-from suffice.errors import parameter
+from suffice.errors import parameter, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.evidence.guarantees import Promise
 from suffice.learning.borderline import BorderlineMerge
@@ -210,7 +210,7 @@ def _proof_texts(about: Header, details: str) -> Iterator[str]:
 def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[str]:
     promise, plan, forecast = about.promise, about.plan, forecast_of(about)
     if WEAK > 1 - promise.split - promise.second_split > 0:
-        refine = f" {parameter('second_look', True)}" if about.second_look else ""
+        refine = f"{spelled(', ', ' ')}{parameter('second_look', True)}" if about.second_look else ""
         yield f"the guarantee is weak; for a stronger one use {parameter('confidence', 0.95)}{refine}"
     if not (promise.stationary or about.second_look or plan is None or plan.split):
         yield f"not refined, because a test or level was chosen; {parameter('second_look', True)} refines the automaton"
