@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -411,3 +412,21 @@ def test_model_policy_is_refused_without_a_plan() -> None:
     assert json.loads(to_json(model))["policy"] == []
     with pytest.raises(SufficeError, match=r"this model has no plan\. Learn it again without plan=False"):
         model.policy()
+
+
+def test_policy_warns_once_beyond_the_horizon_unless_the_plan_is_discounted() -> None:
+    episodes = Corridor().simulate(400, 5, np.random.default_rng(0))
+    observation = dict(zip(episodes.alphabet.features, episodes.alphabet.observations[0], strict=True))
+    for options, warned in (({}, 1), ({"stationary": True}, 1), ({"stationary": True, "discount": 0.9}, 0)):
+        policy = suffice.learn(episodes, **options).policy()  # type: ignore[arg-type]
+        policy.reset()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(5):
+                policy.act(observation)
+            assert not [w for w in caught if "beyond" in str(w.message)]
+            policy.act(observation)
+            policy.act(observation)
+        found = [w for w in caught if "decision 6 is beyond the 5 decisions that the model plans" in str(w.message)]
+        assert len(found) == warned, options
+        assert all("discount=0.99" in str(w.message) and w.filename == __file__ for w in found)

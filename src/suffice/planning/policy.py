@@ -6,7 +6,7 @@
     policy.observe(action_taken, observation); policy.act()  # if someone else chose the last action
 
 A policy does not fail on a history that is not in the log (see `StateTracker`); it counts such steps in `fallbacks`. It
-warns once about an observation that the model does not know, or refuses it if `strict`.
+warns once about an observation that the model does not know, or refuses it if `strict`, and once beyond the horizon.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Policy:
         self.encoder = Encoder.given(encoder, rdp.alphabet.features, bins)
         self.strict = strict
         self._known: list[KnownValues] = []  # made when first needed; shared by copies
-        self._warned: list[str] = []  # about unknown observations; shared by copies
+        self._warned: list[str] = []  # problems that were warned about; shared by copies
         choices = self.memory.choices(plan.actions).astype(float)
         choices[~choices.any(axis=1)] = 1.0
         if deterministic:
@@ -109,6 +109,7 @@ class Policy:
         self._sums = np.cumsum(choices, axis=1) / choices.sum(axis=1, keepdims=True)
         self._rng = np.random.default_rng(OWN_SEED) if rng is None else rng
         self._place, self._action = NOT_BEGUN, None  # type: int, Value | None
+        self._observed = 0  # observations of the episode
 
     def __repr__(self) -> str:
         unrolled = f" ({self.rdp.n_states} over {self.rdp.horizon} steps)" if self._states != self.rdp.n_states else ""
@@ -166,7 +167,7 @@ class Policy:
 
     def reset(self) -> None:
         """Begin a new episode, with an empty history."""
-        self._place, self._action = 0, None
+        self._place, self._action, self._observed = 0, None, 0
 
     def act(self, observation: object = None) -> Value:
         """Choose the next action, given the observation after the last one.
@@ -185,6 +186,12 @@ class Policy:
         if observation is not None:
             self.observe(self._action, observation)
         self._require_observation()
+        if self._observed > self.rdp.horizon and not self.rdp.stationary:
+            self._warn_once(
+                f"decision {self._observed} is beyond the {self.rdp.horizon} decisions that the model plans. The policy "
+                "falls back to the logged behaviour. For longer episodes learn with stationary=True, discount=0.99.",
+                depth=3,
+            )
         chosen = int(np.searchsorted(self._sums[self._place], self._rng.random(), side="right"))
         self._action = self.alphabet.actions[chosen]
         return self._action
@@ -221,7 +228,7 @@ class Policy:
         if seen is not None and (done, seen) not in self.memory.known:
             seen = self._recognised(seen)
         symbol = (done, seen)
-        self.steps += 1
+        self.steps, self._observed = self.steps + 1, self._observed + 1
         self.fallbacks += not self.memory.was_seen(self._place, symbol)
         self._place, self._action = self.memory.after(self._place, symbol), None
 
@@ -233,14 +240,19 @@ class Policy:
         problem = self._known[0].problem(seen)
         if problem is not None and self.strict:
             raise LogError(f"{problem} Pass observations as they were logged, or make the policy with strict=False.")
-        if problem is not None and not self._warned:
-            self._warned.append(problem)
-            warnings.warn(
+        if problem is not None:
+            self._warn_once(
                 f"{problem} The policy falls back, here and at later unknown observations; policy.fallbacks counts "
                 "them. Pass observations as they were logged, or make the policy with strict=True to refuse others.",
-                stacklevel=3,
+                depth=4,
             )
         return seen
+
+    def _warn_once(self, problem: str, depth: int) -> None:
+        """Warn about the first problem of this policy and its copies; `depth` is that of the user's call."""
+        if not self._warned:
+            self._warned.append(problem)
+            warnings.warn(problem, stacklevel=depth)
 
     def table(self) -> list[dict[str, Any]]:
         """Return the plan as rows.
