@@ -189,7 +189,8 @@ class Policy:
         if self._observed > self.rdp.horizon and not self.rdp.stationary:
             self._warn_once(
                 f"decision {self._observed} is beyond the {self.rdp.horizon} decisions that the model plans. The "
-                "policy falls back to the logged behaviour. For longer episodes learn with stationary=True, discount=0.99.",
+                "policy falls back to the logged behaviour. For longer episodes learn with stationary=True, "
+                "discount=0.99.",
                 depth=3,
             )
         chosen = int(np.searchsorted(self._sums[self._place], self._rng.random(), side="right"))
