@@ -209,7 +209,14 @@ def test_check_json_counts_rows_episodes_and_values(tmp_path: Path, monkeypatch:
     assert os.listdir(tmp_path) == ["log.csv"]
 
 
+def test_check_seconds_limits_the_episodes_that_are_tried(here: Path) -> None:
+    whole, brief = (json.loads(ok("check", "log.parquet", "--json", *more)) for more in ([], ["--seconds", "1e-6"]))
+    assert whole["episodes_tried"] == 9000 and 10 <= brief["episodes_tried"] < 9000
+    assert brief["episodes"] == whole["episodes"] == 9000
+
+
 MISTAKES = [
+    ("check log.parquet --seconds 0", "--seconds 0 is not a time budget. Use a number above 0."),
     ("lern log.parquet -o b", "lern: there is no such command. Did you mean learn?"),
     ("--verbose", "--verbose: there is no such option"),
     ("learn log.parquet -o b --metrc sketch", "learn --metrc: there is no such option. Did you mean --metric?"),

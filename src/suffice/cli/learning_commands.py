@@ -250,6 +250,7 @@ def check(
     /,
     *,
     write_schema: FileName | None = None,
+    seconds: float | None = None,
     json: Flag = False,
     options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
@@ -272,6 +273,8 @@ def check(
         dataset.
     write_schema
         JSON file to write the log's actions, observations and rewards to, for --schema.
+    seconds
+        Time for trial runs; with less, fewer episodes are tried. Default: as long as 20,000 episodes take.
     json
         Print JSON and nothing else.
     """
@@ -289,7 +292,7 @@ def check(
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
     with progress_bar("Trying a sample", "parts") as progress:
-        found = check_episodes(episodes, report, progress)
+        found = check_episodes(episodes, report, progress, seconds)
     if json:
         print_json({"log": log} | found.to_dict())
         return
