@@ -23,7 +23,8 @@ from suffice import (
     simulate,
     write_log,
 )
-from suffice.models.choices import Choices, LearnOptions, memory_bytes
+from suffice.models.choices import Choices
+from suffice.models.learn_options import LearnOptions, memory_bytes
 from support.cli import suffice as run
 
 

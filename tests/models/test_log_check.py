@@ -15,7 +15,8 @@ from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
-from suffice.models.log_check import CHECK_SAMPLE, Trial, _ambiguous, check, try_sample
+from suffice.models.log_check import check
+from suffice.models.trial import CHECK_SAMPLE, Trial, _ambiguous, try_sample
 from suffice.planning.regorl import regorl
 from support.cli import ok
 

@@ -15,8 +15,8 @@ import pytest
 import suffice
 import suffice.playing
 from suffice.domains.exact.automaton import exact_rdp, optimal_value
-from suffice.models.choices import memory_bytes
 from suffice.models.held_out import find_held_out
+from suffice.models.learn_options import memory_bytes
 from suffice.planning.planner import planning_with
 
 CONSTANTS = {  # described in docs/api; the examples of functions that take them show some

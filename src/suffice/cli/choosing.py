@@ -16,7 +16,8 @@ from suffice.evidence.tables import USUAL_METRIC
 
 if TYPE_CHECKING:
     from suffice.data.streaming import ExternalReader
-    from suffice.models.choices import Choices, LearnOptions
+    from suffice.models.choices import Choices
+    from suffice.models.learn_options import LearnOptions
     from suffice.models.model import Model
 
 Stationary = Literal["no", "yes", "auto"]
@@ -27,7 +28,7 @@ def learn_options(
     stationary: Stationary, plan: PlanOptions, seed: int, threads: int | None, memory: str | None,
 ) -> LearnOptions:  # fmt: skip
     """Collect the options of the command under the names of the Python parameters."""
-    from suffice.models.choices import LearnOptions
+    from suffice.models.learn_options import LearnOptions
 
     return LearnOptions(
         metric=metric,
@@ -54,7 +55,7 @@ def learn_options(
 
 def choices_like(model: Model, options: LearnOptions, plan: PlanOptions) -> Choices:
     """Return the choices of an earlier model; only held-out share, seed, threads and memory may be given again."""
-    from suffice.models.choices import LearnOptions
+    from suffice.models.learn_options import LearnOptions
 
     tests = (options.family, options.bound, options.delta, options.confidence)
     chosen = options.metric != USUAL_METRIC or any(x is not None for x in tests) or bool(options.cut)

@@ -33,8 +33,9 @@ from suffice.learning.adact_h import Learned, Settings
 from suffice.learning.layers import learn_layers
 from suffice.learning.memory_choice import Stationarity, is_stationary
 from suffice.learning.stationary.learner import learn_stationary
-from suffice.models.choices import Choices, LearnOptions, Stationary, describe_choices
+from suffice.models.choices import Choices, describe_choices
 from suffice.models.held_out import learned_from
+from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.model import Model
 from suffice.planning.planner import Planning

@@ -27,8 +27,8 @@ from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import Family
 from suffice.learning.adact_h import Settings
 from suffice.models.api import learn_model
-from suffice.models.choices import LearnOptions, Stationary
 from suffice.models.held_out import is_learned_from
+from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.model import Model
 from suffice.planning.off_policy import evaluate_off_policy, refuse_other_features

@@ -1,22 +1,18 @@
 """The check of a log before learning: contents, problems, whether there is enough data, and what learning will cost.
 
-How much a log shows cannot be computed beforehand, so the check learns from a sample of its episodes, and from parts of
-the sample. If states still appear as episodes are added, or merges are undecided, more episodes would show more.
+The trial runs on a sample of the log are in `trial`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
@@ -24,129 +20,10 @@ from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_as
 from suffice.data.report import ReadReport
-from suffice.errors import SettingsError, is_number, parameter
-from suffice.evidence.adaptive import AdaptiveLanguages
-from suffice.evidence.language_counts import LanguageCounts
-from suffice.evidence.languages import CONJUNCTIONS
-from suffice.learning.adact_h import Settings, adact_h
-from suffice.learning.borderline import borderline_merges
-from suffice.learning.layers import learn_layers
 from suffice.models.log_options import MAX_VALUES, LogOptions
-from suffice.planning.regorl import regorl
+from suffice.models.trial import Progress, Trial, silently, try_sample
 
-CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
-SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see states grow
-SAME_STATES = 0.02  # relative change in the number of states that counts as none
-UNNOTICED_DIFFERENCE = 0.5  # of frequencies; if most merges would miss it, there are too few episodes
-FAMILY_TRIAL_EPISODES = 2_000  # episodes on which all languages are tried
-USUAL_FAMILIES = ("none", "1,1,1", "conjunctions")
 REPORTED = ("rows", "episodes", "horizon", "lengths", "sorted", "cut", "padded", "dropped", "values", "observations")
-Progress = Callable[[int, int], None]
-
-
-def _silently(done: int, of: int) -> None:
-    """Ignore progress; this is the default callback."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What learning from a sample of a log found, and what learning from all of it will cost."""
-
-    episodes: int  # of the log
-    tried: int  # of these
-    growth: tuple[tuple[int, int], ...]  # number of episodes, and of the states learned from them
-    undecided: int  # merges that were close
-    wanted: float | None  # episodes that would decide all of them
-    blind: bool  # most merges rest on too few episodes to notice even a large difference
-    ambiguous: float  # share of the decisions whose state step and last observation do not determine
-    family: str  # the largest that was needed
-    languages: tuple[int, ...]  # |X| of the default family, layer by layer
-    seconds: float  # to learn from the whole log
-    bytes: int
-
-    @property
-    def states(self) -> int:
-        """Return the number of states learned from the whole sample."""
-        return self.growth[-1][1]
-
-    @property
-    def steady(self) -> int:
-        """Return how often the last doublings of the episodes did not change the number of states."""
-        found = [states for _, states in self.growth]
-        steps = [after - before <= SAME_STATES * before for before, after in pairwise(found)]
-        return next((i for i, same in enumerate(reversed(steps)) if not same), len(steps))
-
-    @property
-    def enough(self) -> bool:
-        """Return whether more episodes are unlikely to show more."""
-        return self.steady > 1 and not self.undecided and not self.blind
-
-    @property
-    def memory_matters(self) -> bool | None:
-        """Return whether the last observation is not enough to act; None if there are too few episodes to tell."""
-        return None if self.blind else self.ambiguous > 0
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Return sentences about the amount of data, the need of memory and the family of languages."""
-        return (self._is_it_enough(), self._is_memory_needed(), self._which_family())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings under the keys of `suffice check --json`."""
-        return {
-            "languages": [0, *self.languages, 0],
-            "learning_seconds": round(self.seconds, 3),
-            "learning_bytes": self.bytes,
-            "episodes_tried": self.tried,
-            "states_by_episodes": [list(pair) for pair in self.growth],
-            "enough": self.enough,
-            "undecided_merges": self.undecided,
-            "episodes_wanted": None if self.wanted is None else round(self.wanted),
-            "memory_matters": self.memory_matters,
-            "family_needed": self.family,
-        }
-
-    def _is_it_enough(self) -> str:
-        grown = ", ".join(f"{states:,} from {episodes:,}" for episodes, states in self.growth)
-        grown += f" of {self.episodes:,} episodes" if self.tried < self.episodes else " episodes"
-        if self.blind:
-            return (
-                f"Too few episodes for layers: most histories are too rare to distinguish (states: {grown}). Log more "
-                f"episodes, or learn with {parameter('stationary', True)}, which needs fewer."
-            )
-        if self.enough:
-            return f"Probably enough: the number of states no longer changes ({grown}), and no merge was close."
-        available = self.wanted is not None and self.wanted <= self.episodes  # though not within the sample
-        if self.steady or available:
-            answer = "Perhaps enough"
-        else:
-            answer = "All episodes will show more" if self.tried < self.episodes else "More episodes would show more"
-        answer += f": states {grown}"
-        if self.wanted is not None:
-            what = "merge is" if self.undecided == 1 else "merges are"
-            answer += f"; {self.undecided:,} {what} undecided, which takes about {self.wanted:,.0f} episodes"
-            answer += " (the log has them)" if available else ""
-        return f"{answer}. Learn anyway, and evaluate the plan on held-out episodes."
-
-    def _is_memory_needed(self) -> str:
-        if self.blind:
-            return "Memory: unknown, because there are too few episodes."
-        if self.ambiguous == 0:
-            return (
-                "Memory: none found; step and last observation determine the state. If more episodes confirm that, "
-                "methods for Markov decision processes suffice."
-            )
-        return f"Memory matters: before {self.ambiguous:.0%} of the decisions the last observation is ambiguous."
-
-    def _which_family(self) -> str:
-        if self.blind:
-            return "Languages: unknown, because there are too few episodes."
-        if self.family in USUAL_FAMILIES:
-            return "Languages: the default family suffices; larger ones distinguish no more states."
-        return (
-            f"Languages: the larger family {self.family} distinguishes more states. Try "
-            f"{parameter('family', 'adaptive')}."
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -294,7 +171,7 @@ def check(
     max_values: int = MAX_VALUES,
     schema: Alphabet | str | Path | None = None,
     seconds: float | None = None,
-    progress: Progress = _silently,
+    progress: Progress = silently,
 ) -> LogCheck:
     """Inspect a log before learning from it.
 
@@ -345,7 +222,7 @@ def check(
 
 
 def check_episodes(
-    episodes: Episodes, report: ReadReport, progress: Progress = _silently, seconds: float | None = None
+    episodes: Episodes, report: ReadReport, progress: Progress = silently, seconds: float | None = None
 ) -> LogCheck:
     """Check a log that has been read."""
     trial = try_sample(episodes, progress, seconds)
@@ -375,75 +252,3 @@ def _report_of(episodes: Episodes) -> ReadReport:
         encoder=Encoder.of_features(alphabet.features),
         notes=(),
     )
-
-
-def try_sample(episodes: Episodes, progress: Progress = _silently, seconds: float | None = None) -> Trial:
-    """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample."""
-    if seconds is not None and not (is_number(seconds) and seconds > 0):
-        raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
-    settings = Settings()
-    sample = _spread(episodes, CHECK_SAMPLE)
-    steps = len(SAMPLE_PARTS) + 2
-    regorl(_spread(episodes, 100), settings)  # compile first
-    growth, begun = [], perf_counter()
-    for i, part in enumerate(SAMPLE_PARTS):
-        progress(i, steps)
-        fewer = _spread(sample, sample.n // part)
-        if fewer.n < 10:
-            continue
-        start = perf_counter()
-        states = learn_layers(fewer, settings).rdp.n_states
-        if seconds is not None and 2 * perf_counter() - start - begun > seconds:  # the next part takes twice as long
-            sample = fewer
-            break
-        growth.append((fewer.total, states))
-    progress(len(SAMPLE_PARTS), steps)
-    start = perf_counter()
-    learned = regorl(sample, settings).learned
-    seconds = (perf_counter() - start) * episodes.n / sample.n
-    growth.append((sample.total, learned.rdp.n_states))
-    close = borderline_merges(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
-    progress(len(SAMPLE_PARTS) + 1, steps)
-    plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
-    return Trial(
-        episodes=episodes.total,
-        tried=sample.total,
-        growth=tuple(growth),
-        undecided=len(close),
-        wanted=max(merge.episodes for merge in close) if close else None,
-        blind=(learned.promise.detectable or 0.0) > UNNOTICED_DIFFERENCE,
-        ambiguous=_ambiguous(learned.rdp),
-        family=_needed_family(_spread(sample, FAMILY_TRIAL_EPISODES), settings),
-        languages=tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
-        seconds=seconds,
-        bytes=plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,
-    )
-
-
-def _spread(episodes: Episodes, most: int) -> Episodes:
-    """Take at most this many episodes, evenly spread, because logs are often ordered."""
-    if episodes.n <= most:
-        return episodes
-    return episodes.columns(np.linspace(0, episodes.n - 1, most).astype(np.int64))
-
-
-def _ambiguous(rdp: RDP) -> float:
-    """Return the share of arrivals before a decision whose layer and observation occur in several states."""
-    layer, taken = rdp.layer_of(), rdp.taken()
-    sources, symbols = np.nonzero((rdp.tau != UNSEEN) & (rdp.symbols[:, 1] != STOP))
-    states, times = rdp.tau[sources, symbols], taken[sources, symbols]
-    seen = layer[states] * rdp.alphabet.n_observations + rdp.symbols[symbols, 1]
-    led = np.unique(np.stack([seen, states], axis=1), axis=0)[:, 0]
-    several = led[:-1][np.diff(led) == 0]
-    return float(times[np.isin(seen, several)].sum() / max(times.sum(), 1))
-
-
-def _needed_family(episodes: Episodes, settings: Settings) -> str:
-    """Return the largest family that distinguishes states, if there are more of them than with the default one."""
-    usual = adact_h(episodes, settings)
-    learned = adact_h(episodes, replace(settings, statistic=AdaptiveLanguages()))
-    assert learned.needed is not None
-    rungs = [r for r in learned.needed.layers if r >= 0]
-    if not rungs or learned.rdp.n_states <= usual.rdp.n_states:
-        return str(CONJUNCTIONS) if rungs else "none"
-    return str(learned.needed.ladder[max(rungs)])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from suffice.automata.compare import Difference, compare
-from suffice.automata.rdp import BEHAVE, RDP
+from suffice.automata.rdp import RDP
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
@@ -29,13 +29,22 @@ from suffice.data.logs.formats import all_suffixes
 from suffice.errors import ModelError, SettingsError, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.events import Witness
-from suffice.files.archives import Kind, Shape, opened, write_archive
+from suffice.files.archives import Kind, opened, write_archive
 from suffice.learning.adact_h import Learned
 from suffice.learning.borderline import BorderlineMerge, borderline_merges
-from suffice.learning.merging import Decision, columns_of, decisions_of, shapes_of_decisions
+from suffice.learning.merging import Decision, columns_of, decisions_of
 from suffice.learning.stationary.learner import E_VALUES
 from suffice.models import repr
 from suffice.models.header import FORMAT, FORMAT_VERSION, Header, header_of
+from suffice.models.model_arrays import (
+    RDP_ARRAYS,
+    alphabet_of,
+    arrays_of,
+    arrays_of_plan,
+    declared_arrays,
+    plan_of,
+    refuse_invalid_decisions,
+)
 from suffice.planning.plan import Plan, fold_plan
 from suffice.planning.policy import Policy
 from suffice.planning.regorl import Solution
@@ -628,7 +637,7 @@ class Model:
             File to write. An existing log is not replaced.
         """
         _refuse_log_file(Path(path))
-        arrays = _arrays_of(self.rdp) | columns_of(self.decisions) | _arrays_of_plan(self.plan)
+        arrays = arrays_of(self.rdp) | columns_of(self.decisions) | arrays_of_plan(self.plan)
         write_archive(Path(path), self.about, {"witnesses": [d.placement.witness for d in self.decisions]}, arrays)
 
     @classmethod
@@ -650,13 +659,13 @@ class Model:
         with opened(Path(path), MODEL_FILE) as archive:
             about = archive.header(Header)
             witnesses = archive.text("witnesses", list[Witness | None])
-            arrays = archive.arrays(_declared(about, len(witnesses), cut="cut.npy" in archive.members))
+            arrays = archive.arrays(declared_arrays(about, len(witnesses), cut="cut.npy" in archive.members))
             if about.layers != arrays["layers"].tolist():
                 raise ValueError("its header does not match its automaton")
-            letters, symbols, layers, tau, counts = (arrays[name] for name in _RDP_ARRAYS)
-            rdp = RDP(_alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
-            _refuse_invalid_decisions(arrays, rdp)
-            return cls(rdp, about, decisions_of(arrays, witnesses, rdp.alphabet), _plan_of(about, arrays, rdp))
+            letters, symbols, layers, tau, counts = (arrays[name] for name in RDP_ARRAYS)
+            rdp = RDP(alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
+            refuse_invalid_decisions(arrays, rdp)
+            return cls(rdp, about, decisions_of(arrays, witnesses, rdp.alphabet), plan_of(about, arrays, rdp))
 
 
 def load(path: str | Path) -> Model:
@@ -694,67 +703,3 @@ def _refuse_log_file(path: Path) -> None:
 def _load(reference: str) -> Any:
     """Import a function by reference, from a module that itself imports this one."""
     return Lazy(f"suffice.{reference}").load()
-
-
-# ---------------------------------------------------------------- arrays in the archive
-
-_RDP_ARRAYS = ("letters", "symbols", "layers", "tau", "counts")
-_PLAN_ARRAYS = ("actions", "values", "lower")
-
-
-def _declared(about: Header, decisions: int, cut: bool) -> dict[str, tuple[str, Shape]]:
-    """Return the arrays that belong to a header, with their types and shapes; X, Y and P are free."""
-    states = sum(about.layers)
-    shapes: dict[str, tuple[str, Shape]] = {
-        "letters": ("iu", ("X", 3)),
-        "symbols": ("iu", ("Y", 2)),
-        "layers": ("i8", (len(about.layers),)),
-        "tau": ("i4", (states, "Y")),
-        "counts": ("i8", (states, "X")),
-    }
-    shapes |= {"cut": ("i8", (states, "X"))} if cut else {}
-    shapes |= shapes_of_decisions(decisions)
-    for name in _PLAN_ARRAYS if about.plan else ():
-        shapes[f"plan_{name}"] = "i8" if name == "actions" else "f8", ("P",)
-    return shapes
-
-
-def _alphabet_of(about: Header) -> Alphabet:
-    observations = tuple(map(tuple, about.observations))
-    return Alphabet(tuple(about.actions), Encoder.from_data(about.encoder).features, observations, tuple(about.rewards))
-
-
-def _refuse_invalid_decisions(arrays: dict[str, Any], rdp: RDP) -> None:
-    """Refuse decisions on layers, states and symbols that the automaton does not have."""
-    names = ("layer", "state", "symbol", "n", "target", "nearest")
-    layer, state, symbol, n, target, nearest = (arrays[f"decision_{name}"] for name in names)
-    before = rdp.layer_at(1)  # layers that a transition advances
-    if np.any((layer < before) | (layer >= len(rdp.layers))):
-        raise ValueError("its decisions refer to layers that do not exist")
-    here = rdp.layers[layer]
-    wrong = (state < 0) | (state >= rdp.layers[layer - before]) | (symbol < 0) | (symbol >= len(rdp.symbols)) | (n < 0)
-    if np.any(wrong | (target < 0) | (target >= here) | (nearest < -1) | (nearest >= here)):
-        raise ValueError("its decisions do not match its automaton")
-
-
-def _arrays_of(rdp: RDP) -> dict[str, Any]:
-    cut = {} if rdp.cut is None else {"cut": rdp.cut}
-    return {name: getattr(rdp, name) for name in _RDP_ARRAYS} | cut
-
-
-def _arrays_of_plan(plan: Plan | None) -> dict[str, Any]:
-    return {} if plan is None else {f"plan_{name}": getattr(plan, name) for name in _PLAN_ARRAYS}
-
-
-def _plan_of(about: Header, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
-    if about.plan is None:
-        return None
-    actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
-    rdp, _ = rdp.unroll(most=actions.size)
-    if len(actions) != rdp.n_states:
-        raise ValueError("its plan does not match its automaton")
-    if not (np.isfinite(values).all() and np.isfinite(lower).all()):
-        raise ValueError("its plan has values that are not finite")
-    if actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
-        raise ValueError("its plan has actions that do not exist")
-    return Plan(actions, values, lower, about.plan.error)
