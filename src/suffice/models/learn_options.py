@@ -327,7 +327,7 @@ def memory_bytes(size: int | str) -> int:
 
     Examples
     --------
-    >>> from suffice.models.choices import memory_bytes
+    >>> from suffice.models.learn_options import memory_bytes
     >>> memory_bytes("4GB"), memory_bytes("1.5 MiB")
     (4000000000, 1572864)
     """
