@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.data import content
 from suffice.data.alphabet import MAX_LETTERS, PAD, STOP, Alphabet, Value, smallest_uint
 from suffice.errors import LogError, SettingsError, is_whole, parameter
 from suffice.kernels import sums
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 MAX_EPISODES = 1 << 40  # more cannot be compared exactly (`kernels.tables`)
 MAX_STEPS = 1 << 52  # with padding; more cannot be counted exactly in floats
-MOST_PERMUTED = 10**9  # episodes that numpy draws from
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -411,7 +411,7 @@ class Episodes:
         return made if self.report is None else replace(made, report=self.report.resize(made.horizon, self))
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes, Int64]:
-        """Divide the episodes at random into two parts.
+        """Divide the episodes at random into two parts, which do not depend on the order of the episodes.
 
         Parameters
         ----------
@@ -426,24 +426,15 @@ class Episodes:
             The rest of the episodes, the chosen share, and the indices of the chosen ones in order. With weights, a
             stored episode may belong to both parts.
         """
-        weight = np.ones(self.n, np.int64) if self.weight is None else self.weight
-        size = share_of(share, self.total)
+        hashes, size = content.content_hashes(self), share_of(share, self.total)
         if self.weight is None:
-            taken = np.zeros(self.n, np.int64)
-            taken[rng.permutation(self.n)[:size]] = 1
-        else:  # a stored episode may belong to both parts
-            if self.total >= MOST_PERMUTED:
-                raise LogError(
-                    f"weights that add up to {MOST_PERMUTED:,} episodes or more cannot be divided at random. Divide "
-                    "them by a factor."
-                )
-            taken = rng.multivariate_hypergeometric(weight, size, method="marginals")
-        rest, chosen = np.flatnonzero(weight > taken), np.flatnonzero(taken)
-        sides = (self.columns(rest), weight - taken, rest), (self.columns(chosen), taken, chosen)
-        if self.weight is None:
-            return sides[0][0], sides[1][0], chosen
-        kept, held = (replace(side, weight=weights[columns]) for side, weights, columns in sides)
-        return kept, held, chosen
+            drawn = content.draw(hashes, size, rng)
+            chosen = np.flatnonzero(drawn)
+            return self.columns(np.flatnonzero(~drawn)), self.columns(chosen), chosen
+        taken = content.draw_weighted(hashes, self.weight, size, rng)
+        sides = self.weight - taken, taken
+        rest, held = (replace(self.columns(np.flatnonzero(side)), weight=side[side > 0]) for side in sides)
+        return rest, held, np.flatnonzero(taken)
 
     def suffix_alphabet(self) -> tuple[Codes, Codes, Codes]:
         """Return the codes that can follow a history.

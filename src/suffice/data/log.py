@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.data import content
 from suffice.data.episodes import Episodes, Outline, share_of
 from suffice.data.queries import EpisodesView, Query, added
 from suffice.data.threads import gather
 from suffice.errors import SettingsError, parameter
-from suffice.kernels.array_types import Int64, Mask
+from suffice.kernels.array_types import Int64, Mask, UInt64
 
 T = TypeVar("T")
 
@@ -26,7 +27,6 @@ class ExternalLog(Outline):
     """A log whose episodes are not in memory."""
 
     __slots__ = ()
-    ascending: bool  # whether ids are ascending, as they are in memory
 
     @property
     def outline(self) -> Outline:
@@ -65,8 +65,8 @@ class ExternalLog(Outline):
                 "this log is larger than memory, and episodes with weights are divided only in memory. Raise "
                 f"{parameter('memory')}, or divide the log yourself."
             )
-        chosen = np.zeros(self.n, bool)
-        chosen[rng.permutation(self.n)[: share_of(share, self.total)]] = True
+        size = share_of(share, self.total)
+        chosen = content.draw(content_of(self).hashes, size, rng)
         return self.among(~chosen), self.among(chosen), np.flatnonzero(chosen)
 
 
@@ -139,6 +139,38 @@ def run_query(log: Log, query: Query[T], threads: int = 1) -> T:
         return log.run_query(query)
     blocks = InMemory(log)
     return gather(len(blocks.sizes), threads, lambda i: query(blocks.view(i)), query.combine)
+
+
+class EpisodeContents(NamedTuple):
+    """Hashes of the episodes of a log, and their weights if they have any, in the order of the log."""
+
+    hashes: UInt64  # [N]
+    weight: Int64 | None  # [N]
+
+
+class _ContentQuery(NamedTuple):
+    """A query for the contents of all episodes, in parts with the position of their first episode."""
+
+    of_letter: UInt64  # [X] hashes of the letters
+
+    def __call__(self, view: EpisodesView) -> list[tuple[int, EpisodeContents]]:
+        """Return the contents of some episodes."""
+        hashes = content.content_hashes(view.episodes, self.of_letter)
+        return [(view.first, EpisodeContents(hashes, view.episodes.weight))]
+
+    def combine(self, answers: list[list[tuple[int, EpisodeContents]]]) -> list[tuple[int, EpisodeContents]]:
+        """List the parts of all answers."""
+        return [part for answer in answers for part in answer]
+
+
+def content_of(log: Log, threads: int = 1) -> EpisodeContents:
+    """Return the hashes and weights of all episodes of a log."""
+    parts = run_query(log, _ContentQuery(content.letter_hashes(log.outline)), threads)
+    parts.sort(key=lambda part: part[0])
+    hashes = np.concatenate([part.hashes for _, part in parts])
+    if parts[0][1].weight is None:
+        return EpisodeContents(hashes, None)
+    return EpisodeContents(hashes, np.concatenate([part.weight for _, part in parts if part.weight is not None]))
 
 
 class _DigestQuery(NamedTuple):

@@ -83,7 +83,6 @@ class StoredLog(ExternalLog):
     places: list[Codes]
     threads: int
     first: int = 0  # index of the first episode, if this is a part of a log
-    ascending: bool = True  # whether ids are ascending, as they are in memory
     chosen: tuple[Mask, ...] | None = None  # by block; None: all episodes
 
     @property

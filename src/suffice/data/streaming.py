@@ -110,7 +110,7 @@ def read_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple
     stored, found = read_part(pieces, 0, len(dataset.units), how, room.workers(), note)
     first = found.first(extent.episodes)
     assert stored is not None, "the report is on its first piece"
-    stored = replace(stored, ascending=extent.ascending, threads=room.workers(extent.episodes))
+    stored = replace(stored, threads=room.workers(extent.episodes))
     return stored, report_on_all(first, found, stored, pieces, how)
 
 

@@ -53,7 +53,6 @@ class DistributedLog(ExternalLog):
     pool: WorkerPool
     held: tuple[int, ...]  # episodes of each part
     agreed: tuple[Shared, ...]  # `PartPosition` of each part
-    ascending: bool
     has_weights: bool
     sizes: tuple[int, ...]  # selected episodes of each part
     some: tuple[Shared, ...]  # `EpisodeSubset` of each part
@@ -171,7 +170,7 @@ def read_distributed(
     held = tuple(0 if notes is None else notes.n for notes, _ in answers)
     log = DistributedLog(
         *common.vocabulary, kept[0].declared, how.horizon or 0, sum(held), sum(notes.total for notes in kept),
-        pool, held, agreed, extent.ascending, kept[0].weighted, held, _some(pool, held, None), pool.number(),
+        pool, held, agreed, kept[0].weighted, held, _some(pool, held, None), pool.number(),
     )  # fmt: skip
     return log, report_on_all(first, found, log, pieces, how)
 

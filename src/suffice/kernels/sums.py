@@ -72,3 +72,17 @@ def mix(word, weight, first, ordered):
         total[0] += state[0, e] * times
         total[1] += state[1, e] * times
     return total
+
+
+@jit
+def hash_episodes(word, of_letter):
+    """Return a hash of each episode, [N], from those of its letters in their order; 0 leaves a letter out."""
+    n = word.shape[1]
+    state = np.full(n, np.uint64(0x9E3779B97F4A7C15))
+    for begin in range(0, n, 4096):  # few enough for the cache
+        for t in range(word.shape[0]):
+            for e in range(begin, min(begin + 4096, n)):
+                x = of_letter[word[t, e]]
+                if x != 0:
+                    state[e] = _scramble(state[e] + x)
+    return state

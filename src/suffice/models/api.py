@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 
 from suffice.data.alphabet import Alphabet
+from suffice.data.content import BYTES_TO_CHOOSE
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.loading import Data, Reading, read_data, sources_of
-from suffice.data.log import ExternalLog, Log, digest
+from suffice.data.log import ITSELF, ExternalLog, Log, digest
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.engine import EngineChoice, EngineOptions, engine_of
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import Family
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage, checkpoint_in, refuse_other_choices
@@ -276,7 +277,7 @@ def _learn_model(
 ) -> tuple[Model, Stationarity | None]:
     used: Log = read.episodes
     share, trial = choices.hold_out, None
-    refuse_if_unordered(used, choices)
+    refuse_if_many(used, choices)
     used = learned_from(used, share)
     if choices.stationary == "auto":
         trial = is_stationary(
@@ -296,13 +297,13 @@ def _learn_model(
     return model, trial
 
 
-def refuse_if_unordered(log: Log, choices: Choices) -> None:
-    """Refuse choices by place for a log in parts whose order would be another if it were read as a whole."""
-    if isinstance(log, ExternalLog) and not log.ascending and choices.by_place:
+def refuse_if_many(log: Log, choices: Choices) -> None:
+    """Refuse random choices among more episodes than fit into memory by their hashes."""
+    needed = ITSELF + BYTES_TO_CHOOSE * log.n
+    if isinstance(log, ExternalLog) and choices.at_random and needed > choices.settings.memory:
         raise SettingsError(
-            f"the log is read in parts, and its episode ids do not increase, so that {parameter('hold_out')}, "
-            f"{parameter('split')}, {parameter('stationary')} and subsampled plans are not available. Sort the log by "
-            f"episode id, or raise {parameter('memory')} to read it as a whole."
+            f"{parameter('hold_out')}, {parameter('split')}, {parameter('stationary')} and subsampled plans need "
+            f"{gigabytes(needed)} to choose among {log.n:,} episodes. Raise {parameter('memory')}."
         )
 
 
@@ -336,6 +337,5 @@ def _describe(read: Reading, choices: Choices) -> dict[str, object]:
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
         "content of the log": digest(log, threads=threads),
-        "order of the episodes": digest(log, True, threads) if choices.by_place else "any",
         **describe_choices(choices),
     }

@@ -94,8 +94,8 @@ class Choices:
             raise SettingsError(f"{parameter('seed', self.seed)} is negative. Use 0 or more.")
 
     @property
-    def by_place(self) -> bool:
-        """Return whether episodes are chosen by their places in the log."""
+    def at_random(self) -> bool:
+        """Return whether some of the episodes are chosen at random."""
         subsampled = self.planning is not None and self.planning.subsample
         return bool(self.stationary) or subsampled or self.hold_out is not None or self.split is not None
 

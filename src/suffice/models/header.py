@@ -99,7 +99,7 @@ class Header(msgspec.Struct, frozen=True):
     steps: int | None = None  # H of a stationary automaton
     needed: NeededLanguages | None = None  # of the adaptive family, or stationary
     strict: bool = False  # of a stationary automaton: only tests whose level is proved
-    log_content: str | UnsetType = UNSET  # hash of the log in any order; only if episodes are held out
+    log_content: str | UnsetType = UNSET  # the same, by an earlier version that held out episodes by position
     log_hashes: list[str] | UnsetType = UNSET  # hash of each log; only if there are several
 
 
@@ -119,7 +119,7 @@ def header_of(
         format=FORMAT,
         format_version=FORMAT_VERSION,
         version=__version__,
-        log_hash=digest(episodes, held_out > 0, settings.threads),
+        log_hash=digest(episodes, threads=settings.threads),
         episodes=int(learned.rdp.counts[0].sum()),
         metric=criterion.metric,
         family=criterion.family,
@@ -143,7 +143,6 @@ def header_of(
         steps=learned.rdp.steps,
         needed=None if learned.needed is None else _needed(learned.needed),
         strict=learned.promise.strict,
-        log_content=digest(episodes, threads=settings.threads) if held_out > 0 else UNSET,
         log_hashes=list(logs) or UNSET,
     )
 

@@ -1,8 +1,8 @@
 """The held-out episodes of a log, from which a model was not learned.
 
-Which episodes are held out depends on the log alone, so that they can be found again in it. A log is recognised by the
-digest of its content, which the model stores, or by the fingerprint of its file, which the notes beside the model file
-store.
+Which episodes are held out depends on the content of the log alone, so that they can be found again in it, in any order
+of its episodes. Of several equal episodes some may be held out and others not. A log is recognised by the digest of its
+content, which the model stores, or by the fingerprint of its file, which the notes beside the model file store.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from suffice.data.logs.datasets import files_of
 from suffice.errors import SufficeError, parameter, spelled
 from suffice.files.atomic import fingerprint
 from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
-from suffice.kernels.array_types import Float
+from suffice.kernels.array_types import Float, Int64
 from suffice.models.model import Model
 
 HOLD_OUT_SEED = 0  # fixed, so that the held-out episodes of a log can be found again
@@ -132,27 +132,38 @@ def _find_held_out(
         raise SufficeError(
             f"{name} was learned from {log} among others, so that an evaluation on it would be biased. Use another log."
         )
-    if not (same_log or _is_same_content(model, episodes)):
-        if about.log_content and _has_content(model, episodes, [about.log_content]):
-            raise SufficeError(
-                f"{log}: these are the episodes that {name} was learned from, in another order, in which the held-out "
-                "ones cannot be found. Pass the log as it was, or use another log."
-            )
+    same_content = _is_same_content(model, episodes)
+    if not (same_log or same_content):
         return HeldOut(episodes, propensities, False)
     if not about.held_out:
         raise SufficeError(
             f"{name} was learned from all of {log}, so that an evaluation on it would be biased. Learn with "
             f"{parameter('hold_out', 0.2)}, or use another log."
         )
-    rest, held, chosen = episodes.divide(about.held_out, np.random.default_rng(HOLD_OUT_SEED))
-    half = about.plan is not None and about.plan.split
-    used = rest.divide(0.5, np.random.default_rng(0))[0] if half else rest
-    if used.total != about.episodes:  # the place of an episode in the log decides whether it is held out
+    if about.log_content:
         raise SufficeError(
-            f"{log}: the number of episodes is not the same as when {name} was learned. Read the log with the same "
-            "options as then."
+            f"{name} was learned by an earlier version, which held out episodes by their position in {log}. Learn it "
+            "again, or use another log."
         )
+    if not same_content and episodes.horizon == model.rdp.horizon:  # other horizons are refused later
+        raise SufficeError(
+            f"{log}: the episodes are not the same as when {name} was learned. Read the log with the same options as "
+            "then."
+        )
+    if propensities is not None:
+        order = _shuffled_by_propensity(propensities)
+        episodes, propensities = episodes.columns(order), propensities[:, order]
+    _, held, chosen = episodes.divide(about.held_out, np.random.default_rng(HOLD_OUT_SEED))
     return HeldOut(held, None if propensities is None else propensities[:, chosen], True)
+
+
+def _shuffled_by_propensity(propensities: Float) -> Int64:
+    """Return a random order of episodes that depends on their propensities alone.
+
+    Equal episodes may differ in them, and the first of equal episodes are held out.
+    """
+    order = np.lexsort(propensities)
+    return np.asarray(order[np.random.default_rng(HOLD_OUT_SEED).permutation(len(order))])
 
 
 def is_learned_from(model: Model, episodes: Episodes) -> bool:
@@ -171,16 +182,20 @@ def _is_one_of_several(model: Model, episodes: Episodes) -> bool:
 
 def _is_same_content(model: Model, episodes: Episodes) -> bool:
     """Return whether a model was learned from these episodes, even if their alphabets declare other unused symbols."""
-    return _has_content(model, episodes, [model.about.log_hash], ordered=model.about.held_out > 0)
+    expected = [model.about.log_content or model.about.log_hash]  # an earlier version stored both
+    if _has_content(model, episodes, expected):
+        return True
+    shorter = episodes.horizon < model.rdp.horizon
+    return shorter and _has_content(model, replace(episodes, report=None).padded(model.rdp.horizon), expected)
 
 
-def _has_content(model: Model, episodes: Episodes, expected: Sequence[str], ordered: bool = False) -> bool:
-    if episodes.digest(ordered) in expected:
+def _has_content(model: Model, episodes: Episodes, expected: Sequence[str]) -> bool:
+    if episodes.digest() in expected:
         return True
     recoded = _in_alphabet(episodes.compact(), model.rdp.alphabet)
     if recoded is None:
         return False
-    return any(replace(recoded, declared=declared).digest(ordered) in expected for declared in (False, True))
+    return any(replace(recoded, declared=declared).digest() in expected for declared in (False, True))
 
 
 def _in_alphabet(episodes: Episodes, alphabet: Alphabet) -> Episodes | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice.automata.rdp import RDP
 from suffice.automata.tally import Tally
-from suffice.data.episodes import MOST_PERMUTED
+from suffice.data.content import MOST_DRAWN
 from suffice.errors import SettingsError, parameter
 from suffice.planning.backward_induction import BackwardInduction
 from suffice.planning.plan import Plan
@@ -43,10 +43,10 @@ def two_fold(first: Tally, second: Tally, delta: float, rng: np.random.Generator
     chance = 10 * np.sqrt(spare * (math.log(len(spare)) - math.log(delta)))
     sizes = np.minimum(seen, np.maximum(spare - chance, 0).astype(np.int64))
     cells = np.concatenate([first.counts, first.lost], axis=1)
-    if seen.max() >= MOST_PERMUTED:
+    if seen.max() >= MOST_DRAWN:
         raise SettingsError(
             f"{parameter('planning', 'subsampled')}: a state has {int(seen.max()):,} visits, more than the "
-            f"{MOST_PERMUTED - 1:,} that can be subsampled. Use another planner."
+            f"{MOST_DRAWN - 1:,} that can be subsampled. Use another planner."
         )
     drawn = np.array([rng.multivariate_hypergeometric(row, n) for row, n in zip(cells, sizes, strict=True)])
     wide = first.counts.shape[1]

@@ -3,7 +3,8 @@
 The learner runs rounds of pointers (`pointers`), each with the labels of the round before (`labels`), until the
 automaton repeats; after each round, rare transitions are settled (`settling`). For a long log, rounds run on a sample
 of its episodes, and one last round on all; for a very long log, the last round uses as many episodes as fit into
-memory, and the others are only counted. Samples do not depend on where the episodes are stored.
+memory, and the others are only counted. Episodes are shuffled first, in an order that depends on their content alone:
+neither their order in the log nor where they are stored matters.
 Theory: docs/theory.md, section 8; docs/stationary.md.
 """
 
@@ -17,14 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.content import sample, shuffled
 from suffice.data.episodes import Episodes, weights
-from suffice.data.log import ITSELF, Log, require_log, run_query
+from suffice.data.log import ITSELF, Log, content_of, require_log, run_query
 from suffice.data.queries import EpisodesView, added
 from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.guarantees import Promise
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
-from suffice.kernels.array_types import Int32, Int64
+from suffice.kernels.array_types import Int32, Int64, Mask
 from suffice.learning.adact_h import Criterion, Learned, Settings
 from suffice.learning.merging import Decision, Placement
 from suffice.learning.stationary.labels import Labelling, PointerLog, completed, first_reference
@@ -40,6 +42,7 @@ DEPTH_NAMES = (
     "later steps",
 )  # one for each depth of the tree, and one for the automaton
 MOST_LOG_STEPS = 1 << 25  # steps of a log; of longer logs only a sample determines the states, and all are counted
+ORDER_SEED = 1  # of the order of the episodes
 LABEL_SAMPLE = 1 << 12  # episodes, or up to twice as many, that determine the labels
 
 
@@ -107,8 +110,8 @@ def learn_stationary(
             f"a stationary automaton needs episodes of at least two decisions, and these have {episodes.horizon}. "
             f"Learn layers instead, without {parameter('stationary', True)}."
         )
-    stride = max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_LOG_STEPS))
-    steps = -(-episodes.n // stride) * (episodes.horizon + 1)
+    size = -(-episodes.n // max(1, -(-episodes.n * (episodes.horizon + 1) // MOST_LOG_STEPS)))
+    steps = size * (episodes.horizon + 1)
     in_memory = isinstance(episodes, Episodes)  # otherwise the limit includes the episodes and the process itself
     needed = 16 * steps if in_memory else ITSELF + 28 * steps
     if needed > settings.memory:
@@ -116,16 +119,16 @@ def learn_stationary(
             f"learning a stationary automaton from this log needs about {gigabytes(needed)}, more than the "
             f"{gigabytes(settings.memory)} that it may take. Raise {parameter('memory')}."
         )
-    chosen = _every(episodes, stride)
+    chosen = _shuffled_sample(episodes, size, settings.threads)
     stride = max(chosen.n // LABEL_SAMPLE, 1)
-    sample = PointerLog.of(_every(chosen, stride))
-    found = _rounds(sample, settings, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
+    few = PointerLog.of(chosen.columns(np.arange(0, chosen.n, stride)))
+    found = _rounds(few, settings, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
     if stride > 1:
         whole = kept.part("whole")
-        last = load_round(whole, 0, sample, chosen.total)
+        last = load_round(whole, 0, few, chosen.total)
         if last is None:
             all_steps = PointerLog.of(chosen)
-            labelling = Labelling(sample, completed(found.tau), settings.memory)
+            labelling = Labelling(few, completed(found.tau), settings.memory)
             last = FoundRound.of(all_steps, _round(all_steps, labelling, settings, {}, again=False))
             save_round(whole, 0, last)
         found = last
@@ -133,24 +136,33 @@ def learn_stationary(
     return _learned(episodes, settings, found)
 
 
-def _every(log: Log, stride: int) -> Episodes:
-    """Select every `stride`-th episode of a log."""
+def _shuffled_sample(log: Log, size: int, threads: int) -> Episodes:
+    """Choose some of the stored episodes at random, in a random order; both depend on their content alone."""
+    rng = np.random.default_rng(ORDER_SEED)
+    if size == log.n:
+        return shuffled(_gathered(log, np.ones(log.n, bool)), rng)
+    contents = content_of(log, threads)
+    return shuffled(_gathered(log, sample(contents.hashes, contents.weight, size, rng)), rng)
+
+
+def _gathered(log: Log, chosen: Mask) -> Episodes:
+    """Load the chosen episodes into memory."""
     if isinstance(log, Episodes):
-        return log if stride == 1 else log.columns(np.arange(0, log.n, stride))
-    found: list[tuple[int, Episodes]] = run_query(log, _Every(stride))
+        return log if chosen.all() else log.columns(np.flatnonzero(chosen))
+    found: list[tuple[int, Episodes]] = run_query(log, _Chosen(chosen))
     parts = sorted(found, key=lambda part: part[0])
     return Episodes.beside([episodes for _, episodes in parts])
 
 
-class _Every(NamedTuple):
-    """Query for every `stride`-th episode of a log, in parts with the place of their first episode."""
+class _Chosen(NamedTuple):
+    """Query for the chosen episodes of a log, in parts with the position of their first episode."""
 
-    stride: int
+    chosen: Mask  # [N]
 
     def __call__(self, view: EpisodesView) -> list[tuple[int, Episodes]]:
         """Select from some episodes; see `Query`."""
-        chosen = np.arange(-view.first % self.stride, view.episodes.n, self.stride)
-        return [(view.first, view.episodes.columns(chosen))]
+        columns = np.flatnonzero(self.chosen[view.first : view.first + view.episodes.n])
+        return [(view.first, view.episodes.columns(columns))]
 
     def combine(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
         """List the parts of all answers; see `Query`."""

@@ -1,0 +1,135 @@
+"""Random choices among episodes that do not depend on their order in the log.
+
+Episodes are ordered by a hash of their content, and choices are drawn along that order. Episodes with the same steps
+are interchangeable: only how many of them are chosen is drawn, so that equal episodes can be on both sides of a
+division. Ids and positions do not matter. The hash is the same for any numbering of the letters, so that it does not
+depend on where episodes are stored or how they were read; two different episodes among N have the same hash of 64 bits
+with a probability of about N² / 2⁶⁵.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.data.alphabet import PAD, Value
+from suffice.errors import LogError
+from suffice.kernels import sums
+from suffice.kernels.array_types import Int64, Mask, UInt64
+
+if TYPE_CHECKING:
+    from suffice.data.episodes import Episodes, Outline
+
+MOST_DRAWN = 10**9  # episodes that numpy draws from
+MOST_SHUFFLED = 1 << 24  # episodes that are shuffled one by one, even if many of them are equal
+BYTES_TO_CHOOSE = 20  # memory per episode of a choice
+COMPARED_AT_ONCE = 1 << 20  # hashes
+
+
+def letter_hashes(log: Outline) -> UInt64:
+    """Return a hash of the values of each letter, [X]; 0 for padding, which is not content."""
+    alphabet = log.alphabet
+    actions = ["", "", *(ascii(_canonical(action)) for action in alphabet.actions)]
+    observations = ["", *(ascii([_canonical(value) for value in each]) for each in alphabet.observations)]
+    rewards = [ascii(_canonical(reward)) for reward in alphabet.rewards]
+    found = [
+        _hash(f"{actions[a]}\n{observations[o]}\n{rewards[r]}") if a != PAD else 0 for a, o, r in log.letters.tolist()
+    ]
+    return np.array(found, np.uint64)
+
+
+def _canonical(value: Value) -> Value:
+    """Return one of the values that are equal in Python: 1 for True and 1.0."""
+    whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole else value
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def content_hashes(episodes: Episodes, of_letter: UInt64 | None = None) -> UInt64:
+    """Return a hash of the steps of each episode, [N], from those of the letters."""
+    of_letter = letter_hashes(episodes.outline) if of_letter is None else of_letter
+    return np.asarray(sums.hash_episodes(episodes.word, of_letter))
+
+
+def content_order(hashes: UInt64, weight: Int64 | None = None) -> Int64:
+    """Return the positions of stored episodes by content, and those of equal episodes by weight, then by position."""
+    return np.argsort(hashes, kind="stable") if weight is None else np.lexsort((weight, hashes))
+
+
+def sample(hashes: UInt64, weight: Int64 | None, size: int, rng: np.random.Generator) -> Mask:
+    """Choose some of the stored episodes at random, [N]."""
+    chosen = np.zeros(len(hashes), bool)
+    chosen[content_order(hashes, weight)] = _shuffled_mask(len(hashes), size, rng)
+    return chosen
+
+
+def draw(hashes: UInt64, size: int, rng: np.random.Generator) -> Mask:
+    """Draw `size` episodes at random; return whether each is drawn, [N]."""
+    order = content_order(hashes)
+    begin = np.flatnonzero(_differs_from_last(hashes, order))  # [G] of each group of equal episodes
+    del hashes
+    drawn = np.zeros(len(order), bool)
+    drawn[order] = _first_of_each(begin, len(order), _draw_groups(np.diff(begin, append=len(order)), size, rng))
+    return drawn
+
+
+def draw_weighted(hashes: UInt64, weight: Int64, size: int, rng: np.random.Generator) -> Int64:
+    """Draw `size` episodes at random, where one of weight k counts as k equal ones; return how often each is drawn."""
+    order = content_order(hashes, weight)
+    begin = np.flatnonzero(_differs_from_last(hashes, order))
+    weight = weight[order]
+    from_group = _draw_groups(np.add.reduceat(weight, begin), size, rng)
+    before = np.cumsum(weight) - weight
+    group = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(order)))
+    drawn = np.zeros(len(order), np.int64)
+    drawn[order] = np.clip(from_group[group] - (before - before[begin][group]), 0, weight)
+    return drawn
+
+
+def _differs_from_last(hashes: UInt64, order: Int64) -> Mask:
+    """Return whether each hash, in order, differs from the one before; in parts, to use little memory."""
+    found = np.ones(len(order), bool)
+    for end in range(len(order), 1, -COMPARED_AT_ONCE):
+        part = hashes[order[max(end - COMPARED_AT_ONCE - 1, 0) : end]]
+        found[end - len(part) + 1 : end] = part[1:] != part[:-1]
+    return found
+
+
+def _first_of_each(begin: Int64, n: int, size: Int64) -> Mask:
+    """Return [n] whether each position is among the first `size` [G] of its group."""
+    change = np.zeros(n + 1, np.int8)
+    change[begin[size > 0]] += 1
+    np.subtract.at(change, (begin + size)[size > 0], 1)
+    return np.cumsum(change[:-1], dtype=np.int8).astype(bool)
+
+
+def _draw_groups(sizes: Int64, size: int, rng: np.random.Generator) -> Int64:
+    """Draw from groups of equal episodes without replacement; return how many of each group are drawn."""
+    total = int(sizes.sum())
+    if total <= max(MOST_SHUFFLED, 16 * len(sizes)):
+        begin = np.cumsum(sizes) - sizes
+        return np.asarray(np.add.reduceat(_shuffled_mask(total, size, rng), begin, dtype=np.int64))
+    if total >= MOST_DRAWN:
+        raise LogError(
+            f"{MOST_DRAWN:,} episodes or more cannot be divided at random. Divide their weights by a factor, or leave "
+            "some of them out."
+        )
+    return np.asarray(rng.multivariate_hypergeometric(sizes, size, method="marginals"))
+
+
+def _shuffled_mask(n: int, size: int, rng: np.random.Generator) -> Mask:
+    mask = np.zeros(n, bool)
+    mask[:size] = True
+    rng.shuffle(mask)
+    return mask
+
+
+def shuffled(episodes: Episodes, rng: np.random.Generator) -> Episodes:
+    """Return the episodes in a random order that depends on their content alone, without a report."""
+    order = content_order(content_hashes(episodes), episodes.weight)
+    return episodes.columns(order[rng.permutation(len(order))])
