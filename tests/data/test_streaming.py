@@ -399,19 +399,27 @@ def test_learn_in_pieces_gives_the_same_model_bytes(here: Path, in_pieces: Calla
     assert untimed[0].replace("maze", "") == untimed[1].replace("'maze/*.parquet'", "")
 
 
-def test_learn_in_pieces_refuses_unsorted_ids_only_where_order_matters(
-    here: Path, in_pieces: Callable[[int], None]
+@pytest.mark.parametrize("options", ["", "--stationary", "--stationary auto", "--split", "--hold-out 0.2"])
+def test_learn_in_pieces_gives_the_same_model_bytes_for_unsorted_ids(
+    here: Path, in_pieces: Callable[[int], None], options: str
 ) -> None:
+    given = ("maze", "--observations", "seen", *options.split(), "-o")
+    assert suffice("learn", *given, "sorted.model")[0] == 0
     renumbered(here, lambda row: {"episode": (row["episode"] * 7919) % 10007})
-    given = ("maze", "--observations", "seen", "-o")
     assert suffice("learn", *given, "whole.model")[0] == 0
     in_pieces(120)
-    assert suffice("learn", *given, "pieces.model")[0] == 0
-    assert Path("pieces.model").read_bytes() == Path("whole.model").read_bytes()
-    for option in ("--stationary", "--split", "--hold-out=0.2"):
-        code, _, complaint = suffice("learn", *given, "no.model", option)
-        assert code == 2
-        assert "episode ids do not increase" in complaint
+    assert suffice("learn", *given, "pieces.model", "--threads", "3")[0] == 0
+    expected = Path("sorted.model").read_bytes()
+    assert Path("whole.model").read_bytes() == expected == Path("pieces.model").read_bytes()
+
+
+def test_learn_in_pieces_refuses_to_choose_among_more_episodes_than_memory_holds(
+    here: Path, in_pieces: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_pieces(120)
+    monkeypatch.setattr("suffice.models.api.BYTES_TO_CHOOSE", 1 << 40)
+    code, _, complaint = suffice("learn", "maze", "--observations", "seen", "-o", "no.model", "--split")
+    assert code == 2 and "to choose among" in complaint and "Raise --memory" in complaint
 
 
 def test_learn_accepts_a_pattern_for_one_file(here: Path) -> None:

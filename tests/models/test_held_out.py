@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -121,11 +123,72 @@ def test_evaluate_recognises_the_rows_of_a_slice(tmp_path: Path) -> None:
         suffice.learn(some).evaluate(tmp_path / "some.csv")
 
 
-def test_evaluate_refuses_the_same_episodes_in_another_order() -> None:
+def test_find_held_out_finds_the_same_episodes_in_any_order() -> None:
+    """Of equal episodes, some are held out and others are not: their number is what matters."""
     episodes = log(1)
     model = suffice.learn(episodes, hold_out=0.25)
-    with pytest.raises(suffice.SufficeError, match="in another order"):
-        model.evaluate(episodes[::-1])
+    expected = sorted(find_held_out(model, episodes).episodes.word.T.tolist())
+    learned = sorted(learned_from(episodes, 0.25).word.T.tolist())  # type: ignore[union-attr]
+    assert any(word in learned for word in expected)
+    for seed in range(3):
+        other = episodes[np.random.default_rng(seed).permutation(episodes.n)]
+        held = find_held_out(model, other)
+        assert held.of_same_log and sorted(held.episodes.word.T.tolist()) == expected
+        assert model.evaluate(other).held_out
+
+
+def test_find_held_out_finds_episodes_in_any_form_of_the_log(tmp_path: Path) -> None:
+    """Ids, file format, weights instead of repetitions and padding do not matter."""
+    episodes = log(1)
+    model = suffice.learn(episodes.padded(6), hold_out=0.25)
+    words, times = np.unique(episodes.word, axis=1, return_counts=True)
+    expected = find_held_out(model, episodes.padded(6)).episodes
+    weighted = find_held_out(model, replace(episodes, word=words, weight=times), cut=False).episodes
+    assert weighted.weight is not None
+    repeated = np.repeat(weighted.word, weighted.weight, axis=1)
+    assert sorted(repeated.T.tolist()) == sorted(expected.word[:5].T.tolist())
+    suffice.write_log(episodes[::-1], tmp_path / "log.csv")
+    read = find_held_out(model, suffice.read_log(tmp_path / "log.csv"), cut=False)
+    assert read.of_same_log and read.episodes.total == expected.total
+
+
+def test_find_held_out_divides_equal_episodes_fairly_by_propensity() -> None:
+    """Propensities are not content: the first half of the log has others, and equal episodes of both are held out."""
+    episodes = log(1, n=2000)
+    model = suffice.learn(episodes, hold_out=0.25)
+    propensities = np.where(np.arange(2000) < 1000, 0.5, 0.25) * np.ones(episodes.word.shape)
+    held = find_held_out(model, episodes, propensities)
+    assert held.propensities is not None
+    share = (held.propensities[0] == 0.5).mean()
+    assert 0.4 < share < 0.6
+    order = np.random.default_rng(1).permutation(2000)
+    again = find_held_out(model, episodes[order], propensities[:, order])
+    assert again.propensities is not None
+    pairs = [
+        sorted(zip(h.episodes.word.T.tolist(), h.propensities[0].tolist(), strict=True))  # type: ignore[index]
+        for h in (held, again)
+    ]
+    assert pairs[0] == pairs[1]
+
+
+def test_find_held_out_refuses_a_model_that_held_out_by_position() -> None:
+    """Earlier versions stored two digests: the episodes that they held out would not be found."""
+    episodes = log(1)
+    model = suffice.learn(episodes, hold_out=0.25)
+    about = msgspec.structs.replace(model.about, log_hash=episodes.digest(ordered=True), log_content=episodes.digest())
+    earlier = replace(model, about=about)
+    for same_log, given in ((True, episodes), (False, episodes), (False, episodes[::-1])):
+        with pytest.raises(suffice.SufficeError, match="held out episodes by their position"):
+            find_held_out(earlier, given, same_log=same_log)
+
+
+def test_find_held_out_refuses_the_file_of_the_log_read_with_other_content() -> None:
+    episodes = log(1)
+    other = replace(episodes, word=np.roll(episodes.word, 1, axis=1).copy()[:, ::-1])
+    assert find_held_out(suffice.learn(episodes, hold_out=0.25), other, same_log=True).of_same_log
+    other = episodes.columns(np.r_[0, np.arange(399)])
+    with pytest.raises(suffice.SufficeError, match="Read the log with the same options"):
+        find_held_out(suffice.learn(episodes, hold_out=0.25), other, same_log=True)
 
 
 def test_evaluate_refuses_each_of_several_logs(tmp_path: Path) -> None:

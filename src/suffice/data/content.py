@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from suffice.data.episodes import Episodes, Outline
 
 MOST_DRAWN = 10**9  # episodes that numpy draws from
-MOST_SHUFFLED = 1 << 24  # episodes that are shuffled one by one, even if many of them are equal
+MOST_SHUFFLED = 1 << 24  # episodes that are shuffled one by one, however many are equal
+MOST_EQUAL = 16  # mean number of equal episodes up to which they are shuffled one by one
 BYTES_TO_CHOOSE = 20  # memory per episode of a choice
 COMPARED_AT_ONCE = 1 << 20  # hashes
 
@@ -111,7 +112,7 @@ def _first_of_each(begin: Int64, n: int, size: Int64) -> Mask:
 def _draw_groups(sizes: Int64, size: int, rng: np.random.Generator) -> Int64:
     """Draw from groups of equal episodes without replacement; return how many of each group are drawn."""
     total = int(sizes.sum())
-    if total <= max(MOST_SHUFFLED, 16 * len(sizes)):
+    if total <= max(MOST_SHUFFLED, MOST_EQUAL * len(sizes)):
         begin = np.cumsum(sizes) - sizes
         return np.asarray(np.add.reduceat(_shuffled_mask(total, size, rng), begin, dtype=np.int64))
     if total >= MOST_DRAWN:

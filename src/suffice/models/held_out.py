@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.data.alphabet import PAD, STOP, Alphabet
+from suffice.data.content import content_hashes
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import files_of
@@ -151,18 +152,18 @@ def _find_held_out(
             "then."
         )
     if propensities is not None:
-        order = _shuffled_by_propensity(propensities)
+        order = _shuffled(episodes, propensities)
         episodes, propensities = episodes.columns(order), propensities[:, order]
     _, held, chosen = episodes.divide(about.held_out, np.random.default_rng(HOLD_OUT_SEED))
     return HeldOut(held, None if propensities is None else propensities[:, chosen], True)
 
 
-def _shuffled_by_propensity(propensities: Float) -> Int64:
-    """Return a random order of episodes that depends on their propensities alone.
+def _shuffled(episodes: Episodes, propensities: Float) -> Int64:
+    """Return a random order of episodes that depends on their content and propensities alone.
 
-    Equal episodes may differ in them, and the first of equal episodes are held out.
+    Equal episodes may differ in their propensities, and the first of equal episodes are held out.
     """
-    order = np.lexsort(propensities)
+    order = np.lexsort((*propensities, content_hashes(episodes)))
     return np.asarray(order[np.random.default_rng(HOLD_OUT_SEED).permutation(len(order))])
 
 
