@@ -68,7 +68,8 @@ class Outline:
     def digest(self, mixed: NDArray[np.uint64]) -> str:
         """Return a hash of the content, given the sum of the hashes of all episodes."""
         h = hashlib.blake2b(digest_size=16)
-        h.update(repr((self.alphabet, self.declared, self.horizon, self.total)).encode())
+        # unlike `repr`, `ascii` does not depend on which characters a version of Python can print
+        h.update(ascii((self.alphabet, self.declared, self.horizon, self.total)).encode())
         for array in (self.letters.astype(np.int32), mixed):
             h.update(np.ascontiguousarray(array).tobytes())
         return h.hexdigest()

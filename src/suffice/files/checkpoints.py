@@ -133,7 +133,7 @@ def checkpoint_in(folder: Path, choices: Mapping[str, object]) -> Iterator[Check
             _refuse_another(folder, _stored_choices(folder), texts)
         else:
             _begin(folder, texts)
-        run = hashlib.blake2b(repr(sorted(texts.items())).encode(), digest_size=16).hexdigest()
+        run = hashlib.blake2b(ascii(sorted(texts.items())).encode(), digest_size=16).hexdigest()
         with if_interrupted(resume_message(folder)):
             yield CheckpointStage("", folder, run)
 

@@ -7,6 +7,7 @@ states of their own. Every decision is returned with its evidence. Theory: docs/
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -391,7 +392,7 @@ class _LayerLearner:
         actions, observations, _ = self._log.suffix_alphabet()
         most = max(self._deltas)
         return Promise(
-            split=sum(self._deltas[d.layer - 1] for d in tested),
+            split=math.fsum(self._deltas[d.layer - 1] for d in tested),
             tests=len(tested),
             detectable=merged[int(np.searchsorted(reach, reach[-1] / 2))][0] if merged else None,
             detectable_worst=merged[-1][0] if merged else None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -114,7 +116,7 @@ def to_networkx(model: Model) -> Any:
     visits = np.maximum(rdp.counts.sum(axis=1), 1)
     edges = zip(sources.tolist(), symbols.tolist(), transitions(rdp), strict=True)
     for source, symbol, edge in edges:
-        paid = sum(reward * times for reward, times in edge["rewards"])
+        paid = reduce(operator.add, (reward * times for reward, times in edge["rewards"]), 0.0)
         graph.add_edge(
             source,
             int(rdp.tau[source, symbol]),

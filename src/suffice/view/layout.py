@@ -7,6 +7,7 @@ state is moved as close to the middle of its neighbours as the order and a minim
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -206,4 +207,4 @@ def _apart(wanted: Sequence[float]) -> list[float]:
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:
-    return sum(values) / len(values) if values else otherwise
+    return math.fsum(values) / len(values) if values else otherwise

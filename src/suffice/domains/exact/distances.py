@@ -9,6 +9,7 @@ pair is dropped as soon as it is known not to be the closest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -180,7 +181,7 @@ class _Pairs:
 
         def gap(pair: tuple[int, int]) -> float:
             first, second = (self.moves[t][q] for q in pair)
-            return sum(abs(_chance(first, x) - _chance(second, x)) for x in first.keys() | second.keys())
+            return math.fsum(abs(_chance(first, x) - _chance(second, x)) for x in first.keys() | second.keys())
 
         return sorted(combinations(range(self._minimal.layers[t]), 2), key=lambda pair: (gap(pair), pair))
 

@@ -13,6 +13,7 @@ distributions of complete futures are not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -277,6 +278,9 @@ class _Rational:
     def probability(self, p: Fraction) -> Any:
         return p
 
+    def total(self, weights: Iterable[Any]) -> Any:
+        return sum(weights)
+
     def ratio(self, part: Any, whole: Any) -> Any:
         return Fraction(part, whole)
 
@@ -305,11 +309,14 @@ class _Double:
     def probability(self, p: Fraction) -> Any:
         return float(p)
 
+    def total(self, weights: Iterable[Any]) -> Any:
+        return math.fsum(weights)
+
     def ratio(self, part: Any, whole: Any) -> Any:
         return part / whole
 
     def belief(self, weight: dict[int, Any]) -> Belief:
-        total = sum(weight.values())
+        total = self.total(weight.values())
         return tuple((s, self.key(w / total)) for s, w in sorted(weight.items()))
 
     def key(self, p: Any) -> Any:
@@ -390,7 +397,9 @@ class _Search:
         for w, s, o, r in outcomes:
             posterior = found.setdefault((o, r), {})
             posterior[s] = posterior.get(s, 0) + w
-        total = sum(sum(posterior.values()) for posterior in found.values())
+        arithmetic = self._arithmetic
+        parts = {key: arithmetic.total(posterior.values()) for key, posterior in found.items()}
+        total = arithmetic.total(parts.values())
         without: dict[int, dict[int, Any]] = {}  # beliefs not conditioned on rewards
         for (o, _), posterior in found.items():
             for s, w in posterior.items():
@@ -398,8 +407,8 @@ class _Search:
                 both[s] = both.get(s, 0) + w
         for (o, r), posterior in sorted(found.items()):
             left = posterior if self._rewards_seen else without[o]
-            node = THE_END if o == STOP else (memory[o], self._arithmetic.belief(left))
-            yield action, o, r, node, chance * self._arithmetic.ratio(sum(posterior.values()), total)
+            node = THE_END if o == STOP else (memory[o], arithmetic.belief(left))
+            yield action, o, r, node, chance * arithmetic.ratio(parts[o, r], total)
 
 
 def _merged(layers: list[list[list[Arrow]]], arithmetic: _Rational | _Double) -> list[Arrows]:

@@ -139,7 +139,7 @@ def by_languages(minimal: Minimal, family: Family, delta: float) -> Distinguisha
 def by_prefixes(minimal: Minimal, delta: float) -> tuple[Distinguishability, Distinguishability]:
     """Compute μ₀ under prefixes (L∞^p), with exact counts and with a sketch."""
     closest = closest_by_prefixes(minimal)
-    ln_steps = sum(math.log(len(codes)) for codes in letters_as_log(minimal).suffix_alphabet())  # ln ARO
+    ln_steps = math.fsum(math.log(len(codes)) for codes in letters_as_log(minimal).suffix_alphabet())  # ln ARO
     lengths = {t: minimal.horizon - t + 1 for t in range(1, minimal.horizon + 1)}
     sizes = {t: math.log(2) + length * ln_steps for t, length in lengths.items()}
     proved = _Sufficient(minimal, closest, sizes, delta)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain, repeat
 from typing import Any
 
@@ -72,7 +74,7 @@ class Played:
             The results.
         """
         return cls(
-            np.array([sum(rewards) for rewards in episodes], np.float64),
+            np.array([reduce(operator.add, rewards, 0.0) for rewards in episodes], np.float64),
             np.array([len(rewards) for rewards in episodes], np.int64),
             np.array([any(reward > 0 for reward in rewards) for rewards in episodes], np.bool_),
             fallbacks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Final
@@ -195,7 +196,7 @@ def _ladders(results: Results, limit: str) -> Iterator[str]:
 
 
 def _cost(runs: list[Result], n: int) -> str:
-    seconds, peak = (sum(of) / len(runs) for of in ((r.seconds for r in runs), map(_above_log, runs)))
+    seconds, peak = (math.fsum(of) / len(runs) for of in ((r.seconds for r in runs), map(_above_log, runs)))
     return f"{seconds:.2f}, {peak / 1e6:.0f} at {n:,}"
 
 

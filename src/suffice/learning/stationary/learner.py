@@ -247,7 +247,7 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     return Learned(
         rdp=rdp,
         decisions=decisions,
-        promise=Promise(sum(tests), len(tests), None, None, 1.0, stationary=True, strict=settings.strict),
+        promise=Promise(math.fsum(tests), len(tests), None, None, 1.0, stationary=True, strict=settings.strict),
         candidates=(len(found.outcome.choices),),
         languages=(),
         deltas=(max(tests, default=settings.delta),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -134,6 +135,6 @@ class Survey:
 def _combine(gaps: list[ActionToTry]) -> ActionToTry:
     """Combine the same action at several steps; values are those of the step with the largest effect."""
     most = max(gaps, key=lambda gap: gap.matter)
-    visits, matter = sum(gap.visits for gap in gaps), sum(gap.matter for gap in gaps)
+    visits, matter = (math.fsum(figures) for figures in zip(*((gap.visits, gap.matter) for gap in gaps), strict=True))
     figures = most.worth, most.error, most.planned, most.chosen
     return ActionToTry(most.state, most.action, most.tries, visits, *figures, matter)
