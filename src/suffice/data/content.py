@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_DRAWN = 10**9  # episodes that numpy draws from
 MOST_SHUFFLED = 1 << 24  # episodes that are shuffled one by one, however many are equal
 MOST_EQUAL = 16  # mean number of equal episodes up to which they are shuffled one by one
-BYTES_TO_CHOOSE = 20  # memory per episode of a choice
+BYTES_TO_CHOOSE = 32  # memory per episode of a choice
 COMPARED_AT_ONCE = 1 << 20  # hashes
 
 
@@ -59,7 +59,19 @@ def content_hashes(episodes: Episodes, of_letter: UInt64 | None = None) -> UInt6
 
 def content_order(hashes: UInt64, weight: Int64 | None = None) -> Int64:
     """Return the positions of stored episodes by content, and those of equal episodes by weight, then by position."""
-    return np.argsort(hashes, kind="stable") if weight is None else np.lexsort((weight, hashes))
+    return _positions(hashes)[0] if weight is None else np.lexsort((weight, hashes))
+
+
+def _positions(hashes: UInt64) -> tuple[Int64, Int64]:
+    """Return the same without weights, and where in this order each group of equal episodes begins, [G]."""
+    order = np.argsort(hashes)  # much faster than a stable sort, but equal hashes are in any order
+    group = np.cumsum(_differs_from_last(hashes, order))
+    begin = np.flatnonzero(np.diff(group, prepend=0))
+    group *= len(order)
+    order += group
+    order.sort()
+    order -= group
+    return order, begin
 
 
 def sample(hashes: UInt64, weight: Int64 | None, size: int, rng: np.random.Generator) -> Mask:
@@ -71,9 +83,7 @@ def sample(hashes: UInt64, weight: Int64 | None, size: int, rng: np.random.Gener
 
 def draw(hashes: UInt64, size: int, rng: np.random.Generator) -> Mask:
     """Draw `size` episodes at random; return whether each is drawn, [N]."""
-    order = content_order(hashes)
-    begin = np.flatnonzero(_differs_from_last(hashes, order))  # [G] of each group of equal episodes
-    del hashes
+    order, begin = _positions(hashes)
     drawn = np.zeros(len(order), bool)
     drawn[order] = _first_of_each(begin, len(order), _draw_groups(np.diff(begin, append=len(order)), size, rng))
     return drawn
@@ -105,7 +115,7 @@ def _first_of_each(begin: Int64, n: int, size: Int64) -> Mask:
     """Return [n] whether each position is among the first `size` [G] of its group."""
     change = np.zeros(n + 1, np.int8)
     change[begin[size > 0]] += 1
-    np.subtract.at(change, (begin + size)[size > 0], 1)
+    change[(begin + size)[size > 0]] -= 1
     return np.cumsum(change[:-1], dtype=np.int8).astype(bool)
 
 

@@ -217,7 +217,7 @@ class _Prediction:
 
     def _variance(self, shares: list[Float], variances: list[Float]) -> float:
         """Add up variances, because the errors of candidates in different layers are independent."""
-        return sum(float(np.sum(share**2 * variance)) for share, variance in zip(shares, variances, strict=True))
+        return math.fsum(float(np.sum(share**2 * variance)) for share, variance in zip(shares, variances, strict=True))
 
     def _arriving(self, t: int, layer: _FollowedCounts, share: Float) -> Float:
         """Return [Q_t · Y], the expected number of times the plan leaves each state of layer t with each symbol."""
