@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_DRAWN = 10**9  # episodes that numpy draws from
 MOST_SHUFFLED = 1 << 24  # episodes that are shuffled one by one, however many are equal
 MOST_EQUAL = 16  # mean number of equal episodes up to which they are shuffled one by one
-BYTES_TO_CHOOSE = 32  # memory per episode of a choice
+BYTES_TO_CHOOSE = 48  # memory per episode of a choice
 COMPARED_AT_ONCE = 1 << 20  # hashes
 
 
@@ -65,13 +65,13 @@ def content_order(hashes: UInt64, weight: Int64 | None = None) -> Int64:
 def _positions(hashes: UInt64) -> tuple[Int64, Int64]:
     """Return the same without weights, and where in this order each group of equal episodes begins, [G]."""
     order = np.argsort(hashes)  # much faster than a stable sort, but equal hashes are in any order
-    group = np.cumsum(_differs_from_last(hashes, order))
-    begin = np.flatnonzero(np.diff(group, prepend=0))
+    first = _differs_from_last(hashes, order)
+    group = np.cumsum(first, dtype=np.int64)
     group *= len(order)
     order += group
     order.sort()
     order -= group
-    return order, begin
+    return order, np.flatnonzero(first)
 
 
 def sample(hashes: UInt64, weight: Int64 | None, size: int, rng: np.random.Generator) -> Mask:
@@ -85,7 +85,7 @@ def draw(hashes: UInt64, size: int, rng: np.random.Generator) -> Mask:
     """Draw `size` episodes at random; return whether each is drawn, [N]."""
     order, begin = _positions(hashes)
     drawn = np.zeros(len(order), bool)
-    drawn[order] = _first_of_each(begin, len(order), _draw_groups(np.diff(begin, append=len(order)), size, rng))
+    drawn[order] = _first_of_each(begin, len(order), _draw_groups(begin, len(order), size, rng))
     return drawn
 
 
@@ -94,8 +94,8 @@ def draw_weighted(hashes: UInt64, weight: Int64, size: int, rng: np.random.Gener
     order = content_order(hashes, weight)
     begin = np.flatnonzero(_differs_from_last(hashes, order))
     weight = weight[order]
-    from_group = _draw_groups(np.add.reduceat(weight, begin), size, rng)
     before = np.cumsum(weight) - weight
+    from_group = _draw_groups(before[begin], int(weight.sum()), size, rng)
     group = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(order)))
     drawn = np.zeros(len(order), np.int64)
     drawn[order] = np.clip(from_group[group] - (before - before[begin][group]), 0, weight)
@@ -119,18 +119,16 @@ def _first_of_each(begin: Int64, n: int, size: Int64) -> Mask:
     return np.cumsum(change[:-1], dtype=np.int8).astype(bool)
 
 
-def _draw_groups(sizes: Int64, size: int, rng: np.random.Generator) -> Int64:
-    """Draw from groups of equal episodes without replacement; return how many of each group are drawn."""
-    total = int(sizes.sum())
-    if total <= max(MOST_SHUFFLED, MOST_EQUAL * len(sizes)):
-        begin = np.cumsum(sizes) - sizes
+def _draw_groups(begin: Int64, total: int, size: int, rng: np.random.Generator) -> Int64:
+    """Draw from groups of equal episodes, which begin at these of all episodes; return how many of each are drawn."""
+    if total <= max(MOST_SHUFFLED, MOST_EQUAL * len(begin)):
         return np.asarray(np.add.reduceat(_shuffled_mask(total, size, rng), begin, dtype=np.int64))
     if total >= MOST_DRAWN:
         raise LogError(
             f"{MOST_DRAWN:,} episodes or more cannot be divided at random. Divide their weights by a factor, or leave "
             "some of them out."
         )
-    return np.asarray(rng.multivariate_hypergeometric(sizes, size, method="marginals"))
+    return np.asarray(rng.multivariate_hypergeometric(np.diff(begin, append=total), size, method="marginals"))
 
 
 def _shuffled_mask(n: int, size: int, rng: np.random.Generator) -> Mask:
