@@ -15,6 +15,7 @@ import pytest
 
 from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
+from suffice.models.held_out import find_held_out
 from suffice.models.model import Model
 from suffice.planning.off_policy import evaluate_off_policy
 from support.cli import MAZE, ok, suffice, unwrapped
@@ -145,14 +146,16 @@ def test_evaluate_uses_logged_probabilities(here: Path) -> None:
 
 def test_evaluate_uses_logged_probabilities_of_held_out_episodes(here: Path) -> None:
     options = ("--propensity-column", "chance")
-    ok("learn", "chance.parquet", "-o", "b.model", "--hold-out", "0.25", *options)
+    ok("learn", "chance.parquet", "-o", "b.model", "--hold-out", "0.5", *options)
     found, loaded = evaluated("b.model", "--log", "chance.parquet", *options), Model.load("b.model")
     episodes = read_log("chance.parquet", Columns(propensity="chance"))
     report = episodes.report
-    _, rest, chosen = episodes.divide(0.25, np.random.default_rng(0))
+    _, rest, _ = episodes.divide(0.5, np.random.default_rng(0))
     assert loaded.plan is not None and report.propensities is not None
-    assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, rest, report.propensities[:, chosen]))
-    assert found["episodes"] == 750
+    held = find_held_out(loaded, episodes, report.propensities)
+    assert sorted(held.episodes.word.T.tolist()) == sorted(rest.word.T.tolist())
+    assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, held.episodes, held.propensities))
+    assert found["episodes"] == 1500
 
 
 @pytest.mark.parametrize(
@@ -185,7 +188,7 @@ def test_evaluate_refuses_a_log_read_with_other_episodes_dropped(
     pq.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), "log.parquet")
     ok("learn", "log.parquet", "-o", "a.model", "--drop-truncated", "--hold-out", "0.25")
     ran = suffice("evaluate", "a.model", "--log", "log.parquet", "--horizon", "2", "--json")
-    assert ran.code == 2 and "the number of episodes is not the same as when a.model was learned" in ran.err
+    assert ran.code == 2 and "the episodes are not the same as when a.model was learned" in ran.err
 
 
 def test_evaluate_finds_the_held_out_episodes_of_a_split(here: Path) -> None:

@@ -161,8 +161,10 @@ def test_learn_on_workers_accepts_weights_and_descending_ids(log: Path, tmp_path
         write_files(changed, tmp_path / name, 37, 2)
         alone = model_file(tmp_path / name, tmp_path)
         assert model_file(tmp_path / name, tmp_path, Here.of(3)) == alone
-    with pytest.raises(suffice.SettingsError, match="do not increase"):
-        suffice.learn(tmp_path / "down", engine=Here.of(3), hold_out=0.2)
+    for options in ({"hold_out": 0.2}, {"stationary": True}, {"split": True}):
+        suffice.learn(log, **options).save(tmp_path / "up.model")
+        suffice.learn(tmp_path / "down", engine=Here.of(3), **options).save(tmp_path / "down.model")
+        assert (tmp_path / "up.model").read_bytes() == (tmp_path / "down.model").read_bytes()
     mixed = table.take(np.random.default_rng(0).permutation(len(table)))
     half = len(table) // 2 + 2
     torn = pa.concat_tables([table[half:], table[:half]])  # ids ascend in both halves, and one episode is in both

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.content import content_hashes
-from suffice.data.episodes import Episodes
+from suffice.data.episodes import Episodes, share_of
 from suffice.data.log import Log
 from suffice.data.logs.datasets import files_of
 from suffice.errors import SufficeError, parameter, spelled
@@ -146,7 +146,7 @@ def _find_held_out(
             f"{name} was learned by an earlier version, which held out episodes by their position in {log}. Learn it "
             "again, or use another log."
         )
-    if not same_content and episodes.horizon == model.rdp.horizon:  # other horizons are refused later
+    if _is_other(model, episodes, same_content):
         raise SufficeError(
             f"{log}: the episodes are not the same as when {name} was learned. Read the log with the same options as "
             "then."
@@ -156,6 +156,14 @@ def _find_held_out(
         episodes, propensities = episodes.columns(order), propensities[:, order]
     _, held, chosen = episodes.divide(about.held_out, np.random.default_rng(HOLD_OUT_SEED))
     return HeldOut(held, None if propensities is None else propensities[:, chosen], True)
+
+
+def _is_other(model: Model, episodes: Episodes, same_content: bool) -> bool:
+    """Return whether the model's log was read with other episodes; a log with another horizon is refused later."""
+    rest = episodes.total - share_of(model.about.held_out, episodes.total)
+    half = model.about.plan is not None and model.about.plan.split
+    used = rest - share_of(0.5, rest) if half else rest
+    return used != model.about.episodes or (not same_content and episodes.horizon == model.rdp.horizon)
 
 
 def _shuffled(episodes: Episodes, propensities: Float) -> Int64:

@@ -58,7 +58,7 @@ class LogEvaluation:
     >>> evaluation.held_out, evaluation.n_episodes
     (True, 60)
     >>> round(evaluation.log.value, 2), round(evaluation.doubly_robust.value, 2)
-    (2.5, 5.0)
+    (2.57, 5.0)
     """
 
     off_policy: OffPolicyEvaluation
