@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from suffice.automata.histories import History, Symbol
 from suffice.automata.minimise import merge_equivalent
 from suffice.automata.tally import Tally, TallyQuery, steps_walked
+from suffice.automata.typical import TypicalHistories
 from suffice.automata.unroll import unroll
 from suffice.automata.vocabulary import UNSEEN as UNSEEN
 from suffice.automata.vocabulary import Vocabulary
@@ -424,28 +425,15 @@ class RDP:
             like[t] = np.where(layer.any(axis=0), layer.argmax(axis=0) + begin, UNSEEN)
         return like
 
-    def typical_histories(self) -> list[History]:
+    def typical_histories(self) -> TypicalHistories:
         """Return an example history for each state: a shortest one, by the most frequent transitions.
 
         Returns
         -------
-        list of histories
+        sequence of histories
             For each state a tuple of (action, observation) pairs; () for q_0 and for states that cannot be reached.
         """
-        taken = self.taken()
-        histories: dict[int, History] = {0: ()}
-        reached = [0]
-        while reached:
-            most: dict[int, tuple[int, int, int]] = {}  # by target: count, source and symbol
-            for q in reached:
-                for y in np.flatnonzero(self.tau[q] != UNSEEN).tolist():
-                    target = int(self.tau[q, y])
-                    if target not in histories and taken[q, y] > most.get(target, (0,))[0]:
-                        most[target] = int(taken[q, y]), q, y
-            for target, (_, q, y) in most.items():
-                histories[target] = (*histories[q], self.symbol(y))
-            reached = sorted(most)
-        return [histories.get(q, ()) for q in range(self.n_states)]
+        return TypicalHistories.of(self.tau, self.taken(), self.symbol)
 
     def run(self, history: History) -> int:
         """Return the state after a history, τ̄.

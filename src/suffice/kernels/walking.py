@@ -148,9 +148,8 @@ def meet(after, cell_of, label_of, row_of, candidate, word, weight, first, rows)
             n += 1
     for u in range(word.shape[0]):
         for i in range(n):
-            e = at(chosen[i])
-            state, x = label[i], word[u, e]
-            rows[at(row[i]), at(cell_of[state, x] - first)] += weight[e] if weighted else 1
+            state, x = label[i], word[u, at(chosen[i])]
+            rows[at(row[i]), at(cell_of[state, x] - first)] += weight[at(chosen[i])] if weighted else 1
             label[i] = after[state, x]
 
 

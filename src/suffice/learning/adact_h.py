@@ -282,6 +282,7 @@ class _LayerLearner:
         self._symbols, self._of_letter = log.symbols()
         self._tau: list[Int64] = []  # per layer [Q_t, Y]: places in the next layer
         self._counts: list[Int64] = []  # per layer [Q_t, X]
+        self._n_states = 0  # in the layers so far
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
         self._languages: list[int] = []
@@ -326,7 +327,8 @@ class _LayerLearner:
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Refuse more states than fit into memory: counts and transitions are dense tables."""
         letters = len(self._log.letters)
-        n_states += sum(map(len, self._tau))
+        self._n_states += n_states
+        n_states = self._n_states
         if 24 * n_states * letters > self._settings.memory:
             raise SettingsError(
                 f"the table of {n_states:,} states so far and {letters:,} distinct steps does not fit into "

@@ -285,7 +285,8 @@ class _LayerRefiner:
         if left := [c for c in range(len(self._labels)) if c not in self._rows]:
             labels, row_of = np.array(self._labels, np.int32), _row_numbers(left, len(self._labels))
             query = _OutcomeCounts(self._walk, self._t, self._first, labels, row_of)
-            self._rows |= zip(left, self._engine.run_query(query), strict=True)
+            rows = self._engine.run_query(query)
+            self._rows.update(zip(left, rows, strict=True))
 
     def _compare(self, s: int, row: Int64) -> _StateComparison:
         if self._tables is None:
