@@ -217,7 +217,7 @@ class AdaptivePlan(CountingPlan):
 
     def asked(self, layer: Any, length: int, delta: float) -> LayerCost:
         """Return |X| and the largest rung that the layer needed."""
-        return LayerCost(layer.size, layer.needed)
+        return LayerCost(self.size(length, delta)) if layer is None else LayerCost(layer.size, layer.needed)
 
     def figures(self) -> dict[str, list[str]]:
         """Return the rungs that are in use and those left out, which later layers depend on."""

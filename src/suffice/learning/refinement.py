@@ -20,6 +20,7 @@ Theory: docs/theory.md, section 9.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -405,9 +406,8 @@ class _Refinement:
         Others are compared only where a candidate is distinct from its label, or too rare to become a state. So layers
         in which each label has one candidate, such as those of a single long episode, cost no counting.
         """
-        n = len(labels)
-        _, of_label, times = np.unique(labels, return_inverse=True, return_counts=True)
-        shared = np.flatnonzero(times[of_label] > 1).tolist()
+        n, times = len(labels), Counter(labels.tolist())
+        shared = [c for c, label in enumerate(labels.tolist()) if times[label] > 1]
         query: Query[Any] = NoQuery()
         if shared and t <= self._log.horizon:
             row_of = _row_numbers(shared, n)
