@@ -30,6 +30,7 @@ from suffice.automata.vocabulary import UNSEEN as UNSEEN
 from suffice.automata.vocabulary import Vocabulary
 from suffice.data.alphabet import PAD, Alphabet, Value
 from suffice.data.episodes import Episodes
+from suffice.data.listing import layer_sizes
 from suffice.data.log import Log, run_query
 from suffice.errors import ModelError
 from suffice.kernels.array_types import Codes, Float, Int32, Int64
@@ -154,7 +155,7 @@ class RDP:
             raise ModelError("the counts of an RDP must add up to less than 2**62.")
 
     def __repr__(self) -> str:
-        layers = "one layer" if self.stationary else f"layers {' '.join(map(str, self.layers))}"
+        layers = "one layer" if self.stationary else f"layers {layer_sizes(self.layers.tolist())}"
         return f"<RDP: {self.n_states} states in {layers}>"
 
     @property
