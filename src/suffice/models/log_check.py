@@ -139,7 +139,7 @@ class LogCheck:
                 f"{name} from {', '.join(f'{e:.4g}' for e in bins.edges)}" for name, bins in report.bins.items()
             ),
             "distinct steps": f"{self.n_steps:,} (action, observation, reward)",
-            "learning takes": f"about {trial.seconds:.2g} s, and {math.ceil(trial.bytes / 1e6):,} MB beside the log; "
+            "learning takes": f"about {float(f'{trial.seconds:.2g}'):g} s, and {math.ceil(trial.bytes / 1e6):,} MB beside the log; "
             f"up to {max(trial.languages):,} events are compared",
         }
 
