@@ -139,8 +139,8 @@ class LogCheck:
                 f"{name} from {', '.join(f'{e:.4g}' for e in bins.edges)}" for name, bins in report.bins.items()
             ),
             "distinct steps": f"{self.n_steps:,} (action, observation, reward)",
-            "learning takes": f"about {float(f'{trial.seconds:.2g}'):g} s, and {math.ceil(trial.bytes / 1e6):,} MB beside the log; "
-            f"up to {max(trial.languages):,} events are compared",
+            "learning takes": f"about {float(f'{trial.seconds:.2g}'):g} s, and {math.ceil(trial.bytes / 1e6):,} MB "
+            f"beside the log; up to {max(trial.languages):,} events are compared",
         }
 
     def __repr__(self) -> str:
