@@ -43,6 +43,8 @@ from suffice.learning.adact_h import Learned
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Placement
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
+LONG_HORIZON = 1_000  # decisions
+MOST_COMPARED = 10**9  # tables of outcomes that are compared in long episodes: about a quarter of an hour
 EQUAL_BALANCE = 1e-9  # balances closer than this are equal
 
 
@@ -80,6 +82,7 @@ def refine(
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
+    _refuse_if_too_long(learned)
     reference = _Reference(learned.rdp)
     memory, tables = learned.settings.memory, 16 * max(learned.candidates) * reference.cells  # per thread
     needed = 4 * episodes.n + tables
@@ -90,6 +93,21 @@ def refine(
         )
     with running(episodes, min(learned.settings.threads, (memory - 4 * episodes.n) // tables)) as engine:
         return _Refinement(learned, episodes.outline, reference, engine).run(progress, kept)
+
+
+def _refuse_if_too_long(learned: Learned) -> None:
+    """Refuse horizons at which refinement would take hours: each merged candidate is compared at all later steps."""
+    horizon = learned.rdp.horizon
+    compared = sum(horizon + 1 - d.layer for d in learned.decisions if not d.placement.promoted)
+    if horizon <= LONG_HORIZON or compared <= MOST_COMPARED:
+        return
+    shorter = horizon * math.sqrt(MOST_COMPARED / compared)  # the number of comparisons grows with the square
+    unit = 10 ** max(0, math.floor(math.log10(shorter)))
+    raise SettingsError(
+        f"refinement of an automaton with {horizon:,} layers would compare {compared:,} tables of outcomes, which "
+        f"takes hours. Cut the episodes with {parameter('horizon', max(1, int(shorter // unit) * unit))}, or use "
+        f"{parameter('second_look', False)}."
+    )
 
 
 class _Reference:
