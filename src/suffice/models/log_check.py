@@ -185,8 +185,8 @@ def check(
     columns, observations, horizon, bins, drop_truncated, max_values, schema
         How the log is read: as in `learn`.
     seconds
-        Approximate time budget of the trial runs: a smaller sample is learned from if they would take longer. Default:
-        no limit; the sample has at most 20,000 episodes.
+        Approximate time budget of the trial runs: a smaller sample is learned from, or fewer steps of its episodes, if
+        they would take longer. Default: no limit; the sample has at most 20,000 episodes and their first 1,000 steps.
     progress
         Called with the parts done and their number.
 
