@@ -20,7 +20,6 @@ from suffice.models.header import Header, Planned
 from suffice.models.model import Model
 from suffice.models.summary import (
     advice_row,
-    layer_sizes,
     memory_of,
     percent,
     rounded,
@@ -145,11 +144,6 @@ def test_shorter_episodes_counts_those_that_end_before_the_horizon() -> None:
     table |= {name: [step % 2 for step in table["step"]] for name in ("x", "action", "reward")}
     for stationary in (False, True):
         assert shorter_episodes(suffice.learn(table, stationary=stationary).rdp) == 200
-
-
-def test_layer_sizes_shortens_long_lists() -> None:
-    assert layer_sizes([1, 2, 1]) == "1 2 1"
-    assert layer_sizes([1, *[2] * 40, 1]) == "1 2 (×40) 1"
 
 
 def test_guarantee_is_none_where_the_bound_is_vacuous(model: Model) -> None:

@@ -9,6 +9,9 @@ from suffice.automata.histories import History, Symbol, show
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.errors import SettingsError
 
+_Pair = tuple[int, int]  # a state of each automaton
+_Arrivals = dict[_Pair, tuple[_Pair, Symbol] | None]  # pair and symbol by which each pair was reached; None: the first
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -50,29 +53,39 @@ def compare(first: RDP, second: RDP) -> Difference | None:
     index = {second.symbol(y): y for y in range(len(second.symbols))}
     translate = [index.get(first.symbol(y), UNSEEN) for y in range(len(first.symbols))]
     partner = ({0: 0}, {0: 0})  # from states of one automaton to those of the other
-    arrived: dict[tuple[int, int], History] = {(0, 0): ()}
+    arrived: _Arrivals = {(0, 0): None}
     queue = deque([(0, 0)])
     while queue:
         p, q = queue.popleft()
-        history = arrived[p, q]
         for symbol, p2, q2 in _moves(first, second, translate, p, q):
-            longer = (*history, symbol)
             if UNSEEN in (p2, q2):
-                return Difference(longer, f"only the {'second' if p2 == UNSEEN else 'first'} has seen this history")
+                reason = f"only the {'second' if p2 == UNSEEN else 'first'} has seen this history"
+                return Difference(_history(arrived, (p, q), symbol), reason)
             known = partner[0].setdefault(p2, q2), partner[1].setdefault(q2, p2)
             if known != (q2, p2):
                 one, other, pair = (
                     ("first", "second", (p2, known[0])) if known[0] != q2 else ("second", "first", (known[1], q2))
                 )
-                return Difference(longer, f"the {one} merges it with {show(arrived[pair])}, the {other} does not")
+                reason = f"the {one} merges it with {show(_history(arrived, pair))}, the {other} does not"
+                return Difference(_history(arrived, (p, q), symbol), reason)
             rewards = first.rewards_seen(p, symbol), second.rewards_seen(q, symbol)
             if lone := sorted(rewards[0] ^ rewards[1]):
                 only = "first" if lone[0] in rewards[0] else "second"
-                return Difference(longer, f"only the {only} has seen reward {lone[0]:g} there")
+                reason = f"only the {only} has seen reward {lone[0]:g} there"
+                return Difference(_history(arrived, (p, q), symbol), reason)
             if (p2, q2) not in arrived:
-                arrived[p2, q2] = longer
+                arrived[p2, q2] = (p, q), symbol
                 queue.append((p2, q2))
     return None
+
+
+def _history(arrived: _Arrivals, pair: _Pair, *further: Symbol) -> History:
+    """Return the history by which a pair was first reached, and further symbols."""
+    symbols: list[Symbol] = []
+    while (before := arrived[pair]) is not None:
+        pair, symbol = before
+        symbols.append(symbol)
+    return (*reversed(symbols), *further)
 
 
 def _moves(first: RDP, second: RDP, translate: list[int], p: int, q: int) -> list[tuple[Symbol, int, int]]:

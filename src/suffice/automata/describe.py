@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from suffice.automata.histories import History, show, show_symbol
+from suffice.automata.histories import LONGEST, History, show, show_ends, show_symbol
 from suffice.data.alphabet import PAD, STOP, Alphabet, Value
 from suffice.evidence import events
 from suffice.evidence.events import Event, OutcomeAt, Pattern, Witness
-
-LONGEST = 5  # symbols of a history that are shown; of a longer one the middle is left out
-
 
 # ---------------------------------------------------------------- histories
 
@@ -24,8 +21,7 @@ def brief(history: History) -> str:
     """Format a history like `show`, but leave out the middle of a long one."""
     if len(history) <= LONGEST:
         return show(history)
-    left_out = len(history) - LONGEST + 1
-    return f"{show(history[:1])} · … {left_out} more … · {show(history[-LONGEST + 2 :])}"
+    return show_ends(history[0], len(history), history[-LONGEST + 2 :])
 
 
 def show_pair(one: History, other: History) -> tuple[str, str]:

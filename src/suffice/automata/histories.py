@@ -8,10 +8,17 @@ from suffice.data.alphabet import Value
 Symbol = tuple[Value | None, tuple[Value, ...] | None]
 History = tuple[Symbol, ...]
 
+LONGEST = 5  # symbols of a history that are shown; of a longer one the middle is left out
+
 
 def show(history: History) -> str:
     """Format a history as text, such as "(0, 1, 1) · E → (1, 0, 1)"."""
     return " · ".join(show_symbol(symbol) for symbol in history) or "the empty history"
+
+
+def show_ends(first: Symbol, length: int, last: History) -> str:
+    """Format a long history by its first and last symbols, without the middle."""
+    return f"{show_symbol(first)} · … {length - 1 - len(last)} more … · {show(last)}"
 
 
 def show_symbol(symbol: Symbol) -> str:

@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 from suffice.automata.histories import History, Symbol
 from suffice.automata.minimise import merge_equivalent
 from suffice.automata.tally import Tally, TallyQuery, steps_walked
+from suffice.automata.typical import TypicalHistories
 from suffice.automata.unroll import unroll
 from suffice.automata.vocabulary import UNSEEN as UNSEEN
 from suffice.automata.vocabulary import Vocabulary
 from suffice.data.alphabet import PAD, Alphabet, Value
 from suffice.data.episodes import Episodes
+from suffice.data.listing import layer_sizes
 from suffice.data.log import Log, run_query
 from suffice.errors import ModelError
 from suffice.kernels.array_types import Codes, Float, Int32, Int64
@@ -153,7 +155,7 @@ class RDP:
             raise ModelError("the counts of an RDP must add up to less than 2**62.")
 
     def __repr__(self) -> str:
-        layers = "one layer" if self.stationary else f"layers {' '.join(map(str, self.layers))}"
+        layers = "one layer" if self.stationary else f"layers {layer_sizes(self.layers.tolist())}"
         return f"<RDP: {self.n_states} states in {layers}>"
 
     @property
@@ -424,28 +426,15 @@ class RDP:
             like[t] = np.where(layer.any(axis=0), layer.argmax(axis=0) + begin, UNSEEN)
         return like
 
-    def typical_histories(self) -> list[History]:
+    def typical_histories(self) -> TypicalHistories:
         """Return an example history for each state: a shortest one, by the most frequent transitions.
 
         Returns
         -------
-        list of histories
+        sequence of histories
             For each state a tuple of (action, observation) pairs; () for q_0 and for states that cannot be reached.
         """
-        taken = self.taken()
-        histories: dict[int, History] = {0: ()}
-        reached = [0]
-        while reached:
-            most: dict[int, tuple[int, int, int]] = {}  # by target: count, source and symbol
-            for q in reached:
-                for y in np.flatnonzero(self.tau[q] != UNSEEN).tolist():
-                    target = int(self.tau[q, y])
-                    if target not in histories and taken[q, y] > most.get(target, (0,))[0]:
-                        most[target] = int(taken[q, y]), q, y
-            for target, (_, q, y) in most.items():
-                histories[target] = (*histories[q], self.symbol(y))
-            reached = sorted(most)
-        return [histories.get(q, ()) for q in range(self.n_states)]
+        return TypicalHistories.of(self.tau, self.taken(), self.symbol)
 
     def run(self, history: History) -> int:
         """Return the state after a history, τ̄.

@@ -139,7 +139,7 @@ NOT_AVAILABLE = "not available"  # for bounds without a formula for the number o
 
 
 def _print_truth(domain: str, truth: Truth, separation: Distinguishability | None, delta: float) -> None:
-    from suffice.models.summary import layer_sizes
+    from suffice.data.listing import layer_sizes
 
     minimal = truth.minimal
     widths = layer_sizes(minimal.layers)

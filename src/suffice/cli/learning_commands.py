@@ -274,7 +274,7 @@ def check(
     write_schema
         JSON file to write the log's actions, observations and rewards to, for --schema.
     seconds
-        Time for trial runs; with less, fewer episodes are tried. Default: as long as 20,000 episodes take.
+        Time for trial runs; with less, fewer episodes or steps are tried. Default: as long as 20,000 episodes take.
     json
         Print JSON and nothing else.
     """

@@ -36,6 +36,7 @@ def print_states(model: Model) -> None:
 
     States in which the episode has ended share one line.
     """
+    from suffice.data.listing import listed
     from suffice.models.model_data import state_rows
 
     rdp, rows, gathered = model.rdp, [], []
@@ -54,7 +55,7 @@ def print_states(model: Model) -> None:
         rows.append([name, share, *advice, shared, f"e.g. {row['example']}" if q else "the beginning"])
     print_rows(rows, right=(1, 3) if model.plan is not None else (1,))
     if gathered:
-        put(f"  over: {', '.join(gathered)}")
+        put(f"  over: {listed(gathered)}")
 
 
 def print_rows(rows: list[list[str]], right: tuple[int, ...] = ()) -> None:
@@ -138,7 +139,9 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{k} {_shown(v)}" for k, v in value.items())
     if isinstance(value, list | tuple):
-        return " ".join(map(_shown, value))
+        from suffice.data.listing import layer_sizes
+
+        return layer_sizes([_shown(each) for each in value])
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -24,7 +24,7 @@ class SharedTasks(Generic[T]):
     ) -> None:
         self._left = iter(tasks)  # Python's lock gives each item to one thread only
         self._task, self._combine = task, together
-        self._parts = [others.pool.submit(self._work) for _ in range(others.n)]
+        self._parts = [] if others.pool is None else [others.pool.submit(self._work) for _ in range(others.n)]
 
     def finish(self) -> T:
         """Work on the remaining tasks in this thread, wait for the helpers, and return the combined result."""
@@ -33,7 +33,8 @@ class SharedTasks(Generic[T]):
         except Exception:
             wait(self._parts)  # or they would still use the data of the caller
             raise
-        wait(self._parts)
+        if self._parts:
+            wait(self._parts)
         for part in self._parts:
             parts += part.result()
         return self._combine(parts)
@@ -60,13 +61,16 @@ class Helpers(NamedTuple):
     """A pool of threads besides the calling one."""
 
     n: int
-    pool: Executor
+    pool: Executor | None  # None: there are none
 
 
 @contextmanager
 def helpers(n: int) -> Iterator[Helpers]:
     """Start n threads until the end of the block; after an error they are not waited for."""
-    pool = ThreadPoolExecutor(max(1, n))
+    if n < 1:
+        yield Helpers(0, None)
+        return
+    pool = ThreadPoolExecutor(n)
     try:
         yield Helpers(n, pool)
     except BaseException:

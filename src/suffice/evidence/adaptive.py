@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, ClassVar
 
 from suffice.data.episodes import Episodes, Outline
+from suffice.data.listing import listed
 from suffice.data.queries import LetterCounts
 from suffice.errors import SettingsError, parameter
 from suffice.evidence.adaptive_layer import AdaptiveLayer
@@ -132,7 +133,7 @@ def _ranges(layers: list[int]) -> str:
     """Write ascending numbers of layers as "layers 1 to 3, 5"."""
     runs = [[t for _, t in run] for _, run in groupby(enumerate(layers), lambda place: place[1] - place[0])]
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    return f"layer{'s' if len(layers) > 1 else ''} {', '.join(texts)}"
+    return f"layer{'s' if len(layers) > 1 else ''} {listed(texts)}"
 
 
 class AdaptivePlan(CountingPlan):
@@ -217,7 +218,7 @@ class AdaptivePlan(CountingPlan):
 
     def asked(self, layer: Any, length: int, delta: float) -> LayerCost:
         """Return |X| and the largest rung that the layer needed."""
-        return LayerCost(layer.size, layer.needed)
+        return LayerCost(self.size(length, delta)) if layer is None else LayerCost(layer.size, layer.needed)
 
     def figures(self) -> dict[str, list[str]]:
         """Return the rungs that are in use and those left out, which later layers depend on."""

@@ -148,7 +148,7 @@ class CountingPlan(Protocol):
         return 0
 
     def asked(self, layer: Any, length: int, delta: float) -> LayerCost:
-        """Return the events that a layer used, once all its candidates are placed."""
+        """Return the events that a layer used, once all its candidates are placed; None: nothing was compared."""
         return LayerCost(self.size(length, delta))
 
     def figures(self) -> dict[str, list[str]]:

@@ -132,26 +132,30 @@ def tally(candidate, value, weight, n_candidates, n_values):
 
 
 @jit
-def meet(after, cell_of, label_of, candidate, word, weight, rows):
-    """Count how often the episodes of each candidate meet each cell, rows [C, D]; a state and a letter give a cell.
+def meet(after, cell_of, label_of, row_of, candidate, word, weight, first, rows):
+    """Count how often the episodes of each candidate meet each cell, rows [R, D − first]; −1 in `row_of`: not counted.
 
-    Episodes start at the first row of `word` in the state that is the label of their candidate, [C], and follow
-    `after`.
+    A state and a letter give a cell. Episodes start at the first row of `word` in the state that is the label of their
+    candidate, [C], and follow `after`.
     """
     weighted = weight.size > 0
     label = np.empty(candidate.size, np.uint32)
+    chosen, row = np.empty(candidate.size, np.int64), np.empty(candidate.size, np.int64)
+    n = 0
     for e in range(candidate.size):
-        label[e] = label_of[at(candidate[e])]
+        if row_of[at(candidate[e])] >= 0:
+            label[n], chosen[n], row[n] = label_of[at(candidate[e])], e, row_of[at(candidate[e])]
+            n += 1
     for u in range(word.shape[0]):
-        for e in range(candidate.size):
-            state, x = label[e], word[u, e]
-            rows[at(candidate[e]), at(cell_of[state, x])] += weight[e] if weighted else 1
-            label[e] = after[state, x]
+        for i in range(n):
+            state, x = label[i], word[u, at(chosen[i])]
+            rows[at(row[i]), at(cell_of[state, x] - first)] += weight[at(chosen[i])] if weighted else 1
+            label[i] = after[state, x]
 
 
 @jit
-def meet_from(after, cell_of, labels, which, candidate, word, weight, rows):
-    """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D]."""
+def meet_from(after, cell_of, labels, which, candidate, word, weight, first, rows):
+    """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D − first]."""
     weighted = weight.size > 0
     for e in range(candidate.size):
         if candidate[e] == which:
@@ -159,5 +163,5 @@ def meet_from(after, cell_of, labels, which, candidate, word, weight, rows):
                 state = at(labels[i])
                 for u in range(word.shape[0]):
                     x = word[u, e]
-                    rows[i, at(cell_of[state, x])] += weight[e] if weighted else 1
+                    rows[i, at(cell_of[state, x] - first)] += weight[e] if weighted else 1
                     state = at(after[state, x])

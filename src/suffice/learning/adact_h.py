@@ -23,7 +23,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Outline
 from suffice.data.log import Log, require_log
-from suffice.data.queries import EarlyQuery, NoQuery
+from suffice.data.queries import EarlyQuery, NoQuery, Query
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError, alternatives, gigabytes, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
@@ -250,8 +250,8 @@ def adact_h(
         return _LayerLearner(outline, settings, plan, engine, ended_apart).learn(progress, kept)
 
 
-def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Placement]:
-    """Place the candidates in their order.
+def _placed(merger: Merger | None, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Placement]:
+    """Place the candidates in their order; without a merger if at most one of them is running.
 
     Terminated histories have the same future, which no running history has: they share one state, without a test.
     """
@@ -266,7 +266,7 @@ def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) ->
             )
             over = n_states if over is None else over
             continue
-        placement = merger.place(c)
+        placement = Placement(0, True) if merger is None else merger.place(c)
         if placement.promoted:
             places.append(n_states)
         nearest = None if placement.nearest is None else places[placement.nearest]
@@ -283,6 +283,7 @@ class _LayerLearner:
         self._symbols, self._of_letter = log.symbols()
         self._tau: list[Int64] = []  # per layer [Q_t, Y]: places in the next layer
         self._counts: list[Int64] = []  # per layer [Q_t, X]
+        self._n_states = 0  # in the layers so far
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
         self._languages: list[int] = []
@@ -300,9 +301,11 @@ class _LayerLearner:
             n = len(candidates.sizes)
             layer = LayerRecord.load(kept, t, candidates, self._log.alphabet)
             if layer is None:
-                counted = SuffixCounts(self._plan, t + 1, n)
-                part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._early(t + 2))
-                layer = self._merge(t + 1, candidates, part)
+                ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
+                compares = n - np.count_nonzero(ended) > 1
+                query: Query[Any] = SuffixCounts(self._plan, t + 1, n) if compares else NoQuery()
+                part = self._engine.advance(t, join, candidates.of_letter, n, query, self._early(t + 2))
+                layer = self._merge(t + 1, candidates, ended, part if compares else None)
                 layer.save(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, n, NoQuery())
@@ -327,7 +330,8 @@ class _LayerLearner:
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Refuse more states than fit into memory: counts and transitions are dense tables."""
         letters = len(self._log.letters)
-        n_states += sum(map(len, self._tau))
+        self._n_states += n_states
+        n_states = self._n_states
         if 24 * n_states * letters > self._settings.memory:
             raise SettingsError(
                 f"the table of {n_states:,} states so far and {letters:,} distinct steps does not fit into "
@@ -335,18 +339,20 @@ class _LayerLearner:
                 f"columns with {parameter('observations')}, or raise {parameter('memory')}."
             )
 
-    def _merge(self, t: int, candidates: Candidates, part: Any) -> LayerRecord:
-        """Place the candidates of layer t."""
+    def _merge(self, t: int, candidates: Candidates, ended: NDArray[np.bool_], part: Any | None) -> LayerRecord:
+        """Place the candidates of layer t, given their counts; None if at most one of them is running."""
         settings, sizes = self._settings, candidates.sizes
         length = self._log.horizon - t + 1
         delta = settings.delta_at(self._log.horizon, len(sizes))
         asked = LayerCost(0)
         if length == 0:  # no suffix, so no difference: one final state
             placements = [Placement(0, promoted=True)] + [Placement(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
+        elif part is None:
+            placements = _placed(None, candidates, ended)
+            asked = self._plan.asked(None, length, delta)
         else:
             layer, size = self._plan.layer(t, part, sizes, delta, self._engine), self._plan.size(length, delta)
             merger = Merger(layer, settings.chosen_bound, sizes, size, delta, self._plan.estimates, settings.cut)
-            ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
             placements = _placed(merger, candidates, ended)
             asked = self._plan.asked(layer, length, delta)
         columns = (column[candidates.order].tolist() for column in (candidates.states, candidates.symbols, sizes))

@@ -28,6 +28,8 @@ def borderline_merges(rdp: RDP, decisions: Sequence[Decision], episodes: int, po
     Evidence as a share of its threshold grows like the number of episodes to the power of 1/power (`Measure.power`).
     """
     close = [d for d in decisions if _closeness(d) >= BORDERLINE_SHARE]
+    if not close:
+        return []
     histories, offsets = rdp.typical_histories(), rdp.offsets()
     found = []
     for d in sorted(close, key=lambda d: -d.n):

@@ -20,9 +20,10 @@ Theory: docs/theory.md, section 9.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Outline, weights
 from suffice.data.log import Log
-from suffice.data.queries import EpisodesView, NoQuery
+from suffice.data.queries import EpisodesView, NoQuery, Query
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
@@ -42,6 +43,8 @@ from suffice.learning.adact_h import Learned
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Placement
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
+LONG_HORIZON = 1_000  # decisions
+MOST_COMPARED = 10**9  # tables of outcomes that are compared in long episodes: about a quarter of an hour
 EQUAL_BALANCE = 1e-9  # balances closer than this are equal
 
 
@@ -79,6 +82,7 @@ def refine(
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
+    _refuse_if_too_long(learned)
     reference = _Reference(learned.rdp)
     memory, tables = learned.settings.memory, 16 * max(learned.candidates) * reference.cells  # per thread
     needed = 4 * episodes.n + tables
@@ -89,6 +93,21 @@ def refine(
         )
     with running(episodes, min(learned.settings.threads, (memory - 4 * episodes.n) // tables)) as engine:
         return _Refinement(learned, episodes.outline, reference, engine).run(progress, kept)
+
+
+def _refuse_if_too_long(learned: Learned) -> None:
+    """Refuse horizons at which refinement would take hours: each merged candidate is compared at all later steps."""
+    horizon = learned.rdp.horizon
+    compared = sum(horizon + 1 - d.layer for d in learned.decisions if not d.placement.promoted)
+    if horizon <= LONG_HORIZON or compared <= MOST_COMPARED:
+        return
+    shorter = horizon * math.sqrt(MOST_COMPARED / compared)  # the number of comparisons grows with the square
+    unit = 10 ** max(0, math.floor(math.log10(shorter)))
+    raise SettingsError(
+        f"refinement of an automaton with {horizon:,} layers would compare {compared:,} tables of outcomes, which "
+        f"takes hours. Cut the episodes with {parameter('horizon', max(1, int(shorter // unit) * unit))}, or use "
+        f"{parameter('second_look', False)}."
+    )
 
 
 class _Reference:
@@ -115,6 +134,8 @@ class _Reference:
         self.cell_of = np.ascontiguousarray(other[:, action], np.uint32)  # [Q, X]
         self.cell_of[states, letters] = np.arange(len(states)) + table  # each earlier table has one more cell
         self._tables = np.argwhere(seen)  # [G, 2] state and action
+        self.offsets, self._layer_of = rdp.offsets(), rdp.layer_of()
+        self.first_table = np.searchsorted(self._tables[:, 0], self.offsets)  # of each layer; it never reaches earlier
         self._letter_of = np.full(self.cells, -1)
         self._letter_of[self.cell_of[states, letters]] = letters
 
@@ -129,20 +150,26 @@ class _Reference:
         layer = np.minimum(rdp.layer_of(), rdp.horizon)  # the final state has no transitions
         return np.where(rdp.tau == UNSEEN, like[layer], rdp.tau).astype(np.int32)
 
-    def first_table(self, layer: int) -> int:
-        """Return the first table of a layer's states; histories of the layer never reach earlier tables."""
-        return int(np.searchsorted(self._tables[:, 0], self.rdp.offsets()[layer]))
+    def tables_from(self, layer: int) -> Int64:
+        """Return the limits of the tables of a layer and all later ones, counted from the first of their cells."""
+        begin = self.begin[self.first_table[layer] :]
+        return np.asarray(begin - begin[0])
 
-    def witness(self, cell: int, one: Int64, other: Int64) -> Witness:
-        """Return the witness for a cell in which two rows of counts differ."""
+    def first_cell(self, layer: int) -> int:
+        """Return the first cell of a layer, as histories of the layer never reach earlier cells."""
+        return int(self.begin[self.first_table[layer]])
+
+    def witness(self, cell: int, one: Int64, other: Int64, first: int) -> Witness:
+        """Return the witness for a cell in which two rows of counts, from cell `first` on, differ."""
         rdp = self.rdp
         table = int(np.searchsorted(self.begin, cell, side="right")) - 1
         state, action = (int(code) for code in self._tables[table])
-        letter, layer = int(self._letter_of[cell]), int(rdp.layer_of()[state])
+        letter, layer = int(self._letter_of[cell]), int(self._layer_of[state])
         what = Shown(*rdp.letters[letter].tolist()) if letter >= 0 else New(action)
-        k1, k2 = int(one[cell]), int(other[cell])
-        n1, n2 = (int(row[self.begin[table] : self.begin[table + 1]].sum()) for row in (one, other))
-        place = InState(layer, state - int(rdp.offsets()[layer]))
+        k1, k2 = int(one[cell - first]), int(other[cell - first])
+        begin, end = self.begin[table] - first, self.begin[table + 1] - first
+        n1, n2 = (int(row[begin:end].sum()) for row in (one, other))
+        place = InState(layer, state - int(self.offsets[layer]))
         return Witness(OutcomeAt(place, what), k1, n1, k2, n2)
 
 
@@ -155,16 +182,18 @@ class _AutomatonWalk(NamedTuple):
 
 
 class _OutcomeCounts(NamedTuple):
-    """Query that counts [C, D], the outcomes of each candidate's episodes from step t on, starting in its label."""
+    """Query that counts [R, D − first], the outcomes of some candidates from step t on, starting in their labels."""
 
     walk: _AutomatonWalk
     t: int
+    first: int  # first cell that is counted
     labels: Int32  # [C]
+    row_of: Int64  # [C] row of each candidate; −1: not counted
 
     def __call__(self, view: EpisodesView) -> Int64:
-        rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
-        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
-        walking.meet(self.walk.after, self.walk.cell_of, self.labels, *met)
+        rows = np.zeros((int(self.row_of.max()) + 1, self.walk.cells - self.first), np.int64)
+        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), self.first, rows
+        walking.meet(self.walk.after, self.walk.cell_of, self.labels, self.row_of, *met)
         return rows
 
     def combine(self, answers: list[Int64]) -> Int64:
@@ -172,21 +201,29 @@ class _OutcomeCounts(NamedTuple):
 
 
 class _OutcomeCountsFrom(NamedTuple):
-    """Query that counts [L, D], the outcomes of one candidate's episodes, starting in each of some labels."""
+    """Query that counts [L, D − first], the outcomes of one candidate's episodes, starting in each of some labels."""
 
     walk: _AutomatonWalk
     t: int
+    first: int
     candidate: int
     labels: Int32  # [L]
 
     def __call__(self, view: EpisodesView) -> Int64:
-        rows = np.zeros((len(self.labels), self.walk.cells), np.int64)
-        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), rows
+        rows = np.zeros((len(self.labels), self.walk.cells - self.first), np.int64)
+        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), self.first, rows
         walking.meet_from(self.walk.after, self.walk.cell_of, self.labels, self.candidate, *met)
         return rows
 
     def combine(self, answers: list[Int64]) -> Int64:
         return _into_first(answers)
+
+
+def _row_numbers(counted: list[int], n: int) -> Int64:
+    """Return [n], the row of each candidate in a table of those that are counted; −1 for the others."""
+    row_of = np.full(n, -1, np.int64)
+    row_of[counted] = np.arange(len(counted))
+    return row_of
 
 
 def _into_first(tables: list[Int64]) -> Int64:
@@ -216,14 +253,16 @@ class _LayerRefiner:
         reference: _Reference,
         t: int,
         labels: Int32,
-        rows: Int64,
+        rows: dict[int, Int64],  # of the candidates that are counted
         delta: float,
     ) -> None:
         self._engine, self._walk, self._reference, self._t = engine, walk, reference, t
         self._threshold = -math.log(delta)
-        self._tables, self._offset = reference.begin[reference.first_table(t) :], int(reference.rdp.offsets()[t])
+        self._first, self._offset = reference.first_cell(t), int(reference.offsets[t])
+        self._tables: Int64 | None = None  # limits of tables of cells, once they are needed
+        self._n_tables = len(reference.begin) - 1 - int(reference.first_table[t])
         self._rows, self._labels = rows, labels.tolist()
-        self._states: list[Int64] = []  # rows
+        self._founders: list[int] = []  # by state, the candidate whose row becomes that of the state
         self.label_of: list[int] = []  # by state
         self.tests = 0
 
@@ -234,10 +273,10 @@ class _LayerRefiner:
         """
         label = self._labels[c]
         own = [s for s, other in enumerate(self.label_of) if other == label]
-        if not own and not (rare and self._states):
+        if not own and not (rare and self._founders):
             return self._promote_label(c, founded)
-        if len(self._tables) < 2:  # no suffix, so no difference
-            return self._join(c, _StateComparison(0, 0.0, 0.0, -1, self._rows[c]))
+        if not self._n_tables:  # no suffix, so no difference
+            return Placement(0, nearest=0, distance=0.0)
         self.tests += 1
         if own:
             near = self._nearest([self._compare(s, self._rows[c]) for s in own])
@@ -254,12 +293,25 @@ class _LayerRefiner:
         labels = list(dict.fromkeys(self.label_of[s] for s in others))
         if not others:
             return None
-        found = self._engine.run_query(_OutcomeCountsFrom(self._walk, self._t, c, np.array(labels, np.int32)))
+        self._count_all()
+        from_labels = _OutcomeCountsFrom(self._walk, self._t, self._first, c, np.array(labels, np.int32))
+        found = self._engine.run_query(from_labels)
         rows = dict(zip(labels, found, strict=True))
         return self._nearest([self._compare(s, rows[self.label_of[s]]) for s in others])
 
+    def _count_all(self) -> None:
+        """Count the candidates that were left out, because they are alone in their labels."""
+        if left := [c for c in range(len(self._labels)) if c not in self._rows]:
+            labels, row_of = np.array(self._labels, np.int32), _row_numbers(left, len(self._labels))
+            query = _OutcomeCounts(self._walk, self._t, self._first, labels, row_of)
+            rows = self._engine.run_query(query)
+            self._rows.update(zip(left, rows, strict=True))
+
     def _compare(self, s: int, row: Int64) -> _StateComparison:
-        evidence, balance, most_distinct = evidence_kernels.evidence_of_rows(row, self._states[s], self._tables, EQUAL)
+        if self._tables is None:
+            self._tables = self._reference.tables_from(self._t)
+        theirs = self._rows[self._founders[s]]
+        evidence, balance, most_distinct = evidence_kernels.evidence_of_rows(row, theirs, self._tables, EQUAL)
         return _StateComparison(s, evidence, balance, most_distinct, row)
 
     def _nearest(self, found: list[_StateComparison]) -> _StateComparison:
@@ -285,19 +337,22 @@ class _LayerRefiner:
 
     def _join(self, c: int, near: _StateComparison) -> Placement:
         placement = self._placement(near)
-        self._states[near.state] += near.row
+        self._rows[self._founders[near.state]] += near.row
         return placement._replace(forced=near.evidence >= self._threshold)
 
     def _add_state(self, c: int) -> int:
-        self._states.append(self._rows[c])
+        self._founders.append(c)
         self.label_of.append(self._labels[c])
-        return len(self._states) - 1
+        return len(self._founders) - 1
 
     def _placement(self, near: _StateComparison) -> Placement:
-        differs = near.most_distinct >= 0
-        witness = self._reference.witness(near.most_distinct, near.row, self._states[near.state]) if differs else None
-        threshold = self._threshold if len(self._tables) > 1 else None
-        return Placement(near.state, nearest=near.state, distance=near.evidence, threshold=threshold, witness=witness)
+        witness = None
+        if near.most_distinct >= 0:
+            cell, theirs = self._first + near.most_distinct, self._rows[self._founders[near.state]]
+            witness = self._reference.witness(cell, near.row, theirs, self._first)
+        return Placement(
+            near.state, nearest=near.state, distance=near.evidence, threshold=self._threshold, witness=witness
+        )
 
 
 class _Refinement:
@@ -351,19 +406,32 @@ class _Refinement:
 
     def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> LayerRecord:
         """Place the candidates of layer t, given their labels [C]."""
-        n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
-        query = _OutcomeCounts(self._walk, t, labels)
-        met = self._engine.advance(t - 1, join, candidates.of_letter, n, query)
-        rows = np.zeros((n, self._walk.cells), np.int64) if met is None else met
+        n, offset = len(candidates.sizes), int(self._reference.offsets[t])
+        rare = candidates.sizes < self._learned.settings.cut * candidates.sizes.sum()  # [C]
+        rows = self._count(t, candidates, join, labels)
         delta = self._learned.settings.delta_at(self._log.horizon, n)
         layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, rows, delta)
         decisions = []
         for c in candidates.order.tolist():
-            rare = candidates.sizes[c] < self._learned.settings.cut * total
-            placement = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare))
+            placement = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare[c]))
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
             decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), placement))
         return LayerRecord(tuple(decisions), {"tests": [str(layer.tests)]})
+
+    def _count(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> dict[int, Int64]:
+        """Let the episodes take the step to layer t; count the outcomes of candidates that share their label.
+
+        Others are compared only where a candidate is distinct from its label, or too rare to become a state. So layers
+        in which each label has one candidate, such as those of a single long episode, cost no counting.
+        """
+        n, times = len(labels), Counter(labels.tolist())
+        shared = [c for c, label in enumerate(labels.tolist()) if times[label] > 1]
+        query: Query[Any] = NoQuery()
+        if shared and t <= self._log.horizon:
+            row_of = _row_numbers(shared, n)
+            query = _OutcomeCounts(self._walk, t, self._reference.first_cell(t), labels, row_of)
+        met = self._engine.advance(t - 1, join, candidates.of_letter, n, query)
+        return {} if met is None else dict(zip(shared, met, strict=True))
 
     def _note(self, layer: LayerRecord) -> None:
         """Append the results of a layer."""

@@ -139,8 +139,8 @@ class LogCheck:
                 f"{name} from {', '.join(f'{e:.4g}' for e in bins.edges)}" for name, bins in report.bins.items()
             ),
             "distinct steps": f"{self.n_steps:,} (action, observation, reward)",
-            "learning takes": f"about {trial.seconds:.2g} s, and {math.ceil(trial.bytes / 1e6):,} MB beside the log; "
-            f"up to {max(trial.languages):,} events are compared",
+            "learning takes": f"about {float(f'{trial.seconds:.2g}'):g} s, and {math.ceil(trial.bytes / 1e6):,} MB "
+            f"beside the log; up to {max(trial.languages):,} events are compared",
         }
 
     def __repr__(self) -> str:
@@ -185,8 +185,8 @@ def check(
     columns, observations, horizon, bins, drop_truncated, max_values, schema
         How the log is read: as in `learn`.
     seconds
-        Approximate time budget of the trial runs: a smaller sample is learned from if they would take longer. Default:
-        no limit; the sample has at most 20,000 episodes.
+        Approximate time budget of the trial runs: a smaller sample is learned from, or fewer steps of its episodes, if
+        they would take longer. Default: no limit; the sample has at most 20,000 episodes and their first 1,000 steps.
     progress
         Called with the parts done and their number.
 

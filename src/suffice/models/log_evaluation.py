@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suffice.automata.describe import brief
 from suffice.data.loading import Data, read_data
 from suffice.errors import LogError
 from suffice.evidence.estimates import Estimate
@@ -195,10 +194,10 @@ class LogEvaluation:
     def gaps(self) -> list[str]:
         """Return the most frequent decisions of the policy that the log rarely made, one line each."""
         rdp = self.model.in_words.planned
-        histories = rdp.typical_histories() if self.off_policy.gaps else []
+        histories = rdp.typical_histories()
         return [
             f"  {rdp.alphabet.actions[gap.action]}, logged {gap.visits} times, in {percent(gap.share)} of episodes, "
-            f"after {brief(histories[gap.state])}"
+            f"after {histories.brief(gap.state)}"
             for gap in self.off_policy.gaps
         ]
 

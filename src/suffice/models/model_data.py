@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from suffice.automata.describe import brief
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.automata.state_summary import arrivals
 from suffice.data.alphabet import PAD
@@ -66,7 +65,8 @@ def state_rows(model: Model) -> list[dict[str, Any]]:
     rdp, plan = model.rdp, model.own_plan
     ended, shares, layer, labels = ended_states(rdp), rdp.shares(), rdp.layer_of(), rdp.labels()
     rows = []
-    for q, (arrival, history) in enumerate(zip(arrivals(rdp), rdp.typical_histories(), strict=True)):
+    histories = rdp.typical_histories()
+    for q, arrival in enumerate(arrivals(rdp)):
         row: dict[str, Any] = {
             "state": q,
             "label": labels[q],
@@ -77,7 +77,7 @@ def state_rows(model: Model) -> list[dict[str, Any]]:
             "value": None,
             "common": arrival.common,
             "varies": arrival.varies,
-            "example": brief(history) if q else "",
+            "example": histories.brief(q) if q else "",
         }
         if plan is not None:
             row["value"] = float(plan.values[q])

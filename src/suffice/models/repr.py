@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.listing import layer_sizes
 from suffice.errors import visible
 from suffice.models.header import Header
 from suffice.models.summary import summary_rows, warning_rows
@@ -20,7 +21,7 @@ DETAILS = "model.why()"  # lists the assumptions of the guarantee
 
 def headline(rdp: RDP, about: Header) -> str:
     """Return the number of states and of episodes in one line."""
-    where = ", the same at every step," if rdp.stationary else f" in layers {' '.join(map(str, about.layers))},"
+    where = ", the same at every step," if rdp.stationary else f" in layers {layer_sizes(about.layers)},"
     return f"{rdp.n_states} states{where} from {about.episodes:,} episodes"
 
 

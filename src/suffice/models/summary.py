@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP
+from suffice.data.listing import layer_sizes
 from suffice.errors import parameter, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.evidence.guarantees import Promise
@@ -25,7 +25,6 @@ Row = tuple[str, str]  # label and text
 Memory = Literal["none", "layers", "cycle"]
 WEAK = 0.8  # probability of no false split, below which the guarantee is weak
 MOST_COLUMNS = 10  # column names that are listed
-MOST_WIDTHS = 30  # layer sizes that are listed one by one
 ADVICE = {"follow": "Follow the plan", "keep": "Keep the logged behaviour"}
 
 
@@ -137,14 +136,6 @@ def _memory_text(rdp: RDP, about: Header) -> str:
     if rdp.stationary:
         return f"{count}, the same at every step, {source}"
     return f"{count} in layers {layer_sizes(about.layers)} (one per step), {source}"
-
-
-def layer_sizes(widths: Sequence[int]) -> str:
-    """List the number of states of each layer; runs of equal numbers are shortened if there are many layers."""
-    if len(widths) <= MOST_WIDTHS:
-        return " ".join(map(str, widths))
-    runs = [(width, len(list(same))) for width, same in groupby(widths)]
-    return " ".join(str(width) if times == 1 else f"{width} (×{times})" for width, times in runs)
 
 
 def _columns(about: Header) -> list[dict[str, Any]]:

@@ -27,6 +27,9 @@ from suffice.learning.layers import learn_layers
 from suffice.planning.regorl import regorl
 
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
+CHECK_STEPS = 1_000  # of longer episodes only the first steps are tried
+COMPILED_STEPS = 50  # of the run that only compiles
+LEAST_STEPS = 10  # that are tried, however little time there is
 SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see states grow
 SAME_STATES = 0.02  # relative change in the number of states that counts as none
 UNNOTICED_DIFFERENCE = 0.5  # of frequencies; if most merges would miss it, there are too few episodes
@@ -54,6 +57,8 @@ class Trial:
     languages: tuple[int, ...]  # |X| of the default family, layer by layer
     seconds: float  # to learn from the whole log
     bytes: int
+    horizon: int = 0  # of the log
+    steps: int = 0  # of these, the first ones that were tried
 
     @property
     def states(self) -> int:
@@ -89,6 +94,7 @@ class Trial:
             "learning_seconds": round(self.seconds, 3),
             "learning_bytes": self.bytes,
             "episodes_tried": self.tried,
+            "steps_tried": self.steps,
             "states_by_episodes": [list(pair) for pair in self.growth],
             "enough": self.enough,
             "undecided_merges": self.undecided,
@@ -100,6 +106,7 @@ class Trial:
     def _is_it_enough(self) -> str:
         grown = ", ".join(f"{states:,} from {episodes:,}" for episodes, states in self.growth)
         grown += f" of {self.episodes:,} episodes" if self.tried < self.episodes else " episodes"
+        grown += f", the first {self.steps:,} of {self.horizon:,} steps" if self.steps < self.horizon else ""
         if self.blind:
             return (
                 f"Too few episodes for layers: most histories are too rare to distinguish (states: {grown}). Log more "
@@ -145,10 +152,13 @@ def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
     settings = Settings()
-    sample = _spread(episodes, CHECK_SAMPLE)
     steps = len(SAMPLE_PARTS) + 2
-    regorl(_spread(episodes, 100), settings)  # compile first
-    growth, begun = [], perf_counter()
+    regorl(_shorter(_spread(episodes, 100), COMPILED_STEPS), settings)  # compile first
+    begun = perf_counter()
+    sample = _shorter(_spread(episodes, CHECK_SAMPLE), CHECK_STEPS)
+    if seconds is not None:
+        sample = _shorter(sample, _affordable_steps(sample, settings, seconds / 8))
+    growth = []
     for i, part in enumerate(SAMPLE_PARTS):
         progress(i, steps)
         fewer = _spread(sample, sample.n // part)
@@ -163,7 +173,7 @@ def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float
     progress(len(SAMPLE_PARTS), steps)
     start = perf_counter()
     learned = regorl(sample, settings).learned
-    seconds = (perf_counter() - start) * episodes.n / sample.n
+    taken = (perf_counter() - start) * episodes.n / sample.n * (episodes.horizon + 1) / (sample.horizon + 1)
     growth.append((sample.total, learned.rdp.n_states))
     close = borderline_merges(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
     progress(len(SAMPLE_PARTS) + 1, steps)
@@ -178,9 +188,37 @@ def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float
         ambiguous=_ambiguous(learned.rdp),
         family=_needed_family(_spread(sample, FAMILY_TRIAL_EPISODES), settings),
         languages=tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
-        seconds=seconds,
+        seconds=taken,
+        horizon=episodes.horizon,
+        steps=sample.horizon,
         bytes=plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,
     )
+
+
+def _shorter(episodes: Episodes, most: int) -> Episodes:
+    """Cut the episodes to at most this many steps."""
+    return episodes if episodes.horizon <= most else episodes.cut(most)
+
+
+class _OutOfTimeError(Exception):
+    """A trial run has reached its time limit."""
+
+
+def _affordable_steps(sample: Episodes, settings: Settings, seconds: float) -> int:
+    """Return how many steps of the smallest part of a sample are learned from in a time; at least a few."""
+    begun, reached = perf_counter(), 0
+
+    def watch(done: int, of: int) -> None:
+        nonlocal reached
+        reached = done
+        if perf_counter() - begun > seconds:
+            raise _OutOfTimeError
+
+    try:
+        learn_layers(_spread(sample, max(10, sample.n // SAMPLE_PARTS[0])), settings, progress=watch)
+    except _OutOfTimeError:
+        return max(LEAST_STEPS, reached // 4)  # refinement and planning follow
+    return sample.horizon
 
 
 def _spread(episodes: Episodes, most: int) -> Episodes:

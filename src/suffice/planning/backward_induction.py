@@ -25,6 +25,7 @@ from suffice.kernels.array_types import Float, Int64
 from suffice.planning.plan import Plan, occupancy
 
 NEGLIGIBLE = 1e-10  # weight of a discounted reward below which value iteration ends
+BLOCK_CELLS = 1 << 16  # cells of a table by state and letter that are computed at once
 LARGEST_REWARD = 1e100  # reward whose square and sums doubles can represent
 
 
@@ -163,7 +164,7 @@ class BackwardInduction:
         """Return [Q, actions], the value of taking each action once and then following a plan; NaN if never taken."""
         values = self.follow(actions)
         found = np.full((self._rdp.n_states, len(self._rdp.alphabet.actions)), np.nan)
-        for layer in self._layers():
+        for layer in self._blocks():
             stepped = self._layer(layer, values)
             mean = self._scale.values(stepped.mean, self._left[layer][:, None])
             found[layer] = self._real(np.where(stepped.times > 0, mean, np.nan))
@@ -173,7 +174,7 @@ class BackwardInduction:
         """Return [Q, actions], the standard errors of `action_values`."""
         values = self.follow(actions)
         found = np.zeros((self._rdp.n_states, len(self._rdp.alphabet.actions)))
-        for layer in self._layers():
+        for layer in self._blocks():
             stepped = self._layer(layer, values)
             found[layer] = np.sqrt(self._real(_variance(stepped.spread, stepped.times, self._left[layer][:, None])))
         return self._scale.width * found
@@ -202,6 +203,11 @@ class BackwardInduction:
         if self._discount is not None:
             return [self._rdp.states_at(0)] * math.ceil(math.log(NEGLIGIBLE) / math.log(max(self._discount, 0.01)))
         return [slice(self._offsets[t], self._offsets[t + 1]) for t in range(self._rdp.horizon, -1, -1)]
+
+    def _blocks(self) -> list[slice]:
+        """List blocks of states for what needs no order of layers: layers of a few states each are slow one by one."""
+        n, size = self._rdp.n_states, max(1, BLOCK_CELLS // len(self._reward))
+        return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
     def _layer(self, layer: slice, values: Float) -> LayerValues:
         """Compute the action values of a layer from the values of all states."""
@@ -236,7 +242,7 @@ class BackwardInduction:
     def _error(self, actions: Int64, values: Float) -> float:
         """Return the standard error of the initial state's value: those of all states, weighted by their visits."""
         variance = np.zeros(self._rdp.n_states)
-        for layer in self._layers():
+        for layer in self._blocks():
             found, action = self._layer(layer, values), actions[layer]
             rows, behave = np.arange(len(action)), action == BEHAVE
             spread, times = (self._real(v)[rows, np.maximum(action, 0)] for v in (found.spread, found.times))

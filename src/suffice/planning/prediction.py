@@ -16,6 +16,7 @@ Theory: docs/theory.md, section 6.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,9 +82,9 @@ class _EdgeCountsQuery(NamedTuple):
         edge_of = np.where(after == n, n, np.arange(n + 1)[:, None]) * len(rdp.symbols) + of_letter
         state = np.zeros(view.episodes.n, np.uint32)
         found: list[Counts] = [walking.cross_count(state, np.zeros(1, np.int64), word[0], weight, 2, n_letters)]
-        dense = sum(len(self._edges(t)) + 1 for t in range(rdp.horizon + 1)) * n_letters <= DENSE_CELLS
-        for t in range(1, rdp.horizon + 1):
-            edges = self._edges(t)
+        all_edges = self._edges()
+        dense = sum(len(edges) + 1 for edges in all_edges) * n_letters <= DENSE_CELLS
+        for t, edges in enumerate(all_edges[1:], 1):
             if dense:
                 table = np.zeros((len(edges) + 1, n_letters), np.int64)
                 along = after.ravel(), edge_of.ravel(), edges.start
@@ -98,13 +99,12 @@ class _EdgeCountsQuery(NamedTuple):
             found.append(_EdgeCounts.of([key], [times[counted]]))
         return found
 
-    def _edges(self, t: int) -> range:
-        """Return the edges that lead into step t."""
-        n_symbols = len(self.rdp.symbols)
-        if t == 0:
-            return range(1)
-        sources = self.rdp.states_at(t - 1)
-        return range(sources.start * n_symbols, sources.stop * n_symbols)
+    def _edges(self) -> list[range]:
+        """Return the edges that lead into each of the H+1 steps."""
+        rdp = self.rdp
+        first = (rdp.offsets() * len(rdp.symbols)).tolist()
+        sources = [(first[0], first[1])] * rdp.horizon if rdp.stationary else list(pairwise(first))[: rdp.horizon]
+        return [range(1), *(range(begin, end) for begin, end in sources)]
 
     def combine(self, answers: list[list[Counts]]) -> list[Counts]:
         """Add up the counts of parts of the log; see `Query`."""
@@ -112,13 +112,15 @@ class _EdgeCountsQuery(NamedTuple):
 
     def passed(self, answer: list[Counts]) -> list[_EdgeCounts]:
         """Convert counts in dense tables to sparse counts."""
-        return [self._sparse(t, counts) for t, counts in enumerate(answer)]
+        return [_sparse(edges.start, counts) for edges, counts in zip(self._edges(), answer, strict=True)]
 
-    def _sparse(self, t: int, counts: Counts) -> _EdgeCounts:
-        if isinstance(counts, _EdgeCounts):
-            return counts
-        edge, letter = np.nonzero(counts[:-1])
-        return _EdgeCounts((self._edges(t).start + edge) * counts.shape[1] + letter, counts[edge, letter])
+
+def _sparse(first: int, counts: Counts) -> _EdgeCounts:
+    """Convert a table of counts by edge, from edge `first` on, to sparse counts."""
+    if isinstance(counts, _EdgeCounts):
+        return counts
+    edge, letter = np.nonzero(counts[:-1])
+    return _EdgeCounts((first + edge) * counts.shape[1] + letter, counts[edge, letter])
 
 
 def _added(parts: list[Any]) -> Counts:

@@ -90,7 +90,8 @@ def columns_of(rdp: RDP) -> Int64:
 def arrange(column: Int64, pairs: Int64, low: NDArray[np.bool_]) -> Layout:
     """Arrange nodes with given columns [n] and arrows [m, 2]; nodes in `low` [n] are below the others."""
     before, after = _neighbours(pairs, column)
-    columns = [np.flatnonzero(column == c).tolist() for c in range(int(column.max()) + 1)]
+    limits = np.cumsum(np.bincount(column))[:-1]
+    columns = [states.tolist() for states in np.split(np.argsort(column, kind="stable"), limits)]
     columns = _ordered([sorted(states, key=lambda q: (low[q], q)) for states in columns], before, after, low.tolist())
     row = np.zeros(len(column), np.int64)
     for states in columns:
@@ -171,7 +172,10 @@ def _exchanged(columns: Columns, before: Neighbours, after: Neighbours, low: lis
                 q, r = states[i : i + 2]
                 if low[q] == low[r] and _crossed(ends[q], ends[r]) > _crossed(ends[r], ends[q]):
                     states[i : i + 2], place[q], place[r], settled = [r, q], i + 1, i, False
-            restless = restless - {c} if settled else restless | {c - 1, c, c + 1} & set(range(len(columns)))
+            if settled:
+                restless.discard(c)
+            else:
+                restless.update(range(max(c - 1, 0), min(c + 2, len(columns))))
         if not restless:
             break
     return columns

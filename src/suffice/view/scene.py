@@ -7,6 +7,7 @@ has the visits and arrows of all of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,9 +96,15 @@ def expected_visits(rdp: RDP, plan: Plan) -> Float:
     share: Float = np.zeros(rdp.n_states)
     share[0] = 1.0
     total = share.copy()
-    for _ in range(rdp.horizon + 1):
-        share = np.asarray(np.bincount(targets, share[sources] * rates, rdp.n_states), float)
-        total += share
+    if rdp.stationary:
+        for _ in range(rdp.horizon + 1):
+            share = np.asarray(np.bincount(targets, share[sources] * rates, rdp.n_states), float)
+            total += share
+        return total
+    offsets = rdp.offsets()
+    for edges in pairwise(np.searchsorted(sources, offsets[:-1]).tolist()):  # only these lead to the next layer
+        leaving = slice(*edges)
+        np.add.at(total, targets[leaving], total[sources[leaving]] * rates[leaving])
     return total
 
 

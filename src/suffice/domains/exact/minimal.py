@@ -26,6 +26,7 @@ import numpy as np
 from suffice.automata.histories import History, show
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
+from suffice.data.listing import layer_sizes
 from suffice.domains.finite import FiniteModel, Outcomes
 from suffice.errors import SettingsError, SufficeError, parameter
 from suffice.kernels.array_types import Array, Int64
@@ -116,7 +117,7 @@ class Minimal:
     reward_dependence: RewardDependence | None = None
 
     def __repr__(self) -> str:
-        return f"<Minimal: {self.n_states} states in layers {' '.join(map(str, self.layers))}>"
+        return f"<Minimal: {self.n_states} states in layers {layer_sizes(self.layers)}>"
 
     @property
     def telling(self) -> RewardDependence | None:

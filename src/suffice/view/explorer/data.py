@@ -148,13 +148,7 @@ def _codes(actions: Int64) -> Int64:
 def _typical(rdp: RDP) -> dict[str, Any]:
     """Return a shortest history to each state as its last state and symbol; −1 if there is none."""
     histories = rdp.typical_histories()
-    symbols = {rdp.symbol(y): y for y in range(len(rdp.symbols))}
-    ends = {history: q for q, history in reversed(list(enumerate(histories)))}
-    before: list[tuple[int, int]] = []
-    for q, history in enumerate(histories):
-        reached = q > 0 and history
-        before.append((ends[history[:-1]], symbols[history[-1]]) if reached else (-1, -1))
-    return {"before": [q for q, _ in before], "by": [y for _, y in before]}
+    return {"before": list(histories.source), "by": list(histories.by)}
 
 
 def _events(rdp: RDP) -> dict[str, Any]:

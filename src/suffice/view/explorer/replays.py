@@ -18,18 +18,19 @@ from suffice.view.explorer.data import plan_of
 LOGGED, BEHAVED, PLANNED = "logged", "behaved", "planned"  # origin of an episode
 MOST_CONSIDERED = 20_000  # logged episodes to choose from
 DRAWN = 400  # simulated episodes to choose from
+MOST_DRAWN = 1 << 23  # steps of all simulated episodes; limits time and memory where episodes are long
 MOST_PLANNED = 4  # simulated episodes that follow the plan
 
 
 def replay_data(models: Sequence[Model], log: Episodes | None, most: int) -> list[dict[str, Any]]:
     """Return episodes that together visit many states of the first model; those of the plan are first."""
     model, rdps = models[0], [model.rdp for model in models]
-    rng, found = np.random.default_rng(0), []
+    rng, found, drawn = np.random.default_rng(0), [], max(1, min(DRAWN, MOST_DRAWN // (model.rdp.horizon + 1)))
     if model.plan is not None:
-        planned = _draw(model, DRAWN, rng, follow=True)
+        planned = _draw(model, drawn, rng, follow=True)
         found += [_replay(rdps, planned, i, PLANNED) for i in choose(model.rdp, planned, min(MOST_PLANNED, most))]
     if log is None:
-        behaved = _draw(model, DRAWN, rng, follow=False)
+        behaved = _draw(model, drawn, rng, follow=False)
         return found + [_replay(rdps, behaved, i, BEHAVED) for i in choose(model.rdp, behaved, most)]
     return found + [_replay(rdps, log, i, LOGGED) for i in choose(model.rdp, log, most)]
 
@@ -63,6 +64,7 @@ def _first_visits(states: NDArray[np.int32]) -> NDArray[np.bool_]:
 def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Episodes:
     """Simulate episodes with the model's frequencies as probabilities, under the plan or the behaviour policy."""
     layers, plan = model.planned, plan_of(model)
+    symbol_of_letter = layers.symbol_of_letter()
     word = np.zeros((layers.horizon + 1, n), np.int64)
     q: Int64 = np.zeros(n, np.int64)
     for letters in word:
@@ -74,7 +76,7 @@ def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Ep
             counts = np.where(chosen.any(axis=1, keepdims=True), chosen, counts)
         sums = counts.cumsum(axis=1)
         letters[:] = (sums <= (rng.random(n) * sums[:, -1])[:, None]).sum(axis=1)
-        q = layers.tau[q, layers.symbol_of_letter()[letters]].astype(np.int64)
+        q = layers.tau[q, symbol_of_letter[letters]].astype(np.int64)
     return Episodes(layers.alphabet, layers.letters, word, np.ones(len(layers.letters), bool))
 
 

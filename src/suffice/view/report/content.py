@@ -110,7 +110,8 @@ def _data(model: Model) -> Data:
 def _automaton(model: Model, names: StateNames) -> Automaton:
     rdp, plan = model.rdp, model.own_plan
     shares = rdp.shares().tolist()
-    inner = [q for q in range(1, rdp.n_states) if q not in ended_states(rdp)]
+    ended = ended_states(rdp)
+    inner = [q for q in range(1, rdp.n_states) if q not in ended]
     largest = []
     for q in sorted(inner, key=lambda q: (-shares[q], q))[:MOST_STATES]:
         action, value = (None, None) if plan is None else (int(plan.actions[q]), float(plan.values[q]))

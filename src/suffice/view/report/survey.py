@@ -106,10 +106,10 @@ class Survey:
         for i, (q, a) in enumerate(zip(self._state.tolist(), self._action.tolist(), strict=True)):
             if a != BEHAVE and self._log[q, a] < self._log[q].sum():
                 found.setdefault((q, a), []).append(i)
-        rows = []
+        rows, gains = [], self._planned - self._logged
         for (q, a), here in found.items():
             visits = float(self._visits[here].sum())
-            gain = float((self._visits[here] * (self._planned - self._logged)[here]).sum()) / visits
+            gain = float((self._visits[here] * gains[here]).sum()) / visits
             rows.append(Change(q, a, visits, gain, int(self._step[here[0]]), int(self._step[here[-1]])))
         return sorted(rows, key=lambda row: (-round(row.visits * row.gain, 9), row.state, row.action))
 

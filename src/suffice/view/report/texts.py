@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from suffice.automata.describe import brief
 from suffice.automata.state_summary import Arrival, arrivals
 from suffice.data.alphabet import Value
 from suffice.errors import parameter
@@ -35,7 +34,7 @@ class StateNames:
 
     def typical(self, q: int) -> str:
         """Return a history that leads to a state."""
-        return brief(self._histories[q])
+        return self._histories.brief(q)
 
     def arrival(self, q: int) -> Arrival:
         """Return what was observed on arrival at a state."""

@@ -1,0 +1,81 @@
+"""Typical histories of states: for each state a shortest one, by the most frequent transitions.
+
+Only the last transition of each history is stored, and histories are built on request: those of all states of a long
+horizon would take memory that grows with the square of the horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+
+from suffice.automata.histories import LONGEST, History, Symbol, show, show_ends
+from suffice.automata.vocabulary import UNSEEN
+from suffice.kernels.array_types import Int32, Int64
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TypicalHistories(Sequence[History]):
+    """A history for each state, as a sequence; () for q_0 and for states that cannot be reached."""
+
+    source: Sequence[int]  # [Q] state before the last transition; UNSEEN: the history is empty
+    by: Sequence[int]  # [Q] symbol of the last transition
+    length: Sequence[int]  # [Q]
+    first: Sequence[int]  # [Q] first symbol
+    symbols: Sequence[Symbol]  # [Y]
+
+    @classmethod
+    def of(cls, tau: Int32, taken: Int64, symbol: Callable[[int], Symbol]) -> TypicalHistories:
+        """Find the histories, given the successors [Q, Y] and how often each transition was taken [Q, Y]."""
+        n, n_symbols = tau.shape
+        source, by, length, first = [UNSEEN] * n, [UNSEEN] * n, [0] * n, [UNSEEN] * n
+        sources, symbols = np.nonzero((tau != UNSEEN) & (taken > 0))
+        begin = np.searchsorted(sources, np.arange(n + 1)).tolist()
+        edges = list(
+            zip(symbols.tolist(), tau[sources, symbols].tolist(), taken[sources, symbols].tolist(), strict=True)
+        )
+        known, reached = [True] + [False] * (n - 1), [0]
+        while reached:
+            most: dict[int, tuple[int, int, int]] = {}  # by target: count, source and symbol
+            for q in reached:
+                for y, target, times in edges[begin[q] : begin[q + 1]]:
+                    if not known[target] and times > most.get(target, (0,))[0]:
+                        most[target] = times, q, y
+            for target, (_, q, y) in most.items():
+                source[target], by[target], length[target], known[target] = q, y, length[q] + 1, True
+                first[target] = y if first[q] == UNSEEN else first[q]
+            reached = sorted(most)
+        return cls(source, by, length, first, [symbol(y) for y in range(n_symbols)])
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @overload
+    def __getitem__(self, index: int) -> History: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[History]: ...
+
+    def __getitem__(self, index: int | slice) -> History | Sequence[History]:
+        """Return the history of a state, or those of several."""
+        if isinstance(index, slice):
+            return [self[q] for q in range(len(self))[index]]
+        return self._last(index, self.length[index])
+
+    def brief(self, q: int) -> str:
+        """Format the history of a state like `describe.brief`, in time that does not grow with its length."""
+        length = self.length[q]
+        if length <= LONGEST:
+            return show(self[q])
+        return show_ends(self.symbols[self.first[q]], length, self._last(q, LONGEST - 2))
+
+    def _last(self, q: int, n: int) -> History:
+        """Return the last n symbols of the history of a state."""
+        found: list[Symbol] = []
+        for _ in range(n):
+            found.append(self.symbols[self.by[q]])
+            q = self.source[q]
+        return tuple(reversed(found))
