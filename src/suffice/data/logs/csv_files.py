@@ -64,10 +64,9 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
     def parse(text: Collection[str]) -> pa.Table:
         types = {name: pa.binary() for name in text}  # not string, because `plain` names the row that is not UTF-8
         options = pacsv.ConvertOptions(column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000)
-        try:
-            return pacsv.read_csv(source(), convert_options=options)
-        except pa.ArrowInvalid:  # line ends in cells, for which all quotes must be found first
-            return pacsv.read_csv(source(), None, pacsv.ParseOptions(newlines_in_values=True), options)
+        # Without this, Arrow may end a block at a line end within a cell, and misread the cell without an error.
+        lines = pacsv.ParseOptions(newlines_in_values=True)
+        return pacsv.read_csv(source(), parse_options=lines, convert_options=options)
 
     table = parse(text)
     dates = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
