@@ -241,7 +241,7 @@ MISTAKES = [
         "log.parquet: this log is given twice, and its episodes would count twice. Leave one out.",
     ),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
-    ("learn folder -o b", "folder: there is no Parquet file in this folder"),
+    ("learn folder -o b", "folder: there is no log in this folder"),
     ("learn log.txt -o b", "log.txt: the file type is not known. Use a Parquet, Arrow, CSV or JSON lines file"),
     ("learn notes.csv.gz -o b", "notes.csv.gz: the file is not compressed by gzip. Rename it to notes.csv."),
     ("learn empty.csv -o b", "empty.csv: the file is empty"),

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from suffice.data.encoding import tables
-from suffice.data.logs import arrow_files, limits
+from suffice.data.logs import arrow_messages, limits
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema
@@ -85,10 +85,9 @@ def test_unpacked_adds_up_declared_sizes_of_arrow_buffers(tmp_path: Path, packin
     with (pa.ipc.new_stream if stream else pa.ipc.new_file)(sink, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=70)
     path.write_bytes(sink.getvalue())
-    data = memoryview(path.read_bytes())
-    places = list((arrow_files._places_in_stream if stream else arrow_files._places_in_file)(data))
-    declared = sum(arrow_files._unpacked(data, *place) for place in places)
-    assert len(places) == 1 + 5 + stream, "one dictionary, five batches, and the schema of a stream"
+    found = list(arrow_messages.messages(memoryview(path.read_bytes())))
+    declared = sum(message.unpacked for message in found)
+    assert [message.rows for message in found] == [None, 70, 70, 70, 70, 20], "one dictionary, five batches"
     assert declared == 0 if packing is None else table.nbytes <= declared <= table.nbytes + 1000
     assert "step 0 twice" in refusal(path)
 

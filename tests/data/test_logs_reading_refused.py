@@ -214,13 +214,13 @@ def test_read_log_refuses_files_that_are_not_logs(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     assert (
         refusal(tmp_path / "folder.csv")
-        == "folder.csv: there is no Parquet file in this folder. Pass a file, or another folder."
+        == "folder.csv: there is no log in this folder. Pass a file, or another folder."
     )
     for name in ("README.md", ".hidden.csv", "_part.parquet"):
         (tmp_path / "folder.csv" / name).write_text("")
     assert refusal(tmp_path / "folder.csv").endswith(" Pass a file, or another folder.")
     (tmp_path / "folder.csv" / "log.csv").write_text("")
-    assert refusal(tmp_path / "folder.csv").endswith("this folder. Pass the log in it, folder.csv/log.csv.")
+    assert refusal(tmp_path / "folder.csv") == "folder.csv/log.csv: the file is empty. Write one row per decision."
 
 
 def test_read_log_advises_by_role_where_a_column_has_too_many_values(tmp_path: Path) -> None:

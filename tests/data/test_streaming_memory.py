@@ -30,7 +30,7 @@ from support.logs_in_pieces import make_logs, read_in_pieces, suffice
 
 @pytest.fixture
 def in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return a function that makes every Parquet log too large, with pieces of about `rows` rows."""
+    """Return a function that makes every log too large, with pieces of about `rows` rows."""
     return read_in_pieces(monkeypatch)
 
 

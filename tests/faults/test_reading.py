@@ -18,7 +18,7 @@ import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import Fault, here, suffice
-from suffice.data.logs.datasets import Dataset
+from suffice.data.logs import parquet_files
 
 Record = Callable[[str, object], None]
 
@@ -51,14 +51,14 @@ def before_opening(k: int, damage: Callable[[Path], None]) -> Fault:
     """Damage a file before it is opened for the k-th time."""
 
     def fault() -> None:
-        times, opening = iter(range(1, 10_000)), Dataset._open
+        times, opening = iter(range(1, 10_000)), parquet_files._open
 
-        def _open(self: Dataset, file: Path, *args: Any) -> pq.ParquetFile:
+        def _open(file: Path, *args: Any) -> pq.ParquetFile:
             if next(times) == k:
                 damage(file)
-            return opening(self, file, *args)
+            return opening(file, *args)
 
-        Dataset._open = _open  # type: ignore[method-assign]
+        parquet_files._open = _open
 
     return fault
 
@@ -121,8 +121,8 @@ def test_learn_reports_a_row_group_that_cannot_be_read(
                     raise error
                 yield batch
 
-    opening = Dataset._open
-    monkeypatch.setattr(Dataset, "_open", lambda *args: Broken(opening(*args)))
+    opening = parquet_files._open
+    monkeypatch.setattr(parquet_files, "_open", lambda *args: Broken(opening(*args)))
     ran = here("learn", mine, "-o", tmp_path / "a.model", *options)
     assert ran.refused or (isinstance(error, MemoryError) and ran.code == 1), ran
     assert len(ran.err.splitlines()) == 1 and not (tmp_path / "a.model").exists()

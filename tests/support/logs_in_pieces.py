@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
+import json
 import random
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,19 +20,39 @@ from suffice.cli.main import main
 from suffice.data.streaming import MemoryBudget
 
 
-def write_files(folder: Path, table: pa.Table, files: Sequence[Sequence[int]]) -> Path:
-    """Write a table to Parquet files with row groups of these sizes."""
+def write_files(folder: Path, table: pa.Table, files: Sequence[Sequence[int]], suffix: str = ".parquet") -> Path:
+    """Write a table to files with row groups or record batches of these sizes, if the format has any."""
     at = 0
     for i, groups in enumerate(files):
-        with pq.ParquetWriter(folder / f"part-{i}.parquet", table.schema) as writer:
-            for rows in groups or [0]:
-                writer.write_table(table[at : at + rows], row_group_size=max(rows, 1))
-                at += rows
+        parts = [table[at + sum(groups[:j]) : at + sum(groups[: j + 1])] for j in range(len(groups))]
+        at += sum(groups)
+        write_parts(folder / f"part-{i}{suffix}", parts or [table[:0]])
     return folder
 
 
+def write_parts(path: Path, parts: Sequence[pa.Table]) -> None:
+    """Write a log in the format of its name; `.stream.arrow` is a stream, and `.lz4.arrow` is compressed."""
+    rows, schema = pa.concat_tables(parts), parts[0].schema
+    if path.suffix == ".arrow":
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if ".lz4" in path.name else None)
+        kind = pa.ipc.new_stream if ".stream" in path.name else pa.ipc.new_file
+        with pa.OSFile(str(path), "wb") as file, kind(file, schema, options=options) as writer:
+            for part in parts:
+                writer.write_table(part)
+    elif path.suffix == ".parquet":
+        with pq.ParquetWriter(path, schema) as writer:
+            for part in parts:
+                writer.write_table(part, row_group_size=max(len(part), 1))
+    elif ".csv" in path.name:
+        with pa.output_stream(str(path), compression="gzip" if path.suffix == ".gz" else None) as sink:
+            csv.write_csv(rows, sink)
+    elif len(rows):  # a file of lines without rows is empty, and refused
+        text = "".join(json.dumps(row) + "\n" for row in rows.to_pylist()).encode()
+        path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+
+
 def read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return a function that makes every Parquet log too large, with pieces of about `rows` rows."""
+    """Return a function that makes every log too large, with pieces of about `rows` rows."""
 
     def begin(rows: int) -> None:
         monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)

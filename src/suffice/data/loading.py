@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from suffice.data.encoding.columns import text_columns
 from suffice.data.encoding.encoder import Encoder, EncoderRequest
 from suffice.data.encoding.kinds import ColumnEncoder
 from suffice.data.episodes import Episodes
@@ -85,7 +86,7 @@ def refuse_for_workers(source: Data, *more: Data) -> None:
     if more:
         raise SettingsError("workers read one log, but several were given. Put their Parquet files into one folder.")
     if isinstance(source, str | Path):
-        if Dataset.of(source) is not None:
+        if (dataset := Dataset.of(source)) is not None and dataset.format.on_workers:
             return
         if not Path(source).exists():
             raise LogError(no_such_file(Path(source)))
@@ -97,10 +98,11 @@ def refuse_for_workers(source: Data, *more: Data) -> None:
 
 def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None) -> Reading:
     """Read a log into memory, into a file if it does not fit, or in parts on other machines."""
-    dataset = Dataset.of(source) if room is not None else None
+    text = text_columns(how.encoder.columns, how.schema)
+    dataset = Dataset.of(source, text) if room is not None else None
+    if room is not None and room.elsewhere is not None:
+        refuse_for_workers(source)
     if dataset is None or room is None:
-        if room is not None and room.elsewhere is not None:
-            refuse_for_workers(source)
         return of_report(*read_as(source, how))
     if room.elsewhere is None and room.holds(dataset):
         with suppress(GridTooLargeError):

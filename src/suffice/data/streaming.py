@@ -59,12 +59,13 @@ class MemoryBudget:
 
     def holds(self, dataset: Dataset) -> bool:
         """Return whether a log with little padding fits into memory; a log of the smallest piece's size always does."""
-        columns = BYTES_A_COLUMN * len(dataset.schema.names)
-        return (BYTES_A_DECISION + 2 * BYTES_A_CELL + columns) * dataset.decisions <= self._free
+        columns = BYTES_A_COLUMN * dataset.width
+        needed = (BYTES_A_DECISION + 2 * BYTES_A_CELL + columns) * dataset.decisions
+        return needed + dataset.loaded <= self._free
 
     def cells(self, dataset: Dataset) -> int:
         """Return the number of cells of the padded grid that fit, if the log itself does."""
-        return (self._free - BYTES_A_DECISION * dataset.decisions) // BYTES_A_CELL
+        return (self._free - BYTES_A_DECISION * dataset.decisions - dataset.loaded) // BYTES_A_CELL
 
     @property
     def _free(self) -> int:
@@ -81,9 +82,9 @@ class MemoryBudget:
         free = self.memory - ITSELF - BYTES_AN_EPISODE * episodes
         return max(1, min(self.threads, free // BYTES_A_THREAD))
 
-    def refuse_if_small(self, episodes: int = 0) -> None:
-        """Refuse a limit below the smallest pieces, or below the states of this many episodes."""
-        needed = max(SMALLEST_MEMORY, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
+    def refuse_if_small(self, episodes: int = 0, largest: int = 0) -> None:
+        """Refuse a limit below the smallest pieces and the `largest` batch, or the states of this many episodes."""
+        needed = max(SMALLEST_MEMORY + largest, ITSELF + BYTES_A_THREAD + BYTES_AN_EPISODE * episodes)
         if self.memory < needed:
             more = "" if episodes else f", and {BYTES_AN_EPISODE} bytes more for each episode"
             raise SettingsError(
@@ -97,7 +98,7 @@ SMALLEST_MEMORY = ITSELF + 3 * LEAST_PIECE * BYTES_IN_A_PIECE
 
 def read_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[StoredLog, ReadReport]:
     """Read a log into a file of steps; return it with the report on its first piece and notes on all."""
-    room.refuse_if_small()
+    room.refuse_if_small(largest=dataset.about.largest)
     pieces = Pieces.of(dataset, how, room.rows)
     extent = Extent.combine([pieces.extent(0, len(dataset.units))], dataset.name)
     room.refuse_if_small(extent.episodes)

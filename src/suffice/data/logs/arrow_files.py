@@ -1,27 +1,26 @@
-"""Arrow files and streams, memory-mapped, with a check of sizes before anything is decompressed.
-
-Buffers may be compressed, each with the size that it decompresses to. Arrow allocates this size without a check, so the
-sizes are added up first: of every message of a stream, or of every message that the footer of a file lists.
-"""
+"""Arrow files and streams, memory-mapped, with a check of sizes before anything is decompressed."""
 
 from __future__ import annotations
 
+import mmap
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.arrays import first_line
+from suffice.data.logs.arrow_messages import Message, is_file, messages
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, refuse_rows, refuse_unpacked
+from suffice.data.logs.log_files import LogFiles, Unit, refuse_difference
 from suffice.errors import LogError
 
-MAGIC = b"ARROW1"  # first and last bytes of a file, but not of a stream
-CONTINUED = 0xFFFFFFFF  # precedes the length of a message, except in the oldest files
-DICTIONARY, RECORDS = 2, 3  # types of messages that have a body
+DROP = getattr(mmap, "MADV_DONTNEED", None)  # tells the system to free pages, which it can read again
 
 
 class ArrowFormat(LogFormat):
@@ -35,6 +34,10 @@ class ArrowFormat(LogFormat):
         """Open a file or stream; its values have types."""
         return open_arrow(path)
 
+    def files(self, paths: Sequence[Path], text: Collection[str]) -> LogFiles:
+        """Return the record batches of files."""
+        return ArrowFiles(paths, text)
+
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
         """Return a writer of an Arrow file."""
         return pa.ipc.new_file(sink, schema)
@@ -45,95 +48,109 @@ ARROW = ArrowFormat()
 
 def open_arrow(path: Path) -> LogTable:
     """Open the columns of a file or a stream."""
-    with pa.memory_map(str(path)) as file:
+    with _reading(path), pa.memory_map(str(path)) as file:
         data = memoryview(file.read_buffer())
-        is_file = bytes(data[: len(MAGIC)]) == MAGIC
         file.seek(0)
-        try:
-            places = _places_in_file(data) if is_file else _places_in_stream(data)
-            refuse_unpacked(path, sum(_unpacked(data, *place) for place in places))
-            table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all()
-            refuse_rows(path, table.num_rows)
-            table.validate(full=True)  # damaged offsets would otherwise read arbitrary memory
-        except (*BROKEN, struct.error) as error:
-            raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}). Export it again.") from error
+        refuse_unpacked(path, sum(message.unpacked for message in messages(data)))
+        table = (pa.ipc.open_file if is_file(data) else pa.ipc.open_stream)(file).read_all()
+        refuse_rows(path, table.num_rows)
+        table.validate(full=True)  # damaged offsets would otherwise read arbitrary memory
     return LogTable.of(table, str(path))
 
 
-# ---------------------------------------------------------------- messages: positions of their metadata and body
+class ArrowFiles(LogFiles):
+    """The record batches of files; a stream is one unit, because it is read from its beginning."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.schema.names)
+
+    @property
+    def decisions(self) -> int:
+        """Approximate number of decisions of all files."""
+        return sum(unit.values for unit in self.units)
+
+    @property
+    def loaded(self) -> int:
+        """Memory of all files: their mapped bytes, and what they decompress to."""
+        return sum(message.size + message.unpacked for about in self._abouts for message in about.messages)
+
+    @property
+    def largest(self) -> int:
+        """Bytes to which the largest compressed batch decompresses."""
+        return max((message.unpacked for about in self._abouts for message in about.messages), default=0)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema that all files share."""
+        refuse_difference(self.files, [about.schema for about in self._abouts])
+        return self._abouts[0].schema
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """The record batches of files, and whole streams."""
+        found: list[Unit] = []
+        first, nested = 0, any(pa.types.is_nested(field.type) for field in self.schema)
+        for i, about in enumerate(self._abouts):
+            batches = [message for message in about.messages if message.rows is not None]
+            for group, part in enumerate([[batch] for batch in batches] if about.is_file else [batches]):
+                rows = sum(message.rows or 0 for message in part)
+                size = sum(message.unpacked or message.size for message in part) if nested else 0
+                found.append(Unit(i, group, first, rows, max(rows, size // max(len(self.schema), 1))))
+                first += rows
+        return tuple(found)
+
+    @cached_property
+    def _abouts(self) -> tuple[_About, ...]:
+        return tuple(_about(file) for file in self.files)
+
+    def batches(self, file: int, groups: Sequence[int], columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Yield the rows of some record batches, of which only the pages in use stay in memory."""
+        path, fields = self.files[file], [self.schema.get_field_index(name) for name in columns]
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(fields))
+        with path.open("rb") as opened, _reading(path):
+            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+            source = pa.BufferReader(pa.py_buffer(mapped))
+            if self._abouts[file].is_file:
+                reader = pa.ipc.open_file(source, options=options)
+                found = (reader.get_batch(group) for group in groups)
+            else:
+                found = iter(pa.ipc.open_stream(source, options=options))
+            for batch in found:
+                for at in range(0, len(batch), rows):
+                    table = pa.Table.from_batches([batch[at : at + rows]]).select(list(columns))
+                    table.validate(full=True)
+                    yield table
+                    if DROP is not None:
+                        mapped.madvise(DROP)
 
 
-def _places_in_stream(data: memoryview) -> Iterator[tuple[int, int]]:
-    at = 0
-    while at + 4 <= len(data):
-        begin, length = _metadata(data, at)
-        if length <= 0:
-            return
-        message = begin + _number("I", data, begin)
-        size = _field(data, message, 3)
-        yield begin, begin + length
-        at = begin + length + (_number("q", data, size) if size else 0)
+class _About(NamedTuple):
+    """What the metadata of a file say."""
+
+    schema: pa.Schema
+    is_file: bool
+    messages: list[Message]
 
 
-def _places_in_file(data: memoryview) -> Iterator[tuple[int, int]]:
-    end = len(data) - len(MAGIC) - 4
-    begin = end - _number("i", data, end)
-    footer = begin + _number("I", data, begin)
-    for field in (2, 3):  # dictionaries and records
-        for block in _vector(data, footer, field, 24):
-            offset = _number("q", data, block)
-            yield _metadata(data, offset)[0], offset + _number("i", data, block + 8)
+def _about(path: Path) -> _About:
+    with _reading(path), pa.memory_map(str(path)) as file:
+        data = memoryview(file.read_buffer())
+        file.seek(0)
+        found = list(messages(data))
+        refuse_unpacked(path, sum(message.unpacked for message in found))
+        refuse_rows(path, sum(message.rows or 0 for message in found))
+        schema = (pa.ipc.open_file if is_file(data) else pa.ipc.open_stream)(file).schema
+        return _About(schema, is_file(data), found)
 
 
-def _metadata(data: memoryview, at: int) -> tuple[int, int]:
-    """Return where the metadata of a message begins, and its length."""
-    at += 4 if _number("I", data, at) == CONTINUED else 0
-    return at + 4, _number("i", data, at)
-
-
-def _unpacked(data: memoryview, metadata: int, body: int) -> int:
-    """Return the number of bytes that the compressed buffers of a message declare to decompress to."""
-    message = metadata + _number("I", data, metadata)
-    kind, batch = _field(data, message, 1), _table(data, message, 2)
-    if not kind or not batch or _number("B", data, kind) not in (DICTIONARY, RECORDS):
-        return 0
-    if _number("B", data, kind) == DICTIONARY:
-        batch = _table(data, batch, 1)
-    if not batch or not _field(data, batch, 3):  # no buffer is compressed
-        return 0
-    buffers = (struct.unpack_from("<qq", data, place) for place in _vector(data, batch, 2, 16))
-    return sum(max(_number("q", data, body + offset), 0) for offset, length in buffers if length >= 8)
-
-
-# ---------------------------------------------------------------- flatbuffers, as far as needed
-
-
-def _number(kind: str, data: memoryview, at: int) -> int:
-    if at < 0:
-        raise struct.error("an offset before the file")
-    return int(struct.unpack_from(f"<{kind}", data, at)[0])
-
-
-def _field(data: memoryview, table: int, i: int) -> int:
-    """Return the offset of a field of a table; 0 if it is absent."""
-    fields = table - _number("i", data, table)
-    if 4 + 2 * i >= _number("H", data, fields):
-        return 0
-    offset = _number("H", data, fields + 4 + 2 * i)
-    return table + offset if offset else 0
-
-
-def _table(data: memoryview, table: int, i: int) -> int:
-    """Return the offset of the table that a field refers to."""
-    at = _field(data, table, i)
-    return at + _number("I", data, at) if at else 0
-
-
-def _vector(data: memoryview, table: int, i: int, width: int) -> range:
-    """Return the offsets of the entries of a vector."""
-    if not (begin := _table(data, table, i)):
-        return range(0)
-    end = begin + 4 + width * _number("I", data, begin)
-    if end > len(data):
-        raise struct.error("a vector beyond the file")
-    return range(begin + 4, end, width)
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Convert the errors of a damaged file."""
+    try:
+        yield
+    except (MemoryError, pa.ArrowMemoryError) as error:
+        raise MemoryError from error
+    except (*BROKEN, struct.error) as error:
+        raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}). Export it again.") from error

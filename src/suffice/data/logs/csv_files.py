@@ -1,29 +1,19 @@
-"""CSV files, whose types are inferred; columns that look like dates or times stay text.
-
-Arrow reads integers from 2⁶³ on, and integers beside fractions, as floats, of which different integers may be one. Such
-columns are read again as text.
-"""
+"""CSV files, whose types are inferred; columns that look like dates or times stay text."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
-from csv import Error as CsvError
-from csv import reader as csv_reader
-from decimal import Decimal
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from suffice.data.encoding.tables import EXACT, LogTable, exact_number, has_large, refuse_columns
-from suffice.data.logs.arrays import first_line
+from suffice.data.encoding.tables import LogTable, has_large
+from suffice.data.logs.csv_batches import CsvFiles
+from suffice.data.logs.csv_cells import LargeNumbers, as_unsigned, header_of, line_of, numbers_as_text, unreadable
 from suffice.data.logs.formats import LogFormat
-from suffice.data.logs.limits import BROKEN, lines, opened, refuse_bomb
-from suffice.errors import LogError
+from suffice.data.logs.limits import BROKEN, refuse_bomb
 
 
 class Csv(LogFormat):
@@ -37,6 +27,10 @@ class Csv(LogFormat):
     def open(self, path: Path, text: Collection[str]) -> LogTable:
         """Open a file; the columns `text` are text even if they look like numbers."""
         return _open_csv(path, text)
+
+    def files(self, paths: Sequence[Path], text: Collection[str]) -> CsvFiles:
+        """Return the files, whose column types are decided over all of their rows."""
+        return CsvFiles(paths, text)
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
         """Return a writer of a CSV file."""
@@ -53,19 +47,15 @@ CSV = Csv()
 
 
 def _open_csv(path: Path, text: Collection[str]) -> LogTable:
-    _, header = next(_csv_records(path), (0, []))
-    if not header:
-        raise LogError(f"{path}: the file is empty. Write a header and one row per decision.")
-    if any("\0" in name or "\ufffd" in name for name in header):
-        raise LogError(f"{path}, row 1: the header is not UTF-8 text. Save the file as UTF-8.")
-    refuse_columns(path, len(header))
+    header = header_of(path)
     try:
         refuse_bomb(path)
         table = parse_csv(lambda: str(path), text)
+    except (MemoryError, pa.ArrowMemoryError) as error:
+        raise MemoryError from error
     except BROKEN as error:
-        problem = _ragged_row(path, len(header)) or f": this is not a CSV file ({first_line(error)}). Export it again."
-        raise LogError(f"{path}{problem}") from error
-    return LogTable.of(table, str(path), lambda row: _csv_line(path, row))
+        raise unreadable(path, len(header), error) from error
+    return LogTable.of(table, str(path), lambda row: line_of(path, row))
 
 
 def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table:
@@ -74,7 +64,9 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
     def parse(text: Collection[str]) -> pa.Table:
         types = {name: pa.binary() for name in text}  # not string, because `plain` names the row that is not UTF-8
         options = pacsv.ConvertOptions(column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000)
-        return pacsv.read_csv(source(), convert_options=options)
+        # Without this, Arrow may end a block at a line end within a cell, and misread the cell without an error.
+        lines = pacsv.ParseOptions(newlines_in_values=True)
+        return pacsv.read_csv(source(), parse_options=lines, convert_options=options)
 
     table = parse(text)
     dates = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
@@ -91,33 +83,7 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
 
 def _exact_column(floats: pa.ChunkedArray, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return integers if all cells are integers of 64 bits, text if different numbers are one float, else floats."""
-    texts = pc.utf8_trim_whitespace(cells.cast(pa.string()))
-    texts = pc.if_else(pc.is_null(floats), pa.scalar(None, pa.string()), texts)
-    with suppress(pa.ArrowInvalid):
-        return texts.cast(pa.uint64())
-    large = pc.fill_null(pc.and_(pc.greater_equal(pc.abs(floats), float(EXACT)), pc.is_finite(floats)), False)
-    known: dict[float, int | Decimal | None] = {}
-    for text in pc.unique(texts.filter(large)).to_pylist():
-        if known.setdefault(float(text), exact_number(text)) != exact_number(text):
-            return texts
-    return floats
-
-
-def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and cells of every row but blank ones; slow, and used for error messages only."""
-    with opened(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
-        reader = csv_reader(lines(text, path))
-        with suppress(CsvError):
-            yield from ((reader.line_num, record) for record in reader if record)
-
-
-def _csv_line(path: Path, row: int) -> str:
-    return str(next((line for i, (line, _) in enumerate(_csv_records(path)) if i == row + 1), row + 2))
-
-
-def _ragged_row(path: Path, width: int) -> str | None:
-    """Return the message about the first row whose number of cells differs from the header."""
-    for line, record in _csv_records(path):
-        if len(record) != width:
-            return f", row {line}: {len(record)} cells, but the header has {width}. Correct or remove the row."
-    return None
+    texts = numbers_as_text(floats, cells)
+    if (integers := as_unsigned(texts)) is not None:
+        return integers
+    return texts if LargeNumbers().merge(floats, texts) else floats

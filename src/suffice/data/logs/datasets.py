@@ -1,4 +1,4 @@
-"""Logs in one or many Parquet files, opened as a table or read in batches.
+"""Logs in one or many files of one format, opened as a table or read in batches.
 
 A folder or a pattern with `*` names several files. They form one log, in the order of their names, and an episode may
 continue in the next file. A log that is read in pieces is never in memory as a whole; the rows of an episode must then
@@ -8,68 +8,57 @@ be contiguous, which a first pass over the ids checks (`pieces`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from glob import glob, has_magic
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from suffice.data.encoding.tables import LogTable, refuse_columns, settled
+from suffice.data.encoding.tables import LogTable, settled
 from suffice.data.logs.arrays import first_line
-from suffice.data.logs.formats import all_suffixes, suffixes_in_pieces
-from suffice.data.logs.limits import BROKEN, refuse_rows
+from suffice.data.logs.formats import FORMATS, LogFormat, all_suffixes, format_of, refuse_bytes
+from suffice.data.logs.limits import BROKEN
+from suffice.data.logs.log_files import LogFiles, Unit
 from suffice.errors import LogError
-
-BUFFER = 1 << 20  # bytes of a column that are read at a time, because a row group may be as large as the log
-
-
-class Unit(NamedTuple):
-    """One row group of a file."""
-
-    file: int
-    group: int
-    first: int  # its first row in the whole log
-    rows: int
-    values: int  # approximate number of decisions, which exceeds the rows if a row is an episode
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A log in one or several Parquet files."""
+    """A log in one or several files of a format that is read in batches."""
 
     name: str
     files: tuple[Path, ...]
+    text: tuple[str, ...] = ()  # columns that are text in formats without types
 
     @classmethod
-    def of(cls, source: object) -> Dataset | None:
-        """Return the Parquet files that a path, folder or pattern names; None if it names something else."""
+    def of(cls, source: object, text: Collection[str] = ()) -> Dataset | None:
+        """Return the files that a path, folder or pattern names; None if they are not read in batches."""
         if not isinstance(source, str | Path):
             return None
         path, name = Path(source), str(source)
         if path.is_dir():
-            found = list(_logs_in(path, suffixes_in_pieces()))
-            if not found:
-                first = min(_logs_in(path, all_suffixes()), default=None)
-                fix = f"Pass the log in it, {first}." if first else "Pass a file, or another folder."
-                raise LogError(f"{name}: there is no Parquet file in this folder. {fix}")
-            return cls(name, tuple(sorted(found, key=_by_numbers)))
+            return cls(name, tuple(sorted(_logs_in(path, name), key=_by_numbers)), tuple(text))
         if has_magic(name) and not path.exists():
             found = [Path(file) for file in glob(name, recursive=True) if Path(file).is_file()]
             if not found:
                 raise LogError(
                     f"{name}: no file matches this pattern. Check the pattern and its quotes, or pass a folder."
                 )
-            if other := [file for file in found if not _in_pieces(file)]:
-                raise LogError(
-                    f"{other[0]}: only Parquet files can be combined by a pattern. Pass the files one by one."
-                )
-            return cls(name, tuple(sorted(found, key=_by_numbers)))
-        return cls(name, (path,)) if _in_pieces(path) and path.is_file() else None
+            _refuse_several_formats(name, found, "Use a pattern that matches files of one type")
+            return cls(name, tuple(sorted(found, key=_by_numbers)), tuple(text))
+        log_format = _format_in_pieces(path)
+        if log_format is None or not path.is_file():
+            return None
+        with _reading(path):
+            refuse_bytes(path)
+            whole = log_format.files((path,), text) is None
+        return None if whole else cls(name, (path,), tuple(text))
 
     @cached_property
     def _stamps(self) -> dict[Path, tuple[int, int, int]]:
@@ -77,75 +66,90 @@ class Dataset:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the stamps, which differ between machines."""
-        return {name: value for name, value in self.__dict__.items() if name != "_stamps"}
+        """Leave out what differs between machines: the stamps, and what was read."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    @property
+    def format(self) -> LogFormat:
+        """The format of all files."""
+        return format_of(self.files[0])
+
+    @cached_property
+    def about(self) -> LogFiles:
+        """The files as their format reads them."""
+        for file in self.files:
+            self._refuse_if_changed(file)
+            with _reading(file):
+                refuse_bytes(file)
+        with _reading(self.name):
+            found = self.format.files(self.files, self.text)
+        if found is None:
+            raise LogError(f"{self.name}: some of these files can only be read one by one. Pass them one by one.")
+        return found
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema that all files share."""
-        first, *others = (self._open(file).schema_arrow for file in self.files)
-        for file, schema in zip(self.files[1:], others, strict=True):
-            if not schema.equals(first):
-                raise LogError(
-                    f"{file}: its columns differ from those of {self.files[0].name} ({_difference(first, schema)}). "
-                    "Write both with the same columns, or move one elsewhere."
-                )
-        return first
+        with _reading(self.name):
+            found = self.about.schema
+        for file in self.files:  # a schema may be found by reading all rows
+            self._refuse_if_changed(file)
+        return found
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """All row groups of all files, in order."""
-        found: list[Unit] = []
-        first, nested = 0, any(pa.types.is_nested(field.type) for field in self.schema)
-        for i, file in enumerate(self.files):
-            about = self._open(file).metadata
-            for group in range(about.num_row_groups):
-                part = about.row_group(group)
-                # Arrow 26 aborts the process on damaged statistics of a column, so they are not read. Where a row may
-                # be an episode, the number of bytes stands for the number of values.
-                values = part.total_byte_size // max(part.num_columns, 1) if nested else 0
-                found.append(Unit(i, group, first, part.num_rows, max(part.num_rows, values)))
-                first += part.num_rows
-        return tuple(found)
+        """The parts of all files, in order."""
+        assert self.schema is not None, "files are checked before their rows are counted"
+        return self.about.units
 
     @property
     def rows(self) -> int:
         """Number of rows of all files."""
         return sum(unit.rows for unit in self.units)
 
-    @property
+    @cached_property
     def decisions(self) -> int:
         """Approximate number of decisions of all files."""
-        return sum(unit.values for unit in self.units)
+        with _reading(self.name):
+            return self.about.decisions
+
+    @cached_property
+    def loaded(self) -> int:
+        """Approximate memory of the columns, if they are not read one at a time."""
+        with _reading(self.name):
+            return self.about.loaded
+
+    @cached_property
+    def width(self) -> int:
+        """Number of columns."""
+        with _reading(self.name):
+            return self.about.width
 
     def place(self, row: int) -> str:
         """Return the row number to show to a user, with the file if there are several."""
         if len(self.files) == 1:
-            return str(row + 1)
+            return self.about.row_name(0, row)
         unit = next(unit for unit in reversed(self.units) if unit.first <= row)
         before = next(other.first for other in self.units if other.file == unit.file)
-        return f"{row - before + 1} of {self.files[unit.file].name}"
+        return f"{self.about.row_name(unit.file, row - before)} of {self.files[unit.file].name}"
+
+    def open(self) -> LogTable:
+        """Open all rows as a table, whose columns are read on demand if the format allows it."""
+        if self.about.by_column:
+            return self.table()
+        parts = [table for _, table in self.batches(0, len(self.units), self.schema.names, max(self.rows, 1))]
+        whole = pa.concat_tables(parts) if parts else self.schema.empty_table()
+        return LogTable.of(whole, self.name, self.place)
 
     def table(self) -> LogTable:
         """Open all rows as a table, whose columns are read on demand."""
 
         def column(name: str) -> pa.ChunkedArray:
             parts: list[pa.Array] = []
-            for file in self.files:
-                opened = self._open(file)
-                try:
-                    found = opened.read(columns=[name]).column(name)
-                    found.validate(full=True)
-                except pa.ArrowMemoryError as error:
-                    raise MemoryError from error
-                except BROKEN as error:
-                    raise _unreadable(file, name, error) from error
-                if len(found) != (rows := opened.metadata.num_rows):
-                    raise LogError(
-                        f"{file}, column {name!r}: only {len(found):,} of {rows:,} rows. Export the file again."
-                    )
+            for i, file in enumerate(self.files):
                 self._refuse_if_changed(file)
-                parts += settled(found).chunks
+                parts += settled(self.about.column(i, name)).chunks
+                self._refuse_if_changed(file)
             return pa.chunked_array(parts) if parts else settled(self.schema.empty_table().column(name))
 
         empty = LogTable.of(self.schema.empty_table(), self.name, self.place)
@@ -155,20 +159,17 @@ class Dataset:
         """Yield the rows of units begin..end−1 in batches of at most `rows`, each with the number of its first row."""
         for i, units in groupby(self.units[begin:end], lambda unit: unit.file):
             file, wanted = self.files[i], list(units)
-            first, opened = wanted[0].first, self._open(file, BUFFER)
+            first = wanted[0].first
+            self._refuse_if_changed(file)
             try:
-                groups = [unit.group for unit in wanted]
-                for batch in opened.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=False):
-                    table = pa.Table.from_batches([batch])
-                    table.validate(full=True)
-                    if not len(table):  # row groups may be empty
-                        continue
-                    yield first, table
-                    first += len(table)
-            except pa.ArrowMemoryError as error:
-                raise MemoryError from error
-            except BROKEN as error:
-                raise _unreadable(file, _first_broken(opened, groups, columns, rows), error) from error
+                with _reading(file):
+                    for table in self.about.batches(i, [unit.group for unit in wanted], columns, rows):
+                        for part in (table[at : at + rows] for at in range(0, len(table), rows)):
+                            yield first, part
+                            first += len(part)
+            except Exception:
+                self._refuse_if_changed(file)  # perhaps the cause
+                raise
             self._refuse_if_changed(file)
             if first != wanted[-1].first + wanted[-1].rows:
                 raise LogError(f"{file}: there are fewer rows than its metadata states. Export it again.")
@@ -185,59 +186,65 @@ class Dataset:
         if self._stamps.setdefault(file, stamp) != stamp:
             raise LogError(f"{file}: the file changed while it was read. Read it again once it is complete.")
 
-    def _open(self, file: Path, buffer: int = 0) -> pq.ParquetFile:
-        self._refuse_if_changed(file)
-        try:
-            about = pq.read_metadata(file)
-            refuse_columns(file, about.num_columns)
-            refuse_rows(file, about.num_rows)
-            # Parquet stores text as codes and a dictionary; keep this form instead of a string per row.
-            text = [field.name for field in about.schema.to_arrow_schema() if _is_text(field.type)]
-            # With pre_buffer, Arrow 26 would keep the whole file in memory until its last row is read.
-            return pq.ParquetFile(file, metadata=about, read_dictionary=text, buffer_size=buffer, pre_buffer=False)
-        except OSError as error:
-            raise LogError(
-                f"{file}: the file cannot be read ({first_line(error)}). Check the file and its permissions."
-            ) from error
-        except BROKEN as error:
-            raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}). Export it again.") from error
+
+@contextmanager
+def _reading(file: Path | str) -> Iterator[None]:
+    """Convert the errors of a file that is damaged or cannot be read."""
+    try:
+        yield
+    except pa.ArrowMemoryError as error:
+        raise MemoryError from error
+    except MemoryError:
+        raise
+    except OSError as error:
+        raise LogError(
+            f"{file}: the file cannot be read ({first_line(error)}). Check the file and its permissions."
+        ) from error
+    except (*BROKEN, EOFError, zlib.error) as error:
+        raise LogError(f"{file}: the file cannot be read ({first_line(error)}). Copy or export it again.") from error
 
 
-def _in_pieces(file: Path) -> bool:
-    return file.name.lower().endswith(suffixes_in_pieces())
+def _format_in_pieces(file: Path) -> LogFormat | None:
+    """Return the format of a file if it is read in batches."""
+    try:
+        found = format_of(file)
+    except LogError:  # the file type is not known
+        return None
+    return found if found.in_pieces else None
 
 
 def files_of(source: str) -> tuple[str | Path, ...]:
-    """Return the files of a log, or its name if it is not in Parquet files."""
+    """Return the files of a log, or its name if it is not in files that are read in batches."""
     dataset = Dataset.of(source)
     return (source,) if dataset is None else dataset.files
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+def _logs_in(folder: Path, name: str) -> list[Path]:
+    """Return the logs in a folder: its Parquet files, or else the files of its only format.
 
-
-def _first_broken(opened: pq.ParquetFile, groups: list[int], columns: Sequence[str], rows: int) -> str:
-    """Return the first column that cannot be read."""
-    for name in columns:
-        try:
-            for batch in opened.iter_batches(rows, row_groups=groups, columns=[name], use_threads=False):
-                batch.validate(full=True)
-        except BROKEN:
-            return name
-    return ", ".join(columns)
-
-
-def _unreadable(file: Path, name: str, error: Exception) -> LogError:
-    return LogError(f"{file}, column {name!r}: it cannot be read ({first_line(error)}). Export the file again.")
-
-
-def _logs_in(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the logs in a folder; names that begin with a dot or an underscore belong to other programs."""
+    Names that begin with a dot or an underscore belong to other programs.
+    """
+    found = []
     for file in folder.rglob("*"):
         hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-        if not hidden and file.name.lower().endswith(suffixes) and file.is_file():
-            yield file
+        if not hidden and file.name.lower().endswith(all_suffixes()) and file.is_file():
+            found.append(file)
+    if not found:
+        raise LogError(f"{name}: there is no log in this folder. Pass a file, or another folder.")
+    preferred = FORMATS[next(iter(FORMATS.own))]
+    if first := [file for file in found if format_of(file) is preferred]:
+        return first
+    _refuse_several_formats(name, sorted(found), f"Pass a pattern in quotes, such as '{name}/*{found[0].suffix}'")
+    return found
+
+
+def _refuse_several_formats(name: str, files: Sequence[Path], fix: str) -> None:
+    """Refuse files that cannot be combined to one log."""
+    if other := [file for file in files if _format_in_pieces(file) is None]:
+        raise LogError(f"{other[0]}: files of this type cannot be combined. Pass the files one by one.")
+    titles = dict.fromkeys(format_of(file).title for file in files)
+    if len(titles) > 1:
+        raise LogError(f"{name}: there are {' and '.join(titles)} files. {fix}.")
 
 
 def _by_numbers(file: Path) -> list[tuple[int, int, str]]:
@@ -245,11 +252,3 @@ def _by_numbers(file: Path) -> list[tuple[int, int, str]]:
     parts = re.split(r"([0-9]+)", str(file))
     keys = [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]
     return [*keys, (2, 0, str(file))]  # distinguishes part-1 from part-01
-
-
-def _difference(one: pa.Schema, other: pa.Schema) -> str:
-    for name in dict.fromkeys([*one.names, *other.names]):
-        kinds = [str(s.field(name).type) if s.get_field_index(name) >= 0 else "missing" for s in (one, other)]
-        if kinds[0] != kinds[1]:
-            return f"{name!r} is {kinds[1]} here and {kinds[0]} there"
-    return "their order differs"

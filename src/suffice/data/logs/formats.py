@@ -1,35 +1,40 @@
 """Formats of log files, which open files as tables and write them.
 
-A format is one class in a file of its own, listed in `FORMATS`. The suffix of a file chooses its format. Parquet alone
-can be read in pieces (`datasets`).
+A format is one class in a file of its own, listed in `FORMATS`. The suffix of a file chooses its format. Formats with
+`files` are also read in batches, so that logs may be larger than memory or consist of several files (`datasets`).
 """
 
 from __future__ import annotations
 
+import stat
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from suffice.data.encoding.tables import LogTable
+from suffice.data.logs.limits import is_packed
+from suffice.data.logs.log_files import LogFiles
 from suffice.errors import LogError
 from suffice.files.atomic import similar_name_hint
 from suffice.registry import Lazy, Registry
+
+GZIP = b"\x1f\x8b"  # first bytes of a gzip file
 
 
 class LogFormat(ABC):
     """A format of log files.
 
-    A format that is only read defines `name`, `title`, `suffixes` and `open`. One that is also written defines `writer`
-    and, unless it keeps types, `read_back`.
+    A format that is only read defines `name`, `title`, `suffixes` and `open`, and `files` if it can be read in batches.
+    One that is also written defines `writer` and, unless it keeps types, `read_back`.
     """
 
     name: ClassVar[str]  # key in `FORMATS`
     title: ClassVar[str]  # name in messages
     suffixes: ClassVar[tuple[str, ...]]  # of file names, in lower case
-    in_pieces: ClassVar[bool] = False  # whether files are Parquet, which `Dataset` reads in pieces
+    on_workers: ClassVar[bool] = False  # whether the workers of a cluster can read parts of a file
     keeps_types: ClassVar[bool] = True  # whether files distinguish numbers from text
 
     @property
@@ -37,9 +42,18 @@ class LogFormat(ABC):
         """Whether the format has a `writer`."""
         return type(self).writer is not LogFormat.writer
 
+    @property
+    def in_pieces(self) -> bool:
+        """Whether the format has `files`."""
+        return type(self).files is not LogFormat.files
+
     @abstractmethod
     def open(self, path: Path, text: Collection[str]) -> LogTable:
         """Open a file that is not empty; in formats without types, the columns `text` are text."""
+
+    def files(self, paths: Sequence[Path], text: Collection[str]) -> LogFiles | None:
+        """Return the files of one log, to be read in batches; None if a single file can only be read as a whole."""
+        return None
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
         """Return a context manager with a method `write_table`, which writes to an open binary file."""
@@ -59,7 +73,7 @@ FORMATS: Registry[LogFormat] = Registry(
         "json": Lazy("suffice.data.logs.json_files:JSON"),
     },
     group="suffice.formats",
-    needs=("name", "title", "suffixes", "open", "writes", "in_pieces"),
+    needs=("name", "title", "suffixes", "open", "files", "writes", "in_pieces"),
     instances=True,
 )
 
@@ -89,12 +103,6 @@ def all_suffixes() -> tuple[str, ...]:
     return tuple(suffix for log_format in FORMATS.values() for suffix in log_format.suffixes)
 
 
-def suffixes_in_pieces() -> tuple[str, ...]:
-    """Return the suffixes of log files that can be read in pieces, which plug-ins cannot add to."""
-    own = [FORMATS[name] for name in FORMATS.own]
-    return tuple(suffix for log_format in own if log_format.in_pieces for suffix in log_format.suffixes)
-
-
 def either(words: list[str]) -> str:
     """Join words as `a, b or c`."""
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
@@ -105,3 +113,20 @@ def no_such_file(path: Path) -> str:
     if path.is_symlink():
         return f"{path}: this is a link to {path.readlink()}, which does not exist. Correct the link."
     return f"{path}: there is no such file{similar_name_hint(path) or '. Check the name and the folder.'}"
+
+
+def refuse_bytes(path: Path) -> None:
+    """Refuse pipes and devices, empty files, and files that are compressed although their name does not say so."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise LogError(f"{path}: this is a pipe or a device. Save the data to a file first.")
+    if found.st_size == 0:
+        raise LogError(f"{path}: the file is empty. Write one row per decision.")
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP)) == GZIP
+    if packed and not is_packed(path):
+        name = f"{path.name}.gz"
+        fix = f"Rename it to {name}" if name.lower().endswith(all_suffixes()) else "Unpack it with gunzip"
+        raise LogError(f"{path}: the file is compressed by gzip, but its name does not end in .gz. {fix}.")
+    if is_packed(path) and not packed:
+        raise LogError(f"{path}: the file is not compressed by gzip. Rename it to {path.name[:-3]}.")

@@ -8,7 +8,6 @@ observations, actions and rewards; arrays are given by name, or as a list of epi
 from __future__ import annotations
 
 import re
-import stat
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,13 +22,12 @@ from suffice.data.encoding.columns import ENDS, KNOWN
 from suffice.data.encoding.tables import LogTable, flag
 from suffice.data.logs.arrays import first_line, table_of_arrays, table_of_rows
 from suffice.data.logs.datasets import Dataset
-from suffice.data.logs.formats import all_suffixes, format_of, no_such_file
-from suffice.data.logs.limits import BROKEN, is_packed
+from suffice.data.logs.formats import format_of, no_such_file, refuse_bytes
+from suffice.data.logs.limits import BROKEN
 from suffice.data.logs.steps import column_name, leaves, named, table_of_steps
 from suffice.errors import LogError, MissingError
 
 MINARI = "minari:"  # prefix of the id of a dataset, which is given in place of a file
-GZIP = b"\x1f\x8b"  # first bytes of a gzip file
 STEP_KEYS = {
     "observation": ("observations", "observation", "obs"),
     "action": KNOWN["action"],
@@ -233,29 +231,14 @@ def _of_list(items: Sequence[Any], source: str) -> LogTable:
 def open_file(path: Path, text: Collection[str] = ()) -> LogTable:
     """Open a log; in a CSV, the columns `text` are text even if they look like numbers."""
     try:
-        if (dataset := Dataset.of(path)) is not None and dataset.files != (path,):
-            return dataset.table()
+        if (dataset := Dataset.of(path, text)) is not None and dataset.files != (path,):
+            return dataset.open()
         if not path.exists():
             raise LogError(no_such_file(path))
         log_format = format_of(path)
-        _refuse_bytes(path)
+        refuse_bytes(path)
         return log_format.open(path, text)
+    except MemoryError:
+        raise
     except (*BROKEN, EOFError, zlib.error) as error:
         raise LogError(f"{path}: the file cannot be read ({first_line(error)}). Copy or export it again.") from error
-
-
-def _refuse_bytes(path: Path) -> None:
-    """Refuse pipes and devices, empty files, and files that are compressed although their name does not say so."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise LogError(f"{path}: this is a pipe or a device. Save the data to a file first.")
-    if found.st_size == 0:
-        raise LogError(f"{path}: the file is empty. Write one row per decision.")
-    with path.open("rb") as file:
-        packed = file.read(len(GZIP)) == GZIP
-    if packed and not is_packed(path):
-        name = f"{path.name}.gz"
-        fix = f"Rename it to {name}" if name.lower().endswith(all_suffixes()) else "Unpack it with gunzip"
-        raise LogError(f"{path}: the file is compressed by gzip, but its name does not end in .gz. {fix}.")
-    if is_packed(path) and not packed:
-        raise LogError(f"{path}: the file is not compressed by gzip. Rename it to {path.name[:-3]}.")
