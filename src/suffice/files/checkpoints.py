@@ -2,8 +2,8 @@
 
 A run is identified by what its result depends on: the content of the log and every setting except those of the machine.
 Its stages (AdaCT-H, refinement …) write a file after each layer or round. A file appears complete or not at all, ends
-with a checksum, and contains data, never code. What is read back is checked against the log, like all untrusted files. One run at a time
-works in a folder: it holds a lock, which ends with the process.
+with a checksum, and contains data, never code. What is read back is checked against the log, like all untrusted files.
+One run at a time works in a folder: it holds a lock, which ends with the process.
 """
 
 from __future__ import annotations
@@ -215,7 +215,8 @@ def _begin(folder: Path, choices: dict[str, str]) -> None:
             f"{folder}: there are checkpoints without {RUN_FILE}, so their run is unknown. Delete them."
         )
     try:
-        write_archive(folder / RUN_FILE, _RunRecord(FORMAT, FORMAT_VERSION, __version__, choices), {}, {}, checksum=True)
+        header = _RunRecord(FORMAT, FORMAT_VERSION, __version__, choices)
+        write_archive(folder / RUN_FILE, header, {}, {}, checksum=True)
     except SufficeError as error:
         raise CheckpointError(str(error)) from error
 
