@@ -170,7 +170,7 @@ class Archive:
             return json_text.decode(b"".join(iter(lambda: file.read(PIECE), b"")), kind)
 
     def arrays(self, declared: Mapping[str, tuple[str, Shape]]) -> dict[str, Array]:
-        """Return the arrays that are declared by type ("i8", or "iu" for all integers) and shape.
+        """Return the arrays that are declared by type ("i8", or "iu" for all integers that "i8" holds) and shape.
 
         The headers of all arrays are checked before the first array is unpacked.
         """
@@ -182,7 +182,8 @@ class Archive:
                 size = file.tell() + math.prod(found) * dtype.itemsize
             if size != member.file_size:
                 raise ValueError(f"{member.filename} has {member.file_size:,} bytes, not {size:,}")
-            fits = dtype.kind in kinds if kinds.isalpha() else f"{dtype.kind}{dtype.itemsize}" == kinds
+            name_of_type = f"{dtype.kind}{dtype.itemsize}"
+            fits = dtype.kind in kinds and name_of_type != "u8" if kinds.isalpha() else name_of_type == kinds
             if not fits or not dtype.isnative or not _agree(found, shape, sizes):
                 due = [sizes.get(str(part), part) for part in shape]
                 raise ValueError(
