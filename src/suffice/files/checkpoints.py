@@ -194,8 +194,9 @@ def _lock(handle: int, folder: Path) -> None:
 
 
 def _refuse_file(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise CheckpointError(f"{folder}: this is a file. Set {parameter('checkpoint')} to a folder.")
+    if os.path.lexists(folder) and not folder.is_dir():
+        problem = "this is a file" if folder.exists() else "this is a link that leads nowhere"
+        raise CheckpointError(f"{folder}: {problem}. Set {parameter('checkpoint')} to a folder.")
 
 
 def _make(folder: Path) -> None:
