@@ -200,11 +200,126 @@ def test_ray_worker_refuses_another_version_and_a_missing_log(tmp_path: Path) ->
     for file in dataset.files:
         file.rename(tmp_path / file.name)
     for version, message in (
-        (suffice.__version__, "cannot find the file. Put the log where"),
+        (suffice.__version__, f"cannot find the file on {os.uname().nodename}. Put the log where"),
         ("0.0", "but this machine has 0.0. Install the same version"),
     ):
         answer = engine_module._Actor(version, pieces, 0, 1, 1)._answer("extent", False)
         assert isinstance(answer.error, EngineError) and message in str(answer.error)
+
+
+def test_ray_worker_names_its_machine_if_it_cannot_read_the_log_or_has_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = Dataset.of(scattered_log(tmp_path / "log"))
+    assert dataset is not None
+    pieces, machine = Pieces.of(dataset, ReadOptions(), 64), os.uname().nodename
+    sizes = [file.stat().st_size for file in dataset.files]
+
+    def refusal(sizes: list[int]) -> str:
+        answer = engine_module._Actor(suffice.__version__, pieces, 0, 1, 1, False, sizes)._answer("extent", False)
+        assert isinstance(answer.error, EngineError)
+        return str(answer.error)
+
+    found = f"{dataset.files[1]}: a worker finds {sizes[1]:,} bytes instead of {sizes[1] + 1:,} on {machine}. Put"
+    assert found in refusal([sizes[0], sizes[1] + 1])
+    assert not isinstance(
+        engine_module._Actor(suffice.__version__, pieces, 0, 1, 1, False, sizes)._answer("extent", False),
+        engine_module._Refusal,
+    )
+    monkeypatch.setattr(os, "access", lambda file, mode: file != dataset.files[0])  # root may read every file
+    denied = f"{dataset.files[0]}: a worker has no permission to read the file on {machine}. Put the log"
+    assert denied in refusal(sizes)
+
+
+class FailingRay:
+    """The module `ray`, whose cluster fails: at the start, or when it is used."""
+
+    exceptions = ray.exceptions
+
+    def __init__(self, error: Exception, at_start: bool) -> None:
+        self.error, self.at_start = error, at_start
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **options: Any) -> None:
+        refused = isinstance(self.error, RefusedTokenError)
+        os.write(2, b"[W 1 1] gcs_client.cc:210: Unauthenticated: RPC error" if refused else b"[W 1 1] a warning\n")
+        if self.at_start:
+            raise self.error
+
+    def cluster_resources(self) -> Any:
+        raise self.error
+
+    def shutdown(self) -> None:
+        pass
+
+    _private = type("private", (), {"worker": type("worker", (), {})})
+
+
+class RefusedTokenError(ConnectionError):
+    """The error for a token that a cluster refuses; the reason is only printed."""
+
+
+@pytest.mark.parametrize(
+    ("error", "at_start", "address", "message"),
+    [
+        (
+            Exception("The node timed out.\nmore"),
+            True,
+            "local",
+            "Ray cannot be started on this machine (The node",
+        ),
+        (
+            ray.exceptions.RaySystemError("the agent died"),
+            True,
+            "local",
+            "Ray cannot be started on this machine (System",
+        ),
+        (ray.exceptions.LocalRayletDiedError(), False, "local", "the Ray cluster failed ("),
+        (
+            ray.exceptions.AuthenticationError("no token"),
+            True,
+            "here",
+            "RAY_ADDRESS=here wants another token",
+        ),
+        (RefusedTokenError("Failed to connect"), True, "here", "RAY_ADDRESS=here wants another token"),
+        (ConnectionError("refused"), True, "here", "there is no Ray cluster at RAY_ADDRESS=here (refused). Start one"),
+    ],
+)
+def test_ray_reports_why_a_cluster_fails(
+    error: Exception,
+    at_start: bool,
+    address: str,
+    message: str,
+    log: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    monkeypatch.setattr(engine_module, "import_ray", lambda: FailingRay(error, at_start))
+    with pytest.raises(EngineError) as refused:
+        suffice.learn(log, engine=Ray(2))
+    assert message in str(refused.value) and "\n" not in str(refused.value)
+    assert capfd.readouterr().err == ""
+
+
+def test_ray_reader_bounds_the_number_of_workers(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """100,000 workers, one for each row group, would take minutes to start without any message."""
+    dataset = Dataset.of(log)
+    assert dataset is not None and len(dataset.units) > 2 * engine_module.MOST_PER_CPU
+    cluster = type("cluster", (), {"cluster_resources": lambda self: {"CPU": 2.0}})()
+    reader = engine_module.RayReader(cluster, Ray(100_000))
+    asked: list[int] = []
+
+    def read(self: Any, dataset: Any, how: Any, room: Any, parts: Any) -> Any:
+        asked.append(len(parts))
+        return None, suffice.read_log(log).report
+
+    monkeypatch.setattr(engine_module.RayReader, "read", read)
+    _, report = reader(dataset, ReadOptions(), MemoryBudget(1 << 30, 1))
+    assert asked == [2 * engine_module.MOST_PER_CPU]
+    assert "16 of 100,000 workers were used, because more than 8 per CPU do not help" in report.notes
 
 
 def test_learn_with_ray_starts_a_cluster_and_prints_only_json(tmp_path: Path) -> None:

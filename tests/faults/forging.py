@@ -1,4 +1,4 @@
-"""Forge checkpoint files: change their contents and keep the format valid."""
+"""Forge checkpoint and model files: change their contents and keep the format and the checksums valid."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.files.archives import add_checksum
+
 Contents = dict[str, Any]  # JSON and arrays by the names of their members
 
 
@@ -20,16 +22,18 @@ def read(path: Path) -> Contents:
         return {name: _decoded(name, archive.read(name)) for name in archive.namelist()}
 
 
-def write(path: Path, contents: Contents) -> None:
+def write(path: Path, contents: Contents, checksum: bool = True) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in contents.items():
             archive.writestr(name, _encoded(content))
+    if checksum and path.suffix == ".checkpoint":
+        add_checksum(path)
 
 
-def forge(path: Path, change: Callable[[Contents], None]) -> None:
+def forge(path: Path, change: Callable[[Contents], None], checksum: bool = True) -> None:
     contents = read(path)
     change(contents)
-    write(path, contents)
+    write(path, contents, checksum)
 
 
 def putting(name: str, place: float, value: float) -> Callable[[Contents], None]:

@@ -72,7 +72,9 @@ def test_sigterm_and_sighup_end_the_program_without_a_message() -> None:
 def test_signal_handler_is_restored_after_ray_replaces_it() -> None:
     """Ray replaces the handler while it starts, and exits with the number of the signal."""
     its_way = "signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number)); "
-    starting = f"from suffice.engines.ray import _restoring_sigterm\n{WITHIN}with _restoring_sigterm(): {its_way}"
+    starting = (
+        f"from suffice.engines.ray_cluster import _restoring_sigterm\n{WITHIN}with _restoring_sigterm(): {its_way}"
+    )
     assert ran(f"{starting}os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
     assert ran(f"{starting}pass\n    os.kill(os.getpid(), signal.SIGTERM)") == (128 + signal.SIGTERM, "", "")
     assert ran(f"{starting}sys.exit(3)")[0] == 3

@@ -31,6 +31,9 @@ def keep_within(room: int) -> None:
 
 def trust_check_sums() -> None:
     """Disable check sums of archives, which would refuse almost every changed one."""
+    from suffice.files import archives
+
+    archives._has_checksum = lambda raw: True
     zipfile.ZipExtFile._update_crc = lambda *_: None  # type: ignore[attr-defined]
 
 

@@ -35,7 +35,7 @@ from suffice.data.log import Log, run_query
 from suffice.errors import ModelError
 from suffice.kernels.array_types import Codes, Float, Int32, Int64
 
-MOST_COUNTED = 1 << 62  # largest sum of all counts, so that sums do not overflow
+MOST_COUNTED = 1 << 60  # largest sum of all counts, so that sums and their small multiples do not overflow
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -151,8 +151,9 @@ class RDP:
             raise ModelError(f"a transition of an RDP must lead to {following}.")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
             raise ModelError("the counts of an RDP must not be below 0, and must be 0 where it has no transition.")
-        if self.counts.sum(dtype=np.float64) > MOST_COUNTED:
-            raise ModelError("the counts of an RDP must add up to less than 2**62.")
+        counted = sum(float(counts.sum(dtype=np.float64)) for counts in (self.counts, self.cut) if counts is not None)
+        if counted > MOST_COUNTED:
+            raise ModelError("the counts of an RDP must add up to less than 2**60.")
 
     def __repr__(self) -> str:
         layers = "one layer" if self.stationary else f"layers {layer_sizes(self.layers.tolist())}"

@@ -24,6 +24,7 @@ from suffice.cli import (
 )
 from suffice.cli.app import app, arrange_help
 from suffice.cli.choosing import spelled_out
+from suffice.cli.environment import address_limit, is_space_short
 from suffice.cli.parse_errors import message_of
 from suffice.cli.printing import complain
 from suffice.errors import SufficeError, naming_options
@@ -66,11 +67,18 @@ def main() -> NoReturn:
             _exit_without_reader()
         raise
     except OSError as error:  # without a file name it concerns stdout
+        if error.errno is None:  # of a library that cannot be loaded
+            _fail_if_space_is_short()
+            raise
         if error.filename is not None:
             _fail(f"{error.filename}: the file cannot be used ({error.strerror}). Name another file.", 2)
         _fail(f"stdout: the result cannot be written ({error.strerror}). Free some space, or write elsewhere.", 1)
     except MemoryError:
+        _fail_if_space_is_short()
         _fail("out of memory. Use a smaller log, horizon or family. With suffice learn, add --memory.", 1)
+    except Exception:
+        _fail_if_space_is_short()
+        raise
     sys.exit(0)
 
 
@@ -79,6 +87,13 @@ def _exit_without_reader() -> NoReturn:
     exit_if_signalled()
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
+
+
+def _fail_if_space_is_short() -> None:
+    """Exit with an error if nearly all of a limited address space is used: failures of libraries follow from that."""
+    if is_space_short():
+        limit = f"{(address_limit() or 0) >> 20:,} MiB (ulimit -v)"
+        _fail(f"out of memory: the address space is limited to {limit}. Raise the limit, or use a smaller log.", 1)
 
 
 def _fail(text: str, code: int) -> NoReturn:

@@ -17,10 +17,17 @@ if TYPE_CHECKING:
 
     from suffice.registry import Registry
 
+OUTPUT = ("--output", "-o")
+
 
 def _as_written(kind: object, tokens: Sequence[Token]) -> str:
-    """Return a path as the text that was given. Shells complete arguments of this type as files."""
+    """Return a path as the text that was given. Shells complete arguments of this type as files.
+
+    An empty name, probably of a variable that is not set, is refused; commands check those of their outputs.
+    """
     del kind
+    if not tokens[0].value and tokens[0].keyword not in OUTPUT:
+        raise CoercionError(token=tokens[0], target_type=Path)
     return tokens[0].value
 
 
@@ -63,7 +70,7 @@ def _name_in(table: Registry[Any], *others: str) -> Any:
     return Annotated[Literal[known], Parameter(converter=converted)]
 
 
-ModelOrDomain = Annotated[str, Parameter(completer=_models_and_domains)]
+ModelOrDomain = Annotated[str, Parameter(completer=_models_and_domains, converter=_as_written)]
 
 if TYPE_CHECKING:
     FileName = str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import CoercionError, Group, Parameter, Token
 
-from suffice.cli.names import FileName, PlannerName
+from suffice.cli.names import OUTPUT, FileName, PlannerName
 from suffice.errors import LogError, SettingsError, closest
 from suffice.files.atomic import link_target, refuse_special_file
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from suffice.models.model import Model
     from suffice.planning.controller import Controller
 
-Output = Annotated[FileName, Parameter(name=["--output", "-o"])]
+Output = Annotated[FileName, Parameter(name=OUTPUT)]
 # Groups of options in the help of a command, in this order.
 COMMON = Group("Common options", sort_key=1)
 RESULT = Group("Printed result", sort_key=2)

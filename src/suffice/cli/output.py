@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
+from suffice.cli.environment import is_unicode
 from suffice.cli.printing import WIDEST, put, say
 from suffice.errors import visible
 
@@ -102,8 +104,8 @@ def _print_examples(lines: list[str]) -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """Print JSON, with characters that are not printable escaped."""
-    lines = json.dumps(content, ensure_ascii=False, indent=1).split("\n")
+    """Print JSON, with characters escaped that are not printable, or that stdout cannot show."""
+    lines = json.dumps(content, ensure_ascii=not is_unicode(sys.stdout), indent=1).split("\n")
     for line in lines:
         print(line if line.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
@@ -69,6 +70,8 @@ def _unusable_value(command: str, error: CoercionError) -> str:
     token, kind = error.token, error.target_type
     if token is None or kind is None:
         return f"{command}: {error}"
+    if not token.value and kind is Path:
+        return f"{token.keyword or command} '': the name is empty. Name a file or folder."
     subject = f"{token.keyword or command} {token.value}".lstrip()
     if choices := _choices(kind):
         return f"{subject}: there is no such choice.{_did_you_mean(token.value, choices)} Choose {_listed(choices)}."

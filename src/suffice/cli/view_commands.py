@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from suffice.cli.app import app
 from suffice.cli.evaluating_logs import evaluate_by
-from suffice.cli.names import FileName
+from suffice.cli.names import OUTPUT, FileName
 from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, Whole, read, refuse_output, words
 from suffice.cli.output import print_json
 from suffice.cli.printing import command, named_after, say, say_next
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
     from suffice.models.model import Model
 
-OptionalOutput = Annotated[FileName | None, Parameter(name=["--output", "-o"])]
+OptionalOutput = Annotated[FileName | None, Parameter(name=OUTPUT)]
 REPLAYED = 20  # episodes that a page can replay, unless --episodes is given
 
 

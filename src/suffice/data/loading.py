@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -134,7 +135,9 @@ def read_together(
     """Read several logs as one, with the encoder fitted to the first; equal ids in two logs are two episodes."""
     if not sources:
         raise LogError("the list of data is empty. Pass at least one log.")
-    files = [Path(source).resolve() for source in sources if isinstance(source, str | Path)]
+    files = [
+        Path(os.path.realpath(str(source))) for source in sources if isinstance(source, str | Path)
+    ]  # accepts loops
     if twice := [file.name for i, file in enumerate(files) if file in files[:i]]:
         raise LogError(f"{twice[0]}: this log is given twice, and its episodes would count twice. Leave one out.")
     first = read(sources[0], request, horizon)

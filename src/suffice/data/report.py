@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +34,7 @@ class CutReward(NamedTuple):
     def notes(self, horizon: int) -> Iterator[str]:
         """Yield a note if any episode is cut."""
         if self.episodes:
-            share = f"{self.lost / max(self.total, 1e-300):.0%}"
+            share = f"{self.lost / max(self.total, 1e-300):.0%}" if math.isfinite(self.total) else "part"
             yield f"{self.episodes:,} episodes are cut to {horizon} decisions, which discards {share} of all reward"
 
 

@@ -7,16 +7,11 @@ takes all steps before it answers. A worker that dies repeatedly ends the run.
 
 from __future__ import annotations
 
-import logging
 import os
-import signal
-import socket
-import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, zip_longest
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -29,10 +24,10 @@ from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
 from suffice.engines.engine import EngineOptions
+from suffice.engines.ray_cluster import connect, import_ray, reason_of
 from suffice.engines.worker import Shared, Worker
 from suffice.errors import (
     EngineError,
-    MissingError,
     SettingsError,
     SufficeError,
     names_options,
@@ -45,8 +40,7 @@ AGAIN = 3  # times that a call is repeated after its worker died
 LITTLE = 1 << 16  # bytes up to which an object is sent with every call instead of being fetched
 PIECE_ROWS = 1 << 18  # largest number of rows of a piece, because a machine may have many workers
 WATCHED = 0.5  # seconds between progress queries
-ANSWER_SECONDS = 10  # seconds until the cluster must have answered
-STORE = 200_000_000  # bytes of Ray's object store, in a cluster that this process starts
+MOST_PER_CPU = 8  # workers for each CPU; more would only wait for each other, and take minutes to start
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +106,17 @@ class Ray:
         RayReader
             Reads logs on the workers.
         """
-        ray = _ray()
+        ray = import_ray()
         ours = not ray.is_initialized()
         reader = RayReader(ray, self)
         try:
             if ours:
-                _start(ray)
+                connect(ray)
             yield reader
+        except ray.exceptions.RayError as error:
+            raise EngineError(
+                f"the Ray cluster failed ({reason_of(error)}). Check its machines, and run the command again."
+            ) from error
         finally:  # in case of an interruption too
             reader.dismiss()
             if ours:
@@ -137,14 +135,16 @@ class RayReader:
         cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         # paths must be absolute, because workers have other working folders
         dataset = replace(dataset, files=tuple(file.resolve() for file in dataset.files))
-        parts = cut_evenly(dataset, self._chosen.workers or cpus)
+        parts = cut_evenly(dataset, min(self._chosen.workers or cpus, MOST_PER_CPU * cpus))
         episodes, report = self.read(dataset, how, room, parts)
         return episodes, replace(report, notes=(*report.notes, *self._notes(len(parts), cpus)))
 
     def _notes(self, workers: int, cpus: int) -> Iterator[str]:
         """Yield notes if fewer workers were used than requested, or more than there are CPUs."""
         if self._chosen.workers is not None and workers < self._chosen.workers:
-            yield f"{workers} of {self._chosen.workers:,} workers were used, because each reads whole row groups"
+            many = workers == MOST_PER_CPU * cpus
+            why = f"more than {MOST_PER_CPU} per CPU do not help" if many else "each reads whole row groups"
+            yield f"{workers} of {self._chosen.workers:,} workers were used, because {why}"
         if workers > cpus:
             yield f"{workers} workers shared {cpus} CPUs; fewer workers would need less memory and be as fast"
 
@@ -178,7 +178,10 @@ class RayWorkerPool:
         )(_Actor)
         # An actor without a number of CPUs can be placed on any machine, busy or not. So after a machine was lost, the
         # remaining ones take over its parts.
-        self.actors = [actor.remote(__version__, pieces, begin, end, threads, names_options()) for begin, end in parts]
+        sizes = [file.stat().st_size for file in pieces.dataset.files]
+        self.actors = [
+            actor.remote(__version__, pieces, begin, end, threads, names_options(), sizes) for begin, end in parts
+        ]
 
     def share(self, thing: Any) -> Shared:
         """Make an object available to all workers."""
@@ -228,8 +231,9 @@ class RayWorkerPool:
                 "run continues where it stopped."
             ) from error
         except exceptions.RayError as error:  # memory, disk or network of the cluster itself
-            reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
-            raise EngineError(f"{name} did not answer ({reason[:300]}). Fix this and run the command again.") from error
+            raise EngineError(
+                f"{name} did not answer ({reason_of(error)}). Fix this and run the command again."
+            ) from error
         self.moved_back += len(packed.bytes)
         return _unpacked(packed)
 
@@ -263,11 +267,19 @@ class _Actor:
     """A worker as a Ray actor."""
 
     def __init__(
-        self, version: str, pieces: Pieces, begin: int, end: int, threads: int, options_named: bool = False
+        self,
+        version: str,
+        pieces: Pieces,
+        begin: int,
+        end: int,
+        threads: int,
+        options_named: bool = False,
+        sizes: Sequence[int] = (),
     ) -> None:
         self._options_named = options_named  # in messages, as in the process that started the worker
         self._worker = Worker(pieces, begin, end, threads, _fetched)
         self._version, self._files = version, pieces.dataset.files
+        self._sizes: Sequence[int] | None = sizes  # of the files where the worker was started; None: they are the same
 
     def do(self, call: str, *arguments: Any) -> _Packed:
         """Call a method of the worker, and pack its answer."""
@@ -280,17 +292,30 @@ class _Actor:
             versions = f"a worker has suffice {__version__}, but this machine has {self._version}"
             return _Refusal(EngineError(f"{versions}. Install the same version on all machines."))
         try:
+            if problem := self._file_problem():
+                fix = "Put the log where all machines can read it under the same path."
+                return _Refusal(EngineError(f"{problem} on {os.uname().nodename}. {fix}"))
             return getattr(self._worker, call)(*arguments)
         except SufficeError as error:
-            missing = [str(file) for file in self._files if not file.exists()]
-            if not missing:
-                return _Refusal(error)
-            problem = f"{missing[0]}: a worker on {os.uname().nodename} cannot find the file"
-            return _Refusal(EngineError(f"{problem}. Put the log where all machines find it under the same path."))
+            return _Refusal(error)
         except (MemoryError, OSError) as error:
             problem = f"a worker on {os.uname().nodename} failed ({error or 'out of memory'})"
             fix = f"Fix this, or use more {parameter('workers')}, so that each has a smaller part."
             return _Refusal(EngineError(f"{problem}. {fix}"))
+
+    def _file_problem(self) -> str:
+        """Return which file of the log is not the same on this machine, and why; the files are checked once."""
+        if self._sizes is None:
+            return ""
+        for file, size in zip_longest(self._files, self._sizes):
+            if not file.exists():
+                return f"{file}: a worker cannot find the file"
+            if not os.access(file, os.R_OK):
+                return f"{file}: a worker has no permission to read the file"
+            if size is not None and file.stat().st_size != size:
+                return f"{file}: a worker finds {file.stat().st_size:,} bytes instead of {size:,}"
+        self._sizes = None
+        return ""
 
     def progress(self) -> tuple[int, int]:
         """Return rows or blocks done, and their number, in the current call."""
@@ -305,74 +330,13 @@ class _Packed(NamedTuple):
 
 
 def _packed(thing: Any) -> _Packed:
-    plain = _ray().cloudpickle.dumps(thing)
+    plain = import_ray().cloudpickle.dumps(thing)
     return _Packed(len(plain), pa.compress(plain, "lz4", asbytes=True))
 
 
 def _unpacked(packed: _Packed) -> Any:
-    return _ray().cloudpickle.loads(pa.decompress(packed.bytes, packed.size, "lz4", asbytes=True))
+    return import_ray().cloudpickle.loads(pa.decompress(packed.bytes, packed.size, "lz4", asbytes=True))
 
 
 def _fetched(shared: Shared) -> Any:
-    return _unpacked(shared if isinstance(shared, _Packed) else _ray().get(shared))
-
-
-def _ray() -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import ray
-    except ImportError as error:
-        raise MissingError(
-            f"{parameter('engine', 'ray')} needs Ray, which is not installed. Run: pip install 'suffice[ray]'"
-        ) from error
-    return ray
-
-
-def _start(ray: Any) -> None:
-    """Connect to the cluster of RAY_ADDRESS, or start one on this machine."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # suppresses a warning about future changes
-    quietly: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
-    address = os.environ.get("RAY_ADDRESS", "local")
-    try:
-        with _restoring_sigterm():
-            if address == "local":
-                ray.init(address=address, include_dashboard=False, object_store_memory=STORE, **quietly)
-            else:
-                _knock(address)
-                ray.init(address=address, **quietly)
-    except (OSError, RuntimeError, ValueError) as error:  # a ConnectionError is an OSError
-        first = str(error).partition("\n")[0]
-        raise EngineError(
-            f"Ray cannot be started on this machine ({first}). See the logs in /tmp/ray/session_latest/logs."
-            if address == "local"
-            else f"there is no Ray cluster at RAY_ADDRESS={address} ({first}). Start one, or unset RAY_ADDRESS."
-        ) from error
-    # Ray prints to stdout when a worker dies, but stdout is for results and errors are reported above.
-    setattr(ray._private.worker, "_worker_logs_enabled", False)  # noqa: B010 private to Ray, and may disappear
-
-
-@contextmanager
-def _restoring_sigterm() -> Iterator[None]:
-    """Restore the handler of SIGTERM, which Ray replaces by one that exits with the number of the signal."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    ending = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    except SystemExit as exiting:
-        if exiting.code == signal.SIGTERM:
-            signal.signal(signal.SIGTERM, ending)
-            signal.raise_signal(signal.SIGTERM)
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, ending)
-
-
-def _knock(address: str) -> None:
-    """Raise OSError at once if no cluster listens at the address; Ray itself would try for minutes."""
-    host, _, port = address.rpartition("/")[2].rpartition(":")
-    if port.isdigit():
-        socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
+    return _unpacked(shared if isinstance(shared, _Packed) else import_ray().get(shared))

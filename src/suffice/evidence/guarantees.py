@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
 
 from suffice.errors import parameter
+
+Count = Annotated[int, Meta(ge=0, lt=1 << 60)]  # model files may be forged: these types state what they may contain
+Sum = Annotated[float, Meta(ge=0, le=1e18)]  # of failure probabilities
+Difference = Annotated[float, Meta(ge=0)]  # of frequencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +53,13 @@ class Promise:
     No false split with probability at least 0.989 (11 tests), as long as no merge is wrong
     """
 
-    split: float
-    tests: int
-    detectable: float | None
-    detectable_worst: float | None
-    paper: float
-    second_tests: int = 0
-    second_split: float = 0.0
+    split: Sum
+    tests: Count
+    detectable: Difference | None
+    detectable_worst: Difference | None
+    paper: Annotated[float, Meta(le=1)]
+    second_tests: Count = 0
+    second_split: Sum = 0.0
     stationary: bool = False
     strict: bool = False
 

@@ -3,11 +3,15 @@
 An archive is a zip file of `.json` and `.npy` members. A member is unpacked only after its name, its size, and the type
 and shape of its array were found to be as declared, so that a small file cannot allocate much memory. Equal contents
 give equal bytes.
+
+A file may end with a checksum, a hash of all bytes before it, in the comment that zip files can have
+(docs/decisions/0029).
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import math
 import os
@@ -40,6 +44,8 @@ LONGEST_READ = 1 << 22  # largest number of bytes read at once, such as the tabl
 ARRAY_FORMAT, ARRAY_HEADER = (1, 0), 4096  # version of numpy's format, and limit of its header, usually of 128 bytes
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 ENCRYPTED = 1  # flag of a member
+CHECKSUM = b"blake2b "  # what the checksum at the end of a file begins with
+HASH_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,7 @@ class Kind:
     make: tuple[str, str]  # how to create a missing file, in Python and on the command line; {path} is its path
     most_bytes: int = 1 << 33  # limit of the unpacked size
     renew: str = ""  # what to do with a file of an older format, if not the same as with a damaged one
+    checksum: bool = False  # whether every file ends with one
 
     def refuse(self, path: Path, problem: str, fix: str = "") -> SufficeError:
         """Return the error for a file: its path, the problem, and the fix (by default `remake`)."""
@@ -61,7 +68,9 @@ class Kind:
         return self.error(f"{path}: {problem}. {fix[:1].upper()}{fix[1:]}.")
 
 
-def write_archive(path: Path, header: msgspec.Struct, texts: Mapping[str, object], arrays: Mapping[str, Array]) -> None:
+def write_archive(
+    path: Path, header: msgspec.Struct, texts: Mapping[str, object], arrays: Mapping[str, Array], checksum: bool = False
+) -> None:
     """Write a header, further JSON and arrays by name; the file appears complete or not at all."""
     encoded = {"header.json": msgspec.json.format(msgspec.json.encode(header), indent=1)}
     encoded |= {f"{name}.json": msgspec.json.encode(text) for name, text in texts.items()}
@@ -71,10 +80,32 @@ def write_archive(path: Path, header: msgspec.Struct, texts: Mapping[str, object
             believed = _unpacked(archive.infolist()) <= _believable(temporary.stat().st_size)
         if not believed:  # mostly zeros: a reader would refuse it as a zip bomb, so it is stored uncompressed
             _write(temporary, encoded, arrays, zipfile.ZIP_STORED)
+        if checksum:
+            add_checksum(temporary)
         with temporary.open("rb") as file:  # the result of hours must survive a power cut
             os.fsync(file.fileno())
     with contextlib.suppress(OSError):  # the name must survive it too; some file systems cannot sync folders
         _sync(path.parent)
+
+
+def add_checksum(path: Path) -> None:
+    """Append a checksum to an archive that has none."""
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = CHECKSUM + bytes(2 * HASH_BYTES)
+    with path.open("r+b") as file:
+        end = file.seek(-2 * HASH_BYTES, io.SEEK_END)
+        found = _hash(file, end)
+        file.seek(end)
+        file.write(found)
+
+
+def _hash(file: IO[bytes], end: int) -> bytes:
+    """Return the hash of the bytes of a file before `end`."""
+    found = hashlib.blake2b(digest_size=HASH_BYTES)
+    file.seek(0)
+    for begin in range(0, end, PIECE):
+        found.update(file.read(min(PIECE, end - begin)))
+    return found.hexdigest().encode()
 
 
 def _sync(folder: Path) -> None:
@@ -107,9 +138,10 @@ class Archive:
     kind: Kind
     members: Mapping[str, zipfile.ZipInfo]
     file: zipfile.ZipFile
+    checked: bool = False  # whether the file has a checksum, which is right
 
     def header(self, kind: type[T]) -> T:
-        """Return the header; raise an error if the format or its version is another."""
+        """Return the header; raise an error if the format or its version is another, or a checksum is missing."""
         stamp = self.text("header", _Stamp)
         if stamp.format != self.kind.format:
             raise ValueError(f"its format is {stamp.format!r}, not {self.kind.format!r}")
@@ -125,6 +157,8 @@ class Archive:
                 f"{self.kind.version} that suffice {__version__} reads",
                 self.kind.renew,
             )
+        if self.kind.checksum and not self.checked:
+            raise ValueError("its checksum is missing")
         return self.text("header", kind)
 
     def text(self, name: str, kind: type[T]) -> T:
@@ -136,7 +170,7 @@ class Archive:
             return json_text.decode(b"".join(iter(lambda: file.read(PIECE), b"")), kind)
 
     def arrays(self, declared: Mapping[str, tuple[str, Shape]]) -> dict[str, Array]:
-        """Return the arrays that are declared by type ("i8", or "iu" for all integers) and shape.
+        """Return the arrays that are declared by type ("i8", or "iu" for all integers that "i8" holds) and shape.
 
         The headers of all arrays are checked before the first array is unpacked.
         """
@@ -148,7 +182,8 @@ class Archive:
                 size = file.tell() + math.prod(found) * dtype.itemsize
             if size != member.file_size:
                 raise ValueError(f"{member.filename} has {member.file_size:,} bytes, not {size:,}")
-            fits = dtype.kind in kinds if kinds.isalpha() else f"{dtype.kind}{dtype.itemsize}" == kinds
+            name_of_type = f"{dtype.kind}{dtype.itemsize}"
+            fits = dtype.kind in kinds and name_of_type != "u8" if kinds.isalpha() else name_of_type == kinds
             if not fits or not dtype.isnative or not _agree(found, shape, sizes):
                 due = [sizes.get(str(part), part) for part in shape]
                 raise ValueError(
@@ -185,7 +220,8 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
     try:
         with _SmallReads(path) as raw, _archive(raw) as file:
             try:
-                yield Archive(kind, _members(file, kind, raw.seek(0, io.SEEK_END)), file)
+                checked = kind.checksum and _has_checksum(raw)
+                yield Archive(kind, _members(file, kind, raw.seek(0, io.SEEK_END)), file, checked)
             except _OtherVersionError as error:
                 problem, fix = error.args
                 raise kind.refuse(path, problem, fix) from error
@@ -234,6 +270,18 @@ class _SmallReads(io.FileIO):
         if len(data) > LONGEST_READ:
             raise _NoArchiveError(f"it has parts of more than {LONGEST_READ:,} bytes")
         return data
+
+
+def _has_checksum(raw: _SmallReads) -> bool:
+    """Return whether a file ends with a checksum; raise ValueError if it is that of another content."""
+    size = raw.seek(0, io.SEEK_END)
+    raw.seek(max(0, size - len(CHECKSUM) - 2 * HASH_BYTES))
+    mark, stored = raw.read(len(CHECKSUM)), raw.read(2 * HASH_BYTES)
+    if mark != CHECKSUM:
+        return False
+    if _hash(raw, size - len(stored)) != stored:
+        raise ValueError("its checksum does not match its contents")
+    return True
 
 
 def _archive(raw: _SmallReads) -> zipfile.ZipFile:

@@ -1,9 +1,9 @@
 """Checkpoints store intermediate results in a folder, from which the same command continues after it was killed.
 
 A run is identified by what its result depends on: the content of the log and every setting except those of the machine.
-Its stages (AdaCT-H, refinement …) write a file after each layer or round. A file appears complete or not at all, and
-contains data, never code. What is read back is checked against the log, like all untrusted files. One run at a time
-works in a folder: it holds a lock, which ends with the process.
+Its stages (AdaCT-H, refinement …) write a file after each layer or round. A file appears complete or not at all, ends
+with a checksum, and contains data, never code. What is read back is checked against the log, like all untrusted files.
+One run at a time works in a folder: it holds a lock, which ends with the process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from suffice.files.signals import if_interrupted, resume_message
 from suffice.kernels.array_types import Array
 from suffice.version import __version__
 
-FORMAT, FORMAT_VERSION = "suffice-checkpoint", 3
+FORMAT, FORMAT_VERSION = "suffice-checkpoint", 4
 RUN_FILE, STEP_FILE = "run.checkpoint", re.compile(r"[a-z]+(-[a-z]+)*-\d{6}\.checkpoint")
 HASH = re.compile(r"[0-9a-f]{32}")  # not shown in messages
 OF_RUN = Kind(
@@ -36,6 +36,7 @@ OF_RUN = Kind(
     CheckpointError,
     remake="delete the folder, and run the command again",
     make=("run the command again to create {path}.",) * 2,
+    checksum=True,
 )
 OF_STEP = replace(OF_RUN, remake="delete this file, and run the same command again")
 
@@ -97,7 +98,7 @@ class CheckpointStage:
         path = self._path(step)
         header = _Step(FORMAT, FORMAT_VERSION, __version__, self.run, path.name, found.figures)
         try:
-            write_archive(path, header, {"records": found.records}, found.arrays)
+            write_archive(path, header, {"records": found.records}, found.arrays, checksum=True)
         except SufficeError as error:
             raise CheckpointError(
                 f"{error} Fix this and run the command again; existing checkpoints remain valid."
@@ -193,8 +194,9 @@ def _lock(handle: int, folder: Path) -> None:
 
 
 def _refuse_file(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise CheckpointError(f"{folder}: this is a file. Set {parameter('checkpoint')} to a folder.")
+    if os.path.lexists(folder) and not folder.is_dir():
+        problem = "this is a file" if folder.exists() else "this is a link that leads nowhere"
+        raise CheckpointError(f"{folder}: {problem}. Set {parameter('checkpoint')} to a folder.")
 
 
 def _make(folder: Path) -> None:
@@ -214,7 +216,8 @@ def _begin(folder: Path, choices: dict[str, str]) -> None:
             f"{folder}: there are checkpoints without {RUN_FILE}, so their run is unknown. Delete them."
         )
     try:
-        write_archive(folder / RUN_FILE, _RunRecord(FORMAT, FORMAT_VERSION, __version__, choices), {}, {})
+        header = _RunRecord(FORMAT, FORMAT_VERSION, __version__, choices)
+        write_archive(folder / RUN_FILE, header, {}, {}, checksum=True)
     except SufficeError as error:
         raise CheckpointError(str(error)) from error
 

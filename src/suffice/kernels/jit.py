@@ -4,11 +4,22 @@ The cache of a compiled kernel notices changes only in its own file. Kernels of 
 other files, which must be touched after a change there.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from suffice.errors import SettingsError
+
+_THREADS = os.environ.get("NUMBA_NUM_THREADS", "1")
+if not (_THREADS.isdecimal() and int(_THREADS) > 0):  # the compiler would fail, or print a traceback
+    raise SettingsError(
+        f"the environment variable NUMBA_NUM_THREADS={_THREADS} is not a number of threads. Set it to 1 or more, or "
+        "unset it."
+    )
+
+from numba import njit  # noqa: E402 after the check
 
 
 def jit(kernel: Callable[..., Any]) -> Any:

@@ -1,4 +1,7 @@
-"""The header of a model: its log, how it was learned, its guarantee and its plan, as JSON stores them."""
+"""The header of a model: its log, how it was learned, its guarantee and its plan, as JSON stores them.
+
+A header may come from an untrusted source: types state the range of every number, and reading refuses others.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,13 @@ from suffice.version import __version__
 FORMAT = "suffice-rdp"
 FORMAT_VERSION = 2
 EXACT = 1 << 53  # larger integers do not survive JSON readers that use doubles
+LARGEST = 1e150  # of returns and their errors, whose squares are finite; rewards of a plan are smaller
+
+Count = Annotated[int, Meta(ge=0, lt=1 << 60)]
+Size = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Return = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Error = Annotated[float, Meta(ge=0, le=LARGEST)]
 
 
 class NeededLanguages(msgspec.Struct, frozen=True):
@@ -33,7 +43,7 @@ class NeededLanguages(msgspec.Struct, frozen=True):
     layers: list[str | None] = []  # [H+2] the largest family that each layer needed
     left_out: list[str] = []  # families that were too large
     states: Annotated[
-        list[int], Meta(max_length=len(DEPTH_NAMES))
+        list[Count], Meta(max_length=len(DEPTH_NAMES))
     ] = []  # states distinguished by looking 1, 2, 3 steps ahead, or further
 
 
@@ -41,24 +51,24 @@ class Planned(msgspec.Struct, frozen=True):
     """The plan of a `regorl.Solution`: settings, prediction and verdict."""
 
     planner: str
-    strength: float
-    delta: float
-    value: float  # of the first state, if every merge is correct
-    error: float
-    predicted: float  # see `prediction`
-    predicted_error: float
-    lower_bound: float  # of what is predicted
-    behaviour_value: float  # the log's
+    strength: Annotated[float, Meta(ge=0)]
+    delta: Annotated[float, Meta(gt=0, lt=1)]
+    value: Return  # of the first state, if every merge is correct
+    error: Error
+    predicted: Return  # see `prediction`
+    predicted_error: Error
+    lower_bound: Return  # of what is predicted
+    behaviour_value: Return  # the log's
     verdict: Code
     verdict_reasons: list[Reason]
     split: bool
-    proved_lower: float | None
-    proved_upper: float | None
-    discount: float | None = None  # of a plan on a stationary automaton
-    behaviour_error: float | None = None  # of the log's mean return; None in older files
-    accuracy: float | None = None  # requested for a split
-    max_states: int | None = None  # assumed by a split
-    best_return: float | None = None  # of the log's episodes
+    proved_lower: Return | None
+    proved_upper: Return | None
+    discount: Annotated[float, Meta(ge=0, lt=1)] | None = None  # of a plan on a stationary automaton
+    behaviour_error: Error | None = None  # of the log's mean return; None in older files
+    accuracy: Error | None = None  # requested for a split
+    max_states: Count | None = None  # assumed by a split
+    best_return: Return | None = None  # of the log's episodes
 
     def predictions(self) -> dict[str, float]:
         """Return what was predicted when the plan was made, under the keys of `suffice evaluate --json`."""
@@ -76,27 +86,27 @@ class Header(msgspec.Struct, frozen=True):
     format_version: int
     version: str  # of suffice
     log_hash: str
-    episodes: int
+    episodes: Count
     metric: str
     family: str | None
     bound: str
-    delta: float  # of one test; with a confidence the largest of all layers
-    confidence: float | None
-    cut: float
+    delta: Share  # of one test; with a confidence the largest of all layers
+    confidence: Share | None
+    cut: Share
     seed: int | None
-    layers: list[int]  # [H+2], or [1] of a stationary automaton
-    candidates: list[int]  # as many
-    languages: list[int | float]  # as many: |X|; a stationary automaton has none
-    forced_share: float
+    layers: list[Annotated[int, Meta(ge=1, lt=1 << 31)]]  # [H+2], or [1] of a stationary automaton
+    candidates: list[Count]  # as many
+    languages: list[Size]  # as many: |X|; a stationary automaton has none
+    forced_share: Share
     promise: Promise
     actions: list[Value]
     observations: list[list[Value]]
     rewards: list[float]
     encoder: EncoderData
-    held_out: float = 0.0  # share of the log's episodes that was not learned from
+    held_out: Share = 0.0  # share of the log's episodes that was not learned from
     second_look: bool = False
     plan: Planned | None = None
-    steps: int | None = None  # H of a stationary automaton
+    steps: Annotated[int, Meta(ge=0, lt=1 << 31)] | None = None  # H of a stationary automaton
     needed: NeededLanguages | None = None  # of the adaptive family, or stationary
     strict: bool = False  # of a stationary automaton: only tests whose level is proved
     log_content: str | UnsetType = UNSET  # the same, by an earlier version that held out episodes by position

@@ -11,7 +11,7 @@ from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.encoder import Encoder
 from suffice.files.archives import Shape
 from suffice.learning.merging import shapes_of_decisions
-from suffice.models.header import Header
+from suffice.models.header import LARGEST, Header
 from suffice.planning.plan import Plan
 
 RDP_ARRAYS = ("letters", "symbols", "layers", "tau", "counts")
@@ -73,8 +73,8 @@ def plan_of(about: Header, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     rdp, _ = rdp.unroll(most=actions.size)
     if len(actions) != rdp.n_states:
         raise ValueError("its plan does not match its automaton")
-    if not (np.isfinite(values).all() and np.isfinite(lower).all()):
-        raise ValueError("its plan has values that are not finite")
+    if not (np.abs(values) <= LARGEST).all() or not (np.abs(lower) <= LARGEST).all():  # also if not a number
+        raise ValueError("its plan has values that are not finite, or too large")
     if actions.min() < BEHAVE or actions.max() >= len(rdp.alphabet.actions):
         raise ValueError("its plan has actions that do not exist")
     return Plan(actions, values, lower, about.plan.error)

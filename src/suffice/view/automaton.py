@@ -42,6 +42,7 @@ MOST_DRAWN_STATES = 1000  # more states would be too small to see
 MARGIN, HEAD, FOOT = 0.25, 0.36, 0.2  # inches: around the drawing, above it for the steps, below it for the word "end"
 HEADING, NAME_SIZE, TEXT, REMARK = 11.0, 8.5, 7.5, 8.0  # font sizes, in points
 LINE_SPACING = 1.3  # line height as a multiple of the font size
+LONGEST_DRAWN = 500  # characters of a line
 SMALLEST_NAME = 3.0  # points; smaller names are left out
 THIN, THICK = 0.7, 2.6  # points: width of the least and of the most frequently taken arrow
 ENTRY = 0.28  # inches: length of the arrow into the first state
@@ -312,9 +313,14 @@ def _width(text: str, size: float) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    return float(text_to_path.get_text_width_height_descent(visible(text), FontProperties(size=size), False)[0]) / 72
+    return float(text_to_path.get_text_width_height_descent(_drawn(text), FontProperties(size=size), False)[0]) / 72
+
+
+def _drawn(text: str) -> str:
+    """Return a text as it is drawn; the end of one that would take seconds to draw is left out."""
+    return visible(text if len(text) <= LONGEST_DRAWN else f"{text[:LONGEST_DRAWN]}…")
 
 
 def _write(axes: Axes, x: float, y: float, text: str, size: float, colour: str, *, align: str = "center") -> None:
     """Write text above all shapes; dollar signs are printed, not read as mathematics."""
-    axes.text(x, y, visible(text), size=size, color=colour, ha=align, va="center_baseline", zorder=5, parse_math=False)
+    axes.text(x, y, _drawn(text), size=size, color=colour, ha=align, va="center_baseline", zorder=5, parse_math=False)

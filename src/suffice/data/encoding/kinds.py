@@ -135,4 +135,7 @@ def to_data(encoder: ColumnEncoder) -> dict[str, Any]:
 def from_data(data: Mapping[str, Any]) -> ColumnEncoder:
     """Convert from the form that a model file stores; raise a ValueError or SettingsError if it is invalid."""
     fields = dict(data)
-    return msgspec.convert(fields, KINDS[str(fields.pop("kind", ""))])
+    made = msgspec.convert(fields, KINDS[str(fields.pop("kind", ""))])
+    if unknown := sorted(fields.keys() - to_data(made).keys()):
+        raise ValueError(f"a column of kind {made.kind!r} has no {unknown[0]!r:.80}")
+    return made

@@ -206,7 +206,8 @@ def _cut_reward(rows: RowPositions, layout: GridLayout, encoded: Encoded) -> Cut
     rewards = np.abs(np.array(encoded.reward.values))
 
     def total(part: Mask | slice) -> float:
-        return float(np.bincount(encoded.reward.codes[part], minlength=len(rewards)) @ rewards)
+        with np.errstate(over="ignore"):  # rewards that are too large for a plan are refused there
+            return float(np.bincount(encoded.reward.codes[part], minlength=len(rewards)) @ rewards)
 
     if layout.rows is None:
         return CutReward(total=total(slice(None)))
