@@ -50,7 +50,7 @@ def test_round_treats_weights_like_repeated_episodes_in_first_choice(seed: int) 
     start = [one_round(steps, last_observation(steps), Settings(delta=0.2)).choices[0] for steps in (light, heavy)]
     assert start[0] == start[1]
     tau = one_round(light, last_observation(light), Settings(delta=0.2)).tau
-    priors = [_Pass(steps, tau)._ln_prior(0, 0, [0]) for steps in (light, heavy)]
+    priors = [_Pass(steps, tau, {})._ln_prior(0, 0, [0]) for steps in (light, heavy)]
     assert priors[0] == pytest.approx(priors[1])
 
 
