@@ -219,6 +219,14 @@ def test_learn_stationary_rarely_splits_coins() -> None:
     assert wrong <= binom.ppf(0.999, tests, 0.05)
 
 
+@pytest.mark.parametrize("seed", [103, 104])
+def test_learn_stationary_keeps_decided_transitions_of_large_logs(seed: int) -> None:
+    """More episodes do not merge states: assignment by likelihood merged some that tests had separated."""
+    episodes = TMaze().simulate(300_000, 5, np.random.default_rng(seed))
+    few = learn_stationary(episodes.columns(np.arange(100_000)))
+    assert learn_stationary(episodes).rdp.n_states == few.rdp.n_states == 11
+
+
 # Unusual logs
 
 
