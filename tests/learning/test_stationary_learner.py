@@ -50,7 +50,7 @@ def test_round_treats_weights_like_repeated_episodes_in_first_choice(seed: int) 
     start = [one_round(steps, last_observation(steps), Settings(delta=0.2)).choices[0] for steps in (light, heavy)]
     assert start[0] == start[1]
     tau = one_round(light, last_observation(light), Settings(delta=0.2)).tau
-    priors = [_Pass(steps, tau)._ln_prior(0, 0, [0]) for steps in (light, heavy)]
+    priors = [_Pass(steps, tau, {})._ln_prior(0, 0, [0]) for steps in (light, heavy)]
     assert priors[0] == pytest.approx(priors[1])
 
 
@@ -217,6 +217,14 @@ def test_learn_stationary_rarely_splits_coins() -> None:
         wrong, tests = wrong + found.rdp.n_states - 2, tests + found.promise.tests
     assert tests >= 150 * 5
     assert wrong <= binom.ppf(0.999, tests, 0.05)
+
+
+@pytest.mark.parametrize("seed", [103, 104])
+def test_learn_stationary_keeps_decided_transitions_of_large_logs(seed: int) -> None:
+    """More episodes do not merge states: assignment by likelihood merged some that tests had separated."""
+    episodes = TMaze().simulate(300_000, 5, np.random.default_rng(seed))
+    few = learn_stationary(episodes.columns(np.arange(100_000)))
+    assert learn_stationary(episodes).rdp.n_states == few.rdp.n_states == 11
 
 
 # Unusual logs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ def in_symbols(tau: Any, case: Any) -> oracle.Tau:
     """Return transitions by their symbols, without those that end an episode."""
     symbols = spelled(case).symbols
     return {(q, symbols[y]): int(tau[q, y]) for q, y in np.argwhere(tau != UNSEEN).tolist() if symbols[y][1] != STOP}
+
+
+def excluded_symbols(excluded: Any, case: Any) -> dict[oracle.Edge, set[int]]:
+    """Return the excluded targets of transitions by their symbols."""
+    symbols = spelled(case).symbols
+    states = {edge: set(np.flatnonzero(row).tolist()) - {oracle.START, oracle.END} for edge, row in excluded.items()}
+    return {(q, symbols[y]): targets for (q, y), targets in states.items()}
 
 
 def in_words(episodes: Episodes, most_distinct: Any) -> str:
@@ -107,6 +115,7 @@ def same_round(case: Any, found: Any, right: oracle.Round) -> None:
             assert text in (expected if by_hand.evidence >= BORDERLINE_SHARE * by_hand.threshold else {""})
     named = {(q, symbols[y]): (p, symbols[z]) for (q, y), (p, z) in found.apart.items()}
     assert named == right.apart
+    assert excluded_symbols(found.excluded, case) == right.excluded()
 
 
 @pytest.fixture
@@ -197,24 +206,35 @@ def test_round_cases_show_every_kind_of_decision() -> None:
 
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_settle_agrees_with_oracle(case: Any) -> None:
-    """Starts from the automaton of a round, and from a random one, where nearly all transitions change."""
+    """Starts from the automaton of a round, and from a random one, where nearly all transitions change if they may."""
     steps, by_hand = PointerLog.of(log(case)), spelled(case)
-    found = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
-    mixed = found.copy()
-    inner = np.argwhere((found >= oracle.SPECIAL) & ~steps.ends())
-    mixed[tuple(inner.T)] = np.random.default_rng(0).integers(2, len(found), len(inner))
-    for tau in (found, mixed):
+    found = one_round(steps, last_observation(steps), Settings(delta=0.3))
+    mixed = found.tau.copy()
+    inner = np.argwhere((found.tau >= oracle.SPECIAL) & ~steps.ends())
+    mixed[tuple(inner.T)] = np.random.default_rng(0).integers(2, len(mixed), len(inner))
+    for tau, excluded in product((found.tau, mixed), (found.excluded, {})):
         given = tau.copy()
-        settled = in_symbols(settle(steps, tau), case)
-        assert settled == slow_settle(by_hand, in_symbols(tau, case), len(tau))
+        settled = in_symbols(settle(steps, tau, excluded), case)
+        assert settled == slow_settle(by_hand, in_symbols(tau, case), len(tau), excluded_symbols(excluded, case))
         assert (tau == given).all(), "the argument is not changed"
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_settle_moves_no_transition_to_state_that_a_test_excluded(case: Any) -> None:
+    steps = PointerLog.of(log(case))
+    found = one_round(steps, last_observation(steps), Settings(delta=0.5))
+    settled = settle(steps, found.tau, found.excluded)
+    assert not any(excluded[settled[edge]] for edge, excluded in found.excluded.items())
+    for state, symbol, _, placement in found.choices:
+        if placement.promoted or placement.forced:
+            assert settled[state, symbol] == placement.target
 
 
 @pytest.mark.parametrize("case", [3, 6, DOMAINS[0]], ids=str)
 def test_settling_scores_agree_with_oracle(case: Any) -> None:
     steps, by_hand = PointerLog.of(log(case)), spelled(case)
     tau = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
-    fast, slow = _Pass(steps, tau), SlowPass(by_hand, in_symbols(tau, case), len(tau))
+    fast, slow = _Pass(steps, tau, {}), SlowPass(by_hand, in_symbols(tau, case), len(tau), {})
     states = np.arange(len(tau))
     for state, y, episodes, at in steps.transitions(fast._path):
         if not steps.ends()[y]:
@@ -230,9 +250,11 @@ def test_settle_scores_only_likeliest_of_many_states(monkeypatch: pytest.MonkeyP
             monkeypatch.setattr(f"{module}.{name}", value)
     for case in SOME:
         steps = PointerLog.of(log(case))
-        tau = one_round(steps, last_observation(steps), Settings(delta=0.5)).tau
-        slow = slow_settle(spelled(case), in_symbols(tau, case), len(tau))
-        assert in_symbols(settle(steps, tau), case) == slow
+        found = one_round(steps, last_observation(steps), Settings(delta=0.5))
+        for excluded in (found.excluded, {}):
+            tau, by_hand = in_symbols(found.tau, case), excluded_symbols(excluded, case)
+            slow = slow_settle(spelled(case), tau, len(found.tau), by_hand)
+            assert in_symbols(settle(steps, found.tau, excluded), case) == slow
 
 
 @pytest.mark.parametrize("how", [LEVELS[0], Settings(delta=0.5, strict=True)], ids=["usual", "strict"])

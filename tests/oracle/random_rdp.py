@@ -49,13 +49,15 @@ def random_episodes(
     early_end: float = 0.0,
     weighted: bool = False,
     declared: bool = False,
+    few_actions: bool = False,
 ) -> Episodes:
     """Simulate n episodes of a random automaton under the uniform policy.
 
     State and action determine skewed distributions of observation and reward; with the observation they determine the
     next state. `n_observations` counts whole observations without o_⊥. An episode ends in state q after action a with
     a random probability of at most `early_end`, and is padded. `weighted` gives each episode a weight of 1 to 3;
-    `declared` marks the alphabet as declared.
+    `declared` marks the alphabet as declared. With `few_actions`, each state has its own random set of actions, not all
+    of them, from which the policy draws.
     """
     alphabet = random_alphabet(rng, n_actions, n_observations, n_rewards, n_features)
     start = rng.dirichlet(np.full(n_observations, 2.0))
@@ -64,6 +66,9 @@ def random_episodes(
     end = early_end * rng.random((n_states, n_actions))
     after_start = rng.integers(n_states, size=n_observations)
     after = rng.integers(n_states, size=(n_states, n_actions, n_observations))
+    allowed = [np.arange(n_actions)] * n_states
+    if few_actions:
+        allowed = [rng.choice(n_actions, size=rng.integers(1, n_actions), replace=False) for _ in range(n_states)]
     starts, observes, pays = cumulative(start), cumulative(observe), cumulative(pay)
 
     action = np.full((horizon + 1, n), PAD)
@@ -74,7 +79,7 @@ def random_episodes(
         action[0, e], observation[0, e] = DUMMY, o + 1 if horizon else STOP
         q = after_start[o]
         for t in range(1, horizon + 1):
-            a = rng.integers(n_actions)
+            a = allowed[q][rng.integers(len(allowed[q]))]
             o = bisect_right(observes[q][a], rng.random())
             action[t, e], reward[t, e] = a + 2, bisect_right(pays[q][a], rng.random())
             if t == horizon or rng.random() < end[q, a]:

@@ -9,16 +9,18 @@ from collections.abc import Mapping, Sequence
 from suffice.data.alphabet import DUMMY, PAD, STOP
 
 from .refinement import SAME
-from .spelled_log import ALIKE, END, SPECIAL, START, Letter, Log, Symbol, Tau, Visit, complete
+from .spelled_log import ALIKE, END, SPECIAL, START, Edge, Letter, Log, Symbol, Tau, Visit, complete
+
+Excluded = Mapping[Edge, set[int]]  # states to which a transition must not lead
 
 PASSES, VISITS, FEW_VISITS, SOON, BEST_STATES = 5, 2000, 50, 20, 8
 
 
 class Pass:
-    """One pass over all transitions, which assigns each to its most probable target."""
+    """One pass over all transitions, which assigns each to its most probable target that no test excluded."""
 
-    def __init__(self, log: Log, tau: Tau, n_states: int) -> None:
-        self.log, self.n, self.tau = log, n_states, tau
+    def __init__(self, log: Log, tau: Tau, n_states: int, excluded: Excluded) -> None:
+        self.log, self.n, self.tau, self.excluded = log, n_states, tau, excluded
         self.before = dict(tau)
         self.whole = complete(with_ends(tau, n_states, log), n_states, log.symbols)
         self.paths = [log.walk(self.whole, e) for e in range(len(log.words))]
@@ -39,12 +41,18 @@ class Pass:
                 taken.setdefault(state, {})[symbol] = visits[:VISITS]
         given = dict(self.tau)
         for state, of_symbol in taken.items():
-            for symbol in of_symbol:
+            free = [symbol for symbol in of_symbol if len(self._possible(state, [symbol])) > 1]
+            for symbol in free:
                 self.tau[state, symbol] = self.best(state, [symbol], of_symbol)
-            for group in self._alike(state, list(of_symbol)):
+            for group in self._alike(state, free):
                 target = self.best(state, group, of_symbol)
                 self.tau |= {(state, symbol): target for symbol in group}
         return self.tau != given
+
+    def _possible(self, state: int, symbols: list[Symbol]) -> list[int]:
+        """Return the states to which all of some symbols may lead."""
+        excluded = [self.excluded.get((state, symbol), set()) for symbol in symbols]
+        return [s for s in range(SPECIAL, self.n) if not any(s in states for states in excluded)]
 
     def _alike(self, state: int, symbols: list[Symbol]) -> list[list[Symbol]]:
         """Group the symbols that lead to the same state here and usually to the same state elsewhere."""
@@ -63,11 +71,11 @@ class Pass:
         visits = [visit for y in symbols for visit in of_symbol[y]]
         priors = [self.ln_prior(state, y, symbols) for y in symbols]
         prior = [math.fsum(column) for column in zip(*priors, strict=True)]
-        now, states = self.tau.get((state, symbols[0])), list(range(SPECIAL, self.n))
+        now, states = self.tau.get((state, symbols[0])), self._possible(state, symbols)
         if len(visits) > FEW_VISITS and len(states) > BEST_STATES:
             rough = {s: self.ln_likelihood(s, visits[:FEW_VISITS], SOON) + prior[s] for s in states}
             few = sorted(states, key=lambda s: -rough[s])[:BEST_STATES]
-            states = sorted({*few, *([now] if now is not None and now >= SPECIAL else [])})
+            states = sorted({*few, *([now] if now in states else [])})
         score = {s: self.ln_likelihood(s, visits) + prior[s] for s in states}
         best = max(states, key=lambda s: score[s])
         return now if now in score and score[best] <= score[now] + SAME else best
@@ -84,15 +92,18 @@ class Pass:
         return total
 
     def ln_chance(self, q: int, letter: Letter) -> float:
-        """Return the ln-probability of a letter given its action.
+        """Return the ln-probability of a letter: of its action, and of the letter given its action.
 
-        Half a visit is added, divided equally among all letters of the action.
+        Half a visit is added to each, divided equally among all actions, and among all letters of the action.
         """
         if letter[0] in (DUMMY, PAD):
             return 0.0
+        actions = {x[0] for x in self.log.letters} - {DUMMY, PAD}
+        taken = {a: sum(self.met[q, x] for x in self.log.letters if x[0] == a) for a in actions}
         alike = [x for x in self.log.letters if x[0] == letter[0] and (x[1] is None) == (letter[1] is None)]
         times = sum(self.met[q, x] for x in alike)
-        return math.log((self.met[q, letter] + 0.5 / len(alike)) / (times + 0.5))
+        acts = (taken[letter[0]] + 0.5 / len(actions)) / (sum(taken.values()) + 0.5)
+        return math.log(acts) + math.log((self.met[q, letter] + 0.5 / len(alike)) / (times + 0.5))
 
     def ln_prior(self, state: int, symbol: Symbol, without: Sequence[Symbol]) -> list[float]:
         """Return the prior of each target: votes of other symbols of the state for their targets, and of origins.
@@ -148,9 +159,9 @@ def with_ends(tau: Tau, n_states: int, log: Log) -> Tau:
     return tau | {(q, y): END for q in range(n_states) for y in log.symbols if y[1] == STOP}
 
 
-def settle(log: Log, tau: Tau, n_states: int) -> Tau:
+def settle(log: Log, tau: Tau, n_states: int, excluded: Excluded) -> Tau:
     tau = dict(tau)
     for _ in range(PASSES):
-        if not Pass(log, tau, n_states).run():
+        if not Pass(log, tau, n_states, excluded).run():
             break
     return tau

@@ -296,6 +296,7 @@ class Round:
         self.choices: list[Choice] = []
         self.tests: list[float] = []
         self.apart: dict[Edge, Edge] = {}
+        self.distinct: dict[Edge, set[int]] = {}  # states that a test distinguished each candidate from
         self.paths: list[list[int]] = []  # states of all episodes, as far as transitions are known
 
     @property
@@ -327,7 +328,9 @@ class Round:
         state, symbol = edge
         place = self.label[state], symbol
         label, distinct_from = self.labels.reference[place], self.kept.get(place)
-        others = [s for s in range(SPECIAL, self.n_states) if distinct_from is None or self._named(s) != distinct_from]
+        states = range(SPECIAL, self.n_states)
+        others = [s for s in states if distinct_from is None or self._named(s) != distinct_from]
+        self.distinct[edge] = set(states) - set(others)
         if not others:
             return Choice(state, symbol, n, self._add_state(edge, label), promoted=True)
         if n < FEWEST_COMPARED:
@@ -346,6 +349,7 @@ class Round:
             others = self._worth_comparing(edge, members, others, threshold)
         evidence, found = self._evidence(members, others)
         possible = {s: f.balance for s, f in found.items() if evidence[s] < threshold}
+        self.distinct[edge] = set(states) - set(possible)
         by = possible or evidence
         near = min(s for s, value in by.items() if value <= min(by.values()) + SAME)
         most_distinct = found[near].strictly if self.strict else found[near].most_distinct
@@ -362,6 +366,14 @@ class Round:
         state = self.n_states
         self.founders[state], self.label[state] = edge, label
         return state
+
+    def excluded(self) -> dict[Edge, set[int]]:
+        """Return the states to which each transition must not lead, because a test decided that."""
+        found = {}
+        for choice in self.choices:
+            edge, others = (choice.state, choice.symbol), set(range(SPECIAL, self.n_states)) - {choice.target}
+            found[edge] = others if choice.promoted or choice.forced else self.distinct[edge]
+        return found
 
     def visits(self, state: int) -> dict[int, int]:
         """Return the first visit of each episode to a state."""
@@ -442,7 +454,7 @@ def rounds(log: Log, level: Callable[[int], float], strict: bool = False) -> Fou
     shapes: list[object] = []
     for i in range(ROUNDS):
         done = Round(log, Labels(log, reference), level, 0.0, apart, strict).run(again=not strict)
-        found.append(Found(settle(log, done.tau, done.n_states), done))
+        found.append(Found(settle(log, done.tau, done.n_states, done.excluded()), done))
         apart = found[-1].apart if i else {}
         shapes.append((frozenset(apart.items()), found[-1].shape()))
         if shapes[-1] in shapes[:-1]:

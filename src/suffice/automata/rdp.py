@@ -59,7 +59,8 @@ class RDP:
     steps
         Horizon H of a stationary automaton: that of the episodes it was learned from. None for a layered one.
     cut
-        Counts [Q, X] of a stationary automaton at the last step, where only rewards are informative.
+        Counts [Q, X] of a stationary automaton at the last step, where only rewards are informative; also of an
+        unrolled one, if it has states that the log visited at the last step only.
 
     Examples
     --------
@@ -78,11 +79,17 @@ class RDP:
     tau: Int32  # [Q, Y], UNSEEN = -1
     counts: Int64  # [Q, X]
     steps: int | None = None  # H, only if stationary
-    cut: Int64 | None = None  # [Q, X], only if stationary
+    cut: Int64 | None = None  # [Q, X], only if stationary or unrolled
 
     @classmethod
     def of_layers(
-        cls, alphabet: Alphabet, letters: Codes, symbols: Codes, tau: Sequence[Int64], counts: Sequence[Int64]
+        cls,
+        alphabet: Alphabet,
+        letters: Codes,
+        symbols: Codes,
+        tau: Sequence[Int64],
+        counts: Sequence[Int64],
+        cut: Int64 | None = None,
     ) -> RDP:
         """Make a layered automaton from one table of successors and one of counts for each of the layers 0..H.
 
@@ -94,6 +101,8 @@ class RDP:
             Successors [Q_t, Y] of each layer, as places in the next layer, or `UNSEEN`.
         counts
             Counts [Q_t, X] of each layer.
+        cut
+            Counts [Q, X] of an unrolled automaton; see `RDP`.
 
         Returns
         -------
@@ -107,7 +116,7 @@ class RDP:
         for t, rows in enumerate(tau):
             whole[offsets[t] : offsets[t + 1]] = np.where(rows == UNSEEN, UNSEEN, rows + offsets[t + 1])
             met[offsets[t] : offsets[t + 1]] = counts[t]
-        return cls(alphabet, letters, symbols, layers, whole, met)
+        return cls(alphabet, letters, symbols, layers, whole, met, cut=cut)
 
     def __post_init__(self) -> None:
         self._check_shapes()
@@ -268,7 +277,7 @@ class RDP:
             The share of the episodes that visit the state or, for a stationary automaton, of all steps.
         """
         visits = self.counts.sum(axis=1)
-        if self.cut is not None:  # the last decision is counted separately
+        if self.stationary and self.cut is not None:  # the last decision is counted separately
             visits = visits + self.cut.sum(axis=1)
         return np.asarray(visits / (visits.sum() if self.stationary else visits[0]))
 
@@ -545,8 +554,10 @@ class RDP:
         if not self.stationary:
             return self, np.arange(self.n_states)
         found = unroll(self.vocabulary, self.tau, self.counts, self.cut, self.horizon, most)
-        layered = RDP.of_layers(self.alphabet, self.letters, self.symbols, found.tau, found.counts)
-        return layered, np.concatenate([*found.origin, [self.n_states - 1]])  # the final state has no counterpart
+        stands = np.concatenate([*found.origin, [self.n_states - 1]])  # the final state has no counterpart
+        only_last = ~self.counts.any(axis=1)  # states that the log visits at the last step only, or never
+        cut = self.cut[stands] if self.cut is not None and self.cut[only_last].any() else None
+        return RDP.of_layers(self.alphabet, self.letters, self.symbols, found.tau, found.counts, cut), stands
 
     def layered(self) -> RDP:
         """Convert the automaton to layers, as plans for a horizon need them.

@@ -65,11 +65,14 @@ class StateTracker:
         """Return [P, A], weights with which each action is chosen in each place; a row of zeros if nothing is known.
 
         `actions` are those of a plan, one for each state. Where it is BEHAVE, and in lost places, the weights are the
-        counts of the log.
+        counts of the log; those of the last step in a state that the log visits only there.
         """
         rdp, n = self.rdp, self.rdp.alphabet.n_actions
+        counts = rdp.counts
+        if rdp.cut is not None:
+            counts = np.where(counts.any(axis=1, keepdims=True), counts, rdp.cut)
         taken = np.zeros((rdp.n_states, n), np.int64)
-        np.add.at(taken.T, rdp.letters[:, 0], rdp.counts.T)
+        np.add.at(taken.T, rdp.letters[:, 0], counts.T)
         by_layer = np.zeros((len(rdp.layers), n), np.int64)
         np.add.at(by_layer, rdp.layer_of(), taken)
         chosen = np.concatenate([taken, by_layer])[:, PAD + 1 :]

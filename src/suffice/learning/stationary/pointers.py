@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.automata.rdp import UNSEEN
 from suffice.kernels import stationary
@@ -50,6 +51,7 @@ class RoundResult(NamedTuple):
     tests: list[float]  # δ of each test
     depths: list[int]  # for each distinct state, the steps ahead that were needed; DEPTH for the automaton
     apart: dict[Edge, Edge]  # transitions that are distinct from their target, and the edge that became this target
+    excluded: dict[Edge, NDArray[np.bool_]]  # [Q] targets that a test excluded; empty if loaded from a checkpoint
 
 
 class Round:
@@ -85,6 +87,7 @@ class Round:
         self._choices: list[Choice] = []
         self._tests: list[float] = []
         self._depths: list[int] = []
+        self._distinct: dict[Edge, NDArray[np.bool_]] = {}  # [Q then] states that each candidate is distinct from
 
     def run(self, again: bool = True) -> RoundResult:
         """Place candidates until no pointer waits; with `again`, test every transition once more."""
@@ -99,7 +102,8 @@ class Round:
             self._tau[state, symbol] = placement.target
             self._choices.append(Choice(state, symbol, n, placement))
             self._walk(episodes)
-        return RoundResult(self._tau, self._choices, self._tests, self._depths, self._test_again() if again else {})
+        apart = self._test_again() if again else {}
+        return RoundResult(self._tau, self._choices, self._tests, self._depths, apart, self._excluded())
 
     def _walk(self, episodes: Int64) -> None:
         """Move pointers along known transitions, and note where they wait."""
@@ -122,6 +126,8 @@ class Round:
         distinct_from = self._apart.get(edge)
         label = int(self._labelling.reference[edge])
         others = [s for s in range(SPECIAL, len(self._tau)) if self._named(s) != distinct_from or distinct_from is None]
+        distinct = self._distinct[state, symbol] = np.ones(len(self._tau), bool)
+        distinct[others] = False
         if not others:
             return Placement(self._add_state((state, symbol), label), promoted=True)
         start = self._at[episodes] + 1
@@ -137,7 +143,10 @@ class Round:
         most = slice(0, None, -(-len(episodes) // MOST_COMPARED))
         compare = self._compared_by(episodes[most], start[most])
         others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST_COMPARED else others
-        near = nearest([compare.with_state(s) for s in others], threshold)
+        found = [compare.with_state(s) for s in others]
+        distinct[:] = True
+        distinct[[f.state for f in found if f.evidence < threshold]] = False
+        near = nearest(found, threshold)
         alone = near.evidence >= threshold
         explained = alone or near.evidence >= BORDERLINE_SHARE * threshold
         why = compare.witness(near) if explained else None
@@ -168,6 +177,16 @@ class Round:
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._founders.append(founder)
         return len(self._tau) - 1
+
+    def _excluded(self) -> dict[Edge, NDArray[np.bool_]]:
+        """Return the targets [Q] that a test excluded for each transition; states that came later were not tested."""
+        excluded = {}
+        for state, symbol, _, placement in self._choices:
+            distinct = self._distinct[state, symbol]
+            decided = distinct.all()  # distinct from all states: became one, or too rare to become one
+            excluded[state, symbol] = np.pad(distinct, (0, len(self._tau) - len(distinct)), constant_values=decided)
+            excluded[state, symbol][placement.target] = False
+        return excluded
 
     def _test_again(self) -> dict[Edge, Edge]:
         """Test every transition by itself, with all the episodes that took it."""

@@ -20,15 +20,15 @@ from suffice.learning.stationary.settling import settle
 
 
 class FoundRound(NamedTuple):
-    """The result of a round, and its automaton after rare transitions were settled."""
+    """The result of a round, and its automaton after undecided transitions were settled."""
 
     tau: Int32  # [Q, Y] settled
     outcome: RoundResult
 
     @classmethod
     def of(cls, steps: PointerLog, outcome: RoundResult) -> FoundRound:
-        """Settle the rare transitions of a round."""
-        return cls(settle(steps, outcome.tau), outcome)
+        """Settle the transitions of a round that its tests did not decide."""
+        return cls(settle(steps, outcome.tau, outcome.excluded), outcome)
 
     def apart(self) -> dict[Edge, Edge]:
         """Return the transitions that were distinct from their target and have not been settled elsewhere since."""
@@ -72,7 +72,7 @@ def load_round(part: CheckpointStage, i: int, steps: PointerLog, total: int) -> 
         decisions = decisions_of(arrays, found.records, steps.episodes.alphabet)
     choices = [Choice(d.state, d.symbol, d.n, d.placement) for d in decisions]
     edges: dict[Edge, Edge] = {(a, b): (c, d) for a, b, c, d in apart.tolist()}
-    outcome = RoundResult(tau, choices, tests.tolist(), depths.tolist(), edges)
+    outcome = RoundResult(tau, choices, tests.tolist(), depths.tolist(), edges, {})
     return FoundRound(settled.astype(np.int32), outcome)
 
 

@@ -1,7 +1,8 @@
-"""Assign rare transitions by maximum posterior probability, without a test.
+"""Assign transitions that no test decided by maximum posterior probability.
 
-A test cannot decide where a transition leads that was taken twice, so the most probable target is used. Likelihoods
-come from all visits, followed along the automaton to the end of the log. The prior is learned from the automaton too:
+A test cannot decide where a transition leads that was taken twice, so the most probable target is used, among those
+that no test excluded. Likelihoods come from all visits, followed along the automaton to the end of the log: of the
+actions that were taken, and of their rewards and observations. The prior is learned from the automaton too:
 symbols that lead to the same target in all states where both are known are likely to do so again; so are actions, or
 observations, that agree in the state itself (where an episode starts again, no action matters); and a symbol that
 elsewhere leads to a state that leads back probably leads back here too.
@@ -9,6 +10,7 @@ elsewhere leads to a state that leads back probably leads back here too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from suffice.kernels import stationary
 from suffice.kernels.array_types import Float, Int32, Int64
 from suffice.learning.refinement import EQUAL_BALANCE
 from suffice.learning.stationary.labels import ALL, PointerLog, completed
-from suffice.learning.stationary.pointers import SPECIAL
+from suffice.learning.stationary.pointers import SPECIAL, Edge
 
 PASSES = 5
 VISITS = 2000  # visits of a transition that are used
@@ -28,11 +30,14 @@ BEST_STATES = 8  # states that all visits are compared with
 AGREEING_SHARE = 0.8  # share of the states with two symbols in which they must have the same target
 
 
-def settle(steps: PointerLog, tau: Int32) -> Int32:
-    """Set every transition to its most probable target, in passes until nothing changes."""
+def settle(steps: PointerLog, tau: Int32, excluded: Mapping[Edge, NDArray[np.bool_]]) -> Int32:
+    """Set every transition to its most probable target, in passes until nothing changes.
+
+    `excluded` has the targets [Q] to which a transition must not move; those of transitions without an entry are free.
+    """
     tau = tau.copy()
     for _ in range(PASSES):
-        if not _Pass(steps, tau).run():
+        if not _Pass(steps, tau, excluded).run():
             break
     return tau
 
@@ -47,8 +52,9 @@ class _Visits(NamedTuple):
 class _Pass:
     """One pass over every transition, which changes the given table."""
 
-    def __init__(self, steps: PointerLog, tau: Int32) -> None:
+    def __init__(self, steps: PointerLog, tau: Int32, excluded: Mapping[Edge, NDArray[np.bool_]]) -> None:
         self._steps, self._tau, self._whole = steps, tau, completed(tau)
+        self._excluded, self._none = excluded, np.arange(len(tau)) < SPECIAL
         self._path = stationary.trace(self._whole, steps.symbol_of, steps.word)
         self._ln_chance = self._chances()
         share = np.bincount(
@@ -69,9 +75,10 @@ class _Pass:
             if not self._steps.ends()[symbol]:
                 visits.setdefault(state, {})[symbol] = _Visits(episodes, at + 1)
         for state, of_symbol in visits.items():
-            for symbol in of_symbol:
+            free = [y for y in of_symbol if len(self._possible(state, [y])) > 1]
+            for symbol in free:
                 self._tau[state, symbol] = self._best(state, [symbol], of_symbol)
-            for group in self._agreeing(state, list(of_symbol)):
+            for group in self._agreeing(state, free):
                 self._tau[state, group] = self._best(state, group, of_symbol)
         return int(np.count_nonzero(self._tau != before))
 
@@ -90,7 +97,7 @@ class _Pass:
         episodes, start = (np.concatenate(part) for part in zip(*(of_symbol[y] for y in symbols), strict=True))
         ln_prior = np.sum([self._ln_prior(state, y, symbols) for y in symbols], axis=0)
         now = int(self._tau[state, symbols[0]])
-        states = np.arange(SPECIAL, len(self._tau))
+        states = self._possible(state, symbols)
         if len(episodes) > FEW_VISITS and len(states) > BEST_STATES:
             rough = self._likelihoods(episodes[:FEW_VISITS], start[:FEW_VISITS], states, SOON) + ln_prior[states]
             kept = np.argsort(-rough, kind="stable")[:BEST_STATES]
@@ -99,6 +106,11 @@ class _Pass:
         best = int(score.argmax())
         stays = now in states and score[best] <= score[np.flatnonzero(states == now)[0]] + EQUAL_BALANCE
         return now if stays else int(states[best])
+
+    def _possible(self, state: int, symbols: list[int]) -> Int64:
+        """Return the targets that no test excluded for any of some symbols."""
+        excluded = [self._excluded.get((state, y), self._none) for y in symbols]
+        return np.flatnonzero(~np.any([self._none, *excluded], axis=0))
 
     def _likelihoods(self, episodes: Int64, start: Int64, states: Int64, within: int = ALL) -> Float:
         steps, whole = self._steps, self._whole
@@ -109,14 +121,17 @@ class _Pass:
         )
 
     def _chances(self) -> Float:
-        """Return [Q, X], the log frequency of each letter given its action, with half a visit spread evenly."""
-        steps = self._steps
+        """Return [Q, X], the log frequency of each letter: that of its action, and of its outcome given the action."""
+        steps, n_actions = self._steps, self._steps.episodes.alphabet.n_actions
         counts = stationary.count_letters(self._path, steps.word, steps.weight, len(self._tau), len(steps.symbol_of))
-        found = np.zeros(counts.shape)
-        for action in np.unique(steps.action_of[steps.action_of != UNSEEN]):
+        found, acts = np.zeros(counts.shape), np.flatnonzero(steps.action_of != UNSEEN)
+        for action in np.unique(steps.action_of[acts]):
             letters = np.flatnonzero(steps.action_of == action)
-            part = counts[:, letters]
-            found[:, letters] = np.log((part + 0.5 / len(letters)) / (part.sum(axis=1, keepdims=True) + 0.5))
+            found[:, letters] = _ln_shares(counts[:, letters])
+        actions, of_letter = np.unique(steps.action_of[acts] % n_actions, return_inverse=True)
+        taken = np.zeros((len(counts), len(actions)), np.int64)
+        np.add.at(taken.T, of_letter, counts[:, acts].T)
+        found[:, acts] += _ln_shares(taken)[:, of_letter]
         return found
 
     def _ln_prior(self, state: int, symbol: int, without: list[int]) -> Float:
@@ -173,6 +188,11 @@ def _agreement(tau: Int32, known: NDArray[np.bool_]) -> Float:
         both[cells] += 1
         agree[cells] += row[places][:, None] == row[places]
     return np.asarray(_rate(agree, both, len(tau)))
+
+
+def _ln_shares(counts: Int64) -> Float:
+    """Return the log shares of counts in their row, with half a visit spread evenly."""
+    return np.asarray(np.log((counts + 0.5 / counts.shape[1]) / (counts.sum(axis=1, keepdims=True) + 0.5)))
 
 
 def _rate(agree: float | Float | Int64, both: float | Float | Int64, n_states: int) -> Float:
