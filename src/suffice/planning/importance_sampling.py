@@ -5,10 +5,10 @@ The estimate is per decision and self-normalised, with sums over the held-out ep
     Σ_t m_t,    m_t = Σ_i w_it r_it / Σ_i w_it
 
 Normalised weights keep it within the range of the logged rewards. With h_it = w_it / Σ_i w_it, its variance is that of
-leaving out one episode at a time, Σ_i (Σ_t h_it (r_it − m_t) / (1 − h_it))². One more effective episode at each step,
-half the range of its rewards away, is added to the error. With fewer than ten effective episodes, (Σw)²/Σw² at the step
-that has the fewest, the return is unknown. Reference: Precup, Sutton and Singh (2000), *Eligibility traces for
-off-policy policy evaluation*. Theory: docs/theory.md, section 6.
+leaving out one episode at a time, Σ_i (Σ_t h_it (r_it − m_t) / (1 − h_it))². Weights and rare rewards make it skewed, so
+the effect of one more effective episode at each step, the whole range of its rewards away, is added to the error. With
+fewer than ten effective episodes, (Σw)²/Σw² at the step that has the fewest, the return is unknown. Reference: Precup,
+Sutton and Singh (2000), *Eligibility traces for off-policy policy evaluation*. Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ def episode_weighted(walk: HeldOutWalk, widths: Float) -> EpisodeWeighted:
     share = weight / np.where(total > 0, total, 1.0)[:, None]  # h
     mean = (walk.times * share * walk.reward).sum(axis=1)
     off = (share * (walk.reward - mean[:, None]) / np.maximum(1 - share, LEAST_LEFT_OUT)).sum(axis=0)
-    one_more = float(np.sum(widths / 2 / (effective + 1)))
-    error = math.hypot(math.sqrt(float((walk.times * off**2).sum())), one_more)
+    error = math.sqrt(float((walk.times * off**2).sum())) + float(np.sum(widths / (effective + 1)))
     matched = float(np.average(weight[-1] > 0, weights=walk.times))
     return EpisodeWeighted(Estimate(float(mean.sum()), error), float(effective[-1]), float(effective.min()), matched)
