@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from oracle import random_episodes
-from oracle.offpolicy import HeldOut
+from oracle.offpolicy import HeldOut, Sample
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
@@ -65,25 +65,37 @@ def chances_of(episodes: Episodes, seed: int) -> np.ndarray:
     return np.where(decides, drawn, 1.0)
 
 
-def by_loops(rdp: RDP, plan: Plan, episodes: Episodes, propensity: np.ndarray | None, name: str) -> Estimate:
-    """Average the oracle's result of each episode, counting those of weight w w times.
-
-    The error counts one more effective episode half the range away; with fewer than ten it is infinite.
-    """
-    oracle = HeldOut(rdp, plan)
-    of_each = [None] * episodes.n if propensity is None else propensity.T.tolist()
+def sample_of(rdp: RDP, plan: Plan, episodes: Episodes, propensity: np.ndarray | None = None) -> Sample:
+    """Return the oracle for episodes, those of weight w repeated w times."""
     repeats = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
-    steps = [pair for *pair, k in zip(to_values(episodes), of_each, repeats, strict=True) for _ in range(k)]
-    mean = Estimate.mean(np.array([getattr(oracle, name)(*pair) for pair in steps]))
-    effective = count([oracle.weight(*pair) for pair in steps])
-    returns = [sum(r for _, _, r in episode) for episode, _ in steps]
-    aside = (max(returns) - min(returns)) / 2 / (effective + 1)
-    return Estimate(mean.value, math.inf if effective < 10 else math.hypot(mean.error, aside))
+    which = [i for i, k in enumerate(repeats) for _ in range(k)]
+    steps = to_values(episodes)
+    chances = None if propensity is None else propensity.T.tolist()
+    return Sample(HeldOut(rdp, plan), [steps[i] for i in which], chances and [chances[i] for i in which])
 
 
-def count(weights: list[float]) -> float:
-    """Return the effective number of episodes."""
-    return sum(weights) ** 2 / sum(w**2 for w in weights) if any(weights) else 0.0
+def assert_as_defined(rdp: RDP, plan: Plan, episodes: Episodes, propensity: np.ndarray | None = None) -> None:
+    """Compare both estimators with loops over episodes; estimates are limited to the possible returns, or unknown."""
+    found, oracle = evaluate_off_policy(rdp, plan, episodes, propensity), sample_of(rdp, plan, episodes, propensity)
+    low, high = (sum(ends) for ends in zip(*oracle.ranges, strict=True))
+    assert found.possible == pytest.approx((low, high), abs=1e-9)
+    fewest = min(oracle.effective(t) for t in oracle.decisions)
+    for name in OFF_POLICY:
+        value, error = getattr(oracle, name)()
+        right = Estimate(value, error).within(found.possible)
+        wide = np.ptp(right.interval()) > 2 / 3 * (high - low)
+        few = name == "importance" and fewest < 10
+        if not (few or wide):
+            assert getattr(found, name) == pytest.approx(right, rel=1e-9, abs=1e-9)
+            assert name not in found.unknown
+        else:
+            assert math.isnan(getattr(found, name).value) and getattr(found, name).interval() == found.possible
+            assert found.unknown[name] == ("wide_interval" if not few else reason(oracle))
+
+
+def reason(oracle: Sample) -> str:
+    matched = any(oracle.weight(i, oracle.decisions[-1]) for i in range(len(oracle.episodes)))
+    return "few_effective_episodes" if matched else "no_match"
 
 
 @pytest.mark.parametrize("logged", [False, True], ids=["estimated", "logged"])
@@ -95,10 +107,7 @@ def test_evaluate_off_policy_agrees_with_definition(seed: int, logged: bool) -> 
         rdp, GREEDY, rdp.tally(rest)
     )  # as with --split: some of its actions are not in the training episodes
     for plan in (other, *(plan_on(rdp, how) for how in PLANNERS)):
-        found = evaluate_off_policy(rdp, plan, rest, propensity)
-        for name in OFF_POLICY:
-            right = by_loops(rdp, plan, rest, propensity, name)
-            assert getattr(found, name) == pytest.approx(right, rel=1e-9, abs=1e-9)
+        assert_as_defined(rdp, plan, rest, propensity)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -107,26 +116,22 @@ def test_evaluate_off_policy_accepts_log_with_other_codes(seed: int) -> None:
     rdp, rest = divided(seed)
     few = from_values(to_values(rest.columns(np.arange(40))))
     assert few.alphabet != rdp.alphabet or len(few.letters) != len(rdp.letters)
-    plan = plan_on(rdp)
-    for name in OFF_POLICY:
-        right = by_loops(rdp, plan, few, None, name)
-        assert getattr(evaluate_off_policy(rdp, plan, few), name) == pytest.approx(right, rel=1e-9, abs=1e-9)
+    assert_as_defined(rdp, plan_on(rdp), few)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_evaluate_off_policy_coverage_agrees_with_definition(seed: int) -> None:
     """Checks the effective number of episodes, the matched ones, and the log's own return."""
     rdp, rest = divided(seed)
-    repeats = np.ones(rest.n, int) if rest.weight is None else rest.weight
-    steps = [s for s, k in zip(to_values(rest), repeats, strict=True) for _ in range(k)]
     for how in PLANNERS:
         plan = plan_on(rdp, how)
-        oracle, found = HeldOut(rdp, plan), evaluate_off_policy(rdp, plan, rest)
-        weights = [oracle.weight(s) for s in steps]
-        assert found.effective == pytest.approx(count(weights))
+        oracle, found = sample_of(rdp, plan, rest), evaluate_off_policy(rdp, plan, rest)
+        weights = [oracle.weight(i, oracle.decisions[-1]) for i in range(len(oracle.episodes))]
+        assert found.effective == pytest.approx(oracle.effective(oracle.decisions[-1]))
         assert found.matched == pytest.approx(sum(w > 0 for w in weights) / len(weights))
-        assert found.log == pytest.approx(Estimate.mean(np.array([sum(r for _, _, r in s) for s in steps])))
-        assert found.episodes == len(steps)
+        returns = np.array([sum(r for _, _, r in steps) for steps in oracle.episodes])
+        assert found.log == pytest.approx(Estimate.mean(returns).within(found.possible))
+        assert found.episodes == len(returns)
 
 
 def test_random_logs_have_unseen_histories_and_plans_that_differ_from_the_log() -> None:
@@ -148,13 +153,13 @@ def test_random_logs_have_unseen_histories_and_plans_that_differ_from_the_log() 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_evaluate_off_policy_of_behaviour_equals_logged_return(seed: int) -> None:
-    """On the training episodes all weights are 1, and corrections cancel."""
+    """On the training episodes all weights are 1; only prior values make the doubly robust estimate differ."""
     rng = np.random.default_rng(seed)
     episodes = random_episodes(rng, 3, 2, 4, 3, 3, 150, early_end=0.3, weighted=seed % 2 == 0)
     rdp = adact_h(episodes, Settings(delta=0.5)).rdp
     found = evaluate_off_policy(rdp, plan_on(rdp, Planning(strength=1e6)), episodes)
     assert found.importance.value == pytest.approx(found.log.value, rel=1e-12)
-    assert found.doubly_robust.value == pytest.approx(found.log.value)
+    assert abs(found.doubly_robust.value - found.log.value) < 0.5 * found.log.error
     assert found.model_based.value == pytest.approx(found.log.value)
     assert found.effective == pytest.approx(episodes.total) and (found.matched, found.unseen) == (1, 0)
 
@@ -167,7 +172,7 @@ def test_evaluate_off_policy_of_behaviour_equals_logged_return(seed: int) -> Non
 def test_evaluate_off_policy_treats_weights_like_repeated_episodes(seed: int, logged: bool) -> None:
     one, many = in_both_ways(seed, logged)
     for name in ESTIMATES:
-        assert getattr(one, name) == pytest.approx(getattr(many, name), rel=1e-12)
+        assert getattr(one, name) == pytest.approx(getattr(many, name), rel=1e-9, nan_ok=True)
     assert one.effective == pytest.approx(many.effective) and one.matched == pytest.approx(many.matched)
     assert (one.rare, one.gaps, one.episodes) == (many.rare, many.gaps, many.episodes)
 
@@ -257,44 +262,51 @@ MAZE = Cheese(), 3, 5000
 FOUR_SIGMA = 4 * (0.95 * 0.05 / REPEATS) ** 0.5  # 0.050: chance variation of a coverage of 95 % in REPEATS logs
 
 
-@pytest.mark.parametrize(("case", "n"), [(CORRIDOR, 1000), (MAZE, 1000)], ids=["corridor", "cheese"])
-@pytest.mark.parametrize("name", OFF_POLICY)
-def test_evaluate_off_policy_is_unbiased_with_known_propensities(case: Any, n: int, name: str) -> None:
-    """Holds for any automaton: the bias is within four standard errors of the mean of all repeats."""
-    off = off_by(judged(*case, n), name, solved(*case)[2])
-    assert abs(off.mean()) < 4 * off.std() / REPEATS**0.5
+@pytest.mark.parametrize(
+    ("case", "name"), [(CORRIDOR, *OFF_POLICY[:1]), (CORRIDOR, *OFF_POLICY[1:]), (MAZE, "importance")]
+)
+def test_evaluate_off_policy_has_no_bias_with_known_propensities(case: Any, name: str) -> None:
+    """Importance sampling whatever the automaton, doubly robust if it is right: the bias is within four standard errors
+    of the mean of all repeats. The corridor's automaton is right, the maze's is not.
+    """
+    off = off_by(judged(*case, 1000), name, solved(*case)[2])
+    assert np.isfinite(off).mean() > 0.9
+    assert abs(np.nanmean(off)) < 4 * np.nanstd(off) / REPEATS**0.5
 
 
-@pytest.mark.parametrize("name", OFF_POLICY)
-def test_evaluate_off_policy_intervals_have_nominal_coverage(name: str) -> None:
-    """They contain it in 95 % of the repeats, up to four standard errors of such a share: 90 to 100 %."""
-    assert covered(judged(*CORRIDOR, 1000), name, solved(*CORRIDOR)[2]) == pytest.approx(0.95, abs=FOUR_SIGMA)
+@pytest.mark.parametrize("case", [CORRIDOR, MAZE], ids=["corridor", "cheese"])
+@pytest.mark.parametrize("name", ESTIMATES[1:])
+def test_evaluate_off_policy_intervals_have_at_least_nominal_coverage(case: Any, name: str) -> None:
+    """They contain the exact value in 95 % of the repeats or more, less four standard errors of such a share: 90 %.
+
+    5,000 episodes are too few for the maze: there the model-based estimates are biased, and their error includes it.
+    """
+    assert covered(judged(*case, 1000), name, solved(*case)[2]) > 0.95 - FOUR_SIGMA
 
 
 @pytest.mark.parametrize("case", [CORRIDOR, MAZE], ids=["corridor", "cheese"])
 def test_evaluate_off_policy_doubly_robust_has_smaller_error_than_importance_sampling(case: Any) -> None:
     many, right = judged(*case, 1000), solved(*case)[2]
-    sampled, robust = (np.sqrt(np.mean(off_by(many, name, right) ** 2)) for name in OFF_POLICY)
-    assert robust < 0.7 * sampled
+    sampled, robust = (np.sqrt(np.nanmean(off_by(many, name, right) ** 2)) for name in OFF_POLICY)
+    assert robust < 0.8 * sampled
 
 
 def test_evaluate_off_policy_model_based_is_best_on_true_automaton() -> None:
-    """The model-based estimate is unbiased, its intervals contain the truth, and it has the smallest error."""
+    """The model-based estimate is unbiased and has the smallest error."""
     many, right = judged(*CORRIDOR, 1000), solved(*CORRIDOR)[2]
     off = off_by(many, "model_based", right)
     assert abs(off.mean()) < 4 * off.std() / REPEATS**0.5
-    assert covered(many, "model_based", right) == pytest.approx(0.95, abs=FOUR_SIGMA)
-    assert np.sqrt(np.mean(off**2)) < 0.7 * np.sqrt(np.mean(off_by(many, "doubly_robust", right) ** 2))
+    assert np.sqrt(np.mean(off**2)) < np.sqrt(np.mean(off_by(many, "doubly_robust", right) ** 2))
 
 
-def test_evaluate_off_policy_only_model_based_is_biased_by_wrong_automaton() -> None:
+def test_evaluate_off_policy_doubly_robust_corrects_wrong_automaton() -> None:
     """5,000 episodes are too few for the maze: model-based estimates are biased by more than ten standard errors,
-    doubly robust ones are not (see above).
+    doubly robust ones by less.
     """
     many, right = judged(*MAZE, 1000), solved(*MAZE)[2]
-    off = off_by(many, "model_based", right)
+    off, corrected = (off_by(many, name, right) for name in ("model_based", "doubly_robust"))
     assert off.mean() > 10 * off.std() / REPEATS**0.5
-    assert covered(many, "model_based", right) < 0.9
+    assert 0 < corrected.mean() < 0.8 * off.mean()
 
 
 def test_evaluate_off_policy_without_matching_episodes_has_wide_intervals() -> None:
@@ -374,35 +386,45 @@ def small() -> tuple[RDP, Plan]:
 
 
 def test_evaluate_off_policy_matches_calculation_by_hand(small: tuple[RDP, Plan]) -> None:
-    """Weights are 2, 0, 5 and 0, ten times each; the automaton's values 1 and 5 equal the logged returns, so nothing is
-    corrected. Returns are from 0 to 5: one more episode is 5/2 away.
+    """Twenty episodes start in each state, and ten of them take the plan's action there: all weights are 2 or 0.
+
+    The matching returns are 1 and 5, ten times each. The doubly robust estimate has the same values: those of the
+    training episodes are equal. Its error has the difference of the first states, and one more visit in 11.
     """
     found = evaluate_off_policy(
         *small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0), (1, "b", 5.0), (1, "a", 0.0)] * 10)
     )
-    effective = 10 * 7**2 / (2**2 + 5**2)
-    assert found.effective == pytest.approx(effective) and found.matched == 0.5
-    for name, each in (("importance", [2.0, 0, 25, 0]), ("doubly_robust", [1.0, 1, 5, 5])):
-        mean = Estimate.mean(np.array(each * 10))
-        error = math.hypot(mean.error, 5 / 2 / (effective + 1))
-        assert getattr(found, name) == pytest.approx((mean.value, error))
+    assert found.effective == pytest.approx(20) and found.matched == 0.5
+    left_out = math.sqrt(20 * (2 / 20 / (1 - 1 / 20)) ** 2)
+    assert found.importance == pytest.approx((3.0, left_out + 5 / 21, 0, 5))
+    assert found.doubly_robust == pytest.approx((3.0, math.hypot(2 / 40**0.5, 2**0.5 * 5 / 2 / 11 / 2), 0, 5))
     assert found.model_based.value == 3.0 and found.log.value == 1.5
-    assert (found.unseen, found.episodes) == (0, 40)
+    assert (found.unseen, found.episodes, found.unknown) == (0, 40, {})
 
 
 def test_evaluate_off_policy_doubly_robust_correction_matches_calculation_by_hand(small: tuple[RDP, Plan]) -> None:
-    """In the second state b has rewards 0 and 1 instead of 5."""
-    found = evaluate_off_policy(*small, one_decision((1, "b", 0.0), (1, "b", 1.0), (1, "a", 0.0)))
-    assert found.doubly_robust.value == pytest.approx(np.mean([5 + 5 * (0 - 5.0), 5 + 5 * (1 - 5.0), 5]))
+    """In the second state b has mean reward 0.5 in 40 episodes instead of 5: one more visit has the value 5 for the
+    state, and the state's value for its candidate.
+    """
+    found = evaluate_off_policy(*small, one_decision(*[(1, "b", 0.0), (1, "b", 1.0), (1, "a", 0.0)] * 20))
+    state = (40 * 0.5 + 5) / 41
+    assert found.doubly_robust.value == pytest.approx((40 * 0.5 + state) / 41)
 
 
-def test_evaluate_off_policy_error_is_infinite_below_ten_effective_episodes(small: tuple[RDP, Plan]) -> None:
+def test_evaluate_off_policy_importance_is_unknown_below_ten_effective_episodes(small: tuple[RDP, Plan]) -> None:
     for times, known in ((9, False), (10, True)):
         found = evaluate_off_policy(*small, one_decision(*[(0, "a", 1.0), (0, "b", 0.0)] * times))
-        assert found.effective == pytest.approx(times)
-        for name in OFF_POLICY:
-            assert math.isfinite(getattr(found, name).error) is known
-            assert getattr(found, name).value == 1.0 and getattr(found, name).interval()[0] < 1
+        assert found.effective == pytest.approx(times) and found.importance.known is known
+        if known:
+            assert found.importance.value == 1.0 and found.importance.interval()[0] < 1
+        else:
+            assert math.isnan(found.importance.value) and found.unknown == {"importance": "few_effective_episodes"}
+
+
+def test_evaluate_off_policy_is_unknown_if_interval_spans_most_of_the_possible_range(small: tuple[RDP, Plan]) -> None:
+    found = evaluate_off_policy(*small, one_decision((1, "b", 0.0), (1, "b", 5.0)))
+    assert found.unknown["doubly_robust"] == "wide_interval" and found.doubly_robust.interval() == found.possible
+    assert math.isnan(found.doubly_robust.value)
 
 
 def test_evaluate_off_policy_gaps_match_calculation_by_hand(small: tuple[RDP, Plan]) -> None:
@@ -435,7 +457,7 @@ def test_evaluate_off_policy_lists_five_most_frequent_gaps() -> None:
 
 def test_evaluate_off_policy_without_matches_has_no_effective_episodes(small: tuple[RDP, Plan]) -> None:
     found = evaluate_off_policy(*small, one_decision((0, "b", 0.0), (1, "a", 0.0)))
-    assert (found.effective, found.matched, found.importance.value) == (0, 0, 0)
+    assert (found.effective, found.matched, found.unknown["importance"]) == (0, 0, "no_match")
 
 
 # Early ends and other lengths
@@ -454,7 +476,7 @@ def ends_early() -> tuple[RDP, Plan]:
 
 def short_and_padded() -> tuple[Episodes, Episodes]:
     """Return episodes that all end after two decisions, as a log of horizon 2 and of horizon 3."""
-    steps = [[BEGIN, STOP, END]] * 3 + [[BEGIN, ON, STOP]] * 5
+    steps = [[BEGIN, STOP, END]] * 30 + [[BEGIN, ON, STOP]] * 50
     return from_values(steps), from_values([[*episode, END] for episode in steps])
 
 
@@ -462,8 +484,8 @@ def test_evaluate_off_policy_corrects_nothing_after_early_end() -> None:
     rdp, plan = ends_early()
     for episodes in short_and_padded():
         found = evaluate_off_policy(rdp, plan, episodes)
-        for name in OFF_POLICY:
-            assert getattr(found, name) == pytest.approx(by_loops(rdp, plan, episodes, None, name))
+        if episodes.horizon == rdp.horizon:
+            assert_as_defined(rdp, plan, episodes)
         assert found.log.value == pytest.approx(-(3 * 1 + 5 * 1.25) / 8)
 
 
@@ -472,13 +494,9 @@ def test_evaluate_off_policy_corrects_nothing_after_end_in_merged_states() -> No
     logs = [[BEGIN, STOP, END, END], [BEGIN, ON, STOP, END], [BEGIN, ON, ON, STOP]]
     rdp = adact_h(from_values(logs), Settings(delta=1e-9)).rdp
     assert rdp.layers.tolist() == [1, 1, 1, 1, 1]
-    episodes = from_values(logs * 2)
+    episodes = from_values(logs * 20)
     for how in (GREEDY, Planning(strength=1e6)):
-        plan = plan_on(rdp, how)
-        for name in OFF_POLICY:
-            assert getattr(evaluate_off_policy(rdp, plan, episodes), name) == pytest.approx(
-                by_loops(rdp, plan, episodes, None, name)
-            )
+        assert_as_defined(rdp, plan_on(rdp, how), episodes)
 
 
 def test_evaluate_off_policy_is_uniform_where_no_action_was_logged() -> None:
@@ -487,16 +505,14 @@ def test_evaluate_off_policy_is_uniform_where_no_action_was_logged() -> None:
     episodes = from_values([[BEGIN, ON, ON, STOP], [BEGIN, ON, STOP, END]])
     propensity = chances_of(episodes, 0)
     for plan in (plan_on(rdp, GREEDY), plan_on(rdp, Planning(strength=1e6))):
-        for name in OFF_POLICY:
-            right = by_loops(rdp, plan, episodes, propensity, name)
-            assert getattr(evaluate_off_policy(rdp, plan, episodes, propensity), name) == pytest.approx(right)
+        assert_as_defined(rdp, plan, episodes, propensity)
 
 
 @pytest.mark.parametrize("name", ["log", "importance", "doubly_robust"])
 def test_evaluate_off_policy_pads_log_of_short_episodes(name: str) -> None:
     rdp, plan = ends_early()
     short, padded = (evaluate_off_policy(rdp, plan, episodes) for episodes in short_and_padded())
-    assert getattr(short, name) == pytest.approx(getattr(padded, name))
+    assert getattr(short, name) == pytest.approx(getattr(padded, name), nan_ok=True)
     assert (short.matched, short.unseen) == (padded.matched, padded.unseen)
 
 

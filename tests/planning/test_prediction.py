@@ -14,10 +14,12 @@ import pytest
 from oracle import random_episodes
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.data.episodes import Episodes
+from suffice.data.possible_returns import possible_returns
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.exact.values import evaluate
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.evidence.estimates import Estimate
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.planning import prediction
 from suffice.planning.controller import Controller
@@ -141,7 +143,8 @@ def test_predict_agrees_with_formula(seed: int) -> None:
     rdp = adact_h(log(seed), Settings(delta=0.05)).rdp
     for how in PLANNERS:
         plan = plan_on(rdp, how)
-        assert predict(rdp, plan, log(seed)) == pytest.approx(Formula(rdp, plan, log(seed)).estimate(), rel=1e-9)
+        right = Estimate(*Formula(rdp, plan, log(seed)).estimate()).within(possible_returns(log(seed)))
+        assert predict(rdp, plan, log(seed)) == pytest.approx(right, rel=1e-9)
 
 
 def test_predict_on_random_logs_differs_from_plan_values() -> None:
@@ -161,7 +164,10 @@ def test_predict_agrees_with_formula_on_other_episodes(seed: int) -> None:
     assert (rdp.run_all(rest) == UNSEEN).any()
     for how in PLANNERS:
         plan = plan_on(rdp, how, rdp.tally(rest))
-        assert predict(rdp, plan, rest) == pytest.approx(Formula(rdp, plan, rest).estimate(), rel=1e-9)
+        found = predict(rdp, plan, rest)
+        (low, high), (lowest, highest) = found[2:], possible_returns(rest)
+        assert lowest <= low <= found.value <= high <= highest
+        assert found == pytest.approx(Estimate(*Formula(rdp, plan, rest).estimate()).within((low, high)), rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -107,19 +107,44 @@ def _root(square: Fraction) -> float:
 
 
 class Estimate(NamedTuple):
-    """A mean with its standard error."""
+    """A mean with its standard error, limited to the range of possible values.
+
+    The value of an unknown mean is NaN and its error infinite; its intervals are the range of possible values.
+    """
 
     value: float
     error: float
+    low: float = -math.inf  # smallest possible value
+    high: float = math.inf  # largest possible value
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a value with a finite error."""
+        return math.isfinite(self.error)
+
+    def within(self, possible: tuple[float, float]) -> Estimate:
+        """Return the estimate, limited to a range of possible values."""
+        low, high = possible
+        return Estimate(min(max(self.value, low), high), self.error, low, high)
+
+    @classmethod
+    def unknown(cls, possible: tuple[float, float]) -> Estimate:
+        """Return the estimate of a mean of which only the range of possible values is known."""
+        return cls(math.nan, math.inf, *possible)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return a two-sided confidence interval for large samples."""
+        """Return a two-sided confidence interval for large samples, within the range of possible values."""
         wide = self._off((1 + confidence) / 2)
-        return self.value - wide, self.value + wide
+        if not math.isfinite(wide):
+            return self.low, self.high
+        return max(self.value - wide, self.low), min(self.value + wide, self.high)
 
     def lower(self, delta: float) -> float:
         """Return a one-sided lower confidence bound for large samples: the mean is below it with probability δ."""
-        return self.value + self._off(delta)
+        off = self._off(delta)
+        if not math.isfinite(off):
+            return self.low if off < 0 else self.high
+        return min(max(self.value + off, self.low), self.high)
 
     def _off(self, chance: float) -> float:
         errors = NormalDist().inv_cdf(chance)

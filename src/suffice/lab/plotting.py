@@ -62,7 +62,7 @@ class Band(NamedTuple):
     @classmethod
     def of(cls, sample: Sequence[float]) -> Band:
         """Return the band of independent numbers; a single number has an interval of width 0."""
-        mean, error = Estimate.mean(np.array(sample, float))
+        mean, error, *_ = Estimate.mean(np.array(sample, float))
         if math.isinf(error):
             return cls(mean, mean, mean)
         wide = error * (STUDENT[len(sample) - 2] if len(sample) - 2 < len(STUDENT) else NORMAL)

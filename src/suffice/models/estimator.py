@@ -6,7 +6,6 @@ actions of the plan, so there is no `y`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from pathlib import Path
@@ -272,7 +271,7 @@ class Learner:
         Returns
         -------
         float
-            The doubly robust estimate; where too few episodes follow the plan, the model-based one.
+            The doubly robust estimate; where it is unknown, the model-based one; NaN where both are unknown.
         """
         model = self.model_
         read = self._read(data, model.rdp.horizon)
@@ -283,7 +282,7 @@ class Learner:
             )
         found = evaluate_off_policy(model.planned, model.required_plan(), read.here, read.propensities)
         by_both = found.doubly_robust
-        return by_both.value if math.isfinite(by_both.error) else found.model_based.value
+        return by_both.value if by_both.known else found.model_based.value
 
     @property
     def _alike(self) -> EncoderRequest:

@@ -6,7 +6,6 @@ model was learned from, else all of them. Theory: docs/theory.md, section 6.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,18 @@ from suffice.models.held_out import HeldOut, find_held_out
 from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 from suffice.models.summary import percent, rounded
-from suffice.planning.off_policy import LEAST_EFFECTIVE_EPISODES, RARE, OffPolicyEvaluation, evaluate_off_policy
+from suffice.planning.off_policy import RARE, OffPolicyEvaluation, Unknown, evaluate_off_policy
 
 ESTIMATORS = {
     "log": "logged behaviour",
     "model_based": "policy, model-based",
     "importance": "policy, importance",
     "doubly_robust": "policy, doubly robust",
+}
+UNKNOWN: dict[Unknown, str] = {
+    "no_match": "no episode follows the policy",
+    "few_effective_episodes": "too few episodes follow the policy",
+    "wide_interval": "the interval would span most of the possible range",
 }
 MOST_UNSEEN = 0.95  # share of decisions after unseen histories, above which the log is of another process
 SHORT_NAMES = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # JSON keys of the doubly robust estimate
@@ -34,9 +38,9 @@ SHORT_NAMES = {"mean_return": "value", "mean_return_stderr": "value_stderr"}  # 
 class LogEvaluation:
     """Off-policy evaluation of a model's plan; `print(evaluation)` shows it as text.
 
-    An estimate is a mean with its standard error, and `estimate.interval(0.95)` is a confidence interval. The
-    doubly robust estimate is the one to read first. Where fewer than ten episodes, in effect, follow the policy, its
-    standard error is infinite: the log does not say what the policy is worth.
+    An estimate is a mean with its standard error, and `estimate.interval(0.95)` is a confidence interval within the
+    range of possible returns. The doubly robust estimate is the one to read first. Where the log does not say what the
+    policy is worth, the value is NaN, `estimate.known` is False, and `off_policy.unknown` has the reason.
 
     Attributes
     ----------
@@ -88,13 +92,13 @@ class LogEvaluation:
 
     @property
     def doubly_robust(self) -> Estimate:
-        """Return the doubly robust estimate, the automaton's values corrected by importance sampling."""
+        """Return the doubly robust estimate, the automaton's values corrected by the returns of these episodes."""
         return self.off_policy.doubly_robust
 
     @property
     def enough(self) -> bool:
         """Return whether enough episodes follow the policy for an estimate that does not rely on the automaton."""
-        return self.off_policy.effective >= LEAST_EFFECTIVE_EPISODES
+        return self.importance.known
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the plan's mean return, from the doubly robust estimate.
@@ -107,7 +111,7 @@ class LogEvaluation:
         Returns
         -------
         tuple of float
-            Lower and upper end; infinite where too few episodes follow the policy.
+            Lower and upper end; the range of possible returns where the mean return is unknown.
         """
         return self.doubly_robust.interval(confidence)
 
@@ -124,17 +128,19 @@ class LogEvaluation:
         found: dict[str, Any] = {"episodes": judged.episodes, "behaviour": "logged" if self.logged else "estimated"}
         for estimator in ESTIMATORS:
             estimate: Estimate = getattr(judged, estimator)
-            known = math.isfinite(estimate.error)  # JSON has no infinity
-            found[f"{estimator}_value"] = estimate.value if known or estimator != "importance" else None
-            found[f"{estimator}_value_stderr"] = estimate.error if known else None
-            found[f"{estimator}_interval"] = list(estimate.interval()) if known else None
+            unknown = judged.unknown.get(estimator)  # JSON has no NaN and no infinity
+            found[f"{estimator}_value"] = None if unknown else estimate.value
+            found[f"{estimator}_value_stderr"] = estimate.error if estimate.known else None
+            found[f"{estimator}_interval"] = list(estimate.interval()) if estimate.known else None
+            found[f"{estimator}_unknown"] = unknown
         found |= {name: found[f"doubly_robust_{rest}"] for name, rest in SHORT_NAMES.items()}
+        found["possible_returns"] = list(judged.possible)
         found |= {name: getattr(judged, name) for name in ("effective", "matched", "unseen", "rare")}
         return found | {"gaps": [gap._asdict() for gap in judged.gaps]} | plan.predictions()
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        known = f"{self.doubly_robust.value:.4g} ({low:.4g} to {high:.4g})" if self.enough else "not known"
+        known = f"{self.doubly_robust.value:.4g} ({low:.4g} to {high:.4g})" if self.doubly_robust.known else "not known"
         return f"<LogEvaluation: plan {known}, log {self.log.value:.4g}, by {self.n_episodes:,} episodes {self._which}>"
 
     def __str__(self) -> str:
@@ -154,17 +160,16 @@ class LogEvaluation:
     def table(self) -> list[str]:
         """Return the estimates with their intervals, one line each."""
         lines = [f"  {'mean return':<24}{'estimate':>12}   95 % confidence"]
-        few = f"{'too few episodes follow' if self.off_policy.matched else 'no episode follows'} the policy"
         for name, label in ESTIMATORS.items():
             estimate: Estimate = getattr(self.off_policy, name)
             low, high = estimate.interval()
-            if math.isfinite(estimate.error):
+            if name in self.off_policy.unknown:
+                lines.append(f"  {label:<24}unknown: {UNKNOWN[self.off_policy.unknown[name]]}")
+            elif not estimate.known:  # the mean of a single episode
+                lines.append(f"  {label:<24}{estimate.value:>12.4g}   unknown")
+            else:
                 value, low_text, high_text = (rounded(each, estimate.error) for each in (estimate.value, low, high))
                 lines.append(f"  {label:<24}{value:>12}   {low_text} to {high_text}")
-            elif name == "importance":
-                lines.append(f"  {label:<24}not available: {few}")
-            else:
-                lines.append(f"  {label:<24}{estimate.value:>12.4g}   unknown: {few}")
         return lines
 
     @property
@@ -179,9 +184,11 @@ class LogEvaluation:
             f"Coverage: {percent(judged.matched)} of these episodes take only actions that the policy might take "
             f"(effective sample size {judged.effective:,.0f}). {self._rare_decisions()}",
         ]
+        low, high = judged.possible
+        found.append(f"Possible returns, by the rewards logged at each step: {low:.4g} to {high:.4g}.")
         if not self.enough:
             found.append(
-                "These are too few to estimate the return reliably; the model-based estimate relies on the automaton."
+                "Too few episodes follow the policy for importance sampling; the other estimates rely on the automaton."
             )
         return found
 

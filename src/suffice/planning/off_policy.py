@@ -1,42 +1,50 @@
 """Off-policy evaluation estimates the return of a policy from held-out episodes, without a simulator.
 
-Three estimates, each with a standard error (π the policy, μ the behaviour policy, ρ_t = π(a_t)/μ(a_t), all given the
-state of the automaton):
+Three estimates, each with a standard error:
 
 *model-based*          the value of the policy if the held-out frequencies on the automaton are the true probabilities
-                       (training frequencies where an action has no held-out ones): low variance, but biased where the
-                       automaton is wrong
-*importance sampling*  mean of Σ_t ρ_1⋯ρ_t r_t, per decision: unbiased whatever the automaton, if μ is known; the
-                       variance grows with the horizon
-*doubly robust*        mean of D_1, where D_t = V(q_t) + ρ_t (r_t + D_{t+1} − Q(q_t, a_t)): the automaton's values,
-                       corrected by importance sampling (Jiang and Li, 2016)
+                       (training frequencies where an action has no held-out ones)
+*importance sampling*  held-out returns, weighted by how much more likely the policy makes the whole episode: does not
+                       rely on the automaton if propensities are known, but needs many episodes (`importance_sampling`)
+*doubly robust*        the automaton's values, corrected by held-out returns, with weights of candidates instead of
+                       episodes (`state_weights`)
 
-μ comes from a column of the log, or is the frequency of each action in each state among the training episodes; the
-errors do not include its uncertainty. They are large-sample approximations: with fewer than ten effective episodes the
-error is infinite. *Coverage* reports where the policy takes actions that the log rarely has, and how many held-out
-episodes are effective. Theory: docs/theory.md, section 6.
+The first and the last have an error that includes how much finer histories than states change the estimate. All
+estimates and intervals are limited to the possible returns: the smallest and largest reward at each step, in the
+training and the held-out episodes, added up. An estimate that cannot be trusted is *unknown*: importance sampling with
+too few effective episodes, and any estimate whose interval would span most of the possible range.
+
+The probabilities μ of the logged actions come from a column of the log, or are the frequencies of actions in each state
+among the held-out episodes. Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
-from suffice.automata.state_tracker import StateTracker
 from suffice.automata.tally import Tally
+from suffice.automata.training_ranges import training_ranges
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
+from suffice.data.possible_returns import PossibleReturns, reward_ranges
 from suffice.errors import LogError, spelled
 from suffice.evidence.estimates import Estimate
-from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.array_types import Float
 from suffice.planning.backward_induction import action_values, worth
+from suffice.planning.held_out_walk import HeldOutWalk, refuse_longer_episodes
+from suffice.planning.importance_sampling import LEAST_EFFECTIVE_EPISODES, episode_weighted
 from suffice.planning.plan import Plan
+from suffice.planning.state_weights import state_weighted
+
+Unknown = Literal["no_match", "few_effective_episodes", "wide_interval"]
 
 RARE = 10  # visits below which an action counts as rare in a state
-LEAST_EFFECTIVE_EPISODES = 10  # effective episodes below which importance weights are not evidence
+MOST_WIDE = 2 / 3  # share of the possible range that a 95 % interval may span
 
 
 class RareAction(NamedTuple):
@@ -72,13 +80,19 @@ class OffPolicyEvaluation(NamedTuple):
     ----------
     log
         Mean return of the held-out episodes themselves. This and the following estimates have a `value` and a
-        standard `error`, and `interval(0.95)` gives a confidence interval.
+        standard `error`, and `interval(0.95)` gives a confidence interval within the possible returns. An estimate that
+        is not `known` has the value NaN.
     model_based
-        Value of the policy on the automaton with held-out frequencies. Biased where the automaton is wrong.
+        Value of the policy on the automaton with held-out frequencies.
     importance
-        Per-decision importance sampling. Its error is infinite with fewer than ten effective episodes.
+        Weighted importance sampling, which does not rely on the automaton if propensities are given. Often unknown.
     doubly_robust
-        The automaton's values, corrected by importance sampling. Its error is infinite in the same case.
+        The automaton's values, corrected by held-out returns.
+    unknown
+        Why an estimate is unknown, by its name: "no_match" (no episode takes only actions that the policy might take),
+        "few_effective_episodes" (fewer than ten) or "wide_interval" (more than two thirds of the possible range).
+    possible
+        The smallest and the largest possible return, by the rewards logged at each step.
     effective
         Effective number of held-out episodes, (Σw)²/Σw² of their importance weights.
     matched
@@ -104,6 +118,8 @@ class OffPolicyEvaluation(NamedTuple):
     model_based: Estimate
     importance: Estimate
     doubly_robust: Estimate
+    unknown: Mapping[str, Unknown]
+    possible: PossibleReturns
     effective: float
     matched: float
     unseen: float
@@ -127,7 +143,7 @@ def evaluate_off_policy(
         Episodes that neither the automaton nor the plan was made from.
     propensity
         Probabilities [H+1, N] with which the behaviour policy took the logged actions. Default: the frequencies of
-        actions among the training episodes in each state.
+        actions among these episodes in each state.
 
     Returns
     -------
@@ -154,20 +170,56 @@ def evaluate_off_policy(
         missing = rdp.horizon - episodes.horizon
         episodes = episodes.padded(rdp.horizon)
         propensity = None if propensity is None else np.pad(propensity, ((0, missing), (0, 0)), constant_values=1.0)
-    run = _HeldOutWalk(rdp, plan, episodes, propensity)
+    refuse_longer_episodes(rdp, episodes)
+    walk = HeldOutWalk.of(rdp, plan, episodes, propensity)
+    ranges = reward_ranges(episodes).joined(training_ranges(rdp))
+    possible, widths = ranges.returns(), (ranges.high - ranges.low)[1:]
+    sampled, weighted = episode_weighted(walk, widths), state_weighted(walk, _training_values(rdp, plan), widths)
+    model_based = worth(rdp, plan, _supplemented(rdp, rdp.tally(episodes)))
+    misfit = model_based.value - weighted.by_two_edges.value
+    estimates = {
+        "model_based": model_based._replace(error=math.hypot(model_based.error, misfit)),
+        "importance": sampled.estimate,
+        "doubly_robust": weighted.by_candidate._replace(error=math.hypot(weighted.by_candidate.error, weighted.misfit)),
+    }
+    unknown: dict[str, Unknown] = {}
+    if sampled.fewest < LEAST_EFFECTIVE_EPISODES:
+        unknown["importance"] = "few_effective_episodes" if sampled.matched else "no_match"
+    for name, estimate in estimates.items():
+        estimates[name] = estimate.within(possible)
+        if name not in unknown and _is_wide(estimates[name]):
+            unknown[name] = "wide_interval"
     rare, gaps = _coverage(rdp, plan)
     return OffPolicyEvaluation(
-        log=Estimate.mean(run.reward.sum(axis=0), episodes.weight),
-        model_based=worth(rdp, plan, _supplemented(rdp, rdp.tally(episodes))),
-        importance=run.estimate(run.importance()),
-        doubly_robust=run.estimate(run.doubly_robust()),
-        effective=run.effective(),
-        matched=float(np.average(run.weights()[-1] > 0, weights=episodes.weight)),
+        log=Estimate.mean(walk.reward.sum(axis=0), episodes.weight).within(possible),
+        **{name: Estimate.unknown(possible) if name in unknown else estimates[name] for name in estimates},
+        unknown=unknown,
+        possible=possible,
+        effective=sampled.effective,
+        matched=sampled.matched,
         unseen=_unseen(rdp, episodes),
         rare=rare,
         gaps=gaps,
         episodes=episodes.total,
     )
+
+
+def _is_wide(estimate: Estimate) -> bool:
+    """Return whether the interval of an estimate spans most of the possible range."""
+    low, high = estimate.interval()
+    return high - low > MOST_WIDE * (estimate.high - estimate.low)
+
+
+def _training_values(rdp: RDP, plan: Plan) -> Float:
+    """Return Q [P, A] of the plan in every place of the state tracker, from the training episodes.
+
+    Actions that were never taken have the value of the state; lost places have the mean value of their layer.
+    """
+    by_action, visits, layer = action_values(rdp, plan, rdp.own_tally()), rdp.counts.sum(axis=1), rdp.layer_of()
+    mean = np.bincount(layer, visits * plan.values) / np.maximum(np.bincount(layer, visits), 1)
+    value = np.concatenate([plan.values, mean])
+    by_action = np.concatenate([by_action, np.full((len(mean), by_action.shape[1]), np.nan)])
+    return np.asarray(np.where(np.isnan(by_action), value[:, None], by_action))
 
 
 def refuse_other_features(rdp: RDP, episodes: Episodes) -> None:
@@ -193,80 +245,6 @@ def _refuse_other_rewards(rdp: RDP, episodes: Episodes) -> None:
         )
 
 
-class _HeldOutWalk:
-    """Held-out episodes with the states of the automaton that they visit: row t − 1 is step t of 1..H."""
-
-    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None) -> None:
-        self._rdp, self._plan, self._weight = rdp, plan, episodes.weight
-        memory = StateTracker.of(rdp)
-        if episodes.horizon > rdp.horizon:
-            cut = spelled(f"read_log(log, horizon={rdp.horizon})", f"--horizon {rdp.horizon}")
-            raise LogError(
-                f"the log's episodes have up to {episodes.horizon} decisions, but the model plans only {rdp.horizon}. "
-                f"Cut the episodes with {cut}."
-            )
-        actions = _known_actions(rdp, episodes)
-        self._place = memory.along(episodes)[:-1]  # [H, N] before each decision
-        word = episodes.word[1:]
-        self.reward = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word]
-        self._acts, self._action = (episodes.letters[:, 0] != PAD)[word], actions[word]
-        as_the_log = np.full_like(plan.actions, BEHAVE)
-        target, behaviour = (_frequencies(memory.choices(a)) for a in (plan.actions, as_the_log))
-        chosen = self._place, np.maximum(self._action, 0)
-        mu = behaviour[chosen] if propensity is None else propensity[1:]
-        self.ratio = np.where(self._acts, target[chosen] / np.where(mu > 0, mu, np.inf), 1.0)
-        self._target = target
-
-    def weights(self) -> Float:
-        """Return the importance weights [H, N], ρ_1⋯ρ_t."""
-        return np.asarray(np.cumprod(self.ratio, axis=0), float)
-
-    def importance(self) -> Float:
-        """Return the importance-weighted return of each episode [N], Σ_t ρ_1⋯ρ_t r_t."""
-        return np.asarray((self.weights() * self.reward).sum(axis=0))
-
-    def doubly_robust(self) -> Float:
-        """Return the doubly robust return of each episode [N], D_1."""
-        value, by_action = self._values()
-        later = np.zeros(self._place.shape[1])
-        for place, action, acts, ratio, reward in zip(
-            self._place[::-1], self._action[::-1], self._acts[::-1], self.ratio[::-1], self.reward[::-1], strict=True
-        ):
-            corrected = value[place] + ratio * (reward + later - by_action[place, np.maximum(action, 0)])
-            later = np.where(acts, corrected, reward + later)  # no correction after the end
-        return later
-
-    def _values(self) -> tuple[Float, Float]:
-        """Return V [P] and Q [P, A] of the plan in every place of the state tracker, from the training episodes."""
-        rdp = self._rdp
-        value, by_action = self._plan.values, action_values(rdp, self._plan, rdp.own_tally())
-        visits, layer = rdp.counts.sum(axis=1), rdp.layer_of()
-        mean = np.bincount(layer, visits * value) / np.maximum(np.bincount(layer, visits), 1)  # for unseen histories
-        value = np.concatenate([value, mean])
-        by_action = np.concatenate([by_action, np.full((len(mean), by_action.shape[1]), np.nan)])
-        by_action = np.where(np.isnan(by_action), value[:, None], by_action)
-        return np.asarray((self._target * by_action).sum(axis=1)), by_action
-
-    def effective(self) -> float:
-        """Return the effective number of episodes, (Σw)²/Σw² of the last weights."""
-        last = self.weights()[-1]
-        weight = np.ones_like(last) if self._weight is None else self._weight
-        squares = float((weight * last**2).sum())
-        return float((weight * last).sum()) ** 2 / squares if squares else 0.0
-
-    def estimate(self, sample: Float) -> Estimate:
-        """Return the mean, with an error that counts one more effective episode half the range of returns away.
-
-        Few effective episodes that happen to agree would otherwise have a much too small error. With fewer than
-        LEAST_EFFECTIVE_EPISODES of them the error is infinite.
-        """
-        mean, effective = Estimate.mean(sample, self._weight), self.effective()
-        if effective < LEAST_EFFECTIVE_EPISODES:
-            return Estimate(mean.value, math.inf)
-        returns = self.reward.sum(axis=0)
-        return Estimate(mean.value, math.hypot(mean.error, float(np.ptp(returns)) / 2 / (effective + 1)))
-
-
 def _supplemented(rdp: RDP, tally: Tally) -> Tally:
     """Return the held-out counts, replaced by the training counts where an action was never taken in a state."""
     action = rdp.letters[:, 0]
@@ -282,24 +260,6 @@ def _unseen(rdp: RDP, episodes: Episodes) -> float:
     acts = (episodes.letters[:, 0] != PAD)[episodes.word[1:]]
     lost = rdp.unseen_decisions(episodes)
     return float((lost * weight).sum()) / max(float((acts * weight).sum()), 1.0)
-
-
-def _known_actions(rdp: RDP, episodes: Episodes) -> Int64:
-    """Return [X], the index of each letter's action among the model's; -1 for padding and the dummy action."""
-    theirs = [episodes.alphabet.action(code) for code in episodes.letters[:, 0].tolist()]
-    ours = {action: place for place, action in enumerate(rdp.alphabet.actions)}
-    if unknown := [a for a in theirs if a is not None and a != "pad" and a not in ours]:
-        raise LogError(
-            f"the log has action {unknown[0]!r}, which the model does not know. Its actions are "
-            f"{', '.join(map(str, rdp.alphabet.actions))}. Rename those of the log, or learn the model again."
-        )
-    return np.array([ours.get(a, -1) if a is not None else -1 for a in theirs])
-
-
-def _frequencies(choices: Int64) -> Float:
-    """Return action probabilities [P, A] from counts; uniform where there are none."""
-    total = choices.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0, choices / np.maximum(total, 1), 1 / choices.shape[1]))
 
 
 def _coverage(rdp: RDP, plan: Plan) -> tuple[float, tuple[RareAction, ...]]:

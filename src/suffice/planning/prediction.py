@@ -25,6 +25,7 @@ from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import weights
 from suffice.data.log import Log, run_query
+from suffice.data.possible_returns import RewardRanges
 from suffice.data.queries import EpisodesView, added
 from suffice.evidence.estimates import Estimate
 from suffice.kernels import walking
@@ -44,7 +45,15 @@ def predict(rdp: RDP, plan: Plan, episodes: Log, threads: int = 1) -> Estimate:
     passed = passages.passed(run_query(episodes, passages, threads))
     prediction = (_StationaryPrediction if rdp.stationary else _Prediction)(rdp, plan, passed)
     layers = [prediction.layer(t) for t in range(rdp.horizon + 1)]
-    return prediction.estimate(layers)
+    return prediction.estimate(layers).within(_reward_ranges(rdp, passed).returns())
+
+
+def _reward_ranges(rdp: RDP, passed: list[_EdgeCounts]) -> RewardRanges:
+    """Return the range of rewards at each step, from counts."""
+    rewards = np.array(rdp.alphabet.rewards)[rdp.letters[:, 2]]
+    steps = [rewards[counts.key % len(rewards)] for counts in passed]
+    low, high = ([bound(step) if len(step) else 0.0 for step in steps] for bound in (np.min, np.max))
+    return RewardRanges(np.array(low), np.array(high))
 
 
 class _EdgeCounts(NamedTuple):

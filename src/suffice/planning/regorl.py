@@ -295,7 +295,8 @@ def _cross_fitted(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Ge
     """Predict the return of plans made on each half of the episodes from the other half, and average."""
     halves = episodes.divide(0.5, rng)[:2]
     found = [predict(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
-    return Estimate(math.fsum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
+    mean = Estimate(math.fsum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
+    return mean.within((min(f.low for f in found), max(f.high for f in found)))
 
 
 class _Returns(NamedTuple):

@@ -32,7 +32,7 @@ def advice(content: Content) -> Html:
 
 def _held_out(log: MeanReturn, plan: MeanReturn) -> str:
     if plan.low is None:
-        return " Too few of the episodes that were not used for learning agree with the plan to check the prediction."
+        return " The episodes that were not used for learning are too few to check the prediction."
     return (
         f" Episodes that were not used for learning give {_value(plan)} ({_interval(plan)}) for the plan and "
         f"{_value(log)} for the log."

@@ -11,9 +11,10 @@ import numpy as np
 from suffice.automata.describe import describe_witness, show_pair
 from suffice.automata.rdp import BEHAVE
 from suffice.automata.state_summary import arrivals
+from suffice.automata.training_ranges import training_ranges
 from suffice.data.alphabet import in_order
 from suffice.evidence.estimates import Estimate
-from suffice.models.header import Header, Planned
+from suffice.models.header import Header
 from suffice.models.model import Model
 from suffice.models.model_data import ended_states
 from suffice.models.sentences import forecast_of, sentences
@@ -74,7 +75,7 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
         automaton=_automaton(model, names),
         advice=None if advice is None else advice[:MOST_CHANGES],
         advice_left_out=max(len(advice or []) - MOST_CHANGES, 0),
-        worth=[*_worth(plan), *_judged_worth(evaluation)],
+        worth=[*_worth(model), *_judged_worth(evaluation)],
         starts=starts[:MOST_STATES],
         starts_left_out=max(len(starts) - MOST_STATES, 0),
         lasts=None if model.plan is None else episode_lengths(model),
@@ -157,11 +158,16 @@ def _starts(model: Model) -> Iterator[Start]:
         yield Start(names.state(int(stands[q])), float(share[q]), seen[q].common, seen[q].varies, value, log)
 
 
-def _worth(plan: Planned | None) -> list[MeanReturn]:
+def _worth(model: Model) -> list[MeanReturn]:
+    plan = model.about.plan
     if plan is None:
         return []
     error = math.inf if plan.behaviour_error is None else plan.behaviour_error
-    log, prediction = Estimate(plan.behaviour_value, error), Estimate(plan.predicted, plan.predicted_error)
+    possible = training_ranges(model.planned).returns()
+    log, prediction = (
+        Estimate(value, off).within(possible)
+        for value, off in ((plan.behaviour_value, error), (plan.predicted, plan.predicted_error))
+    )
     predicted = _mean_return("The plan, predicted", "plan (predicted)", prediction, policy=True)
     if not plan.split:
         predicted = msgspec.structs.replace(predicted, lower_bound=plan.lower_bound)
@@ -185,20 +191,18 @@ def _judged_worth(judged: OffPolicyEvaluation | None) -> list[MeanReturn]:
             judged.model_based,
             policy=True,
         ),
-        _reweighted(judged.importance),
+        _mean_return(
+            "New episodes: the plan, reweighted",
+            "held-out episodes: plan, importance sampling",
+            judged.importance,
+            policy=True,
+        ),
     ]
 
 
-def _reweighted(estimate: Estimate) -> MeanReturn:
-    """Return the estimate by importance sampling; without a value if too few episodes agree with the plan."""
-    label = "held-out episodes: plan, importance sampling"
-    found = _mean_return("New episodes: the plan, reweighted", label, estimate, policy=True)
-    return found if found.low is not None else msgspec.structs.replace(found, value=None)
-
-
 def _mean_return(name: str, label: str, estimate: Estimate, policy: bool = False) -> MeanReturn:
-    low, high = estimate.interval() if math.isfinite(estimate.error) else (None, None)
-    return MeanReturn(name, estimate.value, low, high, policy, label)
+    low, high = estimate.interval() if estimate.known else (None, None)
+    return MeanReturn(name, None if math.isnan(estimate.value) else estimate.value, low, high, policy, label)
 
 
 def _evaluated(judged: OffPolicyEvaluation | None) -> list[str]:
@@ -208,15 +212,17 @@ def _evaluated(judged: OffPolicyEvaluation | None) -> list[str]:
     texts = [
         f"The plan was evaluated on {judged.episodes:,} episodes that were not used for learning, in three ways: "
         "model-based, with the automaton's frequencies in these episodes; by importance sampling, with the episodes "
-        "that agree with the plan, weighted by how unlikely that is; and doubly robust, which corrects the first "
-        "estimate by the second and is right if either is.",
+        "that agree with the plan, weighted by how unlikely that is; and doubly robust, which corrects the automaton's "
+        "values by what followed in these episodes.",
         f"In {percent(judged.matched, 2)} of these episodes every action is one that the plan could take. Weighted, "
         f"they count as {judged.effective:,.0f} episodes.",
     ]
     if not judged.matched:
-        texts.append("No episode agrees with the plan: only the model-based estimate is informative, if it is right.")
-    elif not math.isfinite(judged.importance.error):
-        texts.append("That is too few for an interval: only the model-based estimate is informative, if it is right.")
+        texts.append("No episode agrees with the plan: the other two estimates rely on the automaton.")
+    elif not judged.importance.known:
+        texts.append("That is too few for importance sampling: the other two estimates rely on the automaton.")
+    if "wide_interval" in judged.unknown.values():
+        texts.append("Where an interval would span most of the possible returns, the estimate is not available.")
     if judged.rare:
         texts.append(f"{percent(judged.rare, 1)} of the plan's decisions have fewer than ten examples in the log.")
     if judged.unseen:
