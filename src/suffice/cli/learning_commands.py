@@ -167,9 +167,10 @@ def learn(
         _remove_checkpoint(folder)
     if json:
         choice = learned.choice
-        print_json(describe(learned.model, output) | ({} if choice is None else {"stationarity": choice.summary()}))
+        found = describe(learned.model, output) | ({} if choice is None else {"stationarity": choice.summary()})
+        print_json(found | {"warnings": [warning.to_dict() for warning in learned.model.warnings]})
         return
-    notes = [*learned.notes, *_ignored_options(learned, plan)]
+    notes = [*(warning.text for warning in learned.model.warnings), *learned.notes, *_ignored_options(learned, plan)]
     if before:
         notes.append(f"this run continued from {before:,} layers or rounds in {folder}")
     following = _next_commands(learned.model, output, log, plan, options)
@@ -297,8 +298,8 @@ def check(
         print_json({"log": log} | found.to_dict())
         return
     print_table(found.contents)
-    for note in found.notes:
-        say(f"Note: {note}.")
+    for remark in found.remarks:
+        say(remark)
     for sentence in (*found.sentences, found.conclusion):
         say(sentence)
     say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))

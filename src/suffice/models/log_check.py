@@ -21,6 +21,7 @@ from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_as
 from suffice.data.report import ReadReport
 from suffice.models.log_options import MAX_VALUES, LogOptions
+from suffice.models.log_warnings import LogWarning, log_warnings
 from suffice.models.trial import Progress, Trial, silently, try_sample
 
 REPORTED = ("rows", "episodes", "horizon", "lengths", "sorted", "cut", "padded", "dropped", "values", "observations")
@@ -42,6 +43,8 @@ class LogCheck:
         Number of distinct steps (action, observation, reward).
     weighted : bool
         Whether a column states how many episodes each logged episode represents.
+    warnings : tuple of LogWarning
+        Problems of the log that make results misleading.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class LogCheck:
     trial: Trial
     n_steps: int
     weighted: bool = False
+    warnings: tuple[LogWarning, ...] = ()
 
     @property
     def n_episodes(self) -> int:
@@ -109,7 +113,12 @@ class LogCheck:
         found["bins"] = {name: list(binned.edges) for name, binned in self.report.bins.items()}
         if self.weighted:
             found["total"] = self.n_episodes
-        return found | {"letters": self.n_steps, "notes": list(self.notes)} | self.trial.to_dict()
+        return found | {
+            "letters": self.n_steps,
+            "notes": list(self.notes),
+            **self.trial.to_dict(),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+        }
 
     @property
     def contents(self) -> dict[str, str]:
@@ -152,12 +161,21 @@ class LogCheck:
         contents = {name: text for name, text in self.contents.items() if text}
         width = max(map(len, contents))
         lines = [f"  {name:<{width}} {text}" for name, text in contents.items()]
-        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes), *self.sentences, self.conclusion])
+        return "\n".join([*lines, *self.remarks, *self.sentences, self.conclusion])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return the warnings and the notes, as lines of text."""
+        warnings = (f"Warning: {warning.text}." for warning in self.warnings)
+        return (*warnings, *(f"Note: {note}." for note in self.notes))
 
     @property
     def conclusion(self) -> str:
-        """Return the last line of the check, which refers to the notes if there are any."""
-        return "No errors found, but read the notes above before learning." if self.notes else "No problems found."
+        """Return the last line of the check, which refers to the warnings and notes if there are any."""
+        above = [name for name, lines in (("warnings", self.warnings), ("notes", self.notes)) if lines]
+        if not above:
+            return "No problems found."
+        return f"No errors found, but read the {' and '.join(above)} above before learning."
 
 
 def check(
@@ -226,7 +244,8 @@ def check_episodes(
 ) -> LogCheck:
     """Check a log that has been read."""
     trial = try_sample(episodes, progress, seconds)
-    return LogCheck(report, trial, len(episodes.letters), episodes.weight is not None)
+    warnings = log_warnings(episodes, report.encoder)
+    return LogCheck(report, trial, len(episodes.letters), episodes.weight is not None, warnings)
 
 
 def _report_of(episodes: Episodes) -> ReadReport:
