@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.printing import WIDEST, put, say
@@ -125,10 +126,10 @@ LABELS = {  # of JSON keys that do not explain themselves
 }
 
 
-def print_table(content: dict[str, Any]) -> None:
-    """Print names and values in two aligned columns, without empty values."""
+def print_table(content: Mapping[str, Any], width: int = 0) -> None:
+    """Print names and values in two aligned columns, the first at least `width` wide, without empty values."""
     rows = {LABELS.get(name, name.replace("_", " ")): value for name, value in content.items()}
-    width = max(map(len, rows))
+    width = max(width, *map(len, rows))
     for name, value in rows.items():
         if value not in (None, [], {}, ""):
             say(_shown(value), label=f"  {name:<{width}} ", style="cyan")
