@@ -109,6 +109,18 @@ def test_check_and_learn_have_the_warnings_as_json(doubled: Path) -> None:
         assert warning["text"].startswith("each of the")
 
 
+def test_info_shows_the_warnings_from_the_notes_beside_the_model(doubled: Path) -> None:
+    learned = json.loads(ok("learn", "log.csv", "-o", "log.model", "--json"))
+    assert json.loads(ok("info", "log.model", "--json")) == learned and len(learned["warnings"]) == 1
+    assert "copied under new ids" in " ".join(ok("info", "log.model").split())
+    notes = Path("log.model.run.json")
+    for damage in ('"even":', '"copies"', '"numbers":'):
+        text = notes.read_text()
+        notes.write_text(text.replace(damage, '"x":' if damage.endswith(":") else '"x"'))
+        assert json.loads(ok("info", "log.model", "--json"))["warnings"] == []
+        notes.write_text(text)
+
+
 def test_model_shows_the_warnings_of_its_log_and_its_file_does_not_store_them(doubled: Path) -> None:
     model = suffice.learn("log.csv")
     assert [warning.code for warning in model.warnings] == ["copies"]

@@ -163,13 +163,12 @@ def learn(
         learned = _learn(logs, options, earlier, choices, counting, folder)
     with _reporting_checkpoint(folder):
         learned.model.save(output)
-    note_run(output, learned.seconds, peak_bytes(), logs)
+    note_run(output, learned.seconds, peak_bytes(), logs, learned.model.warnings)
     if folder is not None:
         _remove_checkpoint(folder)
     if json:
         choice = learned.choice
-        found = describe(learned.model, output) | ({} if choice is None else {"stationarity": choice.summary()})
-        print_json(found | {"warnings": [warning.to_dict() for warning in learned.model.warnings]})
+        print_json(describe(learned.model, output) | ({} if choice is None else {"stationarity": choice.summary()}))
         return
     notes = [*(warning.text for warning in learned.model.warnings), *learned.notes, *_ignored_options(learned, plan)]
     if before:

@@ -18,10 +18,12 @@ WIDEST_INDENT = 80  # characters before the last column of a table, beyond which
 def describe(model: Model, path: str) -> dict[str, Any]:
     """Return what `suffice info --json` prints about a model file."""
     from suffice.files.run_notes import load_run_notes
+    from suffice.models.log_warnings import stored_warnings
     from suffice.models.model_data import model_dict
 
     notes = load_run_notes(path)
-    return model_dict(model, notes.seconds if notes else None, notes.bytes if notes else None)
+    found = model_dict(model, notes.seconds if notes else None, notes.bytes if notes else None)
+    return found | {"warnings": [warning.to_dict() for warning in stored_warnings(notes)]}
 
 
 def print_sentences(model: Model) -> None:

@@ -6,18 +6,21 @@ The tests are in `evidence.log_tests` and `evidence.leaks`. A warning is data; i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
-from suffice.data.alphabet import PAD, STOP, Alphabet
+from suffice.data.alphabet import PAD, STOP, Alphabet, Value
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.errors import parameter
 from suffice.evidence.leaks import leaking_columns
 from suffice.evidence.log_tests import Decisions, copies, dependent_rewards, drift
+from suffice.files.run_notes import RunNotes
 from suffice.kernels.array_types import Int64
 
 LEVEL = 0.01  # probability that a log without these problems gets any warning from a test
@@ -81,6 +84,17 @@ class LogWarning:
         }
 
 
+def stored_warnings(notes: RunNotes | None) -> tuple[LogWarning, ...]:
+    """Return the warnings in the notes beside a model file; damaged ones are left out."""
+    found = []
+    for stored in notes.warnings if notes else ():
+        with suppress(msgspec.ValidationError, LookupError, TypeError, ValueError):
+            warning = msgspec.convert(stored, LogWarning)
+            assert warning.text  # made from its numbers
+            found.append(warning)
+    return tuple(found)
+
+
 def log_warnings(log: Log, encoder: Encoder) -> tuple[LogWarning, ...]:
     """Return the warnings about a log in memory, the most serious first; logs that are not in memory get none.
 
@@ -111,11 +125,16 @@ def _tested(episodes: Episodes, encoder: Encoder) -> Iterator[LogWarning]:
         seen = None if change.observation is None else shown.observation(change.observation)
         numbers = {
             "action": shown.action(change.action),
-            "after": None if seen is None else dict(zip(names, seen, strict=True)),
+            "after": None if seen is None else dict(zip(names, map(_plain, seen), strict=True)),
             "first_quarter": change.first,
             "last_quarter": change.last,
         }
         yield LogWarning("drift", level, numbers=numbers)
+
+
+def _plain(value: Value) -> Value:
+    """Return a logged value, or the text of a bin."""
+    return value if type(value) in (bool, int, float, str) else str(value)
 
 
 def _facts(episodes: Episodes) -> Iterator[LogWarning]:

@@ -90,7 +90,8 @@ class Model:
     plan : Plan or None
         The plan, on the layers of the automaton (`planned`).
     warnings : tuple of LogWarning
-        Problems of the log that make results misleading, as `learn` found them. They are not stored in files.
+        Problems of the log that make results misleading, as `learn` found them. They are not part
+        of the file; the command line stores them in the notes beside it.
 
     Examples
     --------
