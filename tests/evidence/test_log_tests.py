@@ -106,7 +106,7 @@ def test_copies_are_found_where_a_third_of_the_episodes_is_repeated() -> None:
 
 
 def test_copies_of_a_few_frequent_episodes_are_not_reported() -> None:
-    """Sixty-four distinct episodes in 3,000 are no copies; twice the same log is."""
+    """Sixty-four distinct episodes in 3,000 are not copies; the same log twice is."""
     episodes = simulated("corridor", 3000)
     assert copies(episodes, LEVEL) is None and copies(doubled(episodes), LEVEL) is not None
 

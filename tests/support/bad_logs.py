@@ -28,12 +28,12 @@ def drifting_log(seed: int, n: int, horizon: int, first: float, last: float) -> 
     return Episodes.from_steps(episodes.alphabet, action, observation, reward)
 
 
-def with_leak(episodes: Episodes, told: Callable[[float], Value]) -> Episodes:
-    """Add a column "told", a function of the reward of its own row."""
+def with_leak(episodes: Episodes, revealed: Callable[[float], Value]) -> Episodes:
+    """Add a column "revealed", a function of the reward of its own row."""
     alphabet = episodes.alphabet
-    values = [told(reward) for reward in alphabet.rewards]
+    values = [revealed(reward) for reward in alphabet.rewards]
     pairs = tuple((*seen, value) for seen in alphabet.observations for value in dict.fromkeys(values))
-    longer = Alphabet(alphabet.actions, (*alphabet.features, "told"), pairs, alphabet.rewards)
+    longer = Alphabet(alphabet.actions, (*alphabet.features, "revealed"), pairs, alphabet.rewards)
     code = {seen: i for i, seen in enumerate(longer.observations, 1)}
     table = np.array([[0] * len(values), *([code[*seen, value] for value in values] for seen in alphabet.observations)])
     action, observation, reward = (episodes.letters[:, i].astype(np.int64)[episodes.word] for i in range(3))

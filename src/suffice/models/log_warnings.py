@@ -1,4 +1,4 @@
-"""Warnings about a log: what would mislead a learner, found by tests with a stated level, and facts about columns.
+"""Warnings about problems of a log that would mislead a learner, found by tests with a stated level, and facts.
 
 The tests are in `evidence.log_tests` and `evidence.leaks`. A warning is data; its sentence is made where it is shown.
 """

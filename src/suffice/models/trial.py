@@ -195,7 +195,7 @@ class _Clock:
 
 
 class _Run(NamedTuple):
-    """A trial run."""
+    """A trial run on some of the episodes, with its result and the time it took."""
 
     sample: Episodes
     learned: Learned
@@ -209,7 +209,7 @@ class _Run(NamedTuple):
 
 
 def refuse_budget(seconds: float | None) -> None:
-    """Refuse what is not a time budget; None is no limit."""
+    """Refuse what is not a time budget; None means that time is not limited."""
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
 
