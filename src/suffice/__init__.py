@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from suffice.models.estimator import Learner
     from suffice.models.log_check import LogCheck, check
     from suffice.models.log_evaluation import LogEvaluation
+    from suffice.models.log_warnings import LogWarning
     from suffice.models.model import Model, load
     from suffice.planning.controller import Controller
     from suffice.planning.off_policy import OffPolicyEvaluation, RareAction, evaluate_off_policy
@@ -129,6 +130,7 @@ _HOMES = {
     "models.api": ("learn",),
     "models.estimator": ("Learner",),
     "models.log_check": ("LogCheck", "check"),
+    "models.log_warnings": ("LogWarning",),
     "models.log_evaluation": ("LogEvaluation",),
     "models.model": ("Model", "load"),
     "planning.controller": ("Controller",),
@@ -177,6 +179,7 @@ __all__ = [
     "LogCheck",
     "LogError",
     "LogEvaluation",
+    "LogWarning",
     "Minimal",
     "MissingError",
     "Model",

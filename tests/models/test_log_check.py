@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -15,9 +17,11 @@ from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
+from suffice.learning.adact_h import Settings
+from suffice.models import trial
 from suffice.models.log_check import check
-from suffice.models.trial import CHECK_SAMPLE, Trial, _ambiguous, try_sample
-from suffice.planning.regorl import regorl
+from suffice.models.trial import CHECK_SAMPLE, Progress, Trial, _ambiguous, try_sample
+from suffice.planning.regorl import Solution, regorl
 from support.cli import ok
 
 
@@ -76,12 +80,54 @@ def test_try_sample_extrapolates_cost_of_large_logs() -> None:
 
 def test_try_sample_takes_fewer_episodes_within_a_time_budget() -> None:
     episodes = simulated("corridor", 1000)
-    hurried, patient = try_sample(episodes, seconds=1e-9), try_sample(episodes, seconds=1e9)
-    assert (hurried.tried, hurried.growth, hurried.episodes) == (125, ((125, 11),), 1000)
+    patient = try_sample(episodes, seconds=1e9)
     assert (patient.tried, patient.growth) == (1000, ((125, 11), (250, 11), (500, 11), (1000, 11)))
-    assert check(episodes, seconds=1e-9).trial.growth == hurried.growth
     with pytest.raises(suffice.SettingsError, match="seconds=0 is not a time budget"):
         check(episodes, seconds=0)
+
+
+def test_try_sample_stops_growing_when_the_next_run_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time is simulated: a run takes as many seconds as it has episodes; 60 % of the budget are for them."""
+    now, episodes = [0.0], simulated("corridor", 1000)
+
+    def slow(sample: Episodes, settings: Settings, progress: Progress) -> Solution:
+        now[0] += sample.n
+        return regorl(sample, settings, progress=progress)
+
+    monkeypatch.setattr(trial, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(trial, "regorl", slow)
+    found = try_sample(episodes, seconds=1000)
+    assert [n for n, _ in found.growth] == [25, 100, 125, 250] and found.seconds == 1000
+    assert now[0] <= 1000
+
+
+def test_try_sample_aborts_a_run_that_exceeds_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reading of the clock takes a second, so that the budget ends within the first run."""
+    ticks = count()
+    monkeypatch.setattr(trial, "perf_counter", lambda: float(next(ticks)))
+    found = try_sample(simulated("corridor", 1000), seconds=8)
+    assert (found.tried, found.growth, found.seconds, found.memory_matters) == (0, (), None, None)
+    assert next(ticks) < 20 and "No trial run was completed in time" in found.sentences[0]
+
+
+def test_check_within_no_time_reports_facts_and_no_figures() -> None:
+    found = check(simulated("corridor", 1000), seconds=1e-9)
+    shown = found.to_dict()
+    assert (shown["episodes"], shown["states_by_episodes"], shown["learning_seconds"]) == (1000, [], None)
+    assert "1,000 of 5 decisions" in str(found) and "learning takes" not in str(found)
+
+
+def test_check_of_a_wide_log_ends_within_its_budget() -> None:
+    """Twelve thousand rows of 20 columns took minutes; the time to compile and a slow machine are allowed for."""
+    rng = np.random.default_rng(0)
+    table = {"episode": np.repeat(np.arange(1200), 10), "step": np.tile(np.arange(10), 1200)}
+    table |= {f"c{i}": rng.integers(0, 4, 12_000) for i in range(20)}
+    table |= {"action": rng.integers(0, 2, 12_000), "reward": rng.integers(0, 2, 12_000)}
+    check(table, seconds=1.0)  # compiles
+    start = perf_counter()
+    found = check(table, seconds=2.0)
+    assert perf_counter() - start < 8 and found.n_rows == 12_000
+    assert [warning.code for warning in found.warnings] == ["nearly_unique"]
 
 
 @pytest.mark.parametrize("n", [1, 2, 15])

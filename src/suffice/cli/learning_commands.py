@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -162,14 +163,14 @@ def learn(
         learned = _learn(logs, options, earlier, choices, counting, folder)
     with _reporting_checkpoint(folder):
         learned.model.save(output)
-    note_run(output, learned.seconds, peak_bytes(), logs)
+    note_run(output, learned.seconds, peak_bytes(), logs, learned.model.warnings)
     if folder is not None:
         _remove_checkpoint(folder)
     if json:
         choice = learned.choice
         print_json(describe(learned.model, output) | ({} if choice is None else {"stationarity": choice.summary()}))
         return
-    notes = [*learned.notes, *_ignored_options(learned, plan)]
+    notes = [*(warning.text for warning in learned.model.warnings), *learned.notes, *_ignored_options(learned, plan)]
     if before:
         notes.append(f"this run continued from {before:,} layers or rounds in {folder}")
     following = _next_commands(learned.model, output, log, plan, options)
@@ -250,7 +251,7 @@ def check(
     /,
     *,
     write_schema: FileName | None = None,
-    seconds: float | None = None,
+    seconds: float = 20.0,
     json: Flag = False,
     options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
@@ -274,12 +275,13 @@ def check(
     write_schema
         JSON file to write the log's actions, observations and rewards to, for --schema.
     seconds
-        Time for trial runs; with less, fewer episodes or steps are tried. Default: as long as 20,000 episodes take.
+        Time for trial runs, of at most 20,000 episodes; with less time, fewer episodes are tried. Contents and problems
+        are always reported, and printed first.
     json
         Print JSON and nothing else.
     """
     from suffice.data.logs.schema import write_schema as save_schema
-    from suffice.models.log_check import check_episodes
+    from suffice.models.log_check import COST, check_episodes
 
     if write_schema:
         refuse_output(write_schema, log, option="--write-schema")
@@ -291,14 +293,20 @@ def check(
         episodes, report = read(log, options)
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
-    with progress_bar("Trying a sample", "parts") as progress:
-        found = check_episodes(episodes, report, progress, seconds)
-    if json:
-        print_json({"log": log} | found.to_dict())
-        return
-    print_table(found.contents)
-    for note in found.notes:
-        say(f"Note: {note}.")
+    with progress_bar("Trying a sample", "%") as progress:
+        if json:
+            print_json({"log": log} | check_episodes(episodes, report, progress, seconds).to_dict())
+            return
+        found = check_episodes(episodes, report, progress, seconds, _print_facts)
+    print_table({COST: found.contents[COST]}, width=max(map(len, found.contents)))
     for sentence in (*found.sentences, found.conclusion):
         say(sentence)
     say_next(command("learn", log, "-o", named_after(log, ".model"), options=words(options)))
+
+
+def _print_facts(contents: Mapping[str, str], remarks: Sequence[str]) -> None:
+    """Print what is known about a log before the trial runs, at once."""
+    print_table(contents)
+    for remark in remarks:
+        say(remark)
+    sys.stdout.flush()

@@ -64,9 +64,11 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     if json:
         print_json(describe(loaded, model))
         return
-    undecided = loaded.undecided_if_known()
-    say_block([*summary_rows(loaded.rdp, loaded.about, "see below"), *warning_rows(loaded.about, undecided)])
-    print_table(_settings(describe(loaded, model)))
+    about = describe(loaded, model)
+    notes = [warning["text"] for warning in about["warnings"]]
+    warnings = warning_rows(loaded.about, loaded.undecided_if_known(), notes)
+    say_block([*summary_rows(loaded.rdp, loaded.about, "see below"), *warnings])
+    print_table(_settings(about))
     print_sentences(loaded)
     if loaded.about.promise.paper_sentence:
         say(loaded.about.promise.paper_sentence)
@@ -82,7 +84,7 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
 
 SUMMARISED = (
     "states", "promise", "needed", "plan", "verdict", "verdict_reasons", "memory", "columns", "columns_ignored",
-    "predicted", "lower_bound", "logged",
+    "predicted", "lower_bound", "logged", "warnings",
 )  # fmt: skip
 
 

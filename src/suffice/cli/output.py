@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.environment import is_unicode
@@ -19,10 +20,12 @@ WIDEST_INDENT = 80  # characters before the last column of a table, beyond which
 def describe(model: Model, path: str) -> dict[str, Any]:
     """Return what `suffice info --json` prints about a model file."""
     from suffice.files.run_notes import load_run_notes
+    from suffice.models.log_warnings import stored_warnings
     from suffice.models.model_data import model_dict
 
     notes = load_run_notes(path)
-    return model_dict(model, notes.seconds if notes else None, notes.bytes if notes else None)
+    found = model_dict(model, notes.seconds if notes else None, notes.bytes if notes else None)
+    return found | {"warnings": [warning.to_dict() for warning in stored_warnings(notes)]}
 
 
 def print_sentences(model: Model) -> None:
@@ -128,10 +131,10 @@ LABELS = {  # of JSON keys that do not explain themselves
 }
 
 
-def print_table(content: dict[str, Any]) -> None:
-    """Print names and values in two aligned columns, without empty values."""
+def print_table(content: Mapping[str, Any], width: int = 0) -> None:
+    """Print names and values in two aligned columns, the first at least `width` wide, without empty values."""
     rows = {LABELS.get(name, name.replace("_", " ")): value for name, value in content.items()}
-    width = max(map(len, rows))
+    width = max(width, *map(len, rows))
     for name, value in rows.items():
         if value not in (None, [], {}, ""):
             say(_shown(value), label=f"  {name:<{width}} ", style="cyan")

@@ -1,8 +1,9 @@
-"""Time and memory of a run, in a small file beside the model: they vary between runs that give the same model."""
+"""Time, memory and warnings of a run, beside the model: they vary between runs that give the same model."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -11,12 +12,13 @@ from suffice.files.atomic import replacing
 
 
 class RunNotes(msgspec.Struct, frozen=True):
-    """Time and memory of a run, and fingerprints of its logs."""
+    """Time and memory of a run, fingerprints of its logs, and warnings about them."""
 
     seconds: float
     bytes: int  # peak memory of the process
     log_file: str = ""  # fingerprint of the log, the same however the log is read
     log_files: list[str] = []  # fingerprints, if there are several logs
+    warnings: list[dict[str, Any]] = []  # about the logs, see `models.log_warnings`
 
 
 def save_run_notes(path: str | Path, notes: RunNotes) -> None:

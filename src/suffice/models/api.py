@@ -38,6 +38,7 @@ from suffice.models.choices import Choices, describe_choices
 from suffice.models.held_out import learned_from
 from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
+from suffice.models.log_warnings import log_warnings
 from suffice.models.model import Model
 from suffice.planning.planner import Planning
 from suffice.planning.regorl import Solution, Split, regorl
@@ -294,7 +295,7 @@ def _learn_model(
         used, choices, stationary, lambda done, of: progress(before * of + done, (before + 1) * of), stage
     )
     model = Model.of(result, read.episodes, encoder=read.encoder, held_out=share or 0.0, logs=read.digests)
-    return model, trial
+    return replace(model, warnings=log_warnings(read.episodes, read.encoder)), trial
 
 
 def refuse_if_many(log: Log, choices: Choices) -> None:

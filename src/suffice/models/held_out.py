@@ -8,7 +8,7 @@ content, which the model stores, or by the fingerprint of its file, which the no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from suffice.errors import SufficeError, parameter, spelled
 from suffice.files.atomic import fingerprint
 from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
 from suffice.kernels.array_types import Float, Int64
+from suffice.models.log_warnings import LogWarning
 from suffice.models.model import Model
 
 HOLD_OUT_SEED = 0  # fixed, so that the held-out episodes of a log can be found again
@@ -43,11 +44,13 @@ def learned_from(log: Log, share: float | None) -> Log:
     return log.divide(share, np.random.default_rng(HOLD_OUT_SEED))[0]
 
 
-def note_run(path: str | Path, seconds: float, peak_bytes: int, logs: Sequence[str]) -> None:
-    """Write the notes beside a model file: time and memory of the run, and fingerprints of its log files."""
+def note_run(
+    path: str | Path, seconds: float, peak_bytes: int, logs: Sequence[str], warnings: Sequence[LogWarning] = ()
+) -> None:
+    """Write the notes beside a model file: time and memory of the run, fingerprints of its logs, and warnings."""
     known = [fingerprint(*files_of(log)) for log in logs]
     one, several = (known[0], []) if len(known) == 1 else ("", known)
-    save_run_notes(path, RunNotes(round(seconds, 4), peak_bytes, one, several))
+    save_run_notes(path, RunNotes(round(seconds, 4), peak_bytes, one, several, list(map(asdict, warnings))))
 
 
 def is_log_of(path: str | Path, log: str) -> bool:

@@ -5,8 +5,7 @@ The trial runs on a sample of the log are in `trial`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,11 @@ from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_as
 from suffice.data.report import ReadReport
 from suffice.models.log_options import MAX_VALUES, LogOptions
-from suffice.models.trial import Progress, Trial, silently, try_sample
+from suffice.models.log_warnings import LogWarning, log_warnings
+from suffice.models.trial import SECONDS, Progress, Trial, refuse_budget, silently, try_sample
 
+COST = "learning takes"  # label
+ShowFacts = Callable[[Mapping[str, str], Sequence[str]], None]  # shows contents and remarks
 REPORTED = ("rows", "episodes", "horizon", "lengths", "sorted", "cut", "padded", "dropped", "values", "observations")
 
 
@@ -42,6 +44,8 @@ class LogCheck:
         Number of distinct steps (action, observation, reward).
     weighted : bool
         Whether a column states how many episodes each logged episode represents.
+    warnings : tuple of LogWarning
+        Problems of the log that make results misleading.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class LogCheck:
     trial: Trial
     n_steps: int
     weighted: bool = False
+    warnings: tuple[LogWarning, ...] = ()
 
     @property
     def n_episodes(self) -> int:
@@ -109,39 +114,17 @@ class LogCheck:
         found["bins"] = {name: list(binned.edges) for name, binned in self.report.bins.items()}
         if self.weighted:
             found["total"] = self.n_episodes
-        return found | {"letters": self.n_steps, "notes": list(self.notes)} | self.trial.to_dict()
+        return found | {
+            "letters": self.n_steps,
+            "notes": list(self.notes),
+            **self.trial.to_dict(),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+        }
 
     @property
     def contents(self) -> dict[str, str]:
         """Return what is in the log and what learning will cost, as text by label; empty texts are to be left out."""
-        report, trial = self.report, self.trial
-        shortest, median, longest = report.lengths
-        steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (median {median:g})"
-        changed = {
-            f"cut to {report.horizon}": report.cut,
-            "end early": report.padded,
-            "truncated and left out": report.dropped,
-        }
-        *values, rewards = (f"{name} {count:,}" for name, count in report.values.items())
-        action, features = values[0], values[1:]
-        together = f"; {report.observations:,} combinations" if len(features) > 1 else ""
-        roles = {
-            role: getattr(report.columns, role)
-            for role in ("episode", "step", "weight", "terminated", "truncated", "done")
-        }
-        return {
-            "episodes": f"{self.n_episodes:,} of {steps} decisions, {report.rows:,} rows"
-            + (f" (weights counted; {report.episodes:,} distinct)" if self.weighted else ""),
-            "of these": ", ".join(f"{count:,} {what}" for what, count in changed.items() if count),
-            "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
-            "distinct values": f"{action}; {', '.join(features)}{together}; {rewards}",
-            "bins": "; ".join(
-                f"{name} from {', '.join(f'{e:.4g}' for e in bins.edges)}" for name, bins in report.bins.items()
-            ),
-            "distinct steps": f"{self.n_steps:,} (action, observation, reward)",
-            "learning takes": f"about {float(f'{trial.seconds:.2g}'):g} s, and {math.ceil(trial.bytes / 1e6):,} MB "
-            f"beside the log; up to {max(trial.languages):,} events are compared",
-        }
+        return contents_of(self.report, self.n_steps, self.n_episodes, self.weighted) | {COST: self.trial.cost}
 
     def __repr__(self) -> str:
         return (
@@ -152,12 +135,53 @@ class LogCheck:
         contents = {name: text for name, text in self.contents.items() if text}
         width = max(map(len, contents))
         lines = [f"  {name:<{width}} {text}" for name, text in contents.items()]
-        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes), *self.sentences, self.conclusion])
+        return "\n".join([*lines, *self.remarks, *self.sentences, self.conclusion])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return warnings and notes, as lines of text."""
+        return remarks_of(self.warnings, self.notes)
 
     @property
     def conclusion(self) -> str:
-        """Return the last line of the check, which refers to the notes if there are any."""
-        return "No errors found, but read the notes above before learning." if self.notes else "No problems found."
+        """Return the last line of the check, which refers to the warnings and notes if there are any."""
+        above = [name for name, lines in (("warnings", self.warnings), ("notes", self.notes)) if lines]
+        if not above:
+            return "No problems found."
+        return f"No errors found, but read the {' and '.join(above)} above before learning."
+
+
+def contents_of(report: ReadReport, n_steps: int, total: int, weighted: bool) -> dict[str, str]:
+    """Return what is in a log, as text by label; empty texts are to be left out."""
+    shortest, median, longest = report.lengths
+    steps = f"{longest}" if shortest == longest else f"{shortest} to {longest} (median {median:g})"
+    changed = {
+        f"cut to {report.horizon}": report.cut,
+        "end early": report.padded,
+        "truncated and left out": report.dropped,
+    }
+    *values, rewards = (f"{name} {count:,}" for name, count in report.values.items())
+    action, features = values[0], values[1:]
+    together = f"; {report.observations:,} combinations" if len(features) > 1 else ""
+    roles = {
+        role: getattr(report.columns, role) for role in ("episode", "step", "weight", "terminated", "truncated", "done")
+    }
+    return {
+        "episodes": f"{total:,} of {steps} decisions, {report.rows:,} rows"
+        + (f" (weights counted; {report.episodes:,} distinct)" if weighted else ""),
+        "of these": ", ".join(f"{count:,} {what}" for what, count in changed.items() if count),
+        "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
+        "distinct values": f"{action}; {', '.join(features)}{together}; {rewards}",
+        "bins": "; ".join(
+            f"{name} from {', '.join(f'{e:.4g}' for e in bins.edges)}" for name, bins in report.bins.items()
+        ),
+        "distinct steps": f"{n_steps:,} (action, observation, reward)",
+    }
+
+
+def remarks_of(warnings: Sequence[LogWarning], notes: Sequence[str]) -> tuple[str, ...]:
+    """Return warnings and notes, as lines of text."""
+    return (*(f"Warning: {warning.text}." for warning in warnings), *(f"Note: {note}." for note in notes))
 
 
 def check(
@@ -170,7 +194,7 @@ def check(
     drop_truncated: bool = False,
     max_values: int = MAX_VALUES,
     schema: Alphabet | str | Path | None = None,
-    seconds: float | None = None,
+    seconds: float | None = SECONDS,
     progress: Progress = silently,
 ) -> LogCheck:
     """Inspect a log before learning from it.
@@ -185,10 +209,11 @@ def check(
     columns, observations, horizon, bins, drop_truncated, max_values, schema
         How the log is read: as in `learn`.
     seconds
-        Approximate time budget of the trial runs: a smaller sample is learned from, or fewer steps of its episodes, if
-        they would take longer. Default: no limit; the sample has at most 20,000 episodes and their first 1,000 steps.
+        Time budget of the trial runs: a smaller sample is learned from, or fewer steps of its episodes, if they would
+        take longer. Default: 20. None: no limit; the sample has at most 20,000 episodes and their first 1,000 steps.
+        Facts that need no trial runs are always reported.
     progress
-        Called with the parts done and their number.
+        Called with the percentage done and 100.
 
     Returns
     -------
@@ -222,11 +247,18 @@ def check(
 
 
 def check_episodes(
-    episodes: Episodes, report: ReadReport, progress: Progress = silently, seconds: float | None = None
+    episodes: Episodes,
+    report: ReadReport,
+    progress: Progress = silently,
+    seconds: float | None = SECONDS,
+    show: ShowFacts = lambda contents, remarks: None,
 ) -> LogCheck:
-    """Check a log that has been read."""
-    trial = try_sample(episodes, progress, seconds)
-    return LogCheck(report, trial, len(episodes.letters), episodes.weight is not None)
+    """Check a log that has been read; `show` gets what is known at once, before the trial runs."""
+    refuse_budget(seconds)
+    warnings = log_warnings(episodes, report.encoder)
+    n_steps, weighted = len(episodes.letters), episodes.weight is not None
+    show(contents_of(report, n_steps, episodes.total, weighted), remarks_of(warnings, report.notes))
+    return LogCheck(report, try_sample(episodes, progress, seconds), n_steps, weighted, warnings)
 
 
 def _report_of(episodes: Episodes) -> ReadReport:

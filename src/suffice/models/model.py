@@ -36,6 +36,7 @@ from suffice.learning.merging import Decision, columns_of, decisions_of
 from suffice.learning.stationary.learner import E_VALUES
 from suffice.models import repr
 from suffice.models.header import FORMAT, FORMAT_VERSION, Header, header_of
+from suffice.models.log_warnings import LogWarning
 from suffice.models.model_arrays import (
     RDP_ARRAYS,
     alphabet_of,
@@ -88,6 +89,9 @@ class Model:
         Every merge and split of the learner, with the evidence for it.
     plan : Plan or None
         The plan, on the layers of the automaton (`planned`).
+    warnings : tuple of LogWarning
+        Problems of the log that make results misleading, as `learn` found them. They are not part
+        of the file; the command line stores them in the notes beside it.
 
     Examples
     --------
@@ -109,12 +113,13 @@ class Model:
     about: Header
     decisions: tuple[Decision, ...]
     plan: Plan | None = None
+    warnings: tuple[LogWarning, ...] = ()
 
     def __repr__(self) -> str:
-        return repr.text(self.rdp, self.about)
+        return repr.text(self.rdp, self.about, [warning.text for warning in self.warnings])
 
     def _repr_html_(self) -> str:
-        return repr.html(self.rdp, self.about)
+        return repr.html(self.rdp, self.about, [warning.text for warning in self.warnings])
 
     # ------------------------------------------------------------ contents
 

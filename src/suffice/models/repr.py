@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -25,9 +26,9 @@ def headline(rdp: RDP, about: Header) -> str:
     return f"{rdp.n_states} states{where} from {about.episodes:,} episodes"
 
 
-def text(rdp: RDP, about: Header) -> str:
-    """Return the summary of the model as text for a console, the advice first."""
-    (advice, returns), *rows = (*summary_rows(rdp, about, DETAILS), *warning_rows(about))
+def text(rdp: RDP, about: Header, notes: Sequence[str] = ()) -> str:
+    """Return the summary of the model as text for a console, the advice first; `notes` are warnings about its log."""
+    (advice, returns), *rows = (*summary_rows(rdp, about, DETAILS), *warning_rows(about, notes=notes))
     lines = [
         f"<Model: {advice}: {returns}",
         *(visible(f"  {label}: {fact}" if label else f"    {fact}") for label, fact in rows),
@@ -35,10 +36,10 @@ def text(rdp: RDP, about: Header) -> str:
     return "\n".join(lines) + ">"
 
 
-def html(rdp: RDP, about: Header) -> str:
+def html(rdp: RDP, about: Header, notes: Sequence[str] = ()) -> str:
     """Return the model as HTML for a notebook, without scripts or files and in the notebook's own colours."""
     left = 'style="text-align:left"'
-    (advice, returns), *rows = (*summary_rows(rdp, about, DETAILS), *warning_rows(about))
+    (advice, returns), *rows = (*summary_rows(rdp, about, DETAILS), *warning_rows(about, notes=notes))
     cells = "".join(
         f"<tr><th {left}>{escape(label)}</th><td {left}>{escape(visible(fact))}</td></tr>"
         for label, fact in (*rows, ("Actions", _listed(about)))

@@ -6,11 +6,12 @@ sample. If states still appear as episodes are added, or merges are undecided, m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,15 +22,18 @@ from suffice.errors import SettingsError, is_number, parameter
 from suffice.evidence.adaptive import AdaptiveLanguages
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import CONJUNCTIONS
-from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.borderline import borderline_merges
-from suffice.learning.layers import learn_layers
-from suffice.planning.regorl import regorl
 
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
 CHECK_STEPS = 1_000  # of longer episodes only the first steps are tried
-COMPILED_STEPS = 50  # of the run that only compiles
-LEAST_STEPS = 10  # that are tried, however little time there is
+FIRST_STEPS = 10  # of the first run, which compiles
+WHOLE_RUN = 3  # time of learning with a plan and its verdict, in that of a trial run
+SECONDS = 20.0  # default time budget
+RUNS_UNTIL, FAMILY_UNTIL = 0.6, 0.85  # shares of the budget at which the parts of a check end
+FIRST_RUNS = (25, 100)  # episodes; the first runs compile, and show what others will take
+FEWEST = 10  # episodes of a part
+FAMILY_FACTOR = 4  # time of a run with all languages, in that of a usual one
 SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see states grow
 SAME_STATES = 0.02  # relative change in the number of states that counts as none
 UNNOTICED_DIFFERENCE = 0.5  # of frequencies; if most merges would miss it, there are too few episodes
@@ -53,17 +57,17 @@ class Trial:
     wanted: float | None  # episodes that would decide all of them
     blind: bool  # most merges rest on too few episodes to notice even a large difference
     ambiguous: float  # share of the decisions whose state step and last observation do not determine
-    family: str  # the largest that was needed
-    languages: tuple[int, ...]  # |X| of the default family, layer by layer
-    seconds: float  # to learn from the whole log
-    bytes: int
+    family: str | None  # the largest that was needed; None if there was no time to try
+    languages: tuple[int, ...]  # |X| of the default family, layer by layer; empty if there was no time to count
+    seconds: float | None  # to learn from the whole log; None if no run was completed
+    bytes: int | None  # None if there was no time to find out
     horizon: int = 0  # of the log
     steps: int = 0  # of these, the first ones that were tried
 
     @property
     def states(self) -> int:
         """Return the number of states learned from the whole sample."""
-        return self.growth[-1][1]
+        return self.growth[-1][1] if self.growth else 0
 
     @property
     def steady(self) -> int:
@@ -90,8 +94,8 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """Return the findings under the keys of `suffice check --json`."""
         return {
-            "languages": [0, *self.languages, 0],
-            "learning_seconds": round(self.seconds, 3),
+            "languages": [0, *self.languages, 0] if self.languages else [],
+            "learning_seconds": None if self.seconds is None else round(self.seconds, 3),
             "learning_bytes": self.bytes,
             "episodes_tried": self.tried,
             "steps_tried": self.steps,
@@ -103,7 +107,18 @@ class Trial:
             "family_needed": self.family,
         }
 
+    @property
+    def cost(self) -> str:
+        """Return what learning will take, in words; empty if nothing is known."""
+        if self.seconds is None:
+            return ""
+        memory = "" if self.bytes is None else f", and {math.ceil(self.bytes / 1e6):,} MB beside the log"
+        events = f"; up to {max(self.languages):,} events are compared" if self.languages else ""
+        return f"about {float(f'{self.seconds:.2g}'):g} s{memory}{events}"
+
     def _is_it_enough(self) -> str:
+        if not self.growth:
+            return f"No trial run was completed in time. Allow more with {parameter('seconds')}."
         grown = ", ".join(f"{states:,} from {episodes:,}" for episodes, states in self.growth)
         grown += f" of {self.episodes:,} episodes" if self.tried < self.episodes else " episodes"
         grown += f", the first {self.steps:,} of {self.horizon:,} steps" if self.steps < self.horizon else ""
@@ -128,7 +143,7 @@ class Trial:
 
     def _is_memory_needed(self) -> str:
         if self.blind:
-            return "Memory: unknown, because there are too few episodes."
+            return f"Memory: unknown, because there {self._too_little()}."
         if self.ambiguous == 0:
             return (
                 "Memory: none found; step and last observation determine the state. If more episodes confirm that, "
@@ -136,9 +151,14 @@ class Trial:
             )
         return f"Memory matters: before {self.ambiguous:.0%} of the decisions the last observation is ambiguous."
 
+    def _too_little(self) -> str:
+        return "are too few episodes" if self.growth else "was too little time"
+
     def _which_family(self) -> str:
         if self.blind:
-            return "Languages: unknown, because there are too few episodes."
+            return f"Languages: unknown, because there {self._too_little()}."
+        if self.family is None:
+            return f"Languages: not tried in time. Allow more with {parameter('seconds')}."
         if self.family in USUAL_FAMILIES:
             return "Languages: the default family suffices; larger ones distinguish no more states."
         return (
@@ -147,51 +167,97 @@ class Trial:
         )
 
 
-def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float | None = None) -> Trial:
-    """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample."""
+class OutOfTimeError(Exception):
+    """The time budget of the trial runs is used up."""
+
+
+class _Clock:
+    """The time budget of the trial runs, of which each part may use a share."""
+
+    def __init__(self, seconds: float | None, progress: Progress) -> None:
+        self._seconds, self._begin, self._progress = seconds, perf_counter(), progress
+        self._share = 1.0
+
+    def until(self, share: float) -> None:
+        """Allow what follows to run until this share of the budget is used."""
+        self._share = share
+
+    def left(self) -> float:
+        """Return the seconds left of the share."""
+        if self._seconds is None:
+            return math.inf
+        return self._share * self._seconds - (perf_counter() - self._begin)
+
+    def watch(self, first: float, last: float) -> Progress:
+        """Return a callback for a run that takes the progress from `first` to `last`, shares of the whole."""
+
+        def report(done: int, of: int) -> None:
+            self._progress(round(100 * (first + (last - first) * done / max(of, 1))), 100)
+            if self.left() <= 0:
+                raise OutOfTimeError
+
+        report(0, 1)
+        return report
+
+
+class _Run(NamedTuple):
+    """A trial run on some of the episodes, with its result and the time it took."""
+
+    sample: Episodes
+    learned: Learned
+    seconds: float
+    asked: bool  # one of the parts of the sample, not a smaller run to see what these would take
+
+    def predicted(self, n: int, steps: int) -> float:
+        """Return the seconds that n episodes may take: with new kinds of steps, the square of the ratio."""
+        power = 1 if len(self.sample.letters) == steps else 2
+        return self.seconds * (n / self.sample.n) ** power
+
+
+def refuse_budget(seconds: float | None) -> None:
+    """Refuse what is not a time budget; None means that time is not limited."""
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
-    settings = Settings()
-    steps = len(SAMPLE_PARTS) + 2
-    regorl(_shorter(_spread(episodes, 100), COMPILED_STEPS), settings)  # compile first
-    begun = perf_counter()
-    sample = _shorter(_spread(episodes, CHECK_SAMPLE), CHECK_STEPS)
-    if seconds is not None:
-        sample = _shorter(sample, _affordable_steps(sample, settings, seconds / 8))
-    growth = []
-    for i, part in enumerate(SAMPLE_PARTS):
-        progress(i, steps)
-        fewer = _spread(sample, sample.n // part)
-        if fewer.n < 10:
-            continue
-        start = perf_counter()
-        states = learn_layers(fewer, settings).rdp.n_states
-        if seconds is not None and 2 * perf_counter() - start - begun > seconds:  # the next part takes twice as long
-            sample = fewer
-            break
-        growth.append((fewer.total, states))
-    progress(len(SAMPLE_PARTS), steps)
-    start = perf_counter()
-    learned = regorl(sample, settings).learned
-    taken = (perf_counter() - start) * episodes.n / sample.n * (episodes.horizon + 1) / (sample.horizon + 1)
-    growth.append((sample.total, learned.rdp.n_states))
-    close = borderline_merges(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
-    progress(len(SAMPLE_PARTS) + 1, steps)
-    plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
-    return Trial(
+
+
+def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float | None = SECONDS) -> Trial:
+    """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample.
+
+    Runs that would exceed the budget are not begun, and one that does exceed it is aborted after a layer. `progress` is
+    called with the percentage done and 100.
+    """
+    refuse_budget(seconds)
+    settings, clock = Settings(), _Clock(seconds, progress)
+    runs = _growing_runs(_shorter(episodes, _affordable_steps(episodes, settings, clock)), settings, clock)
+    complete = bool(runs) and runs[-1].asked and runs[-1].sample.n == min(episodes.n, CHECK_SAMPLE)
+    shown = [run for run in runs if run.asked or not complete]
+    family = _tried_family(shown[-1], settings, clock) if shown else None
+    cost = _cost(episodes, shown[-1] if shown else None, settings, clock)
+    trial = Trial(
         episodes=episodes.total,
-        tried=sample.total,
-        growth=tuple(growth),
+        tried=shown[-1].sample.total if shown else 0,
+        growth=tuple((run.sample.total, run.learned.rdp.n_states) for run in shown),
+        undecided=0,
+        wanted=None,
+        blind=True,
+        ambiguous=0.0,
+        family=family,
+        languages=cost.languages,
+        seconds=_whole_seconds(shown, episodes, complete),
+        bytes=cost.bytes,
+        horizon=episodes.horizon,
+        steps=shown[-1].sample.horizon if shown else 0,
+    )
+    if not shown:
+        return trial
+    sample, learned, *_ = shown[-1]
+    close = borderline_merges(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
+    return replace(
+        trial,
         undecided=len(close),
         wanted=max(merge.episodes for merge in close) if close else None,
         blind=(learned.promise.detectable or 0.0) > UNNOTICED_DIFFERENCE,
         ambiguous=_ambiguous(learned.rdp),
-        family=_needed_family(_spread(sample, FAMILY_TRIAL_EPISODES), settings),
-        languages=tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
-        seconds=taken,
-        horizon=episodes.horizon,
-        steps=sample.horizon,
-        bytes=plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,
     )
 
 
@@ -200,25 +266,97 @@ def _shorter(episodes: Episodes, most: int) -> Episodes:
     return episodes if episodes.horizon <= most else episodes.cut(most)
 
 
-class _OutOfTimeError(Exception):
-    """A trial run has reached its time limit."""
+def _affordable_steps(episodes: Episodes, settings: Settings, clock: _Clock) -> int:
+    """Return how many steps of the episodes are tried: ten times as many as long as a small run takes little time."""
+    few, steps = _spread(episodes, FIRST_RUNS[0]), FIRST_STEPS
+    while steps < min(episodes.horizon, CHECK_STEPS):
+        start = perf_counter()
+        learn_layers(_shorter(few, steps).compact(), settings)
+        if 100 * (perf_counter() - start) > clock.left():
+            break
+        steps *= 10
+    return min(steps, CHECK_STEPS)
 
 
-def _affordable_steps(sample: Episodes, settings: Settings, seconds: float) -> int:
-    """Return how many steps of the smallest part of a sample are learned from in a time; at least a few."""
-    begun, reached = perf_counter(), 0
+def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list[_Run]:
+    """Learn from a few episodes, then from parts of a sample and the sample, as far as the budget allows."""
+    sample = min(episodes.n, CHECK_SAMPLE)
+    parts = [n for n in (sample // part for part in SAMPLE_PARTS) if n >= FEWEST] + [sample]
+    clock.until(RUNS_UNTIL)
+    runs: list[_Run] = []
+    sizes = [min(n, sample) for n in FIRST_RUNS]
+    total = sum(sizes + parts)
 
-    def watch(done: int, of: int) -> None:
-        nonlocal reached
-        reached = done
-        if perf_counter() - begun > seconds:
-            raise _OutOfTimeError
+    def run(n: int, asked: bool) -> _Run:
+        some = _spread(episodes, n).compact()  # fewer distinct steps take less time
+        done = min(sum(one.sample.n for one in runs) / total, 1)
+        report = clock.watch(RUNS_UNTIL * done, RUNS_UNTIL * min(done + n / total, 1))
+        start = perf_counter()
+        learned = learn_layers(some, settings, progress=report)
+        return _Run(some, learned, perf_counter() - start, asked)
 
     try:
-        learn_layers(_spread(sample, max(10, sample.n // SAMPLE_PARTS[0])), settings, progress=watch)
-    except _OutOfTimeError:
-        return max(LEAST_STEPS, reached // 4)  # refinement and planning follow
-    return sample.horizon
+        for n in sizes:  # the first one also compiles
+            runs.append(run(n, False))
+        while parts:
+            last, n = runs[-1], parts[0]
+            if last.predicted(n, len(episodes.letters)) > clock.left():
+                n = 2 * last.sample.n
+                if n >= parts[0] or last.predicted(n, len(episodes.letters)) > clock.left():
+                    break
+            asked = n == parts[0]
+            runs.append(run(n, asked))
+            parts = parts[1:] if asked else parts
+    except OutOfTimeError:
+        pass
+    return runs
+
+
+def _tried_family(last: _Run, settings: Settings, clock: _Clock) -> str | None:
+    """Return the family that a sample needs; None if there is not enough time to find out."""
+    clock.until(FAMILY_UNTIL)
+    sample = _spread(last.sample, FAMILY_TRIAL_EPISODES).compact()
+    if FAMILY_FACTOR * last.predicted(sample.n, len(sample.letters)) > clock.left():
+        return None
+    try:
+        return _needed_family(sample, settings, clock.watch(RUNS_UNTIL, FAMILY_UNTIL))
+    except OutOfTimeError:
+        return None
+
+
+class _Cost(NamedTuple):
+    """What learning from the whole log takes, as far as it is known."""
+
+    languages: tuple[int, ...] = ()  # |X| of the default family, layer by layer
+    bytes: int | None = None
+
+
+def _cost(episodes: Episodes, last: _Run | None, settings: Settings, clock: _Clock) -> _Cost:
+    """Plan the comparison of the whole log, which takes time if it has many distinct steps."""
+    clock.until(1.0)
+    start = perf_counter()
+    if last is not None and len(last.sample.letters) < len(episodes.letters):
+        LanguageCounts().plan(last.sample.outline, settings.chosen_bound, settings.memory)
+        ratio = len(episodes.letters) / len(last.sample.letters)
+        if (perf_counter() - start) * ratio**2 > clock.left():
+            return _Cost()
+    plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
+    return _Cost(
+        tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
+        plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,
+    )
+
+
+def _whole_seconds(runs: Sequence[_Run], episodes: Episodes, complete: bool) -> float | None:
+    """Extrapolate the time of the last run to the whole log, by the growth of the last two if not all could run."""
+    if not runs:
+        return None
+    last, power = runs[-1], 1.0
+    if not complete and len(runs) > 1:
+        ratio = runs[-2].seconds / last.seconds
+        power = min(max(math.log(ratio) / math.log(runs[-2].sample.n / last.sample.n), 1.0), 2.0)
+    longer = (episodes.horizon + 1) / (last.sample.horizon + 1)
+    return float(WHOLE_RUN * last.seconds * longer * (episodes.n / last.sample.n) ** power)
 
 
 def _spread(episodes: Episodes, most: int) -> Episodes:
@@ -239,10 +377,11 @@ def _ambiguous(rdp: RDP) -> float:
     return float(times[np.isin(seen, several)].sum() / max(times.sum(), 1))
 
 
-def _needed_family(episodes: Episodes, settings: Settings) -> str:
+def _needed_family(episodes: Episodes, settings: Settings, progress: Progress = silently) -> str:
     """Return the largest family that distinguishes states, if there are more of them than with the default one."""
-    usual = adact_h(episodes, settings)
-    learned = adact_h(episodes, replace(settings, statistic=AdaptiveLanguages()))
+    usual = adact_h(episodes, settings, lambda done, of: progress(done, 4 * of))
+    adaptive = replace(settings, statistic=AdaptiveLanguages())
+    learned = adact_h(episodes, adaptive, lambda done, of: progress(of + 3 * done, 4 * of))
     assert learned.needed is not None
     rungs = [r for r in learned.needed.layers if r >= 0]
     if not rungs or learned.rdp.n_states <= usual.rdp.n_states:
